@@ -1,0 +1,98 @@
+"""The exceptions of tasksim, a tree by meaning.
+
+A message says what, where, what was got, what is legal and what to do next. ``exit_code``
+is what the command line returns: 1 a run failed, 2 bad input, 3 a check failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import ClassVar
+
+__all__ = [
+    "CheckFailed",
+    "CycleError",
+    "GraphError",
+    "InputError",
+    "ModelError",
+    "NotFittedError",
+    "OutOfDomainError",
+    "OutputError",
+    "SchedulerError",
+    "TaskFailed",
+    "TasksimError",
+    "nearest",
+    "unknown",
+]
+
+
+class TasksimError(Exception):
+    """Anything that tasksim refuses or fails to do."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class InputError(TasksimError, ValueError):
+    """The user's input is wrong: a name, a value, a file."""
+
+    exit_code = 2
+
+
+class GraphError(InputError):
+    """A task graph is malformed."""
+
+
+class CycleError(GraphError):
+    """A task graph has a cycle."""
+
+
+class ModelError(TasksimError):
+    """A kernel model cannot do what is asked."""
+
+
+class NotFittedError(ModelError, ValueError, AttributeError):
+    """A kernel model is used before ``fit``."""
+
+
+class OutOfDomainError(ModelError, InputError):
+    """A kernel model is asked for parameters that it cannot extrapolate to."""
+
+    exit_code = 2
+
+
+class SchedulerError(TasksimError):
+    """A scheduler broke the rules: dropped or repeated a task, or named an illegal worker."""
+
+
+class TaskFailed(TasksimError):
+    """A kernel raised while a task was executed natively."""
+
+
+class OutputError(TasksimError):
+    """A result cannot be written."""
+
+
+class CheckFailed(TasksimError):
+    """Everything ran, but a check that was asked for does not hold."""
+
+    exit_code = 3
+
+
+def nearest(name: str, candidates: Iterable[str]) -> str:
+    """Return ``", did you mean 'x'?"`` for the candidate nearest to *name*, or ``""``."""
+    originals = {c.lower(): c for c in candidates}
+    matches = get_close_matches(name.lower(), originals, n=1, cutoff=0.5)
+    return f", did you mean '{originals[matches[0]]}'?" if matches else ""
+
+
+def unknown(what: str, name: str, candidates: Iterable[str], where: str = "") -> InputError:
+    """Return the error for a *name* that is not among the *candidates*.
+
+    >>> print(unknown("scheduler", "pro", ["eager", "prio"]))
+    unknown scheduler 'pro', did you mean 'prio'? (known: eager, prio)
+    """
+    names = list(candidates)
+    known = ", ".join(names) if names else "none"
+    prefix = f"{where}: " if where else ""
+    return InputError(f"{prefix}unknown {what} '{name}'{nearest(name, names)} (known: {known})")

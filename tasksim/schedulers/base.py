@@ -1,0 +1,91 @@
+"""What a scheduler is, and what it may know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+if TYPE_CHECKING:
+    import random
+
+    from tasksim.platform.description import Worker, WorkerClass
+
+__all__ = ["Scheduler", "View"]
+
+
+class View(Protocol):
+    """What a scheduler sees of a run, simulated or native, and what it can ask of it."""
+
+    workers: tuple[Worker, ...]
+    """The workers, in order of their number."""
+    classes: tuple[WorkerClass, ...]
+    """Workers alike but for the time at which they are free."""
+    class_of: Sequence[int]
+    """Per worker, the index of its class."""
+    priority: Sequence[int]
+    """Per task, its priority; larger is more urgent."""
+    estimates: Sequence[Sequence[float]]
+    """``estimates[class][task]``: expected duration in seconds, infinite where it cannot run."""
+    pusher: int | None
+    """The worker whose task released the one being pushed; ``None``: it came by submission."""
+
+    @property
+    def now(self) -> float:
+        """The time since the start of the run, in seconds."""
+
+    def estimate(self, task: int, worker: int) -> float:
+        """Return the expected duration of *task* on *worker*, in seconds."""
+
+    def transfer_estimate(self, task: int, memory: int) -> float:
+        """Return the expected time to bring the data of *task* to *memory*, in seconds."""
+
+    def can_run(self, task: int, worker: int) -> bool:
+        """Return whether *worker* has an implementation of the kernel of *task*."""
+
+    def sleeping(self, worker: int) -> bool:
+        """Return whether *worker* sleeps: its last pop gave nothing and nobody woke it since."""
+
+    def wake(self, worker: int) -> None:
+        """Let *worker* ask for a task, if it sleeps."""
+
+    def wake_any(self, task: int) -> None:
+        """Wake the sleeping worker of lowest number that can run *task*, if there is one."""
+
+    def wake_all(self, task: int) -> None:
+        """Wake every sleeping worker that can run *task*."""
+
+    def prefetch(self, task: int, memory: int) -> None:
+        """Start to bring the data of *task* to *memory*."""
+
+
+class Scheduler:
+    """A scheduling policy: tasks are pushed when ready, workers pop them.
+
+    The same object works under both clocks. It has none of its own, and draws random numbers
+    only from the generator it is given. Subclasses override :meth:`push` and :meth:`pop`;
+    a policy that needs tables of its own builds them in :meth:`attach`.
+    """
+
+    name: ClassVar[str] = ""
+
+    view: View
+    rng: random.Random
+
+    def attach(self, view: View, rng: random.Random) -> None:
+        """Start a run that *view* shows. Called once, before anything else."""
+        self.view = view
+        self.rng = rng
+
+    def push(self, task: int) -> None:
+        """Take *task*, which is ready, and wake whoever may run it."""
+        raise NotImplementedError
+
+    def pop(self, worker: int) -> int | None:
+        """Return the task that *worker* shall run next, or None: it then sleeps until woken."""
+        raise NotImplementedError
+
+    def started(self, task: int, worker: int) -> None:
+        """Note that *worker* starts *task*."""
+
+    def finished(self, task: int, worker: int) -> None:
+        """Note that *worker* has finished *task*; its successors are pushed after this."""
