@@ -26,6 +26,8 @@ class View(Protocol):
     """Per task, its priority; larger is more urgent."""
     estimates: Sequence[Sequence[float]]
     """``estimates[class][task]``: expected duration in seconds, infinite where it cannot run."""
+    able: Sequence[int]
+    """Per task, a bit mask of the classes whose workers can run it."""
     pusher: int | None
     """The worker whose task released the one being pushed; ``None``: it came by submission."""
 
@@ -67,6 +69,8 @@ class Scheduler:
     """
 
     name: ClassVar[str] = ""
+    needs_estimates: ClassVar[bool] = False
+    """Whether the policy looks at estimated durations, so that kernel models must be there."""
 
     view: View
     rng: random.Random

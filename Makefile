@@ -1,0 +1,41 @@
+# Everything on a fresh machine: `make demo`, `make test`. Needs python3.11+ with venv, and make.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN     = $(VENV)/bin
+
+.PHONY: demo test test-all lint bench clean help
+
+help:
+	@echo "make demo      calibrate this machine, predict, really run, compare: demo-output/"
+	@echo "make test      style, types and tests"
+	@echo "make test-all  the same with the slow tests"
+	@echo "make bench     speed and fidelity, measured here"
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tasksim needs Python 3.11 or newer; try make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	touch $@
+
+demo: $(VENV)/.installed
+	$(BIN)/tasksim demo --output demo-output --force
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/python -m pytest -m "not slow"
+
+test-all: lint
+	$(BIN)/python -m pytest
+
+bench: $(VENV)/.installed
+	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/fidelity_native.py
+
+clean:
+	rm -rf $(VENV) demo-output .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,108 @@
+"""From a graph, a platform and kernel models to a simulated run."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from tasksim.engine.durations import Models, durations
+from tasksim.engine.replay import Replay
+from tasksim.run.record import Run, TaskTable, WorkerInfo
+from tasksim.schedulers.registry import create
+
+if TYPE_CHECKING:
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+    from tasksim.schedulers.base import Scheduler
+
+__all__ = ["Noise", "simulate"]
+
+Noise = Literal["none", "model"]
+
+
+def simulate(
+    graph: TaskGraph,
+    platform: Platform,
+    models: Models,
+    scheduler: str | Scheduler = "lws",
+    *,
+    seed: int = 0,
+    noise: Noise = "none",
+    check: bool = False,
+    config: Mapping[str, Any] | None = None,
+) -> Run:
+    """Replay *graph* on *platform* and return the run.
+
+    Parameters
+    ----------
+    graph, platform : TaskGraph, Platform
+        What is to be run, and where.
+    models : Models
+        Kernel models; the scheduler's estimates are their means.
+    scheduler : str or Scheduler, optional
+        A name (``"prio"``), or an object.
+    seed : int, optional
+        For the scheduler's random choices and for the noise. Same seed, same run.
+    noise : {"none", "model"}, optional
+        What a task costs: its model's mean, or a draw from its model's distribution.
+    check : bool, optional
+        Verify every invariant of the result; :exc:`CheckFailed` if one is broken.
+    config : mapping, optional
+        Stored in the run, so that it can be repeated.
+
+    Raises
+    ------
+    InputError
+        If a kernel has no model, or a task no worker that can run it.
+    SchedulerError
+        If the scheduler drops or repeats a task, or gives one to a worker that cannot run it.
+    """
+    policy = create(scheduler) if isinstance(scheduler, str) else scheduler
+    estimates = durations(graph, platform, models)
+    costs = estimates
+    if noise == "model":
+        costs = durations(graph, platform, models, np.random.default_rng([seed, 1]))
+    believed = estimates.tolist()
+    replay = Replay(
+        graph, platform, policy, believed if costs is estimates else costs.tolist(), believed
+    )
+    begun = time.perf_counter()
+    replay.run(random.Random(seed))
+    wall_s = time.perf_counter() - begun
+    run = Run(
+        kind="simulated",
+        graph_name=graph.name,
+        graph_arguments=dict(graph.arguments),
+        kernel_names=graph.kernels,
+        workers=tuple(WorkerInfo(w.name, w.architecture, w.node) for w in platform.workers),
+        platform=platform.name,
+        scheduler=scheduler if isinstance(scheduler, str) else policy.name,
+        seed=seed,
+        tasks=_table(graph, platform, replay),
+        config=dict(config or {}),
+        wall_s=wall_s,
+    )
+    if check:
+        from tasksim.run.checks import check_run
+
+        check_run(run, graph)
+    return run
+
+
+def _table(graph: TaskGraph, platform: Platform, replay: Replay) -> TaskTable:
+    tasks = np.arange(len(graph), dtype=np.int32)
+    return TaskTable(
+        task=tasks,
+        kernel=graph.kernel.astype(np.int16),
+        worker=np.array(replay.worker, dtype=np.int16),
+        priority=graph.priority.astype(np.int32),
+        submitted_s=(tasks + 1.0) * platform.overheads.submission_s,
+        ready_s=np.array(replay.ready),
+        start_s=np.array(replay.start),
+        end_s=np.array(replay.end),
+        released_by=np.array(replay.released_by, dtype=np.int32),
+    )

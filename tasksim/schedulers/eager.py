@@ -1,0 +1,35 @@
+"""One queue for all: the worker that asks first gets the oldest task."""
+
+from __future__ import annotations
+
+import random
+from typing import ClassVar
+
+from tasksim.schedulers.base import Scheduler, View
+from tasksim.schedulers.queues import FifoQueue
+
+__all__ = ["Eager"]
+
+
+class Eager(Scheduler):
+    """A central first-in first-out queue. Priorities and models are not looked at.
+
+    A push wakes one sleeping worker that can run the task. As StarPU's ``eager``
+    (``sched_policies/eager_central_policy.c``).
+    """
+
+    name: ClassVar[str] = "eager"
+
+    def attach(self, view: View, rng: random.Random) -> None:
+        """Start with an empty queue."""
+        super().attach(view, rng)
+        self._queue = FifoQueue(view)
+
+    def push(self, task: int) -> None:
+        """Append *task* and wake somebody for it."""
+        self._queue.push(task)
+        self.view.wake_any(task)
+
+    def pop(self, worker: int) -> int | None:
+        """Return the oldest task that *worker* can run."""
+        return self._queue.pop(worker)

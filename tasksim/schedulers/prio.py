@@ -1,0 +1,35 @@
+"""One queue for all, sorted by priority."""
+
+from __future__ import annotations
+
+import random
+from typing import ClassVar
+
+from tasksim.schedulers.base import Scheduler, View
+from tasksim.schedulers.queues import PriorityQueue
+
+__all__ = ["Prio"]
+
+
+class Prio(Scheduler):
+    """A central queue: highest priority first, first-in first-out inside a priority.
+
+    A push wakes one sleeping worker that can run the task. As StarPU's ``prio``
+    (``sched_policies/eager_central_priority_policy.c``).
+    """
+
+    name: ClassVar[str] = "prio"
+
+    def attach(self, view: View, rng: random.Random) -> None:
+        """Start with an empty queue."""
+        super().attach(view, rng)
+        self._queue = PriorityQueue(view)
+
+    def push(self, task: int) -> None:
+        """Insert *task* at its priority and wake somebody for it."""
+        self._queue.push(task)
+        self.view.wake_any(task)
+
+    def pop(self, worker: int) -> int | None:
+        """Return the oldest of the most urgent tasks that *worker* can run."""
+        return self._queue.pop(worker)

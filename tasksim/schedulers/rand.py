@@ -1,0 +1,53 @@
+"""Each task to a worker drawn at random, in proportion to its speed."""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect_left
+from collections import deque
+from itertools import accumulate
+from typing import ClassVar
+
+from tasksim.schedulers.base import Scheduler, View
+
+__all__ = ["Random"]
+
+SPEEDUP = {"cpu": 0.5, "cuda": 13.33, "hip": 13.33, "opencl": 12.22}
+"""Relative speed of a worker by architecture (StarPU's ``starpu_perfmodel.h``); others 0.5."""
+
+
+class Random(Scheduler):
+    """Draws the worker of each task at push, with odds in proportion to nominal speeds.
+
+    As StarPU's ``random`` (``sched_policies/random_policy.c``): *r* uniform in [0, Σ speedup)
+    over the workers that can run the task; the first, in order of number, whose cumulated
+    speedup reaches *r*. Each worker runs its own queue in order.
+    """
+
+    name: ClassVar[str] = "random"
+
+    def attach(self, view: View, rng: random.Random) -> None:
+        """Start with empty queues."""
+        super().attach(view, rng)
+        self._queues: list[deque[int]] = [deque() for _ in view.workers]
+        self._odds: dict[int, tuple[list[int], list[float]]] = {}
+
+    def push(self, task: int) -> None:
+        """Draw a worker for *task*."""
+        workers, cumulated = self._able_workers(self.view.able[task])
+        chosen = workers[bisect_left(cumulated, self.rng.random() * cumulated[-1])]
+        self._queues[chosen].append(task)
+        self.view.wake(chosen)
+
+    def pop(self, worker: int) -> int | None:
+        """Return the oldest task of *worker*'s own queue."""
+        queue = self._queues[worker]
+        return queue.popleft() if queue else None
+
+    def _able_workers(self, able: int) -> tuple[list[int], list[float]]:
+        if able not in self._odds:
+            view = self.view
+            workers = [w.id for w in view.workers if able >> view.class_of[w.id] & 1]
+            speeds = [SPEEDUP.get(view.workers[w].architecture, 0.5) for w in workers]
+            self._odds[able] = workers, list(accumulate(speeds))
+        return self._odds[able]

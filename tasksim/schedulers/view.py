@@ -1,0 +1,81 @@
+"""What a view is under either clock: the tables, without the time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tasksim.base.errors import InputError, SchedulerError
+
+if TYPE_CHECKING:
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+
+__all__ = ["Table", "able_classes"]
+
+
+class Table:
+    """The facts that a scheduler may ask for, in plain lists.
+
+    *estimates* has a row per class of workers and a column per task, in seconds; *able* a bit
+    mask of classes per task. The subclasses, one per clock, add the time and the waking.
+    """
+
+    def __init__(
+        self,
+        graph: TaskGraph,
+        platform: Platform,
+        estimates: Sequence[Sequence[float]],
+        able: Sequence[int],
+    ) -> None:
+        self.workers = platform.workers
+        self.classes = platform.classes
+        self.class_of = [0] * len(self.workers)
+        for index, group in enumerate(self.classes):
+            for worker in group.workers:
+                self.class_of[worker] = index
+        self.priority: list[int] = graph.priority.tolist()
+        self.estimates = estimates
+        self.able = able
+        self.pusher: int | None = None
+
+    def estimate(self, task: int, worker: int) -> float:
+        """Return the expected duration of *task* on *worker*, in seconds."""
+        return self.estimates[self.class_of[worker]][task]
+
+    def transfer_estimate(self, task: int, memory: int) -> float:  # noqa: ARG002
+        """Return 0: all workers share one memory so far."""
+        return 0.0
+
+    def can_run(self, task: int, worker: int) -> bool:
+        """Return whether *worker* has an implementation of the kernel of *task*."""
+        return bool(self.able[task] >> self.class_of[worker] & 1)
+
+    def prefetch(self, task: int, memory: int) -> None:
+        """Do nothing: the data are there already."""
+
+    def known_worker(self, worker: int, scheduler: str) -> int:
+        """Return *worker*, or raise :exc:`SchedulerError` if there is no such worker."""
+        if isinstance(worker, int) and 0 <= worker < len(self.workers):
+            return worker
+        raise SchedulerError(
+            f"scheduler {scheduler} woke worker {worker!r}; the workers are"
+            f" 0 to {len(self.workers) - 1}"
+        )
+
+
+def able_classes(graph: TaskGraph, costs: Sequence[Sequence[float]]) -> list[int]:
+    """Return per task a bit mask of the classes where its cost is finite.
+
+    Raises :exc:`InputError` for the first task that no class can run.
+    """
+    import numpy as np
+
+    able = np.zeros(len(graph), dtype=np.int64)
+    for index, row in enumerate(costs):
+        able |= np.isfinite(np.asarray(row)).astype(np.int64) << index
+    nowhere = np.flatnonzero(able == 0)
+    if len(nowhere):
+        raise InputError(f"no worker of the platform can run {graph.label(int(nowhere[0]))}")
+    masks: list[int] = able.tolist()
+    return masks
