@@ -193,7 +193,6 @@ def _categories(codes: NDArray[np.int16], names: Sequence[str]) -> pd.Categorica
     """Return ``names[codes]`` as a categorical; equal names become one category."""
     import pandas as pd
 
-    unique = list(dict.fromkeys(names))
-    position = {name: index for index, name in enumerate(unique)}
-    merged = np.array([position[name] for name in names], dtype=np.int32)
+    unique = pd.Index(list(dict.fromkeys(names)), dtype=object)
+    merged = unique.get_indexer(pd.Index(names, dtype=object))
     return pd.Categorical.from_codes(merged[codes], categories=unique)

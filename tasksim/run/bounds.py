@@ -1,0 +1,246 @@
+"""Lower bounds on the makespan: no schedule of the graph on the platform can beat them.
+
+The critical path says that tasks wait for each other, the area bound that workers are few. The
+area bound is that of StarPU (``src/profiling/bound.c``, without dependencies) and of
+StarVZ's "area bound estimation": a linear program over how many tasks of each kernel each
+class of workers takes. Neither counts transfers nor the costs of the runtime.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+
+__all__ = ["Bounds", "area_bound", "area_bound_lp", "bounds", "critical_path_bound"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Lower bounds on the makespan, in seconds."""
+
+    critical_path_s: float
+    """The longest path of the graph, each task on its fastest class of workers."""
+    area_s: float
+    """All work, divided over the workers as well as can be, without dependencies."""
+
+    @property
+    def best_s(self) -> float:
+        """The larger of the two, hence the better."""
+        return max(self.critical_path_s, self.area_s)
+
+    def to_json(self) -> dict[str, float]:
+        """Return the bounds by name, as :attr:`Run.bounds` keeps them."""
+        return {"critical_path_s": self.critical_path_s, "area_s": self.area_s}
+
+
+def bounds(graph: TaskGraph, durations_s: ArrayLike, workers: ArrayLike) -> Bounds:
+    """Return the critical path and the area bound of *graph*.
+
+    Parameters
+    ----------
+    graph :
+        The task graph.
+    durations_s : (classes, tasks)
+        Seconds of each task on each class of workers, infinite where it cannot run.
+    workers : (classes,)
+        Workers per class.
+
+    Raises
+    ------
+    InputError
+        If a task cannot run anywhere; the message names it.
+
+    Notes
+    -----
+    For the area bound, tasks of one configuration are taken together with their mean
+    duration on each class.
+    """
+    durations = _checked_durations(graph, durations_s, workers)
+    counts, means = _by_configuration(graph, durations)
+    best = durations.min(axis=0) if len(graph) else np.zeros(0)
+    return Bounds(critical_path_bound(graph, best), area_bound(counts, means, workers))
+
+
+def critical_path_bound(graph: TaskGraph, durations_s: ArrayLike) -> float:
+    """Return the length of the longest path of *graph*, tasks weighted by *durations_s*."""
+    from tasksim.graph.analysis import critical_path
+
+    length_s, _ = critical_path(graph, np.asarray(durations_s, dtype=np.float64))
+    return float(length_s)
+
+
+def area_bound(counts: ArrayLike, durations_s: ArrayLike, workers: ArrayLike) -> float:
+    """Return the least time in which classes of workers can share out independent tasks.
+
+    Minimise *T* over ``n[g, c] >= 0`` with ``sum_c n[g, c] = counts[g]`` for each group of
+    tasks and ``sum_g durations_s[g, c] n[g, c] <= workers[c] T`` for each class; parts of tasks
+    may go to different classes. With one or two classes of workers (classes of equal
+    durations count as one) the solution is known in closed form, otherwise HiGHS finds it.
+
+    Parameters
+    ----------
+    counts : (groups,)
+        Tasks per group.
+    durations_s : (groups, classes)
+        Seconds of a task of each group on each class, infinite where it cannot run.
+    workers : (classes,)
+        Workers per class.
+
+    Raises
+    ------
+    InputError
+        If the shapes do not fit, a value is negative or NaN, or a group cannot run anywhere.
+
+    Examples
+    --------
+    Six tasks of 1 s on two workers of one class, three of them as well on a third worker
+    that needs 3 s:
+
+    >>> area_bound([6], [[1.0]], [2])
+    3.0
+    >>> round(area_bound([3, 3], [[1.0, 3.0], [1.0, float("inf")]], [2, 1]), 6)
+    2.571429
+    """
+    n, d, w = _checked_groups(counts, durations_s, workers)
+    d, w = _merged_classes(d, w)
+    if not len(n):
+        return 0.0
+    if len(w) == 1:
+        return float(n @ d[:, 0] / w[0])
+    return _two_classes(n, d, w) if len(w) == 2 else area_bound_lp(n, d, w)
+
+
+def area_bound_lp(
+    counts: NDArray[np.float64], durations_s: NDArray[np.float64], workers: NDArray[np.float64]
+) -> float:
+    """Return the area bound by linear programming, for any number of classes of workers."""
+    from scipy.optimize import linprog
+
+    # In fractions of each group and of the time at full speed everywhere, so that
+    # microseconds and hours are alike to the solver's tolerances.
+    scale = float((counts * durations_s.min(axis=1)).sum() / workers.sum())
+    if not scale:
+        return 0.0
+    solution = linprog(**_program(counts[:, None] * durations_s / scale, workers))
+    return float(solution.x[-1] * scale)
+
+
+def _program(work: NDArray[np.float64], workers: NDArray[np.float64]) -> dict[str, Any]:
+    """Return the linear program: a share of each group for each class that can run it, then T."""
+    from scipy.sparse import csr_array
+
+    group, klass = np.nonzero(np.isfinite(work))
+    groups, classes = work.shape
+    shares, t = np.arange(len(group)), len(group)
+    objective = np.zeros(t + 1)
+    objective[t] = 1.0
+    load = np.concatenate((work[group, klass], -workers))
+    rows = np.concatenate((klass, np.arange(classes)))
+    columns = np.concatenate((shares, np.full(classes, t)))
+    return {
+        "c": objective,
+        "A_ub": csr_array((load, (rows, columns)), shape=(classes, t + 1)),
+        "b_ub": np.zeros(classes),
+        "A_eq": csr_array((np.ones(t), (group, shares)), shape=(groups, t + 1)),
+        "b_eq": np.ones(groups),
+        "method": "highs",
+    }
+
+
+def _two_classes(n: NDArray[np.float64], d: NDArray[np.float64], w: NDArray[np.float64]) -> float:
+    """Return the area bound for two classes: an exchange argument solves the program.
+
+    Sorted by how much faster the second class is, a prefix of the groups goes to the second
+    class, and one group is split where both end together; groups that only one class can
+    run end the prefix early or late.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.nan_to_num(d[:, 0] / d[:, 1], nan=1.0, posinf=np.inf)
+    ratio[np.isinf(d[:, 0])], ratio[np.isinf(d[:, 1])] = np.inf, -1.0
+    order = np.lexsort((np.isinf(d[:, 0]), ratio))[::-1]
+    n, d = n[order], d[order]
+    only_second, only_first = (int(np.isinf(d[:, c]).sum()) for c in (0, 1))
+    work = n[:, None] * np.where(np.isinf(d), 0.0, d)
+    # After k whole groups have gone to the second class, for k = 0 .. groups:
+    second = np.concatenate(([0.0], np.cumsum(work[:, 1]))) / w[1]
+    first = np.concatenate((np.cumsum(work[::-1, 0])[::-1], [0.0])) / w[0]
+    legal = slice(only_second, len(n) - only_first + 1)
+    return _crossing(first[legal], second[legal])
+
+
+def _crossing(falling: NDArray[np.float64], rising: NDArray[np.float64]) -> float:
+    """Return the least maximum of two piecewise linear functions with the same knots."""
+    k = int(np.searchsorted(rising >= falling, True))
+    if k == 0 or k == len(rising):
+        knot = min(k, len(rising) - 1)
+        return float(max(falling[knot], rising[knot]))
+    gap = falling - rising
+    share = gap[k - 1] / (gap[k - 1] - gap[k])
+    return float(rising[k - 1] + share * (rising[k] - rising[k - 1]))
+
+
+def _merged_classes(
+    durations_s: NDArray[np.float64], workers: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return durations and workers with classes of equal durations as one, in order."""
+    seen: dict[bytes, int] = {}
+    index = [seen.setdefault(durations_s[:, c].tobytes(), len(seen)) for c in range(len(workers))]
+    first = [index.index(c) for c in range(len(seen))]
+    return durations_s[:, first], np.bincount(index, workers).astype(np.float64)
+
+
+def _by_configuration(
+    graph: TaskGraph, durations_s: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the number of tasks and the mean duration per class of each configuration."""
+    _, group = np.unique(
+        graph.kernel.astype(np.int64) << 32 | graph.row.astype(np.int64), return_inverse=True
+    )
+    counts = np.bincount(group).astype(np.float64)
+    sums = [np.bincount(group, row, minlength=len(counts)) for row in durations_s]
+    return counts, np.array(sums).reshape(len(sums), -1).T / counts[:, None]
+
+
+def _checked_durations(
+    graph: TaskGraph, durations_s: ArrayLike, workers: ArrayLike
+) -> NDArray[np.float64]:
+    durations = np.asarray(durations_s, dtype=np.float64)
+    expected = (len(np.asarray(workers)), len(graph))
+    if durations.shape != expected:
+        raise InputError(f"durations_s has shape {durations.shape}, expected {expected}")
+    nowhere = ~np.isfinite(durations).any(axis=0)
+    if nowhere.any():
+        raise InputError(f"task {graph.label(int(np.argmax(nowhere)))} cannot run on any worker")
+    return durations
+
+
+def _checked_groups(
+    counts: ArrayLike, durations_s: ArrayLike, workers: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the arguments of :func:`area_bound` as arrays, without classes of no worker."""
+    n, d, w = (np.asarray(x, dtype=np.float64) for x in (counts, durations_s, workers))
+    if n.ndim != 1 or w.ndim != 1 or d.shape != (len(n), len(w)):
+        raise InputError(
+            f"durations_s has shape {d.shape}, expected {(n.size, w.size)} for {n.size} groups "
+            f"and {w.size} classes"
+        )
+    for name, values in (("counts", n), ("durations_s", d), ("workers", w)):
+        if not (values >= 0).all():
+            raise InputError(f"{name} has a negative value or NaN")
+    present = n > 0
+    n, d, w = n[present], d[present][:, w > 0], w[w > 0]
+    nowhere = ~np.isfinite(d).any(axis=1)
+    if nowhere.any():
+        raise InputError(
+            f"tasks of group {np.flatnonzero(present)[nowhere][0]} cannot run anywhere"
+        )
+    return n, d, w

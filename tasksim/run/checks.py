@@ -1,0 +1,278 @@
+"""Is this run possible? The checking mode of the engine, and of everything that makes runs."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+
+from tasksim.base.errors import CheckFailed
+from tasksim.graph.taskgraph import AccessMode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+    from tasksim.run.record import Run
+
+__all__ = ["check_run"]
+
+
+def check_run(
+    run: Run,
+    graph: TaskGraph | None = None,
+    platform: Platform | None = None,
+    durations_s: ArrayLike | None = None,
+) -> None:
+    """Raise :exc:`CheckFailed`, which names the task and the worker, if *run* is impossible.
+
+    Always: every task once, times in order (submitted <= ready <= start <= end), no two tasks
+    at once on a worker. With *graph*: its tasks and kernels, every task after its
+    predecessors, commutative accesses to one handle one at a time, and ``released_by`` a task
+    whose end made this one ready. With *platform*: its workers. With *durations_s* as well
+    (a row per class of the platform, a column per task, infinite where a class cannot run a
+    task): every worker able. Differences of 1e-12 of the makespan are rounding.
+    """
+    _Checker(run, graph).check(platform, durations_s)
+
+
+class _Checker:
+    """The checks of one run; each looks at whole columns and names the first row at fault."""
+
+    def __init__(self, run: Run, graph: TaskGraph | None) -> None:
+        self.run = run
+        self.tasks = run.tasks
+        self.graph = graph
+        finite = run.tasks.end_s[np.isfinite(run.tasks.end_s)]
+        self.slack_s = 1e-12 * float(finite.max(initial=0.0))
+
+    def check(self, platform: Platform | None, durations_s: ArrayLike | None) -> None:
+        self.every_task_once()
+        self.indices()
+        self.times()
+        self.one_task_at_a_time()
+        if platform is not None:
+            self.workers_of(platform)
+            if durations_s is not None:
+                self.workers_able(platform, np.asarray(durations_s))
+        if self.graph is not None:
+            self.kernels_of(self.graph)
+            self.dependencies(self.graph)
+            self.commutative(self.graph)
+        self.releases()
+
+    # What is checked of every run
+
+    def every_task_once(self) -> None:
+        task = self.tasks.task
+        expected = len(task) if self.graph is None else len(self.graph)
+        if np.array_equal(task, np.arange(expected)):
+            return
+        inside = task[(task >= 0) & (task < expected)]
+        if len(inside) < len(task):
+            alien = task[(task < 0) | (task >= expected)][0]
+            raise CheckFailed(f"task #{alien} is not in the graph, which has {expected} tasks")
+        count = np.bincount(inside, minlength=expected)
+        for wrong, what in ((count == 0, "did not run"), (count > 1, "ran more than once")):
+            if wrong.any():
+                raise CheckFailed(f"task #{np.argmax(wrong)} {what}{_others(wrong)}")
+        raise CheckFailed("the task records are not in task order")
+
+    def indices(self) -> None:
+        for column, names in (("worker", self.run.workers), ("kernel", self.run.kernel_names)):
+            values = getattr(self.tasks, column)
+            wrong = (values < 0) | (values >= len(names))
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                raise CheckFailed(
+                    f"task #{row}: {column} {values[row]} does not exist, the run has {len(names)}"
+                )
+
+    def times(self) -> None:
+        tasks, zero = self.tasks, np.zeros(len(self.tasks))
+        columns = [
+            ("the run begins", zero),
+            ("is submitted", tasks.submitted_s),
+            ("is ready", tasks.ready_s),
+            ("starts", tasks.start_s),
+            ("ends", tasks.end_s),
+        ]
+        for (before, earlier), (after, later) in pairwise(columns):
+            self.ordered(before, earlier, after, later)
+
+    def ordered(
+        self, before: str, earlier: NDArray[np.float64], after: str, later: NDArray[np.float64]
+    ) -> None:
+        self.demand(
+            (later >= earlier - self.slack_s) & np.isfinite(later),
+            lambda row: f"{after} at {later[row]} s, but {before} at {earlier[row]} s",
+        )
+
+    def one_task_at_a_time(self) -> None:
+        tasks = self.tasks
+        order = np.lexsort((tasks.end_s, tasks.start_s, tasks.worker))
+        first, second = self.overlaps(order, tasks.worker[order])
+        if len(first):
+            row, other = int(second[0]), int(first[0])
+            self.fail(
+                row,
+                f"starts at {tasks.start_s[row]} s, before {self.name(other)} on the same worker "
+                f"ends at {tasks.end_s[other]} s",
+            )
+
+    # What is checked against a platform
+
+    def workers_of(self, platform: Platform) -> None:
+        there = [(w.name, w.architecture) for w in platform.workers]
+        here = [(w.name, w.architecture) for w in self.run.workers]
+        if len(here) != len(there):
+            raise CheckFailed(
+                f"the run has {len(here)} workers, platform {platform.name} has {len(there)}"
+            )
+        for index, (mine, theirs) in enumerate(zip(here, there, strict=True)):
+            if mine != theirs:
+                raise CheckFailed(
+                    f"worker {index} of the run is {' '.join(mine)}, "
+                    f"on platform {platform.name} it is {' '.join(theirs)}"
+                )
+
+    def workers_able(self, platform: Platform, durations_s: NDArray[np.float64]) -> None:
+        class_of = np.empty(len(platform.workers), dtype=np.intp)
+        for index, group in enumerate(platform.classes):
+            class_of[list(group.workers)] = index
+        charged = durations_s[class_of[self.tasks.worker], np.arange(len(self.tasks))]
+        kind = [worker.architecture for worker in platform.workers]
+        self.demand(
+            np.isfinite(charged),
+            lambda row: f"has no implementation for {kind[self.tasks.worker[row]]}",
+        )
+
+    # What is checked against a graph
+
+    def kernels_of(self, graph: TaskGraph) -> None:
+        here = np.array(self.run.kernel_names, dtype=object)[self.tasks.kernel]
+        there = np.array(graph.kernels, dtype=object)[graph.kernel]
+        self.demand(here == there, lambda row: f"ran {here[row]}, the graph says {there[row]}")
+
+    def dependencies(self, graph: TaskGraph) -> None:
+        before = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr))
+        after = graph.successors
+        early = self.tasks.start_s[after] < self.tasks.end_s[before] - self.slack_s
+        if early.any():
+            edge = int(np.argmax(early))
+            row, other = int(after[edge]), int(before[edge])
+            self.fail(
+                row,
+                f"starts at {self.tasks.start_s[row]} s, before its predecessor "
+                f"{self.name(other)} ends at {self.tasks.end_s[other]} s",
+                early,
+            )
+
+    def commutative(self, graph: TaskGraph) -> None:
+        task, handle = _commutative_accesses(graph)
+        order = np.lexsort((self.tasks.end_s[task], self.tasks.start_s[task], handle))
+        first, second = self.overlaps(task[order], handle[order])
+        if len(first):
+            row, other = int(second[0]), int(first[0])
+            self.fail(
+                row,
+                f"starts at {self.tasks.start_s[row]} s, before {self.name(other)}, which "
+                f"updates the same handle, ends at {self.tasks.end_s[other]} s",
+            )
+
+    def releases(self) -> None:
+        by, ready = self.tasks.released_by, self.tasks.ready_s
+        self.demand(
+            (by >= -1) & (by < len(by)),
+            lambda row: f"is released by task #{by[row]}, which does not exist",
+        )
+        waited = by < 0
+        due = np.where(waited, self.tasks.submitted_s, self.tasks.end_s[by])
+        # A real runtime takes a moment between an end and the release of successors.
+        late = ready - due if self.run.kind == "simulated" else np.minimum(ready - due, 0.0)
+        self.demand(
+            np.abs(late) <= self.slack_s,
+            lambda row: (
+                f"is ready at {ready[row]} s, but "
+                + ("its submission" if waited[row] else f"the end of {self.name(int(by[row]))}")
+                + f", which released it, is at {due[row]} s"
+            ),
+        )
+        if self.graph is not None:
+            self.demand(
+                waited | _follows(self.graph, by),
+                lambda row: f"is released by {self.name(int(by[row]))}, which is no predecessor",
+            )
+
+    # How
+
+    def overlaps(
+        self, rows: NDArray[np.intp], groups: NDArray[np.integer]
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the neighbours in *rows*, sorted by group and start, that overlap."""
+        first, second = rows[:-1], rows[1:]
+        early = self.tasks.start_s[second] < self.tasks.end_s[first] - self.slack_s
+        early &= (groups[1:] == groups[:-1]) & (first != second)
+        return first[early], second[early]
+
+    def demand(self, holds: NDArray[np.bool_], message: Callable[[int], str]) -> None:
+        """Fail at the first row where *holds* is false."""
+        if not holds.all():
+            row = int(np.argmin(holds))
+            self.fail(row, message(row), ~holds)
+
+    def fail(self, row: int, message: str, wrong: NDArray[np.bool_] | None = None) -> NoReturn:
+        worker = self.run.workers[self.tasks.worker[row]].name
+        others = "" if wrong is None else _others(wrong)
+        raise CheckFailed(f"task {self.name(row)} on worker {worker}: {message}{others}")
+
+    def name(self, row: int) -> str:
+        return self.run.label(row) if self.graph is None else self.graph.label(row)
+
+
+def _others(wrong: NDArray[np.bool_]) -> str:
+    """Say how many more there are than the one that is named."""
+    more = int(np.count_nonzero(wrong)) - 1
+    return f" (and {more} more)" if more else ""
+
+
+def _commutative_accesses(graph: TaskGraph) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+    """Return task and handle of every commutative access."""
+    position = np.flatnonzero(graph.access_mode == AccessMode.COMMUTATIVE)
+    task = np.searchsorted(graph.access_ptr, position, side="right") - 1
+    return task, graph.access_handle[position]
+
+
+def _follows(graph: TaskGraph, before: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return per task whether *before* is a predecessor, or excludes it by a commutative access."""
+    after = np.arange(len(graph), dtype=np.int64)
+    source = np.repeat(after, np.diff(graph.successor_ptr))
+    follows = _pairs_in(before, after, source, graph.successors)
+    rest = np.flatnonzero(~follows & (before >= 0))
+    if len(rest):
+        task, handle = _commutative_accesses(graph)
+        held: dict[int, set[int]] = {}
+        for t, h in zip(task.tolist(), handle.tolist(), strict=True):
+            held.setdefault(t, set()).add(h)
+        for row in rest.tolist():
+            follows[row] = not held.get(row, set()).isdisjoint(held.get(int(before[row]), set()))
+    return follows
+
+
+def _pairs_in(
+    a: NDArray[np.integer],
+    b: NDArray[np.integer],
+    x: NDArray[np.integer],
+    y: NDArray[np.integer],
+) -> NDArray[np.bool_]:
+    """Return for each pair (a, b) whether it is among the pairs (x, y), which are sorted."""
+    n = len(b) + 1
+    keys, wanted = x.astype(np.int64) * n + y, a.astype(np.int64) * n + b
+    position = np.searchsorted(keys, wanted)
+    found = position < len(keys)
+    found[found] = keys[position[found]] == wanted[found]
+    return found

@@ -1,0 +1,189 @@
+"""Two runs side by side: how far one is from the other, and where the difference comes from."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.run.metrics import idleness_percent, kernel_durations, task_counts
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from tasksim.run.record import Run
+
+__all__ = ["Comparison", "EndShift", "KernelComparison", "Side", "compare", "ks_distance"]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two runs, in a few numbers."""
+
+    kind: str
+    graph: str
+    platform: str
+    scheduler: str
+    makespan_s: float
+    busy_s: float
+    idleness_percent: float
+    """Mean over the workers."""
+    worker_tasks: tuple[int, ...]
+    """Tasks per worker."""
+    worker_idleness_percent: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelComparison:
+    """One kernel in the two runs; a count of 0 where a run has none of it, means then None."""
+
+    kernel: str
+    count_a: int
+    count_b: int
+    total_a_s: float
+    total_b_s: float
+    mean_a_s: float | None
+    mean_b_s: float | None
+    mean_ratio: float | None
+    """Mean duration of b over that of a."""
+    ks_distance: float | None
+    """Kolmogorov-Smirnov distance of the two distributions of durations, from 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndShift:
+    """How much later each task ended in b than in a, over the tasks, in seconds."""
+
+    mean_s: float
+    median_s: float
+    mean_absolute_s: float
+    p95_absolute_s: float
+    largest_s: float
+    largest_task: int
+    """The task that ended furthest from where it did in a."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Run *b* measured against run *a*."""
+
+    a: Side
+    b: Side
+    error_percent: float
+    """``100 (makespan of b / makespan of a - 1)``."""
+    kernels: tuple[KernelComparison, ...]
+    end_shift: EndShift | None
+    """None if the runs are of different graphs."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the comparison as plain JSON data."""
+        return {"schema_version": 1, **asdict(self)}
+
+
+def compare(a: Run, b: Run, *, any_graph: bool = False) -> Comparison:
+    """Compare run *b* with the reference *a*: the older, or the real one.
+
+    Raises
+    ------
+    InputError
+        If the runs are of different graphs and *any_graph* is not given: unequal generators or
+        arguments (other than ``priorities``), or tasks of other kernels.
+    """
+    difference = _graph_difference(a, b)
+    if difference and not any_graph:
+        raise InputError(f"the runs are of different graphs: {difference}")
+    if not a.makespan_s:
+        raise InputError(f"the reference run of {a.graph_label} takes no time")
+    return Comparison(
+        a=_side(a),
+        b=_side(b),
+        error_percent=100.0 * (b.makespan_s / a.makespan_s - 1.0),
+        kernels=_kernels(a, b),
+        end_shift=None if difference else _end_shift(a, b),
+    )
+
+
+def ks_distance(a: ArrayLike, b: ArrayLike) -> float:
+    """Return the two-sample Kolmogorov-Smirnov distance ``sup |F_a - F_b|``.
+
+    >>> ks_distance([1.0, 2.0], [1.0, 2.0])
+    0.0
+    >>> ks_distance([1.0, 2.0], [2.0, 3.0])
+    0.5
+    """
+    x, y = np.sort(np.asarray(a)), np.sort(np.asarray(b))
+    both = np.concatenate((x, y))
+    below_x = np.searchsorted(x, both, side="right") / len(x)
+    below_y = np.searchsorted(y, both, side="right") / len(y)
+    return float(np.abs(below_x - below_y).max())
+
+
+def _graph_difference(a: Run, b: Run) -> str:
+    """Say in what the graphs of the two runs differ; empty if they are the same."""
+    if a.graph_name != b.graph_name or _essential(a) != _essential(b):
+        return f"{a.graph_label} and {b.graph_label}"
+    if len(a) != len(b):
+        return f"{a.graph_label} with {len(a)} and with {len(b)} tasks"
+    other = np.array(a.kernel_names)[a.tasks.kernel] != np.array(b.kernel_names)[b.tasks.kernel]
+    if other.any():
+        task = int(np.argmax(other))
+        return f"task {task} is {a.label(task)} in one and {b.label(task)} in the other"
+    return ""
+
+
+def _essential(run: Run) -> dict[str, str | int | float]:
+    """Return the arguments that decide which tasks there are."""
+    return {k: v for k, v in run.graph_arguments.items() if k != "priorities"}
+
+
+def _side(run: Run) -> Side:
+    idle = idleness_percent(run)
+    return Side(
+        kind=run.kind,
+        graph=run.graph_label,
+        platform=run.platform,
+        scheduler=run.scheduler,
+        makespan_s=run.makespan_s,
+        busy_s=float(run.tasks.duration_s.sum()),
+        idleness_percent=float(idle.mean()) if len(idle) else 0.0,
+        worker_tasks=tuple(task_counts(run).tolist()),
+        worker_idleness_percent=tuple(idle.tolist()),
+    )
+
+
+def _kernels(a: Run, b: Run) -> tuple[KernelComparison, ...]:
+    in_a, in_b = kernel_durations(a), kernel_durations(b)
+    none = np.zeros(0)
+    names = dict.fromkeys([*in_a, *in_b])
+    return tuple(_kernel(name, in_a.get(name, none), in_b.get(name, none)) for name in names)
+
+
+def _kernel(name: str, a: NDArray[np.float64], b: NDArray[np.float64]) -> KernelComparison:
+    mean_a, mean_b = (float(x.mean()) if len(x) else None for x in (a, b))
+    return KernelComparison(
+        kernel=name,
+        count_a=len(a),
+        count_b=len(b),
+        total_a_s=float(a.sum()),
+        total_b_s=float(b.sum()),
+        mean_a_s=mean_a,
+        mean_b_s=mean_b,
+        mean_ratio=mean_b / mean_a if mean_a and mean_b is not None else None,
+        ks_distance=ks_distance(a, b) if len(a) and len(b) else None,
+    )
+
+
+def _end_shift(a: Run, b: Run) -> EndShift:
+    shift = b.tasks.end_s - a.tasks.end_s
+    size = np.abs(shift)
+    largest = int(np.argmax(size))
+    return EndShift(
+        mean_s=float(shift.mean()),
+        median_s=float(np.median(shift)),
+        mean_absolute_s=float(size.mean()),
+        p95_absolute_s=float(np.quantile(size, 0.95)),
+        largest_s=float(shift[largest]),
+        largest_task=int(a.tasks.task[largest]),
+    )

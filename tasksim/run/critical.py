@@ -1,0 +1,126 @@
+"""The practical critical path: what the last task waited for, and that one, back to the start.
+
+Where the critical path of a graph says how fast a run could be, this one says why it was not:
+each task on it started as soon as what is before it on the path allowed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tasksim.run.record import Run
+
+__all__ = ["PracticalPath", "Reason", "Step", "practical_critical_path"]
+
+Reason = Literal["dependency", "worker", "submission", "start"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A task of the practical critical path."""
+
+    task: int
+    reason: Reason
+    """What its start waited for: the end of the task before it on the path, on which it depends
+    (``dependency``) or which ran on its worker (``worker``); its submission; nothing (``start``).
+    """
+    waited_s: float
+    """From the end of the task before it on the path (from 0 for the first) to its start."""
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class PracticalPath:
+    """The practical critical path, first task first.
+
+    The durations and waits of its steps add up to the makespan.
+    """
+
+    steps: tuple[Step, ...]
+    kernel_s: dict[str, float]
+    """Seconds on the path per kernel."""
+    reason_tasks: dict[Reason, int]
+    """Number of tasks on the path per reason."""
+    waited_s: dict[str, float]
+    """Seconds waited on the path per reason."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the path as plain JSON data."""
+        return {
+            "kernel_s": self.kernel_s,
+            "reason_tasks": self.reason_tasks,
+            "waited_s": self.waited_s,
+            "steps": [
+                {"task": s.task, "reason": s.reason, "waited_s": s.waited_s} for s in self.steps
+            ],
+        }
+
+
+def practical_critical_path(run: Run) -> PracticalPath:
+    """Return what each task waited for, from the task that ended last back to the start.
+
+    A task that became ready before its worker was free waited for the worker; another for the
+    task that released it, or for its submission. Of several tasks that end last, the first in
+    order of submission is taken.
+    """
+    steps = _walk(run)
+    kernels = [run.kernel_names[run.tasks.kernel[step.task]] for step in steps]
+    reasons = [step.reason for step in steps]
+    return PracticalPath(
+        steps=tuple(steps),
+        kernel_s=_totals(kernels, [step.duration_s for step in steps]),
+        reason_tasks=dict(Counter(reasons)),
+        waited_s=_totals(reasons, [step.waited_s for step in steps]),
+    )
+
+
+def _totals(names: Sequence[str], values: Sequence[float]) -> dict[str, float]:
+    """Return the sum of *values* per name, in order of first appearance."""
+    totals = dict.fromkeys(names, 0.0)
+    for name, value in zip(names, values, strict=True):
+        totals[name] += value
+    return totals
+
+
+def _walk(run: Run) -> list[Step]:
+    tasks, previous = run.tasks, _previous_on_worker(run)
+    steps: list[Step] = []
+    task = int(np.argmax(tasks.end_s)) if len(tasks) else -1
+    while task >= 0:
+        before, reason = _waited_for(run, task, int(previous[task]))
+        since = float(tasks.end_s[before]) if before >= 0 else 0.0
+        start, end = float(tasks.start_s[task]), float(tasks.end_s[task])
+        steps.append(Step(task, reason, start - since, end - start))
+        task = before
+    return steps[::-1]
+
+
+def _waited_for(run: Run, task: int, previous: int) -> tuple[int, Reason]:
+    """Return the task that *task* waited for (-1: none) and why."""
+    tasks = run.tasks
+    if previous >= 0 and tasks.end_s[previous] > tasks.ready_s[task]:
+        return previous, "worker"
+    if tasks.released_by[task] >= 0:
+        return int(tasks.released_by[task]), "dependency"
+    return -1, "submission" if tasks.submitted_s[task] > 0 else "start"
+
+
+def _previous_on_worker(run: Run) -> NDArray[np.int64]:
+    """Return per task the one before it on its worker, -1 for the first."""
+    tasks = run.tasks
+    # Ready before task number: of tasks that take no time at one instant, the one that was
+    # ready first ran first, else the walk could turn in a circle.
+    order = np.lexsort((tasks.task, tasks.ready_s, tasks.end_s, tasks.start_s, tasks.worker))
+    previous = np.full(len(tasks), -1, dtype=np.int64)
+    same = tasks.worker[order][1:] == tasks.worker[order][:-1]
+    previous[order[1:][same]] = order[:-1][same]
+    return previous

@@ -1,0 +1,176 @@
+"""What a run says about itself: pure functions of its task records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.run.record import Run
+
+__all__ = [
+    "QUANTILES",
+    "KernelStatistics",
+    "Waits",
+    "busy_s",
+    "idle_s",
+    "idleness_percent",
+    "kernel_durations",
+    "kernel_statistics",
+    "makespan_s",
+    "parallel_efficiency",
+    "ready_curve",
+    "submitted_curve",
+    "summary",
+    "task_counts",
+    "waits",
+]
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""The quantiles that :class:`KernelStatistics` keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelStatistics:
+    """How long the tasks of one kernel took, in seconds."""
+
+    kernel: str
+    count: int
+    total_s: float
+    mean_s: float
+    median_s: float
+    std_s: float
+    """The sample standard deviation; 0 for a single task."""
+    min_s: float
+    max_s: float
+    quantiles_s: tuple[float, ...]
+    """At :data:`QUANTILES`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Where each task's time before its start went, in seconds, one entry per task."""
+
+    dependency_s: NDArray[np.float64]
+    """From its submission until it was ready."""
+    queue_s: NDArray[np.float64]
+    """From ready until it started: in the scheduler's queues, and the runtime's own costs."""
+
+
+def makespan_s(run: Run) -> float:
+    """Return the end of the last task, in seconds."""
+    return run.makespan_s
+
+
+def busy_s(run: Run) -> NDArray[np.float64]:
+    """Return per worker how long it ran tasks."""
+    busy = np.bincount(run.tasks.worker, run.tasks.duration_s, minlength=len(run.workers))
+    return busy.astype(np.float64)
+
+
+def idle_s(run: Run) -> NDArray[np.float64]:
+    """Return per worker how long it ran none, until the makespan."""
+    return run.makespan_s - busy_s(run)
+
+
+def idleness_percent(run: Run) -> NDArray[np.float64]:
+    """Return per worker ``100 (1 - busy / makespan)``; 0 where the makespan is 0."""
+    if not run.makespan_s:
+        return np.zeros(len(run.workers))
+    return 100.0 * (1.0 - busy_s(run) / run.makespan_s)
+
+
+def task_counts(run: Run) -> NDArray[np.int64]:
+    """Return per worker how many tasks it ran."""
+    return np.bincount(run.tasks.worker, minlength=len(run.workers)).astype(np.int64)
+
+
+def parallel_efficiency(run: Run) -> float:
+    """Return the share of the workers' time that tasks took: ``sum busy / (workers makespan)``."""
+    capacity = len(run.workers) * run.makespan_s
+    return float(busy_s(run).sum() / capacity) if capacity else 0.0
+
+
+def kernel_durations(run: Run) -> dict[str, NDArray[np.float64]]:
+    """Return per kernel that ran the durations of its tasks, in task order."""
+    durations, kernel = run.tasks.duration_s, run.tasks.kernel
+    order = np.argsort(kernel, kind="stable")
+    counts = np.bincount(kernel, minlength=len(run.kernel_names))
+    parts = np.split(durations[order], np.cumsum(counts)[:-1])
+    return {n: part for n, part in zip(run.kernel_names, parts, strict=True) if len(part)}
+
+
+def kernel_statistics(run: Run) -> list[KernelStatistics]:
+    """Return the statistics of each kernel that ran, in the order of ``run.kernel_names``."""
+    return [_statistics(name, values) for name, values in kernel_durations(run).items()]
+
+
+def _statistics(kernel: str, values: NDArray[np.float64]) -> KernelStatistics:
+    return KernelStatistics(
+        kernel=kernel,
+        count=len(values),
+        total_s=float(values.sum()),
+        mean_s=float(values.mean()),
+        median_s=float(np.median(values)),
+        std_s=float(values.std(ddof=1)) if len(values) > 1 else 0.0,
+        min_s=float(values.min()),
+        max_s=float(values.max()),
+        quantiles_s=tuple(np.quantile(values, QUANTILES).tolist()),
+    )
+
+
+def ready_curve(run: Run) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the number of tasks that are ready and have not started, over time.
+
+    Returns
+    -------
+    times_s, count :
+        A step function: from ``times_s[i]`` until ``times_s[i + 1]`` there are ``count[i]``.
+        The times ascend strictly, from 0 to the makespan.
+    """
+    return _steps(run.tasks.ready_s, run.tasks.start_s, run.makespan_s)
+
+
+def submitted_curve(run: Run) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the number of tasks that are submitted and have not ended, as :func:`ready_curve`."""
+    return _steps(run.tasks.submitted_s, run.tasks.end_s, run.makespan_s)
+
+
+def _steps(
+    up_s: NDArray[np.float64], down_s: NDArray[np.float64], until_s: float
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the step function that counts one up at each of *up_s*, one down at each *down_s*."""
+    times, index = np.unique(np.concatenate(([0.0, until_s], up_s, down_s)), return_inverse=True)
+    change = np.bincount(index[2 : 2 + len(up_s)], minlength=len(times))
+    change -= np.bincount(index[2 + len(up_s) :], minlength=len(times))
+    return times, np.cumsum(change)
+
+
+def waits(run: Run) -> Waits:
+    """Return what each task waited for: its dependencies, then the scheduler and a worker."""
+    tasks = run.tasks
+    return Waits(tasks.ready_s - tasks.submitted_s, tasks.start_s - tasks.ready_s)
+
+
+def summary(run: Run) -> dict[str, Any]:
+    """Return the metrics in a few numbers, as plain JSON data: what ``run.json`` keeps."""
+    waited = waits(run)
+    tasks = max(len(run), 1)
+    return {
+        "makespan_s": run.makespan_s,
+        "tasks": len(run),
+        "workers": len(run.workers),
+        "busy_s": float(busy_s(run).sum()),
+        "parallel_efficiency": parallel_efficiency(run),
+        "idleness_percent": float(idleness_percent(run).mean()) if run.workers else 0.0,
+        "mean_dependency_wait_s": float(waited.dependency_s.sum() / tasks),
+        "mean_queue_wait_s": float(waited.queue_s.sum() / tasks),
+        "kernels": {
+            s.kernel: {"count": s.count, "total_s": s.total_s, "mean_s": s.mean_s}
+            for s in kernel_statistics(run)
+        },
+    }

@@ -1,0 +1,98 @@
+"""Runs made by hand, and by a small list scheduler."""
+
+import heapq
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tasksim.graph.builder import RW, Commute, GraphBuilder, R
+from tasksim.run.record import Run, TaskTable, WorkerInfo
+
+
+def make_run(rows, workers=("cpu0", "cpu1"), kernels=("potrf", "gemm"), **changes):
+    """Rows: (kernel, worker, submitted, ready, start, end, released_by)."""
+    columns = list(zip(*rows, strict=True)) if rows else [()] * 7
+    kernel, worker, submitted, ready, start, end, by = columns
+    n = len(rows)
+    given = {
+        "kind": "simulated",
+        "graph_name": "test",
+        "graph_arguments": {"tiles": 2},
+        "kernel_names": kernels,
+        "workers": tuple(WorkerInfo(name, name.rstrip("0123456789")) for name in workers),
+        "platform": "hand",
+        "scheduler": "eager",
+        "seed": 0,
+        "tasks": TaskTable(range(n), kernel, worker, [0] * n, submitted, ready, start, end, by),
+    }
+    return Run(**(given | changes))
+
+
+def cholesky(tiles):
+    """Right-looking tiled Cholesky factorisation."""
+    g = GraphBuilder("cholesky", {"tiles": tiles})
+    A = g.matrix("A", tiles, tiles, size_bytes=8)
+    for k in range(tiles):
+        g.insert("potrf", RW(A[k, k]), n=1)
+        for m in range(k + 1, tiles):
+            g.insert("trsm", R(A[k, k]), RW(A[m, k]), n=1)
+        for n in range(k + 1, tiles):
+            g.insert("syrk", R(A[n, k]), RW(A[n, n]), n=1)
+            for m in range(n + 1, tiles):
+                g.insert("gemm", R(A[m, k]), R(A[n, k]), RW(A[m, n]), n=1)
+    return g.build()
+
+
+def reduction(leaves):
+    """Leaves that update one sum in any order, one at a time; then a task that reads it."""
+    g = GraphBuilder("reduction", {"leaves": leaves})
+    total = g.handle("sum", 8)
+    for leaf in range(leaves):
+        g.insert("add", Commute(total), i=leaf)
+    g.insert("read", R(total))
+    return g.build()
+
+
+def schedule(graph, workers=3, durations_s=None, **changes):
+    """First come, first served; for graphs without commutative accesses."""
+    n = len(graph)
+    durations = np.ones(n) if durations_s is None else np.asarray(durations_s, float)
+    missing = graph.predecessor_count.tolist()
+    ready, start, end, worker, by = np.zeros(n), np.zeros(n), np.zeros(n), [0] * n, [-1] * n
+    queue = [task for task in range(n) if not missing[task]]
+    idle, running, now = list(range(workers)), [], 0.0
+    while queue or running:
+        while queue and idle:
+            task, worker[task] = queue.pop(0), heapq.heappop(idle)
+            start[task], end[task] = now, now + durations[task]
+            heapq.heappush(running, (end[task], task, worker[task]))
+        now, done, free = heapq.heappop(running)
+        heapq.heappush(idle, free)
+        for successor in graph.successors_of(done):
+            missing[successor] -= 1
+            if not missing[successor]:
+                ready[successor], by[successor] = now, done
+                queue.append(successor)
+    rows = list(zip(graph.kernel, worker, [0.0] * n, ready, start, end, by, strict=True))
+    names = [f"cpu{i}" for i in range(workers)]
+    given = {"graph_name": graph.name, "graph_arguments": dict(graph.arguments)}
+    return make_run(rows, names, graph.kernels, **(given | changes))
+
+
+@pytest.fixture(scope="session")
+def make():
+    return SimpleNamespace(run=make_run, cholesky=cholesky, reduction=reduction, schedule=schedule)
+
+
+@pytest.fixture
+def small(make):
+    """Two workers, four tasks: cpu0 runs 0 (0-2 s) and 2 (3-6 s), cpu1 1 (0-1 s) and 3 (2-4 s)."""
+    return make.run(
+        [
+            (0, 0, 0.0, 0.0, 0.0, 2.0, -1),
+            (1, 1, 0.0, 0.0, 0.0, 1.0, -1),
+            (1, 0, 0.0, 2.0, 3.0, 6.0, 0),
+            (1, 1, 0.5, 2.0, 2.0, 4.0, 0),
+        ]
+    )

@@ -1,0 +1,97 @@
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import ks_2samp
+
+from tasksim.base.errors import InputError
+from tasksim.run.compare import compare, ks_distance
+
+
+def shifted(run, row, by_s):
+    end = run.tasks.end_s.copy()
+    end[row] += by_s
+    return dataclasses.replace(run, tasks=dataclasses.replace(run.tasks, end_s=end))
+
+
+def test_a_run_equals_itself(small):
+    same = compare(small, small)
+    assert same.error_percent == 0.0
+    assert same.end_shift.mean_absolute_s == 0.0
+    assert [k.mean_ratio for k in same.kernels] == [1.0, 1.0]
+    assert [k.ks_distance for k in same.kernels] == [0.0, 0.0]
+
+
+def test_differences(small):
+    longer = shifted(small, 2, 1.5)
+    found = compare(small, longer)
+    assert found.error_percent == pytest.approx(25.0)
+    assert found.end_shift.largest_task == 2
+    assert found.end_shift.largest_s == 1.5
+    assert found.end_shift.mean_s == 0.375
+    assert found.end_shift.median_s == 0.0
+    potrf, gemm = found.kernels
+    assert potrf.mean_ratio == 1.0
+    assert (gemm.total_a_s, gemm.total_b_s) == (6.0, 7.5)
+    assert gemm.mean_ratio == pytest.approx(1.25)
+    assert gemm.ks_distance == pytest.approx(1 / 3)
+    assert found.b.worker_tasks == (2, 2)
+    assert found.a.idleness_percent == pytest.approx(100 / 3)
+
+
+def test_the_first_run_is_the_reference(small):
+    longer = shifted(small, 2, 2.0)
+    assert compare(longer, small).error_percent == pytest.approx(-25.0)
+
+
+def test_different_graphs_are_refused_unless_told(make, small):
+    other = make.schedule(make.cholesky(3))
+    with pytest.raises(InputError, match="different graphs: test tiles=2 and cholesky tiles=3"):
+        compare(small, other)
+    found = compare(small, other, any_graph=True)
+    assert found.end_shift is None
+    by_name = {k.kernel: k for k in found.kernels}
+    assert (by_name["trsm"].count_a, by_name["trsm"].count_b) == (0, 3)
+    assert by_name["trsm"].mean_ratio is None
+    assert by_name["trsm"].ks_distance is None
+
+
+def test_tasks_of_other_kernels_are_another_graph(small):
+    kernel = small.tasks.kernel.copy()
+    kernel[3] = 0
+    other = dataclasses.replace(small, tasks=dataclasses.replace(small.tasks, kernel=kernel))
+    with pytest.raises(InputError, match="task 3 is gemm #3 in one and potrf #3 in the other"):
+        compare(small, other)
+
+
+def test_priorities_and_the_numbering_of_kernels_do_not_make_another_graph(small):
+    other = dataclasses.replace(
+        small,
+        graph_arguments={"tiles": 2, "priorities": "none"},
+        kernel_names=("gemm", "potrf"),
+        tasks=dataclasses.replace(small.tasks, kernel=1 - small.tasks.kernel),
+    )
+    assert compare(small, other).end_shift is not None
+
+
+def test_a_reference_without_time_is_refused(make):
+    with pytest.raises(InputError, match="takes no time"):
+        compare(make.run([]), make.run([]))
+
+
+def test_json_is_plain(small):
+    text = json.dumps(compare(small, shifted(small, 1, 0.5)).to_json(), allow_nan=False)
+    assert json.loads(text)["schema_version"] == 1
+
+
+floats = st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.0, 9.0]), min_size=1, max_size=30)
+
+
+@given(a=floats, b=floats)
+def test_ks_distance_is_that_of_scipy(a, b):
+    assert ks_distance(a, b) == pytest.approx(ks_2samp(a, b, method="exact").statistic)
+    assert ks_distance(a, b) == ks_distance(b, a)
+    assert ks_distance(np.array(a), a) == 0.0

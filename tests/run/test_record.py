@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+
+from tasksim.base.errors import InputError
+from tasksim.run.record import TaskTable
+
+
+def table(**changes):
+    columns = {name: [0, 0] for name in TaskTable.dtypes}
+    return TaskTable(**(columns | changes))
+
+
+def test_columns_have_the_types_of_the_contract():
+    assert {name: str(getattr(table(), name).dtype) for name in TaskTable.dtypes} == {
+        "task": "int32",
+        "kernel": "int16",
+        "worker": "int16",
+        "priority": "int32",
+        "submitted_s": "float64",
+        "ready_s": "float64",
+        "start_s": "float64",
+        "end_s": "float64",
+        "released_by": "int32",
+    }
+
+
+def test_columns_are_read_only_and_share_nothing():
+    end = np.array([1.0, 2.0])
+    made = table(end_s=end)
+    end[0] = 9.0
+    assert made.end_s.tolist() == [1.0, 2.0]
+    with pytest.raises(ValueError, match="read-only"):
+        made.end_s[0] = 3.0
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"end_s": [1.0]}, "column 'end_s' of the task table has 1 rows, column 'task' has 2"),
+        (
+            {"worker": [0, 40_000]},
+            "column 'worker' of the task table has values that are not int16",
+        ),
+        ({"priority": [0.5, 1]}, "column 'priority' of the task table has values that are not"),
+        ({"start_s": [[0, 1]]}, "column 'start_s' of the task table has 2 dimensions, not 1"),
+        ({"start_s": ["soon", 1]}, "column 'start_s' of the task table: could not convert"),
+    ],
+)
+def test_wrong_columns_are_refused(changes, message):
+    with pytest.raises(InputError, match=message):
+        table(**changes)
+
+
+def test_makespan_is_the_last_end(small, make):
+    assert small.makespan_s == 6.0
+    assert make.run([]).makespan_s == 0.0
+
+
+def test_runs_are_equal_but_for_the_time_they_took(small, make):
+    import dataclasses
+
+    assert dataclasses.replace(small, wall_s=5.0) == small
+    assert dataclasses.replace(small, seed=1) != small
+    later = dataclasses.replace(small.tasks, end_s=small.tasks.end_s + 1)
+    assert dataclasses.replace(small, tasks=later) != small
+
+
+def test_frame_speaks_in_names(make):
+    run = make.run([(1, 1, 0, 0, 0, 2.5, -1)], workers=("cpu0", "gpu0"))
+    row = run.frame().iloc[0]
+    assert (row.kernel, row.worker, row.architecture, row.node) == ("gemm", "gpu0", "gpu", 0)
+    assert row.duration_s == 2.5
+    assert list(run.frame().columns[:9]) == list(TaskTable.dtypes)
+
+
+def test_labels(small):
+    assert small.label(2) == "gemm #2"
+    assert small.graph_label == "test tiles=2"

@@ -1,0 +1,180 @@
+import dataclasses
+import json
+import resource
+
+import pytest
+
+from tasksim.base.errors import InputError, OutputError
+from tasksim.run.storage import load, save
+
+
+@pytest.fixture
+def run(make):
+    made = make.schedule(make.cholesky(5))
+    return dataclasses.replace(
+        made,
+        config={"graph": ["cholesky", "tiles=5"], "costs": {"gemm": 0.5}},
+        versions={"tasksim": "0.1.0"},
+        bounds={"area_s": 1.5, "critical_path_s": 0.1 + 0.2},
+        wall_s=0.25,
+    )
+
+
+def test_what_is_saved_is_loaded(run, tmp_path):
+    save(run, tmp_path / "out")
+    again = load(tmp_path / "out")
+    assert again == run
+    assert again.wall_s == 0.25
+    assert load(tmp_path / "out" / "run.json") == run
+
+
+def test_an_empty_run_is_kept(make, tmp_path):
+    save(make.run([]), tmp_path / "out")
+    assert load(tmp_path / "out") == make.run([])
+
+
+def test_equal_runs_give_equal_bytes(run, tmp_path):
+    save(run, tmp_path / "a")
+    save(load(tmp_path / "a"), tmp_path / "b")
+    for name in ("run.json", "tasks.parquet"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_run_json_is_for_people(run, tmp_path):
+    save(run, tmp_path / "out")
+    header = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert list(header)[:8] == [
+        "schema_version",
+        "kind",
+        "graph",
+        "platform",
+        "scheduler",
+        "seed",
+        "tasks",
+        "makespan_s",
+    ]
+    assert header["makespan_s"] == run.makespan_s
+    assert header["metrics"]["kernels"]["gemm"]["count"] == 10
+
+
+def test_other_tools_read_the_tasks(run, tmp_path):
+    import pandas as pd
+
+    save(run, tmp_path / "out")
+    frame = pd.read_parquet(tmp_path / "out" / "tasks.parquet")
+    assert frame.end_s.max() == run.makespan_s
+
+
+def test_an_existing_run_is_kept_unless_forced(run, tmp_path):
+    save(run, tmp_path / "out")
+    other = dataclasses.replace(run, seed=7)
+    with pytest.raises(InputError, match="out exists; give --force to replace it"):
+        save(other, tmp_path / "out")
+    assert load(tmp_path / "out") == run
+    save(other, tmp_path / "out", force=True)
+    assert load(tmp_path / "out") == other
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_force_does_not_replace_what_is_no_run(run, tmp_path):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "thesis.tex").write_text("")
+    with pytest.raises(InputError, match=r"home holds 'thesis.tex', which is not part of a run"):
+        save(run, tmp_path / "home", force=True)
+    assert (tmp_path / "home" / "thesis.tex").exists()
+
+
+def test_a_configuration_that_is_no_json_writes_nothing(run, tmp_path):
+    bad = dataclasses.replace(run, config={"x": object()})
+    with pytest.raises(InputError, match=r"cannot be written as JSON: .*object"):
+        save(bad, tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_write_that_fails_half_way_leaves_nothing(make, tmp_path):
+    run = make.schedule(make.cholesky(12))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))
+    try:
+        with pytest.raises(OutputError, match=r"^cannot write .*out: File too large"):
+            save(run, tmp_path / "out")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unwritable_place(run, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match=r"^cannot write .*file/out"):
+        save(run, tmp_path / "file" / "out")
+
+
+def broken(path, name, text):
+    (path / name).write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", r"run.json:1:2: Expecting property name"),
+        ("[]", r"run.json was not written by tasksim: it has no schema_version"),
+        ('{"name": "x"}', r"it has no schema_version"),
+        ('{"schema_version": 99}', r"schema version 99, this tasksim reads 1"),
+        ('{"schema_version": 1}', r"run.json lacks 'kind'"),
+    ],
+)
+def test_a_run_json_that_is_none(run, tmp_path, text, message):
+    save(run, tmp_path / "out")
+    with pytest.raises(InputError, match=message):
+        load(broken(tmp_path / "out", "run.json", text))
+
+
+def test_a_run_json_with_wrong_content(run, tmp_path):
+    save(run, tmp_path / "out")
+    header = json.loads((tmp_path / "out" / "run.json").read_text())
+    header["workers"][0]["colour"] = "red"
+    with pytest.raises(InputError, match=r"run.json is malformed: .*colour"):
+        load(broken(tmp_path / "out", "run.json", json.dumps(header)))
+
+
+def test_no_run_there(tmp_path):
+    with pytest.raises(InputError, match="nothing: no such run"):
+        load(tmp_path / "nothing")
+    with pytest.raises(InputError, match=r"is not a run folder: it has no run.json"):
+        load(tmp_path)
+    (tmp_path / "a.csv").write_text("")
+    with pytest.raises(InputError, match=r"a.csv is neither a run folder nor its run.json"):
+        load(tmp_path / "a.csv")
+
+
+def test_tasks_that_are_not_all_there(run, tmp_path):
+    save(run, tmp_path / "out")
+    tasks = tmp_path / "out" / "tasks.parquet"
+    data = tasks.read_bytes()
+    tasks.write_bytes(data[: len(data) // 2])
+    with pytest.raises(InputError, match=r"cannot read .*tasks.parquet, is it truncated\?"):
+        load(tmp_path / "out")
+    tasks.unlink()
+    with pytest.raises(InputError, match=r"is not complete: it has no tasks.parquet"):
+        load(tmp_path / "out")
+
+
+def test_damaged_pages_are_seen(run, tmp_path):
+    save(run, tmp_path / "out")
+    tasks = tmp_path / "out" / "tasks.parquet"
+    data = bytearray(tasks.read_bytes())
+    data[100] ^= 0xFF
+    tasks.write_bytes(bytes(data))
+    with pytest.raises(InputError, match=r"cannot read .*tasks.parquet"):
+        load(tmp_path / "out")
+
+
+def test_files_of_two_runs_are_not_mixed(run, make, tmp_path):
+    save(run, tmp_path / "a")
+    save(make.schedule(make.cholesky(3)), tmp_path / "b")
+    (tmp_path / "b" / "tasks.parquet").replace(tmp_path / "a" / "tasks.parquet")
+    with pytest.raises(
+        InputError, match=r"has 10 tasks, run.json says 35: they are not of one run"
+    ):
+        load(tmp_path / "a")
