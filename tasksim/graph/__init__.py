@@ -1,0 +1,1 @@
+"""Task graphs: the graph, its builder, analysis, generators, files."""

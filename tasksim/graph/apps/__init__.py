@@ -1,0 +1,1 @@
+"""Generators of task graphs, one algorithm per module."""

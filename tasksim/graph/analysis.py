@@ -1,0 +1,235 @@
+"""Lengths and shapes of task graphs: levels, critical path, width.
+
+Durations are float64 [tasks] in seconds (or any other unit: results are in the same). Tasks
+are numbered topologically, so one pass over plain lists finds every longest path in time
+linear in tasks and dependencies.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.graph.csr import Int32, Int64, transpose
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+
+__all__ = [
+    "average_parallelism",
+    "bottom_levels",
+    "critical_path",
+    "level_structure",
+    "levels",
+    "predecessors",
+    "sinks",
+    "sources",
+    "top_levels",
+    "width",
+    "work",
+]
+
+
+def bottom_levels(graph: TaskGraph, durations_s: ArrayLike) -> NDArray[np.float64]:
+    """Return the bottom level of every task: the longest path from its start to the end.
+
+    The duration of the task itself counts. Also known as upward rank without communication
+    (H. Topcuoglu, S. Hariri, M.-Y. Wu, IEEE TPDS 13(3), 2002).
+
+    Parameters
+    ----------
+    graph
+        The task graph.
+    durations_s
+        Duration of every task, in seconds.
+
+    Returns
+    -------
+    float64 [tasks]
+
+    Raises
+    ------
+    InputError
+        If there is not one duration per task, or one is negative or NaN.
+
+    Examples
+    --------
+    >>> from tasksim.graph.builder import GraphBuilder
+    >>> g = GraphBuilder("path")
+    >>> first = g.insert("task")
+    >>> second = g.insert("task", after=[first])
+    >>> bottom_levels(g.build(), [2.0, 3.0]).tolist()
+    [5.0, 3.0]
+    """
+    level: list[float] = _checked(graph, durations_s).tolist()
+    successors = graph.successors.tolist()
+    end = len(successors)
+    for task, begin in zip(
+        range(len(graph) - 1, -1, -1), graph.successor_ptr[-2::-1].tolist(), strict=True
+    ):
+        if begin < end:
+            level[task] += max([level[after] for after in successors[begin:end]])
+            end = begin
+    return np.array(level, dtype=np.float64)
+
+
+def top_levels(graph: TaskGraph, durations_s: ArrayLike) -> NDArray[np.float64]:
+    """Return the top level of every task: the longest path from the beginning to its start.
+
+    The duration of the task itself does not count: it is when the task starts at the earliest.
+
+    Parameters
+    ----------
+    graph
+        The task graph.
+    durations_s
+        Duration of every task, in seconds.
+
+    Returns
+    -------
+    float64 [tasks]
+
+    Raises
+    ------
+    InputError
+        If there is not one duration per task, or one is negative or NaN.
+    """
+    durations: list[float] = _checked(graph, durations_s).tolist()
+    level = [0.0] * len(durations)
+    successors = graph.successors.tolist()
+    bounds = pairwise(graph.successor_ptr.tolist())
+    for task, (begin, end) in enumerate(bounds):
+        done = level[task] + durations[task]
+        for after in successors[begin:end]:
+            if done > level[after]:
+                level[after] = done
+    return np.array(level, dtype=np.float64)
+
+
+def critical_path(graph: TaskGraph, durations_s: ArrayLike) -> tuple[float, list[int]]:
+    """Return the length of a longest path, and its tasks from first to last.
+
+    No schedule on any number of workers is shorter. Among paths of equal length, the one whose
+    task numbers are the smallest, compared from the first on.
+
+    Parameters
+    ----------
+    graph
+        The task graph.
+    durations_s
+        Duration of every task, in seconds.
+
+    Returns
+    -------
+    length : float
+        In seconds; 0 for a graph without tasks.
+    tasks : list of int
+
+    Raises
+    ------
+    InputError
+        If there is not one duration per task, or one is negative or NaN.
+    """
+    level = bottom_levels(graph, durations_s)
+    if not len(level):
+        return 0.0, []
+    beginnings = sources(graph)
+    task = int(beginnings[level[beginnings].argmax()])
+    path = [task]
+    while after := graph.successors_of(task):
+        # argmax takes the first of several maxima: the smallest number.
+        task = after[int(level[after].argmax())]
+        path.append(task)
+    return float(level[path[0]]), path
+
+
+def work(graph: TaskGraph, durations_s: ArrayLike) -> float:
+    """Return the sum of all durations: the makespan on one worker, in seconds.
+
+    Raises
+    ------
+    InputError
+        If there is not one duration per task, or one is negative or NaN.
+    """
+    return float(_checked(graph, durations_s).sum())
+
+
+def average_parallelism(graph: TaskGraph, durations_s: ArrayLike) -> float:
+    """Return work divided by the length of the critical path; 0 where nothing takes time.
+
+    More workers than this cannot all be busy all the time.
+
+    Raises
+    ------
+    InputError
+        If there is not one duration per task, or one is negative or NaN.
+    """
+    length, _ = critical_path(graph, durations_s)
+    return work(graph, durations_s) / length if length else 0.0
+
+
+def levels(graph: TaskGraph) -> Int64:
+    """Return the depth of every task: the largest number of tasks on a path that leads to it.
+
+    Returns
+    -------
+    int64 [tasks]
+        0 for tasks without predecessors.
+    """
+    return top_levels(graph, np.ones(len(graph))).astype(np.int64)
+
+
+def level_structure(graph: TaskGraph) -> list[Int64]:
+    """Return the tasks of every level, ascending; level 0 first.
+
+    Tasks of one level do not depend on each other, each depends on one of the level before.
+    """
+    depth = levels(graph)
+    order = np.argsort(depth, kind="stable")
+    ends = np.cumsum(np.bincount(depth))
+    return np.split(order, ends[:-1]) if len(graph) else []
+
+
+def width(graph: TaskGraph) -> int:
+    """Return the number of tasks of the largest level.
+
+    That many tasks can run at once. There may be more: the largest set of tasks independent
+    of each other need not be a level.
+    """
+    return int(np.bincount(levels(graph)).max()) if len(graph) else 0
+
+
+def sources(graph: TaskGraph) -> Int64:
+    """Return the tasks without predecessors, ascending."""
+    return np.flatnonzero(graph.predecessor_count == 0)
+
+
+def sinks(graph: TaskGraph) -> Int64:
+    """Return the tasks without successors, ascending."""
+    return np.flatnonzero(np.diff(graph.successor_ptr) == 0)
+
+
+def predecessors(graph: TaskGraph) -> tuple[Int64, Int32]:
+    """Return the predecessors of all tasks as pointers and indices.
+
+    Those of task *i* are ``indices[pointers[i]:pointers[i + 1]]``, ascending.
+    """
+    return transpose(graph.successor_ptr, graph.successors, len(graph))
+
+
+def _checked(graph: TaskGraph, durations_s: ArrayLike) -> NDArray[np.float64]:
+    durations = np.asarray(durations_s, dtype=np.float64)
+    if durations.shape != (len(graph),):
+        raise InputError(
+            f"durations of shape {durations.shape} for {len(graph)} tasks; legal: one per task"
+        )
+    bad = ~(durations >= 0)
+    if bad.any():
+        task = int(bad.argmax())
+        raise InputError(f"{graph.label(task)}: duration is {durations[task]:g}; legal: 0 or more")
+    return durations

@@ -1,0 +1,155 @@
+"""The parameters of generators: their types, and what users may give for them.
+
+A generator says what is legal in its annotations::
+
+    def cholesky(tiles: Count, tile_size: Count = 256, dtype: Dtype = "float64") -> TaskGraph
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from dataclasses import dataclass
+from numbers import Real
+from types import NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from tasksim.base.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = [
+    "AtLeast",
+    "AtMost",
+    "Count",
+    "Dtype",
+    "Parameter",
+    "Seconds",
+    "Seed",
+    "Value",
+    "parameters_of",
+]
+
+Value: TypeAlias = str | int | float
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """Lower limit of a number."""
+
+    value: float
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """Upper limit of a number."""
+
+    value: float
+
+
+Count = Annotated[int, AtLeast(1)]
+Seed = Annotated[int, AtLeast(0)]
+Seconds = Annotated[float, AtLeast(0)]
+Dtype = Literal["float64", "float32"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a generator.
+
+    ``default`` is None where there is none: the parameter is then ``required``, or optional
+    and the generator chooses.
+    """
+
+    name: str
+    kind: type[int] | type[float] | type[str]
+    default: Value | None = None
+    required: bool = False
+    choices: tuple[str, ...] = ()
+    minimum: float = -math.inf
+    maximum: float = math.inf
+
+    @property
+    def legal(self) -> str:
+        """What users may give, in words: ``an integer from 1``."""
+        if self.choices:
+            return ", ".join(self.choices)
+        words = {int: "an integer", float: "a number", str: "text"}[self.kind]
+        low = f" from {self.minimum:g}" if self.minimum > -math.inf else ""
+        high = f" to {self.maximum:g}" if self.maximum < math.inf else ""
+        return words + low + high
+
+    def convert(self, value: object, where: str) -> Value:
+        """Return *value*, text or already a number, as this parameter's type.
+
+        Raises :exc:`InputError` with *where*, what was got, and what is legal.
+        """
+        if self.kind is str:
+            if not self.choices or value in self.choices:
+                return str(value)
+            hint = nearest(str(value), self.choices)
+            raise InputError(f"{where}: {self.name}: got {value!r}{hint} (legal: {self.legal})")
+        number = _number(value)
+        whole = self.kind is float or number.is_integer()
+        if math.isfinite(number) and whole and self.minimum <= number <= self.maximum:
+            return _exact(value) if self.kind is int else number
+        raise InputError(f"{where}: {self.name}: got {value!r}; legal: {self.legal}")
+
+
+def parameters_of(function: Callable[..., Any]) -> tuple[Parameter, ...]:
+    """Return the parameters of a generator *function*, from its annotations."""
+    hints = get_type_hints(function, include_extras=True)
+    return tuple(
+        _parameter(name, hints[name], parameter.default)
+        for name, parameter in inspect.signature(function).parameters.items()
+    )
+
+
+def _parameter(name: str, hint: Any, default: Any) -> Parameter:
+    required = default is inspect.Parameter.empty
+    value: Value | None = None if required else default
+    hint = _without_none(hint)
+    limits: Sequence[object] = ()
+    if get_origin(hint) is Annotated:
+        hint, *limits = get_args(hint)
+    if get_origin(hint) is Literal:
+        return Parameter(name, str, value, required, choices=get_args(hint))
+    low = next((limit.value for limit in limits if isinstance(limit, AtLeast)), -math.inf)
+    high = next((limit.value for limit in limits if isinstance(limit, AtMost)), math.inf)
+    return Parameter(name, hint, value, required, minimum=low, maximum=high)
+
+
+def _without_none(hint: Any) -> Any:
+    """Return ``T`` for ``T | None``."""
+    if get_origin(hint) in (Union, UnionType):
+        (hint,) = (part for part in get_args(hint) if part is not NoneType)
+    return hint
+
+
+def _number(value: object) -> float:
+    """Return *value* as a float; NaN, which is never legal, for what is no number."""
+    if isinstance(value, bool) or not isinstance(value, str | Real):
+        return math.nan
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return math.nan
+
+
+def _exact(value: Any) -> int:
+    """Return an integral *value* as an int; texts such as ``100e3`` are integers too."""
+    try:
+        return int(value)
+    except ValueError:
+        return int(float(value))

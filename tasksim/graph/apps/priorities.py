@@ -1,0 +1,59 @@
+"""The priorities of a generated graph: the application's, or others in their place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from tasksim.graph.analysis import bottom_levels
+from tasksim.graph.flop import task_flop
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+
+__all__ = ["Priorities", "bottom_level_ranks", "with_priorities"]
+
+Priorities = Literal["app", "bottom-level", "none"]
+
+
+def with_priorities(graph: TaskGraph, priorities: Priorities) -> TaskGraph:
+    """Return *graph* with other priorities.
+
+    Parameters
+    ----------
+    graph
+        The task graph.
+    priorities
+        ``app``: as they are. ``bottom-level``: :func:`bottom_level_ranks`. ``none``: all 0.
+    """
+    if priorities == "app":
+        return graph
+    ranks = bottom_level_ranks(graph) if priorities == "bottom-level" else np.zeros(len(graph))
+    return replace(graph, priority=ranks.astype(np.int32))
+
+
+def bottom_level_ranks(graph: TaskGraph) -> NDArray[np.int32]:
+    """Return the dense rank of every task's bottom level; 0 is the least urgent.
+
+    Tasks weigh their floating-point operations; those of other kernels their parameter
+    ``duration_s``, or 1. So the ranks depend on no machine, and equal bottom levels share one.
+    """
+    level = bottom_levels(graph, _weights(graph))
+    _, ranks = np.unique(level, return_inverse=True)
+    return ranks.astype(np.int32)
+
+
+def _weights(graph: TaskGraph) -> NDArray[np.float64]:
+    # Three times the operations of any dense kernel is an integer: sums of them are exact, so
+    # paths of equal length are equal whatever their order.
+    weights = np.rint(3 * task_flop(graph))
+    for index in np.unique(graph.kernel[np.isnan(weights)]):
+        names, tasks = graph.parameter_names[index], graph.kernel == index
+        known = "duration_s" in names
+        table = graph.parameters[index]
+        weights[tasks] = table[graph.row[tasks], names.index("duration_s")] if known else 1.0
+    return weights

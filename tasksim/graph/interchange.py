@@ -1,0 +1,167 @@
+"""Task graphs from and to NetworkX."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.base.errors import CycleError, GraphError, InputError, unknown
+from tasksim.graph.builder import GraphBuilder, access
+from tasksim.graph.taskgraph import AccessMode, HandleBlock, TaskGraph
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+
+    import networkx as nx
+    from numpy.typing import ArrayLike
+
+__all__ = ["from_networkx", "task_order", "to_networkx"]
+
+
+def to_networkx(graph: TaskGraph, durations_s: ArrayLike | None = None) -> nx.DiGraph:
+    """Return *graph* as a NetworkX graph, with everything :func:`from_networkx` needs.
+
+    Parameters
+    ----------
+    graph
+        The task graph.
+    durations_s
+        Duration of every task in seconds, to be kept in the nodes.
+
+    Returns
+    -------
+    networkx.DiGraph
+        Nodes are task numbers with attributes ``kernel``, ``priority``, ``parameters`` (a
+        dictionary), ``accesses`` (pairs of handle and mode name), and ``duration_s`` if given.
+        The graph has ``name``, ``arguments``, ``model_names``, ``handle_size``,
+        ``handle_home`` and ``handle_blocks``.
+
+    Examples
+    --------
+    >>> g = GraphBuilder("path")
+    >>> first = g.insert("task", duration_s=1)
+    >>> second = g.insert("task", duration_s=2, after=[first])
+    >>> to_networkx(g.build()).nodes[1]["parameters"]
+    {'duration_s': 2.0}
+    """
+    import networkx as nx
+
+    G = nx.DiGraph(
+        name=graph.name,
+        arguments=dict(graph.arguments),
+        model_names=dict(zip(graph.kernels, graph.model_names, strict=True)),
+        handle_size=graph.handle_size.tolist(),
+        handle_home=graph.handle_home.tolist(),
+        handle_blocks=[tuple(block) for block in graph.handle_blocks],
+    )
+    for task in range(len(graph)):
+        G.add_node(
+            task,
+            kernel=graph.kernel_of(task),
+            priority=int(graph.priority[task]),
+            parameters=graph.parameters_of(task),
+            accesses=[(handle, mode.name) for handle, mode in graph.accesses_of(task)],
+        )
+    if durations_s is not None:
+        durations = np.asarray(durations_s, dtype=np.float64).tolist()
+        nx.set_node_attributes(G, dict(zip(G, durations, strict=True)), "duration_s")
+    before = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr)).tolist()
+    G.add_edges_from(zip(before, graph.successors.tolist(), strict=True))
+    return G
+
+
+def from_networkx(G: nx.DiGraph) -> TaskGraph:
+    """Return the task graph of a directed acyclic graph.
+
+    Dependencies are the edges of *G*, no more and no less; accesses imply none here. Tasks are
+    numbered as in :func:`task_order`.
+
+    Parameters
+    ----------
+    G
+        Nodes of any kind. All attributes are optional: ``kernel`` ("task"), ``priority`` (0),
+        ``parameters`` (none; or ``duration_s``, also called ``duration``, where a node has
+        that), ``accesses``; and those of the graph as :func:`to_networkx` writes them.
+
+    Returns
+    -------
+    TaskGraph
+
+    Raises
+    ------
+    CycleError
+        If *G* has a cycle; with its nodes.
+    InputError
+        If *G* is not directed, or the attributes of a node make no sense; with the node.
+    """
+    order = task_order(G)
+    number = {node: task for task, node in enumerate(order)}
+    g = GraphBuilder(
+        G.graph.get("name") or "networkx", G.graph.get("arguments"), G.graph.get("model_names")
+    )
+    sizes = G.graph.get("handle_size", [])
+    if sizes:
+        g.vector("handles", len(sizes), size_bytes=0)
+    for node in order:
+        _insert(g, node, G.nodes[node], [number[before] for before in G.predecessors(node)])
+    graph = replace(
+        g.build(infer=False),
+        handle_size=np.array(sizes, dtype=np.int64),
+        handle_home=np.array(G.graph.get("handle_home", [0] * len(sizes)), dtype=np.int32),
+        handle_blocks=tuple(HandleBlock(*block) for block in G.graph.get("handle_blocks", ())),
+    )
+    graph.validate()
+    return graph
+
+
+def task_order(G: nx.DiGraph) -> list[Any]:
+    """Return the nodes of *G* in topological order; among equals, in order of insertion.
+
+    Raises
+    ------
+    CycleError
+        If *G* has a cycle; with its nodes.
+    InputError
+        If *G* is not directed.
+    """
+    import networkx as nx
+
+    if not G.is_directed():
+        raise InputError(f"{G}: a task graph is directed; give a networkx.DiGraph")
+    position = {node: place for place, node in enumerate(G)}
+    try:
+        return list(nx.lexicographical_topological_sort(G, key=position.__getitem__))
+    except nx.NetworkXUnfeasible:
+        cycle = [edge[0] for edge in nx.find_cycle(G)]
+        path = " -> ".join(repr(node) for node in [*cycle, cycle[0]])
+        raise CycleError(f"{G} has a cycle: {path}") from None
+
+
+def _insert(g: GraphBuilder, node: Hashable, data: Mapping[str, Any], after: list[int]) -> None:
+    try:
+        g.insert(
+            str(data.get("kernel", "task")),
+            *(access(handle, _mode(name)) for handle, name in data.get("accesses", ())),
+            priority=data.get("priority", 0),
+            after=after,
+            **_parameters(data),
+        )
+    except (GraphError, InputError) as error:
+        raise type(error)(f"node {node!r}: {error}") from error
+    except (TypeError, ValueError) as error:
+        raise InputError(f"node {node!r}: attributes {dict(data)}: {error}") from error
+
+
+def _mode(name: str) -> AccessMode:
+    if name not in AccessMode.__members__:
+        raise unknown("access mode", name, AccessMode.__members__)
+    return AccessMode[name]
+
+
+def _parameters(data: Mapping[str, Any]) -> dict[str, float]:
+    if "parameters" in data:
+        return dict(data["parameters"])
+    duration = data.get("duration_s", data.get("duration"))
+    return {} if duration is None else {"duration_s": duration}

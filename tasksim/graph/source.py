@@ -1,0 +1,51 @@
+"""The GRAPH argument of the command line: the name of a generator, or a file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tasksim.base.errors import InputError, unknown
+from tasksim.graph.apps import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tasksim.graph.taskgraph import TaskGraph
+
+__all__ = ["load_graph"]
+
+
+def load_graph(text: str, settings: Iterable[str] = ()) -> TaskGraph:
+    """Return the task graph that *text* names.
+
+    Parameters
+    ----------
+    text
+        The name of a generator, or the path of a file written by
+        :func:`tasksim.graph.storage.save`.
+    settings
+        ``KEY=VALUE`` for a generator; a file takes none.
+
+    Raises
+    ------
+    InputError
+        If there is no such generator (with the nearest name) or file, a setting is wrong, or
+        the file is not a task graph.
+
+    Examples
+    --------
+    >>> load_graph("cholesky", ["tiles=4"])
+    <TaskGraph cholesky: 20 tasks, 30 edges>
+    """
+    if text in registry.names():
+        return registry.parse(text, settings)
+    path = Path(text)
+    if not (path.suffix == ".npz" or os.sep in text or path.is_file()):
+        raise unknown("task graph", text, registry.names())
+    from tasksim.graph.storage import load
+
+    if given := list(settings):
+        raise InputError(f"{text}: a file takes no settings; got {', '.join(given)}")
+    return load(path)

@@ -1,0 +1,250 @@
+"""The task graph: tasks in submission order, their data, their dependencies."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, fields
+from enum import IntEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from tasksim.graph.csr import Int32, Int64
+
+__all__ = ["AccessMode", "HandleBlock", "TaskGraph"]
+
+
+class AccessMode(IntEnum):
+    """How a task accesses a data handle.
+
+    The first three combine by their bits: a task that reads and writes has mode ``R | W``.
+    Commutative accesses may run in any order but not together; reductions may run together;
+    scratch memory is private to the task and orders nothing.
+    """
+
+    R = 1
+    W = 2
+    RW = 3
+    COMMUTATIVE = 4
+    REDUCTION = 5
+    SCRATCH = 6
+
+
+class HandleBlock(NamedTuple):
+    """Handles registered together, numbered row by row from ``first``.
+
+    A vector has no ``columns`` (0), a single handle no ``rows`` either.
+    """
+
+    name: str
+    rows: int
+    columns: int
+    first: int
+
+    @property
+    def end(self) -> int:
+        """The number after that of the last handle."""
+        return self.first + max(self.rows, 1) * max(self.columns, 1)
+
+    def handle_name(self, handle: int) -> str:
+        """Return the name of *handle*, one of this block: ``A[2, 1]``, ``V[3]`` or ``x``."""
+        index = handle - self.first
+        if self.columns:
+            return f"{self.name}[{index // self.columns}, {index % self.columns}]"
+        return f"{self.name}[{index}]" if self.rows else self.name
+
+
+_COLUMNS: Mapping[str, type[np.generic]] = {
+    "kernel": np.int32,
+    "row": np.int32,
+    "priority": np.int32,
+    "access_ptr": np.int64,
+    "access_handle": np.int32,
+    "access_mode": np.int8,
+    "successor_ptr": np.int64,
+    "successors": np.int32,
+    "handle_size": np.int64,
+    "handle_home": np.int32,
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TaskGraph:
+    """Tasks numbered in submission order, in columns; nothing in it can be changed.
+
+    Build one with :class:`~tasksim.graph.builder.GraphBuilder` or a generator. Every
+    dependency leads from a task to one of larger number, so the numbering is a topological
+    order. Lists of lists (accesses, successors) are in compressed sparse row form: those of
+    task *i* are at positions ``ptr[i]`` to ``ptr[i + 1]``.
+
+    Attributes
+    ----------
+    name, arguments
+        The generator, and what it was called with.
+    kernels, parameter_names, model_names
+        Per kernel its name, the names of its parameters, the name of its kernel model.
+    parameters
+        Per kernel a float64 table of shape (configurations, parameters).
+    kernel, row, priority
+        int32 [tasks]: the task's kernel, its row of that kernel's table, its priority
+        (larger is more urgent).
+    access_ptr, access_handle, access_mode
+        int64 [tasks + 1], int32, int8: the accesses, in the order given, at most one per
+        task and handle.
+    successor_ptr, successors
+        int64 [tasks + 1], int32: the successors, ascending, no duplicates.
+    handle_size, handle_home
+        int64 [handles] in bytes; int32 [handles]: the memory where the data are at first.
+    handle_blocks
+        The names of the handles, per block; see :meth:`handle_name`.
+    """
+
+    name: str
+    arguments: dict[str, str | int | float]
+    kernels: tuple[str, ...]
+    parameter_names: tuple[tuple[str, ...], ...]
+    parameters: tuple[NDArray[np.float64], ...]
+    model_names: tuple[str, ...]
+    kernel: Int32
+    row: Int32
+    priority: Int32
+    access_ptr: Int64
+    access_handle: Int32
+    access_mode: NDArray[np.int8]
+    successor_ptr: Int64
+    successors: Int32
+    handle_size: Int64
+    handle_home: Int32
+    handle_blocks: tuple[HandleBlock, ...] = ()
+
+    def __post_init__(self) -> None:
+        tables = tuple(_frozen(table, np.float64) for table in self.parameters)
+        object.__setattr__(self, "parameters", tables)
+        object.__setattr__(self, "arguments", dict(self.arguments))
+        for name, dtype in _COLUMNS.items():
+            object.__setattr__(self, name, _frozen(getattr(self, name), dtype))
+
+    def __len__(self) -> int:
+        """Return the number of tasks."""
+        return len(self.kernel)
+
+    def __repr__(self) -> str:
+        return f"<TaskGraph {self.name}: {len(self)} tasks, {self.edges} edges>"
+
+    def __reduce__(self) -> tuple[type[TaskGraph], tuple[Any, ...]]:
+        # Through the constructor, so that the arrays of a copy are read-only as well.
+        return TaskGraph, tuple(getattr(self, field.name) for field in fields(self))
+
+    @property
+    def edges(self) -> int:
+        """The number of dependencies."""
+        return len(self.successors)
+
+    @property
+    def handles(self) -> int:
+        """The number of data handles."""
+        return len(self.handle_size)
+
+    @cached_property
+    def predecessor_count(self) -> Int32:
+        """Per task, how many tasks it depends on."""
+        counts = np.bincount(self.successors, minlength=len(self))
+        return _frozen(counts, np.int32)
+
+    def kernel_of(self, task: int) -> str:
+        """Return the name of the kernel of *task*."""
+        return self.kernels[int(self.kernel[task])]
+
+    def parameters_of(self, task: int) -> dict[str, float]:
+        """Return the parameters of *task* by name."""
+        kernel = self.kernel[task]
+        row = self.parameters[kernel][self.row[task]]
+        return dict(zip(self.parameter_names[kernel], row.tolist(), strict=True))
+
+    def accesses_of(self, task: int) -> list[tuple[int, AccessMode]]:
+        """Return the (handle, mode) pairs of *task*, in the order given."""
+        part = slice(self.access_ptr[task], self.access_ptr[task + 1])
+        modes = map(AccessMode, self.access_mode[part].tolist())
+        return list(zip(self.access_handle[part].tolist(), modes, strict=True))
+
+    def successors_of(self, task: int) -> list[int]:
+        """Return the tasks that depend on *task*, ascending."""
+        part = slice(self.successor_ptr[task], self.successor_ptr[task + 1])
+        tasks: list[int] = self.successors[part].tolist()
+        return tasks
+
+    def label(self, task: int) -> str:
+        """Return *task* as messages show it: ``gemm #17 (m=256, n=256, k=256)``."""
+        pairs = ", ".join(
+            f"{name}={value:.15g}" for name, value in self.parameters_of(task).items()
+        )
+        return f"{self.kernel_of(task)} #{task}" + (f" ({pairs})" if pairs else "")
+
+    def handle_name(self, handle: int) -> str:
+        """Return the name of *handle*, for example ``A[2, 1]``."""
+        place = bisect_right(self.handle_blocks, handle, key=lambda block: block.first) - 1
+        if place < 0 or handle >= self.handle_blocks[place].end:
+            return f"handle #{handle}"
+        return self.handle_blocks[place].handle_name(handle)
+
+    def configurations(self) -> Iterator[tuple[str, NDArray[np.float64], Int64]]:
+        """Yield (kernel name, parameter row, its tasks ascending) per configuration in use.
+
+        Kernels come in the order of :attr:`kernels`, configurations in that of their table.
+        """
+        order = np.lexsort((self.row, self.kernel))
+        kernel, row = self.kernel[order], self.row[order]
+        changes = np.flatnonzero((np.diff(kernel) != 0) | (np.diff(row) != 0)) + 1
+        for tasks in np.split(order, changes) if len(self) else []:
+            index = int(self.kernel[tasks[0]])
+            yield self.kernels[index], self.parameters[index][self.row[tasks[0]]], tasks
+
+    def validate(self) -> None:
+        """Raise :exc:`GraphError` naming the offending task if the graph is malformed.
+
+        :exc:`CycleError` if tasks depend on each other in a circle.
+        """
+        from tasksim.graph.validation import validate
+
+        validate(self)
+
+    def same_as(self, other: TaskGraph) -> bool:
+        """Return whether *other* is the same graph: names, columns, tables, everything."""
+        return all(
+            _same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """Return the sizes: tasks, edges, handles in use and their bytes, tasks per kernel."""
+        used = np.unique(self.access_handle)
+        counts = np.bincount(self.kernel, minlength=len(self.kernels)).tolist()
+        return {
+            "name": self.name,
+            "arguments": dict(self.arguments),
+            "tasks": len(self),
+            "edges": self.edges,
+            "handles": len(used),
+            "size_bytes": int(self.handle_size[used].sum()),
+            "kernels": dict(zip(self.kernels, counts, strict=True)),
+            "configurations": sum(map(len, self.parameters)),
+        }
+
+
+def _frozen(values: ArrayLike, dtype: type[np.generic]) -> NDArray[Any]:
+    array = np.ascontiguousarray(values, dtype=dtype).view()
+    array.flags.writeable = False
+    return array
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, other)
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(one == other)
