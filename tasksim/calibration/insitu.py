@@ -1,0 +1,53 @@
+"""Measuring kernels where they work: in native runs of the application, all workers busy.
+
+Two cores of a machine are often two threads of one, and they share caches and memory: a kernel
+measured alone can be far faster than the same kernel between busy neighbours.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import TYPE_CHECKING
+
+from tasksim.calibration.overheads import Gaps, gaps
+from tasksim.kernels import bind
+from tasksim.native.execute import execute
+
+if TYPE_CHECKING:
+    from tasksim.calibration.book import Book, Options
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+
+__all__ = ["measure_in_situ"]
+
+
+def measure_in_situ(
+    graphs: Sequence[TaskGraph],
+    platform: Platform,
+    book: Book,
+    options: Options,
+    after_round: Callable[[str, float], None],
+) -> list[Gaps]:
+    """Run *graphs* in turn until *book* is settled or the time is over; return the gaps seen.
+
+    The first round warms up and is dropped. Rounds interleave the graphs and change the
+    scheduler, so that a slow minute of the machine falls on all alike. *after_round* is called
+    with a message and the share of the time that is used; what it raises ends the measuring.
+    """
+    programs = [bind(graph, len(platform.workers), options.seed) for graph in graphs]
+    seen: list[Gaps] = []
+    begun = time.monotonic()
+    for turn in count():
+        scheduler = options.schedulers[turn % len(options.schedulers)]
+        for graph, program in zip(graphs, programs, strict=True):
+            run = execute(graph, platform, scheduler, program=program, pin=options.pin)
+            if turn > 0:
+                book.add_run(run, graph)
+                seen.append(gaps(run))
+        used = (time.monotonic() - begun) / options.max_seconds
+        after_round(f"round {turn}", used)
+        if turn > 0 and (used >= 1 or book.settled(options)):
+            return seen
+    raise AssertionError("count() does not end")  # for the type checker

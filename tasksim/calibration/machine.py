@@ -1,0 +1,57 @@
+"""What this machine is: its name, and the facts that its measurements depend on."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import sys
+from pathlib import Path
+
+from tasksim.kernels import blas_info
+
+__all__ = ["fingerprint", "machine_name", "memory_bytes", "processor"]
+
+
+def machine_name() -> str:
+    """Return a name for this machine that is fit for files: its host name, tidied."""
+    return re.sub(r"[^a-z0-9-]+", "-", platform.node().lower()).strip("-") or "machine"
+
+
+def processor() -> str:
+    """Return the model name of the processor."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        text = ""
+    match = re.search(r"^model name\s*:\s*(.+)$", text, flags=re.MULTILINE)
+    return match[1].strip() if match else platform.processor() or platform.machine()
+
+
+def memory_bytes() -> int | None:
+    """Return the size of main memory, None where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def fingerprint(cores: int) -> dict[str, str | int]:
+    """Return what a measurement on *cores* cores of this machine depends on.
+
+    A coefficient file carries it, so that a prediction can be traced to where it came from.
+    """
+    import numpy
+    import scipy
+
+    blas = blas_info()
+    return {
+        "processor": processor(),
+        "cores": cores,
+        "logical_cores": os.cpu_count() or cores,
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "numpy": numpy.__version__,
+        "scipy": scipy.__version__,
+        "blas": blas,
+    }

@@ -1,0 +1,111 @@
+"""Measuring a kernel by itself, under a load: every worker runs it on data of its own."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasksim.kernels import single_threaded_blas, standalone
+from tasksim.native.execution import pin_thread, usable_cores
+
+if TYPE_CHECKING:
+    from tasksim.calibration.book import Book, Options
+
+__all__ = ["Kernel", "measure_under_load"]
+
+BATCH_S = 0.25
+"""How long the workers run between two looks at whether it is enough."""
+WARM_UP = 3
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel to be measured, with exact parameters."""
+
+    name: str
+    parameters: Mapping[str, float] = field(default_factory=dict)
+
+
+def measure_under_load(
+    kernels: Sequence[Kernel],
+    workers: int,
+    book: Book,
+    options: Options,
+    after_round: Callable[[str, float], None],
+) -> None:
+    """Measure each of *kernels* on all workers at once until it is known, or its time is over.
+
+    Each kernel gets an equal share of the time. Inputs are restored between repetitions,
+    outside the measured time; the first repetitions of each worker warm up and are dropped.
+    """
+    share = options.max_seconds / max(1, len(kernels))
+    cores = usable_cores()
+    begun = time.monotonic()
+    with single_threaded_blas():
+        for kernel in kernels:
+            bodies = [standalone(kernel.name, dict(kernel.parameters), seed=w) for w in range(workers)]
+            names = tuple(kernel.parameters)
+            row = np.array([[kernel.parameters[name] for name in names]], dtype=np.float64)
+            kernel_begun = time.monotonic()
+            while True:
+                batch = [_Repeater(body) for body in bodies]
+                _run_together(batch, cores if options.pin and workers <= len(cores) else None)
+                for repeater in batch:
+                    times = np.array(repeater.times[WARM_UP:] or repeater.times)
+                    book.add(kernel.name, names, np.repeat(row, len(times), axis=0), times)
+                book.next_run += 1
+                after_round(kernel.name, (time.monotonic() - begun) / options.max_seconds)
+                if time.monotonic() - kernel_begun >= share or _known(book, kernel, options):
+                    break
+
+
+def _known(book: Book, kernel: Kernel, options: Options) -> bool:
+    mine = [
+        c
+        for c in book.configurations(options)
+        if c.kernel == kernel.name and c.parameters == dict(kernel.parameters)
+    ]
+    return all(c.stopped == "tolerance" for c in mine)
+
+
+class _Repeater:
+    """One worker's repetitions of a kernel."""
+
+    def __init__(self, body: object) -> None:
+        self.body = body
+        self.times: list[float] = []
+
+    def run(self, start: threading.Barrier, stop: threading.Event, core: int | None) -> None:
+        restore, execute = self.body.restore, self.body.run  # type: ignore[attr-defined]
+        pin_thread(core)
+        start.wait()
+        while not stop.is_set():
+            restore()
+            begun = perf_counter()
+            execute()
+            self.times.append(perf_counter() - begun)
+
+
+def _run_together(repeaters: list[_Repeater], cores: list[int] | None) -> None:
+    """Run all *repeaters* at once for a while: they are each other's load."""
+    start, stop = threading.Barrier(len(repeaters) + 1), threading.Event()
+    threads = [
+        threading.Thread(target=r.run, args=(start, stop, cores[i] if cores else None), daemon=True)
+        for i, r in enumerate(repeaters)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        start.wait()
+        while not stop.wait(BATCH_S) and min(len(r.times) for r in repeaters) <= WARM_UP:
+            pass
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()

@@ -1,0 +1,123 @@
+"""From a task graph to a native run on this machine's cores."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.base.errors import CheckFailed, InputError
+from tasksim.kernels import bind, single_threaded_blas
+from tasksim.native.execution import Execution, Progress
+from tasksim.run.record import Run, TaskTable, WorkerInfo
+from tasksim.schedulers.registry import create
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.kernels.program import Program
+    from tasksim.platform.description import Platform
+    from tasksim.schedulers.base import Scheduler
+
+__all__ = ["execute"]
+
+
+def execute(
+    graph: TaskGraph,
+    platform: Platform,
+    scheduler: str | Scheduler = "lws",
+    *,
+    program: Program | None = None,
+    estimates: Sequence[Sequence[float]] | None = None,
+    seed: int = 0,
+    pin: bool = True,
+    check: bool = False,
+    progress: Progress | None = None,
+    config: Mapping[str, Any] | None = None,
+) -> Run:
+    """Run *graph* for real, one thread per worker of *platform*, and return the run.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+        One whose kernels execute: cholesky, lu, qr, chain, fork-join, random-layered.
+    platform : Platform
+        Its workers become threads; all of them are cores of this machine.
+    scheduler : str or Scheduler, optional
+        The same schedulers as in a simulation.
+    program : Program, optional
+        The graph bound to its data; made here by default. Its data are reset first.
+    estimates : sequence of sequences of float, optional
+        What the scheduler believes, seconds, ``[class][task]``; some schedulers need it.
+    pin : bool, optional
+        Pin each thread to a core, where there are enough and the system allows it.
+    check : bool, optional
+        Verify the run, and the residual of what was computed; :exc:`CheckFailed` if wrong.
+    progress : callable, optional
+        Called a few times per second with the number of tasks done and of all tasks.
+
+    Raises
+    ------
+    TaskFailed
+        If a kernel fails; names the task and its kernel.
+    SchedulerError
+        If the scheduler breaks a rule.
+    """
+    policy = create(scheduler) if isinstance(scheduler, str) else scheduler
+    if estimates is None:
+        if getattr(policy, "needs_estimates", False):
+            raise InputError(f"scheduler {policy.name} needs kernel models for its estimates")
+        estimates = [[nan] * len(graph)] * len(platform.classes)
+    everywhere = [(1 << len(platform.classes)) - 1] * len(graph)
+    if program is None:
+        program = bind(graph, len(platform.workers), seed)
+    program.reset()
+    with single_threaded_blas():
+        execution = Execution(graph, platform, policy, program, estimates, everywhere)
+        wall_s = execution.run(random.Random(seed), pin=pin, progress=progress)
+    run = Run(
+        kind="native",
+        graph_name=graph.name,
+        graph_arguments=dict(graph.arguments),
+        kernel_names=graph.kernels,
+        workers=tuple(WorkerInfo(w.name, w.architecture, w.node) for w in platform.workers),
+        platform=platform.name,
+        scheduler=scheduler if isinstance(scheduler, str) else policy.name,
+        seed=seed,
+        tasks=_table(graph, execution),
+        config=dict(config or {}),
+        wall_s=wall_s,
+    )
+    if check:
+        _verify(run, graph, program)
+    return run
+
+
+def _table(graph: TaskGraph, execution: Execution) -> TaskTable:
+    return TaskTable(
+        task=np.arange(len(graph), dtype=np.int32),
+        kernel=graph.kernel.astype(np.int16),
+        worker=np.array(execution.worker, dtype=np.int16),
+        priority=graph.priority.astype(np.int32),
+        submitted_s=np.array(execution.submitted),
+        ready_s=np.array(execution.ready),
+        start_s=np.array(execution.start),
+        end_s=np.array(execution.end),
+        released_by=np.array(execution.released_by, dtype=np.int32),
+    )
+
+
+def _verify(run: Run, graph: TaskGraph, program: Program) -> None:
+    from tasksim.run.checks import check_run
+
+    check_run(run, graph)
+    residual = program.check()
+    if residual is not None and not residual.ok:
+        raise CheckFailed(
+            f"{graph.name}: {residual.what} is {residual.value:.3g},"
+            f" more than {residual.tolerance:.3g}"
+        )
