@@ -12,7 +12,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from tasksim.calibration.overheads import Gaps, gaps
-from tasksim.kernels import bind
+from tasksim.kernels.program import bind
 from tasksim.native.execute import execute
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import re
 import sys
 from pathlib import Path
 
-from tasksim.kernels import blas_info
+from tasksim.kernels.threads import blas_info
 
 __all__ = ["fingerprint", "machine_name", "memory_bytes", "processor"]
 

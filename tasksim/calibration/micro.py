@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasksim.kernels import single_threaded_blas, standalone
+from tasksim.kernels.standalone import standalone
+from tasksim.kernels.threads import single_threaded_blas
 from tasksim.native.execution import pin_thread, usable_cores
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from time import perf_counter
 
 import numpy as np
 
-from tasksim.kernels import single_threaded_blas, standalone
+from tasksim.kernels.standalone import standalone
+from tasksim.kernels.threads import single_threaded_blas
 from tasksim.native.execution import pin_thread, usable_cores
 
 __all__ = ["Parallelism", "measure_parallelism"]

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import CheckFailed, InputError
-from tasksim.kernels import bind, single_threaded_blas
+from tasksim.kernels.program import bind
+from tasksim.kernels.threads import single_threaded_blas
 from tasksim.native.execution import Execution, Progress
 from tasksim.run.record import Run, TaskTable, WorkerInfo
 from tasksim.schedulers.registry import create

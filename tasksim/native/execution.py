@@ -152,13 +152,13 @@ class Execution(Table):
             self._stop_if_stuck_or_done()
 
     def _wait(self, progress: Progress | None) -> None:
-        if progress is None:
-            self._over.wait()
-            return
         total = len(self._graph)
-        while not self._over.wait(0.2):
-            progress(total - self._left, total)
-        progress(total - self._left, total)
+        over = False
+        while not over:
+            # Not for ever: a signal that another thread received is handled between two waits.
+            over = self._over.wait(0.2)
+            if progress is not None:
+                progress(total - self._left, total)
 
     def _stop(self) -> None:
         with self._lock:

@@ -1,0 +1,188 @@
+"""Native runs: real threads, real dependencies; errors and interrupts end them cleanly."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections import deque
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import graphs
+
+from tasksim.base.errors import InputError, SchedulerError, TaskFailed
+from tasksim.graph.apps.registry import generate
+from tasksim.graph.builder import RW, GraphBuilder, R
+from tasksim.kernels.program import bind
+from tasksim.native.execute import execute
+from tasksim.native.execution import pin_thread, usable_cores
+from tasksim.platform.description import Platform
+from tasksim.run.checks import check_run
+from tasksim.schedulers.base import Scheduler
+from tasksim.schedulers.registry import names
+
+ESTIMATE_S = 1e-4
+
+
+def run(graph, workers=2, scheduler="eager", **options):
+    estimates = [[ESTIMATE_S] * len(graph)]
+    return execute(
+        graph, Platform.identical(workers), scheduler, estimates=estimates, check=True, **options
+    )
+
+
+def of_functions(graph, function):
+    return bind(graph, 1, functions=dict.fromkeys(graph.kernels, function))
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs(max_tasks=15), st.integers(1, 4), st.sampled_from(names()))
+def test_every_invariant_holds_for_random_graphs_under_every_scheduler(graph, workers, scheduler):
+    result = run(graph, workers, scheduler)
+    check_run(result, graph)
+    assert sorted(result.tasks.task.tolist()) == list(range(len(graph)))
+
+
+def test_independent_waits_overlap():
+    builder = GraphBuilder("independent")
+    for _ in range(4):
+        builder.insert("task", duration_s=0.05)
+    result = run(builder.build(), workers=4)
+    assert result.makespan_s < 0.15
+    assert set(result.tasks.worker.tolist()) == {0, 1, 2, 3}
+
+
+def test_a_run_records_its_releases_and_submissions():
+    builder = GraphBuilder("fork")
+    x = builder.handle("x", size_bytes=8)
+    builder.insert("task", RW(x), duration_s=0.01)
+    builder.insert("task", R(x), duration_s=0.01)
+    result = run(builder.build())
+    assert result.kind == "native"
+    assert result.tasks.released_by.tolist() == [-1, 0]
+    assert (result.tasks.submitted_s < 0.01).all()
+    assert result.tasks.ready_s[1] >= result.tasks.end_s[0]
+
+
+def test_a_failing_kernel_stops_the_run_and_is_named():
+    graph = generate("chain", length=5)
+    executed = []
+
+    def kernel(task):
+        executed.append(task)
+        if task == 2:
+            raise ZeroDivisionError("division by zero")
+
+    with pytest.raises(TaskFailed, match=r"task #2 .*failed on worker cpu0: .*division by zero"):
+        run(graph, 1, program=of_functions(graph, kernel))
+    assert executed == [0, 1, 2]
+    assert threading.active_count() == 1
+
+
+class Fifo(Scheduler):
+    name = "fifo"
+
+    def attach(self, view, rng):
+        super().attach(view, rng)
+        self.queue = deque()
+
+    def push(self, task):
+        self.queue.append(task)
+        self.view.wake_all(task)
+
+    def pop(self, worker):
+        return self.queue.popleft() if self.queue else None
+
+
+class Drops(Fifo):
+    def push(self, task):
+        if task != 1:
+            super().push(task)
+
+
+class Repeats(Fifo):
+    def pop(self, worker):
+        return self.queue[0] if self.queue else None
+
+
+class Raises(Fifo):
+    def push(self, task):
+        raise KeyError(task)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "error", "message"),
+    [
+        (Drops, SchedulerError, "scheduler fifo dropped task #1"),
+        (Repeats, SchedulerError, "scheduler fifo gave worker .* task #0"),
+        (Raises, KeyError, "0"),
+    ],
+)
+def test_a_scheduler_that_breaks_a_rule_ends_the_run(scheduler, error, message):
+    with pytest.raises(error, match=message):
+        run(generate("chain", length=3), 2, scheduler())
+    assert threading.active_count() == 1
+
+
+def test_ctrl_c_ends_the_run_and_leaves_no_thread():
+    graph = generate("chain", length=1000, duration=0.01)
+    timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        run(graph, 2)
+    timer.join()
+    assert time.monotonic() - begun < 5
+    assert threading.active_count() == 1
+
+
+def test_progress_is_told_from_time_to_time_and_at_the_end():
+    seen = []
+    graph = generate("chain", length=5, duration=0.1)
+    run(graph, 1, progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (5, 5)
+    assert seen == sorted(seen)
+
+
+def test_a_scheduler_with_estimates_needs_models():
+    with pytest.raises(InputError, match="scheduler dm needs kernel models"):
+        execute(generate("chain", length=2), Platform.identical(1), "dm")
+
+
+def test_the_clock_of_the_view_moves_and_starts_near_zero():
+    times = []
+
+    class Watches(Fifo):
+        def pop(self, worker):
+            times.append(self.view.now)
+            return super().pop(worker)
+
+    run(generate("chain", length=3, duration=0.02), 1, Watches())
+    assert times == sorted(times)
+    assert times[-1] >= 0.04  # nobody asks after the last task
+
+
+def test_threads_can_be_pinned_to_a_usable_core():
+    cores = usable_cores()
+    seen = []
+
+    def body():
+        pin_thread(cores[-1])
+        seen.append(usable_cores())
+
+    thread = threading.Thread(target=body)
+    thread.start()
+    thread.join()
+    assert seen in ([[cores[-1]]], [cores])  # a system may refuse
+    assert usable_cores() == cores
+
+
+@pytest.mark.parametrize("application", ["cholesky", "lu", "qr"])
+@pytest.mark.parametrize("scheduler", ["eager", "prio", "random", "ws", "lws", "dm"])
+def test_factorisations_are_right_under_every_scheduler(application, scheduler):
+    """``check=True`` verifies the run's invariants and the residual of the factors."""
+    graph = generate(application, tiles=5, tile_size=40)
+    result = run(graph, 2, scheduler)
+    assert result.makespan_s > 0
