@@ -112,7 +112,8 @@ def _header(graph: TaskGraph) -> dict[str, Any]:
 
 
 def _read(path: Path) -> TaskGraph:
-    with np.load(path, allow_pickle=False) as data:
+    # The file is opened here: np.load leaves it open when it cannot read it.
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as data:
         header = json.loads(data["header"].tobytes())
         if header["format"] != _FORMAT:
             raise ValueError(f"format {header['format']!r}")

@@ -1,0 +1,140 @@
+"""Levels, critical path, width: by hand, published, and against enumeration of paths."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tasksim.base.errors import InputError
+from tasksim.graph import analysis
+from tasksim.graph.apps.registry import generate
+from tasksim.graph.builder import GraphBuilder
+
+# In units of b³/3 operations.
+COSTS = {"potrf": 1, "trsm": 3, "syrk": 3, "gemm": 6}
+
+
+def graph_of(*predecessors):
+    g = GraphBuilder("drawn")
+    for after in predecessors:
+        g.insert("task", after=after)
+    return g.build()
+
+
+@pytest.fixture
+def diamond():
+    """0 -> 1, 2 -> 3, and 4 alone."""
+    return graph_of([], [0], [0], [1, 2], [])
+
+
+def cholesky_costs(graph):
+    return np.array([COSTS[name] for name in graph.kernels])[graph.kernel]
+
+
+def test_levels_of_a_diamond(diamond):
+    durations = [1, 2, 5, 3, 4]
+    assert analysis.bottom_levels(diamond, durations).tolist() == [9, 5, 8, 3, 4]
+    assert analysis.top_levels(diamond, durations).tolist() == [0, 1, 1, 6, 0]
+    assert analysis.critical_path(diamond, durations) == (9, [0, 2, 3])
+    assert analysis.work(diamond, durations) == 15
+    assert analysis.average_parallelism(diamond, durations) == pytest.approx(15 / 9)
+    assert analysis.levels(diamond).tolist() == [0, 1, 1, 2, 0]
+    assert [tasks.tolist() for tasks in analysis.level_structure(diamond)] == [[0, 4], [1, 2], [3]]
+    assert analysis.width(diamond) == 2
+    assert analysis.sources(diamond).tolist() == [0, 4]
+    assert analysis.sinks(diamond).tolist() == [3, 4]
+    pointers, indices = analysis.predecessors(diamond)
+    assert (pointers.tolist(), indices.tolist()) == ([0, 0, 1, 2, 4, 4], [0, 0, 1, 2])
+
+
+def test_of_equal_paths_the_smallest_numbers_win(diamond):
+    assert analysis.critical_path(diamond, [1, 2, 2, 1, 4]) == (4, [0, 1, 3])
+
+
+def test_a_graph_without_tasks():
+    graph = graph_of()
+    assert analysis.critical_path(graph, []) == (0, [])
+    assert analysis.bottom_levels(graph, []).tolist() == []
+    assert analysis.width(graph) == 0
+    assert analysis.level_structure(graph) == []
+    assert analysis.average_parallelism(graph, []) == 0
+
+
+@pytest.mark.parametrize(("tiles", "length"), [(1, 1), (2, 8), (20, 170), (40, 350)])
+def test_cholesky_takes_9n_minus_10(tiles, length):
+    graph = generate("cholesky", tiles=tiles)
+    costs = cholesky_costs(graph)
+    assert analysis.critical_path(graph, costs)[0] == length
+    assert analysis.work(graph, costs) == tiles**3
+
+
+def test_the_critical_path_is_a_path_of_its_length():
+    graph = generate("cholesky", tiles=12)
+    costs = cholesky_costs(graph)
+    length, path = analysis.critical_path(graph, costs)
+    assert costs[path].sum() == length
+    assert path[0] == 0
+    assert path[-1] == len(graph) - 1
+    for task, after in pairwise(path):
+        assert after in graph.successors_of(task)
+
+
+@pytest.mark.parametrize(
+    ("durations", "message"),
+    [
+        ([1, 2], r"durations of shape \(2,\) for 5 tasks; legal: one per task"),
+        ([1, 2, -1, 3, 4], r"task #2: duration is -1; legal: 0 or more"),
+        ([1, 2, 3, np.nan, 4], r"task #3: duration is nan"),
+    ],
+)
+def test_durations_are_checked(diamond, durations, message):
+    for function in (analysis.bottom_levels, analysis.top_levels, analysis.work):
+        with pytest.raises(InputError, match=message):
+            function(diamond, durations)
+
+
+@st.composite
+def graphs_with_durations(draw):
+    tasks = draw(st.integers(1, 12))
+    after = [
+        draw(st.lists(st.integers(0, task - 1), unique=True)) if task else []
+        for task in range(tasks)
+    ]
+    durations = draw(st.lists(st.integers(0, 9), min_size=tasks, max_size=tasks))
+    return graph_of(*after), durations
+
+
+def longest_from(graph, durations, task):
+    after = graph.successors_of(task)
+    return durations[task] + max((longest_from(graph, durations, t) for t in after), default=0)
+
+
+@settings(deadline=None, max_examples=100)
+@given(graphs_with_durations())
+def test_levels_agree_with_each_other_and_with_recursion(case):
+    graph, durations = case
+    bottom = analysis.bottom_levels(graph, durations)
+    top = analysis.top_levels(graph, durations)
+    assert bottom.tolist() == [longest_from(graph, durations, t) for t in range(len(graph))]
+    length, path = analysis.critical_path(graph, durations)
+    assert length == bottom.max() == (top + durations).max()
+    assert (top + bottom)[path].tolist() == [length] * len(path)
+    depth = analysis.levels(graph)
+    for level, tasks in enumerate(analysis.level_structure(graph)):
+        assert (depth[tasks] == level).all()
+        assert len(tasks) <= analysis.width(graph)
+
+
+def test_a_long_chain_takes_linear_time():
+    graph = generate("chain", length=100_000)
+    durations = np.ones(len(graph))
+    begin = time.perf_counter()
+    length, path = analysis.critical_path(graph, durations)
+    assert analysis.width(graph) == 1
+    assert time.perf_counter() - begin < 5
+    assert (length, len(path)) == (100_000, 100_000)
