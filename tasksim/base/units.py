@@ -1,0 +1,271 @@
+"""Quantities with units: ``"12.5 GB/s"``, ``"4.7 GiB"``, ``"10 us"``.
+
+Inside tasksim everything is a float in seconds, bytes, bytes per second or flop per second.
+Here, and only here, are those read from text and written as text. Reading is exact: the result
+is the float nearest to the number that was written, whatever its unit.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import Final, Literal
+
+from tasksim.base.errors import InputError, nearest
+
+__all__ = [
+    "Dimension",
+    "exact_quantity",
+    "format_bandwidth",
+    "format_size",
+    "format_time",
+    "parse_quantity",
+    "unit_names",
+]
+
+Dimension = Literal["time", "size", "bandwidth", "flop_rate", "factor"]
+
+_TIME: Final = {
+    "ns": Fraction(1, 10**9),
+    "us": Fraction(1, 10**6),
+    "ms": Fraction(1, 1000),
+    "s": Fraction(1),
+    "min": Fraction(60),
+    "h": Fraction(3600),
+}
+_DECIMAL_SIZE: Final = {
+    "B": Fraction(1),
+    "kB": Fraction(10**3),
+    "MB": Fraction(10**6),
+    "GB": Fraction(10**9),
+    "TB": Fraction(10**12),
+}
+_BINARY_SIZE: Final = {
+    "KiB": Fraction(2**10),
+    "MiB": Fraction(2**20),
+    "GiB": Fraction(2**30),
+    "TiB": Fraction(2**40),
+}
+_SIZE: Final = _DECIMAL_SIZE | _BINARY_SIZE
+_FLOP: Final = {
+    "flop/s": Fraction(1),
+    "kflop/s": Fraction(10**3),
+    "Mflop/s": Fraction(10**6),
+    "Gflop/s": Fraction(10**9),
+    "Tflop/s": Fraction(10**12),
+}
+_UNITS: Final[dict[Dimension, dict[str, Fraction]]] = {
+    "time": _TIME,
+    "size": _SIZE,
+    "bandwidth": {f"{unit}/s": scale for unit, scale in _SIZE.items()},
+    "flop_rate": _FLOP,
+    "factor": {},
+}
+_ALIASES: Final = {"\N{MICRO SIGN}s": "us", "\N{GREEK SMALL LETTER MU}s": "us"}
+_EXAMPLES: Final[dict[Dimension, str]] = {
+    "time": "10 us",
+    "size": "4.7 GiB",
+    "bandwidth": "12.5 GB/s",
+    "flop_rate": "30 Gflop/s",
+    "factor": "1.5",
+}
+_NUMBER: Final = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_QUANTITY: Final = re.compile(rf"({_NUMBER})\s*(.*)", re.DOTALL)
+_FACTOR: Final = re.compile(rf"[x×]?\s*({_NUMBER})")
+
+
+def unit_names(dimension: Dimension) -> tuple[str, ...]:
+    """Return the legal units of a *dimension*, as :func:`parse_quantity` reads them."""
+    return tuple(_UNITS[dimension])
+
+
+def parse_quantity(value: object, dimension: Dimension) -> float:
+    """Return the quantity written as *value*, in seconds, bytes, bytes/s, flop/s or as a factor.
+
+    Parameters
+    ----------
+    value
+        A text, a number and a unit: ``"12.5 GB/s"``. Units are case-sensitive, the space is
+        optional, ``us`` may be written ``µs``. A factor has no unit: ``"x2"``, ``"1.5"``, ``1.5``.
+        A bare number is accepted where it can mean one thing only: factors, and 0.
+    dimension
+        ``"time"``, ``"size"``, ``"bandwidth"``, ``"flop_rate"`` or ``"factor"``.
+
+    Raises
+    ------
+    InputError
+        With what was got, an example, the legal units and the nearest one.
+
+    Notes
+    -----
+    ``kB`` is 1000 bytes and ``KiB`` is 1024 (IEC 80000-13). Signs are kept: whether a negative
+    value makes sense is for the caller to say.
+
+    Examples
+    --------
+    >>> parse_quantity("60 us", "time")
+    6e-05
+    >>> parse_quantity("1.5 KiB", "size")
+    1536.0
+    >>> parse_quantity("x2", "factor")
+    2.0
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise _malformed(value, dimension)
+    if dimension == "factor":
+        return _parse_factor(value)
+    if not isinstance(value, str):
+        return _parse_number(value, dimension)
+    match = _QUANTITY.fullmatch(value.strip())
+    if match is None:
+        raise _malformed(value, dimension)
+    number, unit = match.groups()
+    if not unit:
+        return _parse_number(Decimal(number), dimension)
+    scale = _UNITS[dimension].get(_ALIASES.get(unit, unit))
+    if scale is None:
+        raise _malformed(value, dimension, unit)
+    return _scaled(number, scale, value)
+
+
+def exact_quantity(value: float, dimension: Dimension) -> str:
+    """Return a short text that :func:`parse_quantity` reads back to the very same float.
+
+    For files; for people there are :func:`format_time` and its kin.
+
+    >>> exact_quantity(1.2345678901234568e-05, "time"), exact_quantity(3 * 2**30, "size")
+    ('12.345678901234568 us', '3 GiB')
+    """
+    value = float(value)
+    if not math.isfinite(value):
+        raise InputError(
+            f"{value!r} is not a {_word(dimension)}: only finite values can be written"
+        )
+    if dimension == "factor":
+        return repr(value)
+    decimal = _exact_decimal(value, dimension)
+    binary = _exact_binary(value, dimension)
+    return binary if binary and len(binary) <= len(decimal) else decimal
+
+
+def format_time(seconds: float) -> str:
+    """Return a duration with three digits, for people.
+
+    >>> format_time(0.0123), format_time(75.0), format_time(7200.0)
+    ('12.3 ms', '75 s', '2 h')
+    """
+    steps = (("ns", 1e-9, 1e3), ("us", 1e-6, 1e3), ("ms", 1e-3, 1e3), ("s", 1.0, 1e3))
+    return _human(seconds, (*steps, ("min", 60.0, 120.0), ("h", 3600.0, math.inf)), "s")
+
+
+def format_size(size_bytes: float) -> str:
+    """Return a size with three digits and a binary unit, for people.
+
+    >>> format_size(4.7 * 2**30), format_size(17)
+    ('4.7 GiB', '17 B')
+    """
+    steps = [(unit, float(scale), 1024.0) for unit, scale in _BINARY_SIZE.items()]
+    return _human(size_bytes, (("B", 1.0, 1024.0), *steps), "B")
+
+
+def format_bandwidth(bytes_per_s: float) -> str:
+    """Return a bandwidth with three digits and a decimal unit, for people.
+
+    >>> format_bandwidth(12.5e9)
+    '12.5 GB/s'
+    """
+    steps = [(f"{unit}/s", float(scale), 1e3) for unit, scale in _DECIMAL_SIZE.items()]
+    return _human(bytes_per_s, tuple(steps), "B/s")
+
+
+def _parse_number(number: float | Decimal, dimension: Dimension) -> float:
+    """Return 0 for zero; any other number without a unit is refused."""
+    if number == 0:
+        return 0.0
+    if not math.isfinite(number):
+        raise _malformed(number, dimension)
+    units = ", ".join(unit_names(dimension))
+    raise InputError(
+        f"{number} has no unit and could be any of {units}: write e.g. '{_EXAMPLES[dimension]}' "
+        "(only 0 needs none, it is the same in all of them)"
+    )
+
+
+def _parse_factor(value: str | float) -> float:
+    """Return a factor, from ``"x2"``, ``"2"`` or ``2``."""
+    match = _FACTOR.fullmatch(str(value).strip())
+    if match is None:
+        raise _malformed(value, "factor")
+    return _scaled(match[1], Fraction(1), value)
+
+
+def _scaled(number: str, scale: Fraction, value: object) -> float:
+    """Return the float nearest to *number* times *scale*."""
+    # The plain float first: it keeps absurd exponents out of the exact arithmetic.
+    rough = float(number)
+    if rough == 0:
+        return 0.0
+    if math.isfinite(rough):
+        try:
+            return float(Fraction(Decimal(number)) * scale)
+        except OverflowError:
+            pass
+    raise InputError(f"{value!r} is too large: the largest number is about 1.8e308")
+
+
+def _malformed(value: object, dimension: Dimension, unit: str = "") -> InputError:
+    """Return the error for a *value* that is no quantity of this *dimension*."""
+    text = f"{value!r} is not a {_word(dimension)}: write e.g. '{_EXAMPLES[dimension]}'"
+    units = unit_names(dimension)
+    if not units:
+        return InputError(f"{text} or 'x{_EXAMPLES[dimension]}'")
+    return InputError(f"{text}; legal units: {', '.join(units)}{nearest(unit, units)}")
+
+
+def _word(dimension: Dimension) -> str:
+    return dimension.replace("_", " ")
+
+
+def _exact_decimal(value: float, dimension: Dimension) -> str:
+    """Return the shortest decimal digits of *value*, the point moved to fit a decimal unit."""
+    exponents = _exponents(dimension)
+    base = next(unit for unit, exponent in exponents.items() if exponent == 0)
+    if value == 0:
+        return f"0 {base}"
+    if not 1e-12 <= abs(value) < 1e18:
+        return f"{value!r} {base}"
+    fitting = [unit for unit in exponents if _UNITS[dimension][unit] <= abs(value)]
+    unit = fitting[-1] if fitting else next(iter(exponents))
+    return f"{Decimal(repr(value)).scaleb(-exponents[unit]).normalize():f} {unit}"
+
+
+def _exponents(dimension: Dimension) -> dict[str, int]:
+    """Return the exponents of the units that are powers of ten, ascending."""
+    rounded = {unit: round(math.log10(scale)) for unit, scale in _UNITS[dimension].items()}
+    return {u: e for u, e in rounded.items() if Fraction(10) ** e == _UNITS[dimension][u]}
+
+
+def _exact_binary(value: float, dimension: Dimension) -> str:
+    """Return *value* as a whole number of the largest binary unit, or ``""``."""
+    units = [u for u in _UNITS[dimension] if "iB" in u and value % _UNITS[dimension][u] == 0]
+    if value == 0 or not units:
+        return ""
+    return f"{int(value / _UNITS[dimension][units[-1]])} {units[-1]}"
+
+
+def _human(value: float, steps: tuple[tuple[str, float, float], ...], base: str) -> str:
+    """Return *value* in the first unit of *steps* (unit, scale, limit) that keeps it short."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g} {base}"
+    for unit, scale, limit in steps[:-1]:
+        number = _three_digits(value / scale)
+        if abs(float(number)) < limit:
+            return f"{number} {unit}"
+    unit, scale, _ = steps[-1]
+    return f"{_three_digits(value / scale)} {unit}"
+
+
+def _three_digits(number: float) -> str:
+    return f"{number:.3g}" if abs(number) < 999.5 else f"{number:.0f}"

@@ -1,0 +1,167 @@
+"""YAML texts that know where each value stands.
+
+What :func:`yaml.safe_load` reads, with three differences: keys are always text (``on:`` is the
+word), a key given twice is a problem, and an anchor cannot contain itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import yaml
+
+from tasksim.base.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+    from pathlib import Path
+
+__all__ = ["Document", "Location", "Place", "Problem"]
+
+Location = tuple[str | int, ...]
+"""Where a value is in the data: ``("workers", "cpu", "count")``."""
+
+_TEXT = "tag:yaml.org,2002:str"
+_MERGE = "tag:yaml.org,2002:merge"
+
+
+class Place(NamedTuple):
+    """Where a value is in a file; lines and columns count from 1."""
+
+    path: Path
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        """Return ``file:line:column``."""
+        return f"{self.path}:{self.line}:{self.column}"
+
+
+class Problem(NamedTuple):
+    """Something wrong at a location; *at_key* where the key is wrong and not its value."""
+
+    location: Location
+    what: str
+    at_key: bool = False
+
+
+@dataclass
+class Document:
+    """One YAML file: its data, and where each of them stands."""
+
+    path: Path
+    data: dict[str, Any]
+    node: yaml.MappingNode
+    problems: list[Problem] = field(default_factory=list)
+    """Keys given twice."""
+
+    @classmethod
+    def read(cls, path: Path) -> Document:
+        """Read a file; raises :exc:`InputError` where it is missing or not YAML."""
+        try:
+            return cls.parse(path.read_bytes().decode("utf-8-sig"), path)
+        except FileNotFoundError:
+            raise InputError(f"{path}: no such file") from None
+        except IsADirectoryError:
+            raise InputError(f"{path}: is a folder, not a platform file") from None
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path}: is not UTF-8 text (byte {error.start})") from None
+
+    @classmethod
+    def parse(cls, text: str, path: Path) -> Document:
+        """Parse the *text* of the file *path*."""
+        try:
+            return cls._load(yaml.SafeLoader(text), path)
+        except InputError:
+            raise
+        except yaml.MarkedYAMLError as error:
+            raise InputError(_syntax_error(error, path)) from None
+        except yaml.reader.ReaderError as error:
+            line, column = _line_column(text, error.position)
+            place = Place(path, line, column)
+            raise InputError(f"{place}: not YAML: {error.reason}") from None
+        except (ValueError, RecursionError) as error:
+            # A date or a number that Python refuses ("2024-13-01"), or nesting without end.
+            raise InputError(f"{path}:1:1: not YAML: {error}") from None
+
+    @classmethod
+    def _load(cls, loader: yaml.SafeLoader, path: Path) -> Document:
+        node = loader.get_single_node()
+        if not isinstance(node, yaml.MappingNode):
+            kind = "list" if isinstance(node, yaml.SequenceNode) else "value"
+            got = "nothing" if node is None else f"a {kind}"
+            raise InputError(f"{path}:1:1: must be a mapping that begins `version: 1` (got {got})")
+        problems = list(_prepare(node, (), frozenset(), set()))
+        return cls(path, loader.construct_document(node), node, problems)
+
+    def place(self, location: Location, *, at_key: bool = False) -> Place | None:
+        """Return where *location* stands in this file, or None if it is not in it."""
+        key: yaml.Node = self.node
+        value: yaml.Node = self.node
+        for step in location:
+            found = _child(value, step)
+            if found is None:
+                return None
+            key, value = found
+        mark = (key if at_key else value).start_mark
+        return Place(self.path, mark.line + 1, mark.column + 1)
+
+
+def _child(node: yaml.Node, step: str | int) -> tuple[yaml.Node, yaml.Node] | None:
+    """Return the key and value nodes of one entry of a mapping or a list."""
+    if isinstance(node, yaml.MappingNode):
+        # The last one counts: entries merged by `<<` come first.
+        for key, value in reversed(node.value):
+            if key.value == step:
+                return key, value
+    elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        return node.value[step], node.value[step]
+    return None
+
+
+def _prepare(
+    node: yaml.Node, location: Location, above: frozenset[int], done: set[int]
+) -> Iterator[Problem]:
+    """Make all keys text; yield the keys given twice; raise for an anchor within itself."""
+    if id(node) in above:
+        raise yaml.MarkedYAMLError(
+            problem="an anchor contains itself", problem_mark=node.start_mark
+        )
+    if id(node) in done:
+        return
+    above = above | {id(node)}
+    if isinstance(node, yaml.MappingNode):
+        yield from _prepare_keys(node, location)
+        for key, value in node.value:
+            yield from _prepare(value, (*location, key.value), above, done)
+    elif isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            yield from _prepare(item, (*location, index), above, done)
+    done.add(id(node))
+
+
+def _prepare_keys(node: yaml.MappingNode, location: Location) -> Iterator[Problem]:
+    first: dict[Hashable, int] = {}
+    for key, _ in node.value:
+        if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE:
+            continue
+        key.tag = _TEXT
+        if key.value in first:
+            what = f"given twice (first in line {first[key.value]})"
+            yield Problem((*location, key.value), what, at_key=True)
+        first.setdefault(key.value, key.start_mark.line + 1)
+
+
+def _syntax_error(error: yaml.MarkedYAMLError, path: Path) -> str:
+    mark = error.problem_mark or error.context_mark
+    place = Place(path, mark.line + 1, mark.column + 1) if mark else Place(path, 1, 1)
+    what = ", ".join(part for part in (error.context, error.problem) if part)
+    return f"{place}: not YAML: {what}"
+
+
+def _line_column(text: str, position: int) -> tuple[int, int]:
+    before = text[:position]
+    return before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1

@@ -1,0 +1,242 @@
+"""The format of platform files, version 1, as pydantic models.
+
+Only the border sees them: :mod:`tasksim.platform.load` turns them into the plain objects of
+:mod:`tasksim.platform.description`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    WithJsonSchema,
+)
+
+from tasksim.base.errors import InputError, nearest
+from tasksim.base.units import Dimension, parse_quantity, unit_names
+from tasksim.platform.document import Location, Problem
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+__all__ = [
+    "NAME_PATTERN",
+    "VERSION",
+    "ArchitectureSection",
+    "LinkSection",
+    "MemorySection",
+    "OverheadsSection",
+    "PlatformFile",
+    "WorkersSection",
+    "problems",
+    "schema_json",
+]
+
+VERSION: Final = 1
+"""The version of the format that is read and written."""
+
+NAME_PATTERN: Final = r"^[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?$"
+"""What the names of memories, architectures, groups and links look like."""
+
+
+def _quantity_of(dimension: Dimension) -> BeforeValidator:
+    def parse(value: object) -> float:
+        return parse_quantity(value, dimension)
+
+    return BeforeValidator(parse)
+
+
+def _quantity_schema(dimension: Dimension) -> WithJsonSchema:
+    units = "|".join(unit_names(dimension))
+    text = {"type": "string", "pattern": rf"^\s*[0-9.][0-9.eE+-]*\s*({units})\s*$"}
+    return WithJsonSchema({"anyOf": [text, {"const": 0}]})
+
+
+def _number(value: object) -> float:
+    if isinstance(value, str) and value.strip().startswith(("x", "×")):
+        raise InputError(f"{value!r} multiplies, which only --set can: write a number here")
+    return parse_quantity(value, "factor")
+
+
+def _plain(value: Any) -> Any:
+    """Return *value* made of mappings, lists, text and finite numbers only."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
+    raise InputError("must be a plain value: text, a finite number, a list or a mapping of them")
+
+
+Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
+Time = Annotated[float, _quantity_of("time"), Field(ge=0), _quantity_schema("time")]
+Size = Annotated[float, _quantity_of("size"), Field(gt=0), _quantity_schema("size")]
+Bandwidth = Annotated[float, _quantity_of("bandwidth"), Field(gt=0), _quantity_schema("bandwidth")]
+Speed = Annotated[float, BeforeValidator(_number), Field(gt=0), WithJsonSchema({"type": "number"})]
+Count = Annotated[int, Field(ge=0)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class MemorySection(_Section):
+    """A memory: RAM, a NUMA domain, the memory of a GPU."""
+
+    size: Size | None = Field(default=None, description="e.g. 128 GiB; without it, no limit")
+
+
+class ArchitectureSection(_Section):
+    """A kind of processing unit."""
+
+    speed: Speed = Field(default=1.0, description="the durations of the models are divided by this")
+    models: Name | None = Field(default=None, description="the architecture whose models it uses")
+
+
+class WorkersSection(_Section):
+    """A group of workers that are alike."""
+
+    count: Count = Field(description="how many, on each node")
+    arch: Name | None = Field(
+        default=None, description="their architecture; default: the group's name"
+    )
+    memory: Name | None = Field(default=None, description="their memory; default: the only one")
+    cores: list[Count | None] | None = Field(
+        default=None,
+        description="the cores they are bound to, as the operating system numbers them",
+    )
+
+
+class OverheadsSection(_Section):
+    """The costs of the runtime itself."""
+
+    submission: Time = Field(default=0.0, description="the time to submit one task")
+    task: Time = Field(default=0.0, description="from a worker's pop to the start of the kernel")
+    wakeup: Time = Field(default=0.0, description="added to task when the worker was asleep")
+
+
+class LinkSection(_Section):
+    """A connection between two memories, in both directions."""
+
+    bandwidth: Bandwidth = Field(description="e.g. 12.5 GB/s")
+    latency: Time = Field(default=0.0, description="e.g. 10 us")
+    between: list[str] = Field(
+        min_length=2,
+        max_length=2,
+        description="two memories of a node, or of two nodes: [node0/ram, node1/ram]",
+    )
+
+
+class PlatformFile(_Section):
+    """A platform file of tasksim."""
+
+    version: Literal[1] = Field(description="the version of this format")
+    name: str | None = Field(default=None, description="default: the name of the file")
+    description: str = Field(default="", description="one line for people")
+    extends: str | None = Field(
+        default=None, description="a platform, by name or relative to this file"
+    )
+    models: str | None = Field(default=None, description="the folder of coefficient files")
+    nodes: int = Field(default=1, ge=1, description="how many nodes, each like what follows")
+    memories: dict[Name, MemorySection] = Field(
+        default={}, description="default: ram, without limit"
+    )
+    arch: dict[Name, ArchitectureSection] = Field(default={}, description="architectures by name")
+    workers: dict[Name, WorkersSection] = Field(description="groups of workers by name")
+    overheads: OverheadsSection = Field(default=OverheadsSection(), description="zero by default")
+    links: dict[Name, LinkSection] = Field(default={}, description="links between memories by name")
+    fingerprint: Annotated[dict[str, Any], BeforeValidator(_plain)] = Field(
+        default={}, description="what the calibration noted about the machine"
+    )
+
+
+_NAMED: Final[dict[str, type[_Section]]] = {
+    "memories": MemorySection,
+    "arch": ArchitectureSection,
+    "workers": WorkersSection,
+    "links": LinkSection,
+}
+
+
+def schema_json() -> str:
+    """Return the JSON schema of platform files, for editors that complete and check YAML."""
+    schema = PlatformFile.model_json_schema()
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def problems(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield everything in *data* that is not in the format."""
+    try:
+        PlatformFile.model_validate(data)
+    except ValidationError as error:
+        for details in error.errors(include_url=False):
+            yield _problem(details)
+
+
+def _problem(details: ErrorDetails) -> Problem:
+    """Return the problem that pydantic describes by *details*."""
+    location = details["loc"]
+    if location and location[-1] == "[key]":
+        got = f"got {location[-2]!r}"
+        return Problem(location[:-1], f"{_TEXTS['string_pattern_mismatch']} ({got})", at_key=True)
+    if details["type"] == "extra_forbidden":
+        return _unknown_field(location)
+    if details["type"] == "value_error":
+        return Problem(location, str(details["ctx"]["error"]))
+    if details["type"] == "missing":
+        return Problem(location, "missing")
+    what = _TEXTS.get(details["type"], details["msg"]).format(**details.get("ctx", {}))
+    return Problem(location, f"{what} (got {_got(details['input'])})")
+
+
+def _unknown_field(location: Location) -> Problem:
+    name = str(location[-1])
+    legal = _fields(location[:-1])
+    what = f"unknown field (got {name!r}, legal {', '.join(legal)}){nearest(name, legal)}"
+    return Problem(location, what, at_key=True)
+
+
+def _fields(location: Location) -> list[str]:
+    """Return the names of the fields of the section at *location*."""
+    if not location:
+        return list(PlatformFile.model_fields)
+    section = _NAMED.get(str(location[0]), OverheadsSection)
+    return list(section.model_fields)
+
+
+def _got(value: object) -> str:
+    """Return what was got, short."""
+    if value is None:
+        return "nothing"
+    return "a mapping" if isinstance(value, Mapping) else f"{value!r}"[:60]
+
+
+_TEXTS: Final = {
+    "dict_type": "must be a mapping",
+    "float_type": "must be a number",
+    "greater_than": "must be greater than {gt:g}",
+    "greater_than_equal": "must be at least {ge:g}",
+    "int_type": "must be a whole number",
+    "list_type": "must be a list",
+    "model_type": "must be a mapping",
+    "string_pattern_mismatch": "must be a name: letters, digits, '_' and '-', "
+    "beginning with a letter, ending with a letter or a digit",
+    "string_type": "must be text",
+    "too_long": "must have {max_length} entries",
+    "too_short": "must have {min_length} entries",
+}

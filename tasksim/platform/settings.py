@@ -1,0 +1,222 @@
+"""``--set platform.workers.cpu.count=24``: changes to a platform for one run.
+
+A setting is a path and a value. Each part of the path may have the wildcards ``*`` and ``?``.
+A value ``xFACTOR`` multiplies what is there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+import yaml
+
+from tasksim.base.errors import InputError, nearest
+from tasksim.base.units import Dimension, exact_quantity, parse_quantity
+
+if TYPE_CHECKING:
+    from tasksim.platform.document import Location
+
+__all__ = ["TREE", "Leaf", "Settings", "fit_cores"]
+
+
+class Leaf(NamedTuple):
+    """A value that can be set: its kind, and what it is where nothing is said."""
+
+    kind: str
+    """A dimension of :mod:`tasksim.base.units`, or ``count``, ``text``, ``list``."""
+    default: float | None = None
+
+
+Tree = Mapping[str, "Leaf | Tree"]
+
+TREE: Final[Tree] = {
+    "name": Leaf("text"),
+    "description": Leaf("text"),
+    "models": Leaf("text"),
+    "nodes": Leaf("count", 1),
+    "memories": {"*": {"size": Leaf("size")}},
+    "arch": {"*": {"speed": Leaf("factor", 1.0), "models": Leaf("text")}},
+    "workers": {
+        "*": {
+            "count": Leaf("count"),
+            "arch": Leaf("text"),
+            "memory": Leaf("text"),
+            "cores": Leaf("list"),
+        }
+    },
+    "overheads": {
+        "submission": Leaf("time", 0.0),
+        "task": Leaf("time", 0.0),
+        "wakeup": Leaf("time", 0.0),
+    },
+    "links": {
+        "*": {
+            "bandwidth": Leaf("bandwidth"),
+            "latency": Leaf("time", 0.0),
+            "between": Leaf("list"),
+        }
+    },
+}
+"""What can be set; ``*`` stands for the names that the platform has."""
+
+_MULTIPLY: Final = re.compile(r"[x×]\s*([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+
+
+@dataclass
+class Settings:
+    """Settings applied to the data of a platform file."""
+
+    data: dict[str, Any]
+    """Changed in place."""
+    sources: dict[Location, str] = field(default_factory=dict)
+    """Per value that was set, the text of the setting."""
+    errors: list[tuple[str, str]] = field(default_factory=list)
+    """The settings that cannot be applied, and why."""
+
+    def apply(self, texts: Sequence[str]) -> None:
+        """Apply the settings in order; what is wrong with them goes to ``errors``."""
+        for text in texts:
+            try:
+                self._apply(text)
+            except InputError as error:
+                self.errors.append((text, str(error)))
+
+    def _apply(self, text: str) -> None:
+        path, equals, value = text.partition("=")
+        if not equals:
+            raise InputError("must be PATH=VALUE, e.g. platform.workers.cpu.count=24")
+        root, *pattern = path.strip().split(".")
+        if root != "platform" or not pattern:
+            raise InputError(f"unknown path (got {path!r}, legal platform.FIELD)")
+        for location, leaf in _matches(self.data, pattern):
+            new = _value(_get(self.data, location), leaf, value.strip())
+            _put(self.data, location, new)
+            self.sources[location] = text
+            if location[-1] == "count":
+                fit_cores(_get(self.data, location[:-1]))
+
+
+def fit_cores(group: dict[str, Any]) -> None:
+    """Shorten or extend the cores of a *group* of workers whose count was changed.
+
+    Workers beyond those of the file are bound to no core.
+    """
+    cores, count = group.get("cores"), group.get("count")
+    if isinstance(cores, list) and isinstance(count, int) and 0 <= count <= 10**6:
+        group["cores"] = cores[:count] + [None] * (count - len(cores))
+
+
+def _matches(data: Mapping[str, Any], pattern: list[str]) -> list[tuple[Location, Leaf]]:
+    """Return the values that the *pattern* names; raise :exc:`InputError` if there are none."""
+    frontier: list[tuple[Location, Leaf | Tree]] = [((), TREE)]
+    for depth, part in enumerate(pattern):
+        children = [child for at, tree in frontier for child in _children(data, at, tree)]
+        frontier = [child for child in children if fnmatchcase(str(child[0][-1]), part)]
+        if not frontier:
+            raise _no_match(pattern[:depth], part, [str(child[0][-1]) for child in children])
+    leaves = [(at, tree) for at, tree in frontier if isinstance(tree, Leaf)]
+    if not leaves:
+        raise _not_a_value(data, frontier)
+    return leaves
+
+
+def _children(
+    data: Mapping[str, Any], location: Location, tree: Leaf | Tree
+) -> list[tuple[Location, Leaf | Tree]]:
+    """Return what stands one level below *location*."""
+    if isinstance(tree, Leaf):
+        return []
+    entries = _get(data, location)
+    if entries is not None and not isinstance(entries, dict):
+        return []
+    if "*" not in tree:
+        return [((*location, key), below) for key, below in tree.items()]
+    return [((*location, name), tree["*"]) for name in entries or ()]
+
+
+def _no_match(above: list[str], part: str, candidates: list[str]) -> InputError:
+    where = ".".join(["platform", *above])
+    legal = list(dict.fromkeys(candidates))
+    if not legal:
+        return InputError(f"{where} has nothing in it (got {part!r})")
+    what = "matches nothing" if any(c in part for c in "*?[") else "unknown field"
+    return InputError(
+        f"{what} in {where} (got {part!r}, legal {', '.join(legal)}){nearest(part, legal)}"
+    )
+
+
+def _not_a_value(
+    data: Mapping[str, Any], frontier: list[tuple[Location, Leaf | Tree]]
+) -> InputError:
+    values = [at for branch in frontier for at in _values_below(data, *branch)]
+    legal = [".".join(["platform", *map(str, at)]) for at in values[:8]]
+    more = ", ..." if len(values) > 8 else ""
+    return InputError(f"is a section, not a value (legal {', '.join(legal) or 'none'}{more})")
+
+
+def _values_below(
+    data: Mapping[str, Any], location: Location, tree: Leaf | Tree
+) -> Iterator[Location]:
+    if isinstance(tree, Leaf):
+        yield location
+    for child in _children(data, location, tree):
+        yield from _values_below(data, *child)
+
+
+def _value(present: object, leaf: Leaf, text: str) -> object:
+    """Return the new value of a *leaf* that is set to *text*."""
+    if leaf.kind == "text":
+        return text
+    match = _MULTIPLY.fullmatch(text)
+    if match is not None:
+        return _multiplied(present, leaf, match[1] + (match[2] or ""))
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError):
+        return text
+
+
+def _multiplied(present: object, leaf: Leaf, factor: str) -> object:
+    """Return *present* times *factor*, written as the file would have it."""
+    if present is None:
+        present = leaf.default
+    if present is None:
+        raise InputError("there is no value to multiply; give one")
+    if leaf.kind == "count":
+        return _multiplied_count(present, Fraction(factor))
+    if leaf.kind == "list":
+        raise InputError(f"a list cannot be multiplied (got {present!r})")
+    dimension = cast("Dimension", leaf.kind)
+    value = parse_quantity(present, dimension) * parse_quantity(factor, "factor")
+    return value if dimension == "factor" else exact_quantity(value, dimension)
+
+
+def _multiplied_count(present: object, factor: Fraction) -> int:
+    if isinstance(present, bool) or not isinstance(present, int):
+        raise InputError(f"there is no whole number to multiply (got {present!r})")
+    if (product := present * factor).denominator != 1:
+        raise InputError(f"{present} times {float(factor):g} is not a whole number")
+    return int(product)
+
+
+def _get(data: Mapping[str, Any], location: Location) -> Any:
+    """Return the value at *location*, or None."""
+    value: Any = data
+    for step in location:
+        value = value.get(step) if isinstance(value, dict) else None
+    return value
+
+
+def _put(data: dict[str, Any], location: Location, value: object) -> None:
+    """Set the value at *location*, making the sections above it."""
+    section = data
+    for step in location[:-1]:
+        if section.get(str(step)) is None:
+            section[str(step)] = {}
+        section = section[str(step)]
+    section[str(location[-1])] = value

@@ -1,0 +1,221 @@
+"""Platform files that are right: what they mean."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tasksim.base.errors import InputError
+from tasksim.platform.checks import check_platform
+from tasksim.platform.description import Link, Memory, Overheads, Platform, Worker
+from tasksim.platform.load import load
+from tasksim.platform.schema import PlatformFile, schema_json
+
+ROOT = Path(__file__).resolve().parents[2]
+
+MACHINE = """
+    version: 1
+    name: haswell4
+    description: two sockets of two cores
+    models: haswell
+    memories: {ram: {size: 128 GiB}}
+    arch: {cpu: {speed: 1.0}, little: {speed: 0.5, models: cpu}}
+    workers:
+      cpu: {count: 2, cores: [0, 2]}
+      little: {count: 2, arch: little, memory: ram}
+    overheads: {submission: 2 us, task: 12 us, wakeup: 60 us}
+    fingerprint: {cpu: Haswell, threads: 4, when: 2026-11-20, "on": yes}
+"""
+
+
+def test_a_whole_file(write):
+    path = write(MACHINE)
+    platform = load(path)
+    assert platform == Platform(
+        name="haswell4",
+        workers=(
+            Worker(0, "cpu0", "cpu", 0, 0, 0),
+            Worker(1, "cpu1", "cpu", 0, 0, 2),
+            Worker(2, "little0", "little", 0, 0, None),
+            Worker(3, "little1", "little", 0, 0, None),
+        ),
+        memories=(Memory(0, "ram", 0, 128 * 2.0**30),),
+        overheads=Overheads(2e-6, 12e-6, 60e-6),
+        speeds={"cpu": 1.0, "little": 0.5},
+        models="haswell",
+        fingerprint={"cpu": "Haswell", "threads": 4, "when": "2026-11-20", "on": True},
+        path=path,
+        model_architecture={"cpu": "cpu", "little": "cpu"},
+        description="two sockets of two cores",
+    )
+    check_platform(platform)
+
+
+def test_the_least_file(write):
+    platform = load(write("version: 1\nworkers: {gpu: {count: 1}}\n", "tiny.yaml"))
+    assert platform.name == "tiny"
+    assert platform.workers == (Worker(0, "gpu0", "gpu", 0),)
+    assert platform.memories == (Memory(0, "ram"),)
+    assert platform.overheads == Overheads()
+    assert platform.links == ()
+
+
+def test_nodes_replicate_all_there_is(write):
+    platform = load(
+        write("""
+        version: 1
+        nodes: 2
+        memories: {ram: {}, gpu: {size: 16 GiB}}
+        workers: {cpu: {count: 2, memory: ram, cores: [0, 1]}, cuda: {count: 1, memory: gpu}}
+        links:
+          pcie: {bandwidth: 12.5 GB/s, latency: 10 us, between: [ram, gpu]}
+          network: {bandwidth: 10 GB/s, between: [node0/ram, node1/ram]}
+        """)
+    )
+    assert [(w.id, w.name, w.memory, w.node, w.core) for w in platform.workers] == [
+        (0, "node0/cpu0", 0, 0, 0),
+        (1, "node0/cpu1", 0, 0, 1),
+        (2, "node0/cuda0", 1, 0, None),
+        (3, "node1/cpu0", 2, 1, 0),
+        (4, "node1/cpu1", 2, 1, 1),
+        (5, "node1/cuda0", 3, 1, None),
+    ]
+    assert [memory.name for memory in platform.memories] == [
+        "node0/ram",
+        "node0/gpu",
+        "node1/ram",
+        "node1/gpu",
+    ]
+    assert platform.links == (
+        Link(0, "node0/pcie", (0, 1), 12.5e9, 1e-5),
+        Link(1, "node1/pcie", (2, 3), 12.5e9, 1e-5),
+        Link(2, "network", (0, 2), 10e9, 0.0),
+    )
+    assert platform.nodes == 2
+    assert len(platform.classes) == 4
+    assert platform.summary() == (
+        "p: 2 nodes, 4 cpu + 2 cuda; 2 memories per node: ram, gpu 16 GiB; no overheads"
+    )
+    check_platform(platform)
+
+
+def test_names_of_workers_never_collide(write):
+    platform = load(write("version: 1\nworkers: {a: {count: 12}, a1: {count: 2}}\n"))
+    assert [w.name for w in platform.workers][9:] == ["a9", "a10", "a11", "a1-0", "a1-1"]
+
+
+def test_anchors_and_merges_are_yaml_as_usual(write):
+    platform = load(
+        write("""
+        version: 1
+        workers:
+          big: &group {count: 2, arch: cpu}
+          small: {<<: *group, count: 1}
+        arch: {cpu: {}}
+        """)
+    )
+    assert [w.name for w in platform.workers] == ["big0", "big1", "small0"]
+    assert platform.architectures == ("cpu",)
+
+
+def test_a_group_may_name_its_own_architecture(write):
+    platform = load(write("version: 1\nworkers: {cpu: {count: 1, arch: cpu}}\n"))
+    assert platform.speeds == {"cpu": 1.0}
+
+
+def test_empty_sections_are_absent(write):
+    assert load(write("version: 1\nworkers: {cpu: {count: 1}}\nlinks:\nmodels:\n")).models is None
+
+
+def test_found_by_name(write, here):
+    write("version: 1\nworkers: {cpu: {count: 3}}\n", "lib/platforms/mine.yaml")
+    assert len(load("mine", library=Path("lib")).workers) == 3
+    assert load("mine", library=Path("lib")).path == here / "lib/platforms/mine.yaml"
+
+
+def test_a_folder_of_that_name_is_not_the_platform(here):
+    (here / "identical-8").mkdir()
+    assert len(load("identical-8").workers) == 8
+
+
+def test_presets(here):
+    identical = load("identical-8")
+    assert identical.workers == Platform.identical(8).workers
+    two_nodes = load("two-nodes")
+    assert (two_nodes.name, two_nodes.nodes, len(two_nodes.workers)) == ("two-nodes", 2, 16)
+    for platform in (identical, two_nodes):
+        check_platform(platform)
+
+
+def test_extends_lays_one_file_over_another(write):
+    write(MACHINE, "base.yaml")
+    platform = load(
+        write("""
+        version: 1
+        extends: base
+        workers: {little: null, cpu: {count: 3}}
+        overheads: {task: 1 ms}
+        """)
+    )
+    assert platform.name == "p"
+    assert platform.overheads == Overheads(2e-6, 1e-3, 60e-6)
+    assert platform.models == "haswell"
+    assert platform.memories[0].size_bytes == 128 * 2.0**30
+    # The third worker is beyond the machine of the file: it is bound to no core.
+    assert [(w.name, w.core) for w in platform.workers] == [
+        ("cpu0", 0),
+        ("cpu1", 2),
+        ("cpu2", None),
+    ]
+
+
+def test_extends_by_name_and_across_three_files(write):
+    write("version: 1\nworkers: {cpu: {count: 3}}\n", "platforms/a.yaml")
+    write("version: 1\nextends: a\noverheads: {task: 1 us}\n", "other/b.yaml")
+    platform = load(write("version: 1\nextends: other/b.yaml\nnodes: 2\n"))
+    assert len(platform.workers) == 6
+    assert platform.overheads.task_s == 1e-6
+
+
+def test_extends_its_namesake_in_another_library(write):
+    path = write("version: 1\nextends: identical-8\nnodes: 2\n", "platforms/identical-8.yaml")
+    with pytest.raises(InputError, match=r"extends: a cycle: identical-8.yaml -> identical-8.yaml"):
+        load(path)
+
+
+def test_models_folder_is_beside_the_file_or_in_a_library(write, here):
+    path = write("version: 1\nmodels: mine\nworkers: {cpu: {count: 1}}\n", "lib/platforms/p.yaml")
+    platform = load(path)
+    with pytest.raises(InputError, match="unknown model 'mine'"):
+        platform.models_folder()
+    (here / "models/mine").mkdir(parents=True)
+    assert platform.models_folder() == here / "models/mine"
+    (here / "lib/models/mine").mkdir(parents=True)
+    assert platform.models_folder() == Path("lib/models/mine")
+    (here / "lib/platforms/mine").mkdir(parents=True)
+    assert platform.models_folder() == Path("lib/platforms/mine")
+
+
+def test_models_folder_of_another_library(write, here):
+    (here / "lib/models/mine").mkdir(parents=True)
+    platform = load(write("version: 1\nmodels: mine\nworkers: {cpu: {count: 1}}\n"))
+    assert platform.models_folder(Path("lib")) == here / "lib/models/mine"
+
+
+def test_models_that_are_inherited_stay_where_they_are(write, here):
+    write("version: 1\nmodels: mine\nworkers: {cpu: {count: 1}}\n", "there/base.yaml")
+    (here / "there/mine").mkdir()
+    platform = load(write("version: 1\nextends: there/base.yaml\n"))
+    assert platform.models_folder() == here / "there/mine"
+
+
+def test_schema_for_editors_is_the_one_shipped():
+    shipped = json.loads((ROOT / "platforms/platform.schema.json").read_text(encoding="utf-8"))
+    made = json.loads(schema_json())
+    assert shipped["properties"].keys() == made["properties"].keys()
+    assert made["properties"].keys() == PlatformFile.model_fields.keys()
+    assert shipped["additionalProperties"] is False
+    for name, definition in made["$defs"].items():
+        assert shipped["$defs"][name]["properties"].keys() == definition["properties"].keys()
