@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from array import array
+from sys import float_info
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -253,10 +254,12 @@ class GraphBuilder:
     def _register_block(self, name: str, shape: tuple[int, ...], size: int, home: int) -> int:
         if any(extent < 1 for extent in shape):
             raise GraphError(f"data {name}: shape {shape}; legal: integers from 1")
-        if size < 0 or home < 0:
-            raise GraphError(f"data {name}: size_bytes {size}, home {home}; legal: 0 or more")
+        if not (0 <= size < 2**63 and size == int(size)) or home < 0:
+            raise GraphError(f"data {name}: size_bytes {size}, home {home}; legal: integers from 0")
         rows, columns = (*shape, 0, 0)[:2]
         block = HandleBlock(name, rows, columns, self._handles)
+        if block.end >= 2**31:
+            raise GraphError(f"data {name}: {block.end} handles; legal: fewer than {2**31}")
         self._blocks.append(block)
         self._block_size.append(size)
         self._block_home.append(home)
@@ -278,7 +281,7 @@ class GraphBuilder:
 
     def _check_values(self, kernel: str, parameters: Mapping[str, object]) -> None:
         for name, value in parameters.items():
-            if not (isinstance(value, int | float | np.number) and 0 <= value < float("inf")):
+            if not (isinstance(value, int | float | np.number) and 0 <= value <= float_info.max):
                 raise GraphError(
                     f"{kernel} #{len(self)}: parameter {name} is {value!r}; "
                     "legal: a finite number from 0"

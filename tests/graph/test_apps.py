@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from tasksim.base.errors import InputError
@@ -215,3 +218,18 @@ def test_random_layered_depends_on_its_seed_alone():
     ]  # fmt: skip
     factors = [graph.parameters_of(task)["duration_s"] / 1e-3 for task in range(9)]
     assert factors == [0.25, 4, 2, 1, 0.25, 1, 1, 4, 0.25]
+
+
+@pytest.mark.slow
+def test_a_million_tasks_fit():
+    script = (
+        "import resource, time; from tasksim.graph.apps.registry import generate; "
+        "begin = time.perf_counter(); graph = generate('cholesky', tiles=181); "
+        "took = time.perf_counter() - begin; "
+        "print(len(graph), took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+    )
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    tasks, seconds, megabytes = map(float, result.stdout.split())
+    assert tasks == 181 + 181 * 180 + 181 * 180 * 179 / 6
+    assert seconds < 10
+    assert megabytes < 700

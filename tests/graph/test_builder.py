@@ -147,7 +147,7 @@ def test_a_handle_of_another_builder_is_refused():
         g.build()
 
 
-@pytest.mark.parametrize("value", [-1, float("nan"), float("inf"), "256", None, [1]])
+@pytest.mark.parametrize("value", [-1, float("nan"), float("inf"), 10**400, "256", None, [1]])
 def test_parameters_that_are_no_sizes_are_refused(value):
     g = GraphBuilder("bad")
     g.insert("gemm", m=1)
@@ -216,3 +216,8 @@ def test_data_have_positive_extents_and_sizes():
         g.matrix("A", 0, 2, size_bytes=8)
     with pytest.raises(GraphError, match="data x: size_bytes -8"):
         g.handle("x", size_bytes=-8)
+    with pytest.raises(GraphError, match=r"data x: size_bytes 0\.5"):
+        g.handle("x", size_bytes=0.5)
+    with pytest.raises(GraphError, match="data A: 10000000000 handles; legal: fewer than"):
+        g.matrix("A", 100_000, 100_000, size_bytes=8)
+    assert g.handle("x", size_bytes=1e3) == 0

@@ -1,4 +1,19 @@
-"""QR factorisation by tiles."""
+"""QR factorisation by tiles.
+
+Column k is reduced from the diagonal down (A. Buttari, J. Langou, J. Kurzak, J. Dongarra,
+"A class of parallel tiled linear algebra algorithms for multicore architectures", Parallel
+Computing 35, 2009), with the kernels of LAPACK: geqrt factors tile (k, k), gemqrt applies its
+Q to row k, tpqrt factors the triangle R of tile (k, k) on top of tile (m, k), tpmqrt applies
+that Q to rows k and m.
+
+After geqrt, tile (k, k) holds R above and the reflectors V below the diagonal. gemqrt reads V,
+tpqrt changes R: they touch different elements and may run at the same time. Hence V has a
+handle of its own, ``V[k]``; in memory it can be the tile itself.
+
+The application's priorities follow those of :func:`~tasksim.graph.apps.lu.lu`, N being the
+larger of the tile rows and columns: geqrt 3N-3k, gemqrt 3N-(2k+n), tpqrt 3N-(2k+m), tpmqrt
+3N-(k+m+n).
+"""
 
 from __future__ import annotations
 
@@ -23,19 +38,8 @@ def qr(
 ) -> TaskGraph:
     """QR factorisation A = Q R of a square or rectangular matrix, by tiles, flat tree.
 
-    Column k is reduced from the diagonal down (A. Buttari, J. Langou, J. Kurzak, J. Dongarra,
-    "A class of parallel tiled linear algebra algorithms for multicore architectures", Parallel
-    Computing 35, 2009), with the kernels of LAPACK: geqrt factors tile
-    (k, k), gemqrt applies its Q to row k, tpqrt factors the triangle R of (k, k) on top of tile
-    (m, k), tpmqrt applies that Q to rows k and m. P x Q tiles with K = min(P, Q) make K geqrt,
-    sum of Q-1-k gemqrt, of P-1-k tpqrt and of (P-1-k)(Q-1-k) tpmqrt over k < K.
-
-    After geqrt, tile (k, k) holds R above and the reflectors V below the diagonal. gemqrt reads
-    V, tpqrt changes R: they touch different elements and may run at the same time. Hence V has
-    a handle of its own, ``V[k]``, to which geqrt writes a copy.
-
-    The application's priorities follow those of :func:`~tasksim.graph.apps.lu.lu`, N being the
-    larger of P and Q: geqrt 3N-3k, gemqrt 3N-(2k+n), tpqrt 3N-(2k+m), tpmqrt 3N-(k+m+n).
+    P x Q tiles with K = min(P, Q) make K geqrt and, summed over k < K, Q-1-k gemqrt, P-1-k
+    tpqrt and (P-1-k)(Q-1-k) tpmqrt. See the text of this module.
 
     Parameters
     ----------
