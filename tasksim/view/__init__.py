@@ -1,0 +1,1 @@
+"""Runs to look at: figures (matplotlib) and text tables."""

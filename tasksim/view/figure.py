@@ -1,0 +1,163 @@
+"""Whole figures: runs one above another on one time axis; and writing them to files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+
+from tasksim.base.errors import InputError, unknown
+from tasksim.base.files import refuse_existing, writing
+from tasksim.run.record import Run
+from tasksim.view.gantt import gantt_height_inches, kernel_legend, panel_gantt
+from tasksim.view.panels import (
+    panel_kernel_distributions,
+    panel_kernel_totals,
+    panel_ready,
+    panel_submitted,
+)
+from tasksim.view.style import TEXT, new_figure, run_title
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.gridspec import GridSpec
+
+__all__ = ["FORMATS", "PANELS", "figure", "save_figure"]
+
+_CURVES = {"ready": panel_ready, "submitted": panel_submitted}
+_KERNELS = {
+    "kernel-totals": panel_kernel_totals,
+    "kernel-distributions": panel_kernel_distributions,
+}
+PANELS = ("gantt", *_CURVES, *_KERNELS)
+"""What :func:`figure` can draw."""
+
+FORMATS = {".png": "png", ".pdf": "pdf", ".svg": "svg"}
+"""What :func:`save_figure` can write."""
+
+# No dates and no names of programs: the same figure gives the same bytes.
+_METADATA: dict[str, dict[str, Any]] = {
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "svg": {"Date": None, "Creator": None},
+}
+_TEXT_AS_TEXT: Any = {"svg.fonttype": "none", "svg.hashsalt": "tasksim", "pdf.fonttype": 42}
+
+
+def figure(runs: Run | Sequence[Run], panels: Sequence[str] = ("gantt", "ready")) -> Figure:
+    """Draw one or several runs.
+
+    Parameters
+    ----------
+    runs :
+        A Gantt chart each, one above another on one time axis; in the other panels they
+        are together.
+    panels :
+        Names out of :data:`PANELS`; the panels over time are above those of kernels.
+
+    Raises
+    ------
+    InputError
+        If there is no run or no panel, or a panel is unknown.
+    """
+    drawn = [runs] if isinstance(runs, Run) else list(runs)
+    _check(drawn, panels)
+    rows = _row_heights(drawn, panels)
+    below = [name for name in _KERNELS if name in panels]
+    made = new_figure(sum(rows) + 0.6)
+    grid = made.add_gridspec(len(rows), max(len(below), 1), height_ratios=rows)
+    _draw_time_panels(made, grid, drawn, panels)
+    for column, name in enumerate(below):
+        _KERNELS[name](drawn, made.add_subplot(grid[-1, column]))
+    if "gantt" in panels:
+        handles = kernel_legend(drawn)
+        made.legend(
+            handles=handles,
+            loc="outside lower center",
+            ncols=min(len(handles), 10) or 1,
+            fontsize=TEXT["small"],
+            frameon=False,
+        )
+    made.suptitle(_graphs(drawn), fontsize=TEXT["title"] + 1, fontweight="bold")
+    return made
+
+
+def save_figure(
+    fig: Figure, path: str | Path, force: bool = False, *, dots_per_inch: float = 150.0
+) -> None:
+    """Write *fig* to *path*, all or nothing; the suffix says the format: png, pdf, svg.
+
+    Raises
+    ------
+    InputError
+        If the suffix is another, or *path* exists and *force* is not given.
+    OutputError
+        If the operating system refuses.
+    """
+    target = Path(path)
+    format_ = FORMATS.get(target.suffix.lower())
+    if format_ is None:
+        raise InputError(
+            f"{target}: cannot draw a '{target.suffix}' file (legal: {', '.join(FORMATS)})"
+        )
+    refuse_existing(target, force=force)
+    with writing(target) as temporary, mpl.rc_context(_TEXT_AS_TEXT):
+        fig.savefig(temporary, format=format_, dpi=dots_per_inch, metadata=_METADATA[format_])
+
+
+def _check(runs: Sequence[Run], panels: Sequence[str]) -> None:
+    if not runs or not panels:
+        raise InputError(f"nothing to draw: {len(runs)} runs, {len(panels)} panels")
+    for name in panels:
+        if name not in PANELS:
+            raise unknown("panel", name, PANELS)
+
+
+def _row_heights(runs: Sequence[Run], panels: Sequence[str]) -> list[float]:
+    """Return the heights of the rows of the figure in inches, from the top."""
+    gantts = [gantt_height_inches(run) for run in runs] if "gantt" in panels else []
+    curves = [1.4 for name in _CURVES if name in panels]
+    kernels = [3.0] if any(name in panels for name in _KERNELS) else []
+    return gantts + curves + kernels
+
+
+def _draw_time_panels(
+    made: Figure, grid: GridSpec, runs: Sequence[Run], panels: Sequence[str]
+) -> None:
+    """Draw what has a time axis; only the last shows its labels."""
+    until_s = max(max([run.makespan_s, *(run.bounds or {}).values()]) for run in runs)
+    drawn: list[Axes] = []
+    for run in runs if "gantt" in panels else ():
+        axes = made.add_subplot(grid[len(drawn), :])
+        title = run_title(run) if len(_graph_labels(runs)) == 1 else _title_with_graph(run)
+        drawn.append(panel_gantt(run, axes, until_s=until_s, title=title, legend=False))
+    for name in _CURVES:
+        if name in panels:
+            axes = made.add_subplot(grid[len(drawn), :])
+            drawn.append(_CURVES[name](runs, axes, until_s=until_s))
+    for axes in drawn[:-1]:
+        axes.sharex(drawn[-1])
+        axes.set_xlabel("")
+        axes.tick_params(axis="x", labelbottom=False)
+
+
+def _graph_labels(runs: Sequence[Run]) -> list[str]:
+    return list(dict.fromkeys(run.graph_label for run in runs))
+
+
+def _graphs(runs: Sequence[Run]) -> str:
+    labels = _graph_labels(runs)
+    return (
+        shorten(labels[0], 120, placeholder=" …")
+        if len(labels) == 1
+        else f"{len(runs)} runs of {len(labels)} graphs"
+    )
+
+
+def _title_with_graph(run: Run) -> str:
+    return f"{shorten(run.graph_label, 80, placeholder=' …')}: {run_title(run)}"

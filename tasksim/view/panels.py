@@ -1,0 +1,242 @@
+"""Panels besides the Gantt chart: numbers of tasks over time, durations of kernels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+from tasksim.run.metrics import (
+    KernelStatistics,
+    kernel_statistics,
+    ready_curve,
+    submitted_curve,
+)
+from tasksim.run.record import Run
+from tasksim.view.style import (
+    RUN_COLOURS,
+    TEXT,
+    fits,
+    kernel_colours,
+    new_axes,
+    run_names,
+    time_axis,
+)
+from tasksim.view.times import time_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    Curve = tuple[NDArray[np.float64], NDArray[np.int64]]
+
+__all__ = [
+    "panel_kernel_distributions",
+    "panel_kernel_totals",
+    "panel_ready",
+    "panel_submitted",
+]
+
+_HEIGHT_INCHES = 2.6
+_LOG_FROM = 30.0  # ratio of the longest to the shortest duration
+_HATCHES = ("", "////", "....", "xxxx", "----")
+_SHADES = (1.0, 0.55, 0.35, 0.75, 0.45)
+
+
+def panel_ready(
+    runs: Run | Sequence[Run], ax: Axes | None = None, *, until_s: float | None = None
+) -> Axes:
+    """Draw how many tasks are ready and have not started, over time; a curve per run."""
+    return _panel_curve(runs, ax, ready_curve, "ready tasks", until_s)
+
+
+def panel_submitted(
+    runs: Run | Sequence[Run], ax: Axes | None = None, *, until_s: float | None = None
+) -> Axes:
+    """Draw how many tasks are submitted and have not ended, over time; a curve per run."""
+    return _panel_curve(runs, ax, submitted_curve, "submitted tasks", until_s)
+
+
+def panel_kernel_totals(runs: Run | Sequence[Run], ax: Axes | None = None) -> Axes:
+    """Draw the total time of each kernel, a bar per run."""
+    axes = new_axes(ax, _HEIGHT_INCHES)
+    table, colours = _by_kernel(_as_list(runs))
+    for kernel, run, place, width in _places(table):
+        statistics = table[kernel][run]
+        if statistics is not None:
+            axes.bar(place, statistics.total_s, width, **_look(colours[kernel], run))
+    _kernel_axis(axes, table, _as_list(runs))
+    _duration_axis(axes, "total time")
+    return axes
+
+
+def panel_kernel_distributions(runs: Run | Sequence[Run], ax: Axes | None = None) -> Axes:
+    """Draw how the durations of each kernel are distributed, a box per run.
+
+    The box has the quartiles and the median, the whiskers reach from the 5 % to the 95 %
+    quantile, the points are the shortest and the longest task. The axis is logarithmic
+    where the longest duration is 30 times the shortest or more.
+    """
+    axes = new_axes(ax, _HEIGHT_INCHES)
+    table, colours = _by_kernel(_as_list(runs))
+    for kernel, run, place, width in _places(table):
+        statistics = table[kernel][run]
+        if statistics is not None:
+            _box(axes, statistics, place, 0.8 * width, _look(colours[kernel], run))
+    present = [s for row in table.values() for s in row if s is not None]
+    shortest = min((s.min_s for s in present), default=0.0)
+    if shortest > 0 and max(s.max_s for s in present) >= _LOG_FROM * shortest:
+        axes.set_yscale("log")
+    _kernel_axis(axes, table, _as_list(runs))
+    _duration_axis(axes, "duration")
+    return axes
+
+
+def _as_list(runs: Run | Sequence[Run]) -> list[Run]:
+    return [runs] if isinstance(runs, Run) else list(runs)
+
+
+# Curves
+
+
+def _panel_curve(
+    runs: Run | Sequence[Run],
+    ax: Axes | None,
+    curve: Callable[[Run], Curve],
+    label: str,
+    until_s: float | None,
+) -> Axes:
+    axes, drawn = new_axes(ax, _HEIGHT_INCHES), _as_list(runs)
+    for number, (run, name) in enumerate(zip(drawn, run_names(drawn), strict=True)):
+        colour = RUN_COLOURS[number % len(RUN_COLOURS)]
+        times, count = _thinned(*curve(run))
+        axes.plot(times, count, drawstyle="steps-post", color=colour, linewidth=1.0, label=name)
+        if len(drawn) == 1:
+            axes.fill_between(times, count, step="post", color=colour, alpha=0.2, linewidth=0)
+    longest = max((run.makespan_s for run in drawn), default=0.0)
+    time_axis(axes, longest if until_s is None else until_s)
+    _count_axis(axes, label)
+    if len(drawn) > 1:
+        axes.legend(loc="upper right", fontsize=TEXT["small"], framealpha=0.8)
+    return axes
+
+
+def _count_axis(axes: Axes, label: str) -> None:
+    axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
+    axes.tick_params(labelsize=TEXT["small"])
+    axes.set_ylabel(label, fontsize=TEXT["normal"])
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _thinned(
+    times_s: NDArray[np.float64], count: NDArray[np.int64], bins: int = 2000
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return a step function with the same extremes in each of *bins* slices of time."""
+    if len(times_s) <= 4 * bins:
+        return times_s, count
+    slices = (times_s * (bins / times_s[-1])).astype(np.int64)
+    first = np.flatnonzero(np.diff(slices, prepend=-1))
+    last = np.append(first[1:], len(times_s)) - 1
+    shown = [count[first], np.maximum.reduceat(count, first), np.minimum.reduceat(count, first)]
+    # First what was there on entering the slice, last what is there on leaving it.
+    values = np.stack([*shown, count[last]], axis=1)
+    return np.repeat(times_s[first], 4), values.ravel()
+
+
+# Kernels
+
+Table = dict[str, list[KernelStatistics | None]]
+
+
+def _by_kernel(runs: Sequence[Run]) -> tuple[Table, dict[str, str]]:
+    """Return per kernel its statistics in each run (None: it did not run), and its colour."""
+    found = [{s.kernel: s for s in kernel_statistics(run)} for run in runs]
+    kernels = dict.fromkeys(kernel for statistics in found for kernel in statistics)
+    return {k: [s.get(k) for s in found] for k in kernels}, kernel_colours(kernels)
+
+
+def _places(table: Table) -> list[tuple[str, int, float, float]]:
+    """Return (kernel, run, x, width) of every bar or box."""
+    places = []
+    for x, (kernel, row) in enumerate(table.items()):
+        width = 0.8 / len(row)
+        places += [
+            (kernel, run, x + (run - (len(row) - 1) / 2) * width, width) for run in range(len(row))
+        ]
+    return places
+
+
+def _look(colour: str, run: int) -> dict[str, Any]:
+    """Return how a bar looks: the colour tells the kernel, shade and hatch tell the run."""
+    shade = _SHADES[run % len(_SHADES)]
+    mixed = [1 - shade * (1 - int(colour[i : i + 2], 16) / 255) for i in (1, 3, 5)]
+    hatch = _HATCHES[run % len(_HATCHES)]
+    return {"facecolor": mixed, "edgecolor": "#333333", "hatch": hatch, "linewidth": 0.6}
+
+
+def _box(axes: Axes, s: KernelStatistics, place: float, width: float, look: dict[str, Any]) -> None:
+    low, q1, median, q3, high = s.quantiles_s
+    stats = {"med": median, "q1": q1, "q3": q3, "whislo": low, "whishi": high, "fliers": []}
+    dark = {"color": "#333333", "linewidth": 0.8}
+    axes.bxp(
+        [stats],
+        positions=[place],
+        widths=[width],
+        patch_artist=True,
+        showfliers=False,
+        manage_ticks=False,
+        boxprops=look,
+        medianprops=dark | {"linewidth": 1.4},
+        whiskerprops=dark,
+        capprops=dark,
+    )
+    axes.plot([place, place], [s.min_s, s.max_s], ".", color="#333333", markersize=3)
+
+
+def _kernel_axis(axes: Axes, table: Table, runs: Sequence[Run]) -> None:
+    """Name the kernels and how many tasks they have; with several runs, say which is which."""
+    labels = [f"{kernel}\n{_counts(row)}" for kernel, row in table.items()]
+    axes.set_xticks(range(len(labels)), labels, fontsize=TEXT["small"])
+    widest = max((max(label.split("\n"), key=len) for label in labels), key=len, default="")
+    if not fits(axes, [widest] * len(labels), extra_points=4.0):
+        axes.tick_params(axis="x", labelrotation=90.0)
+    axes.tick_params(axis="x", length=0)
+    axes.set_xlim(-0.6, len(labels) - 0.4)
+    axes.spines[["top", "right"]].set_visible(False)
+    if len(runs) > 1:
+        handles = [
+            Patch(label=name, **_look("#888888", run)) for run, name in enumerate(run_names(runs))
+        ]
+        axes.legend(
+            handles=handles,
+            loc="lower left",
+            bbox_to_anchor=(0.0, 1.0),
+            ncols=len(runs) if fits(axes, run_names(runs), extra_points=50.0) else 1,
+            fontsize=TEXT["small"],
+            frameon=False,
+        )
+
+
+def _counts(row: Sequence[KernelStatistics | None]) -> str:
+    counts = list(dict.fromkeys(0 if s is None else s.count for s in row))
+    return "×" + " / ".join(map(str, counts))
+
+
+def _duration_axis(axes: Axes, label: str) -> None:
+    low, high = axes.get_ylim()
+    factor, unit = time_unit(high)
+    if axes.get_yscale() == "log":
+        few = high < 100 * low
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    else:
+        axes.set_ylim(bottom=0.0)
+        axes.yaxis.set_major_locator(MaxNLocator(nbins=6))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y * factor:.6g}"))
+    axes.tick_params(axis="y", labelsize=TEXT["small"])
+    axes.set_ylabel(f"{label} ({unit})", fontsize=TEXT["normal"])

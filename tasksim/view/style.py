@@ -1,0 +1,163 @@
+"""What the figures have in common: colours of kernels, time axes, names of runs."""
+
+from __future__ import annotations
+
+import colorsys
+import zlib
+from typing import TYPE_CHECKING
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from tasksim.view.times import duration_text, time_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from matplotlib.axes import Axes
+
+    from tasksim.run.record import Run
+
+__all__ = [
+    "KERNEL_COLOURS",
+    "RUN_COLOURS",
+    "TEXT",
+    "WIDTH_INCHES",
+    "fits",
+    "kernel_colours",
+    "new_axes",
+    "new_figure",
+    "run_names",
+    "run_title",
+    "time_axis",
+]
+
+WIDTH_INCHES = 11.0
+TEXT = {"small": 8.0, "normal": 9.0, "title": 10.0}
+"""Font sizes in points."""
+
+KERNEL_COLOURS = {
+    # Those of StarVZ (phase2_applications.R), which users know at sight.
+    "potrf": "#e41a1c",
+    "trsm": "#377eb8",
+    "syrk": "#984ea3",
+    "gemm": "#4daf4a",
+    "getrf": "#e41a1c",
+    # Panel red, updates green, as above. The others are apart in lightness too, so that the
+    # kernels of one factorisation stay apart under protanopia, deuteranopia and tritanopia.
+    "trsm_ll": "#1f4e9c",
+    "trsm_ru": "#7fc4e8",
+    "geqrt": "#e41a1c",
+    "gemqrt": "#377eb8",
+    "tpqrt": "#f2c14e",
+    "tpmqrt": "#4daf4a",
+}
+
+# After M. Okabe and K. Ito, "Color Universal Design" (2008), and P. Tol, "Colour schemes" (2021).
+_PALETTE = (
+    "#0072b2",
+    "#e69f00",
+    "#009e73",
+    "#cc79a7",
+    "#56b4e9",
+    "#d55e00",
+    "#882255",
+    "#999933",
+    "#332288",
+    "#44aa99",
+    "#ddcc77",
+    "#aa4499",
+)
+
+RUN_COLOURS = ("#222222", "#d55e00", "#0072b2", "#009e73", "#cc79a7")
+"""For curves of several runs in one panel, in order; then from the start again."""
+
+
+def kernel_colours(names: Iterable[str]) -> dict[str, str]:
+    """Return a colour per kernel, ``"#rrggbb"``: the known ones theirs, each other one its own.
+
+    The colour of an unknown kernel depends on its name, so that it is the same in most figures;
+    two kernels of one figure never share one.
+
+    >>> kernel_colours(["gemm", "p2p"])
+    {'gemm': '#4daf4a', 'p2p': '#009e73'}
+    """
+    wanted = list(dict.fromkeys(names))
+    colours = {name: KERNEL_COLOURS[name] for name in wanted if name in KERNEL_COLOURS}
+    taken = set(colours.values())
+    for name in sorted(set(wanted) - set(colours)):
+        colours[name] = _free_colour(name, taken)
+        taken.add(colours[name])
+    return {name: colours[name] for name in wanted}
+
+
+def _free_colour(name: str, taken: set[str]) -> str:
+    code = zlib.crc32(name.encode())
+    for step in range(len(_PALETTE)):
+        colour = _PALETTE[(code + step) % len(_PALETTE)]
+        if colour not in taken:
+            return colour
+    # The palette is used up: turn the hue by the golden angle, which never comes back.
+    turn = code % 1000 / 1000.0
+    while True:
+        red, green, blue = colorsys.hls_to_rgb(turn % 1.0, 0.35 + 0.3 * (turn * 7 % 1.0), 0.6)
+        colour = f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}"
+        if colour not in taken:
+            return colour
+        turn += 0.381966
+
+
+def new_figure(height_inches: float, width_inches: float = WIDTH_INCHES) -> Figure:
+    """Return an empty figure that nothing global knows of, with a layout without overlaps."""
+    figure = Figure(figsize=(width_inches, height_inches), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def new_axes(axes: Axes | None, height_inches: float) -> Axes:
+    """Return *axes*, or those of a new figure."""
+    return new_figure(height_inches).add_subplot() if axes is None else axes
+
+
+def time_axis(axes: Axes, until_s: float, label: str = "time") -> None:
+    """Make the x axis one of time from 0 to *until_s*, in a fitting unit."""
+    factor, unit = time_unit(until_s)
+    # A little room, so that what ends last is seen to end.
+    axes.set_xlim(0.0, until_s * 1.01 if until_s > 0 else 1.0)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=10, steps=[1, 2, 2.5, 5, 10]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x * factor:.6g}"))
+    axes.set_xlabel(f"{label} ({unit})", fontsize=TEXT["normal"])
+
+
+def fits(axes: Axes, texts: Iterable[str], extra_points: float = 0.0) -> bool:
+    """Return whether *texts* in a row, each with some room, are no wider than *axes*."""
+    points = axes.get_window_extent().width * 72.0 / axes.figure.dpi
+    return sum(len(t) * 0.6 * TEXT["small"] + extra_points for t in texts) <= points
+
+
+def run_title(run: Run) -> str:
+    """Return kind, scheduler, platform and makespan of a run in one line."""
+    makespan = duration_text(run.makespan_s)
+    return f"{run.kind}, {run.scheduler}, on {run.platform}: {makespan}"
+
+
+def run_names(runs: Sequence[Run]) -> list[str]:
+    """Return the shortest texts that tell the runs apart: what is not the same in all.
+
+    Runs that nothing tells apart are numbered.
+    """
+    arguments = list(dict.fromkeys(name for run in runs for name in run.graph_arguments))
+    facts = [_facts(run, arguments) for run in runs]
+    varying = [k for k, values in enumerate(zip(*facts, strict=True)) if len(set(values)) > 1]
+    names = [", ".join(fact[k] for k in varying if fact[k]) or "run" for fact in facts]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{name} ({number})" for number, name in enumerate(names, 1)]
+
+
+def _facts(run: Run, arguments: Sequence[str]) -> list[str]:
+    """Return what may tell *run* from another."""
+    given = run.graph_arguments
+    values = [f"{name}={given[name]}" if name in given else "" for name in arguments]
+    return [run.kind, run.scheduler, run.platform, run.graph_name, *values, f"seed {run.seed}"]

@@ -1,0 +1,216 @@
+"""Plain text tables: what a run, its bounds, a comparison say, for terminals and files alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tasksim.base.units import format_time
+from tasksim.run.metrics import (
+    idleness_percent,
+    kernel_statistics,
+    parallel_efficiency,
+    task_counts,
+    waits,
+)
+from tasksim.view.times import duration_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tasksim.run.bounds import Bounds
+    from tasksim.run.compare import Comparison, KernelComparison
+    from tasksim.run.critical import PracticalPath
+    from tasksim.run.record import Run
+
+__all__ = [
+    "bounds_table",
+    "comparison_table",
+    "kernel_table",
+    "path_table",
+    "run_summary",
+    "table",
+    "worker_table",
+]
+
+_NONE = "-"
+_BOUND_NAMES = {"critical_path_s": "critical path", "area_s": "area bound"}
+
+
+def table(headers: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Return *rows* in aligned columns, the first *left* of them to the left.
+
+    >>> print(table(["kernel", "tasks"], [["potrf", "4"], ["gemm", "120"]]))
+    kernel  tasks
+    potrf       4
+    gemm      120
+    """
+    lines = [list(headers), *map(list, rows)] if any(headers) else [list(row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if index < left else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def run_summary(run: Run) -> str:
+    """Return what was run, where, and how long it took, a line per fact."""
+    waited = waits(run)
+    count = max(len(run), 1)
+    facts = [
+        ("graph", f"{run.graph_label} ({len(run)} tasks)"),
+        ("run", f"{run.kind}, scheduler {run.scheduler}, seed {run.seed}"),
+        ("platform", f"{run.platform} ({_workers(run)})"),
+        ("makespan", duration_text(run.makespan_s)),
+        *((_BOUND_NAMES.get(k, k), v) for k, v in _bound_texts(run.bounds or {}, run.makespan_s)),
+        ("efficiency", f"{100 * parallel_efficiency(run):.1f} %"),
+        (
+            "mean wait",
+            f"{format_time(waited.dependency_s.sum() / count)} for dependencies, "
+            f"{format_time(waited.queue_s.sum() / count)} for a worker",
+        ),
+        ("took", format_time(run.wall_s)),
+    ]
+    return table(["", ""], facts, left=2)
+
+
+def kernel_table(run: Run) -> str:
+    """Return count and durations of each kernel."""
+    busy_s = float(run.tasks.duration_s.sum()) or 1.0
+    rows = [
+        [
+            s.kernel,
+            str(s.count),
+            format_time(s.total_s),
+            f"{100 * s.total_s / busy_s:.1f} %",
+            *map(format_time, (s.mean_s, s.median_s, s.std_s, s.min_s, s.max_s)),
+        ]
+        for s in kernel_statistics(run)
+    ]
+    headers = ["kernel", "tasks", "total", "share", "mean", "median", "std", "min", "max"]
+    return table(headers, rows)
+
+
+def worker_table(run: Run) -> str:
+    """Return tasks and idleness of each worker."""
+    idle, counts = idleness_percent(run).tolist(), task_counts(run).tolist()
+    rows = [
+        [worker.name, worker.architecture, str(count), f"{abs(percent):.1f} %"]
+        for worker, count, percent in zip(run.workers, counts, idle, strict=True)
+    ]
+    return table(["worker", "architecture", "tasks", "idle"], rows, left=2)
+
+
+def bounds_table(bounds: Bounds | Mapping[str, float], makespan_s: float | None = None) -> str:
+    """Return the lower bounds, and how far above each the makespan is, if one is given."""
+    values = bounds if not hasattr(bounds, "to_json") else bounds.to_json()
+    names = [_BOUND_NAMES.get(name, name) for name in values]
+    if makespan_s is None:
+        rows = [[n, format_time(v)] for n, v in zip(names, values.values(), strict=True)]
+        return table(["bound", "time"], rows)
+    rows = [
+        [name, format_time(value), _percent(_ratio(makespan_s, value))]
+        for name, value in zip(names, values.values(), strict=True)
+    ]
+    return table(["bound", "time", "makespan"], rows)
+
+
+def path_table(path: PracticalPath) -> str:
+    """Return where the time of the practical critical path went."""
+    total_s = sum(path.kernel_s.values()) + sum(path.waited_s.values()) or 1.0
+    parts = [(f"in {kernel}", seconds) for kernel, seconds in path.kernel_s.items()]
+    parts += [(f"waiting: {reason}", seconds) for reason, seconds in path.waited_s.items()]
+    rows = [[name, format_time(s), f"{100 * s / total_s:.1f} %"] for name, s in parts if s]
+    return table([f"{len(path.steps)} tasks", "time", "share"], rows)
+
+
+def comparison_table(comparison: Comparison) -> str:
+    """Return the two runs side by side, then kernel by kernel; b is measured against a."""
+    a, b = comparison.a, comparison.b
+    facts = [
+        ["run", a.kind, b.kind, ""],
+        ["scheduler", a.scheduler, b.scheduler, ""],
+        ["platform", a.platform, b.platform, ""],
+        [
+            "makespan",
+            duration_text(a.makespan_s),
+            duration_text(b.makespan_s),
+            f"{comparison.error_percent:+.2f} %",
+        ],
+        [
+            "busy",
+            format_time(a.busy_s),
+            format_time(b.busy_s),
+            _percent(_ratio(b.busy_s, a.busy_s)),
+        ],
+        ["idle", f"{a.idleness_percent:.1f} %", f"{b.idleness_percent:.1f} %", ""],
+        ["tasks per worker", _spread(a.worker_tasks), _spread(b.worker_tasks), ""],
+    ]
+    if a.graph != b.graph:
+        facts.insert(0, ["graph", a.graph, b.graph, ""])
+    parts = [table(["", "a", "b", "b against a"], facts), _kernel_comparison(comparison.kernels)]
+    return "\n\n".join([*parts, *_shift_lines(comparison)])
+
+
+def _kernel_comparison(kernels: Sequence[KernelComparison]) -> str:
+    rows = [
+        [
+            k.kernel,
+            str(k.count_a) if k.count_a == k.count_b else f"{k.count_a} / {k.count_b}",
+            format_time(k.total_a_s),
+            format_time(k.total_b_s),
+            _NONE if k.mean_a_s is None else format_time(k.mean_a_s),
+            _NONE if k.mean_b_s is None else format_time(k.mean_b_s),
+            _percent(k.mean_ratio),
+            _NONE if k.ks_distance is None else f"{k.ks_distance:.3f}",
+        ]
+        for k in kernels
+    ]
+    headers = ["kernel", "tasks", "total a", "total b", "mean a", "mean b", "b against a", "KS"]
+    return table(headers, rows)
+
+
+def _shift_lines(comparison: Comparison) -> list[str]:
+    shift = comparison.end_shift
+    if shift is None:
+        return []
+    return [
+        f"Tasks of b end {_later(shift.mean_s)} on average "
+        f"(distance: mean {format_time(shift.mean_absolute_s)}, "
+        f"95 % within {format_time(shift.p95_absolute_s)}, "
+        f"largest {_later(shift.largest_s)}, task {shift.largest_task})."
+    ]
+
+
+def _later(seconds: float) -> str:
+    return f"{format_time(abs(seconds))} {'earlier' if seconds < 0 else 'later'}"
+
+
+def _workers(run: Run) -> str:
+    kinds = [worker.architecture for worker in run.workers]
+    return " + ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+
+
+def _bound_texts(bounds: Mapping[str, float], makespan_s: float) -> list[tuple[str, str]]:
+    return [
+        (name, f"{duration_text(value)} (makespan {_percent(_ratio(makespan_s, value))})")
+        for name, value in bounds.items()
+    ]
+
+
+def _ratio(value: float, reference: float) -> float | None:
+    return value / reference if reference else None
+
+
+def _percent(ratio: float | None) -> str:
+    """Return by how much a ratio is above 1."""
+    return _NONE if ratio is None else f"{100 * (ratio - 1):+.1f} %"
+
+
+def _spread(counts: Sequence[int]) -> str:
+    if not counts:
+        return _NONE
+    low, high = min(counts), max(counts)
+    return str(low) if low == high else f"{low} to {high}"
