@@ -1,0 +1,112 @@
+"""How fast is a simulation? Tasks per second in the engine, and whole commands.
+
+    python benchmarks/engine.py            # all of it, about two minutes
+    python benchmarks/engine.py --quick    # without the million tasks
+
+Cholesky on 12 workers, as StarPU-SimGrid's figures (StarPU 1.4.99, SimGrid 3.32, history models,
+CPU only): 64,824 tasks take its whole process 6.8 s under eager, 6.0 s under dmdas.
+Every figure is printed beside the time of a pure Python loop, to compare machines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import resource
+import statistics
+import subprocess
+import sys
+import time
+
+PEER_S = {"eager": 6.8}
+REFERENCE_LOOP_S = 0.69
+DURATIONS = "potrf=1,trsm=3,syrk=3,gemm=6"
+COSTS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+
+
+def loop_s() -> float:
+    """Time the reference loop."""
+    begun = time.perf_counter()
+    total = 0
+    for i in range(10_000_000):
+        total += i
+    return time.perf_counter() - begun
+
+
+def engine(tiles: int, scheduler: str, repetitions: int) -> None:
+    """Print the engine's rate, the median of some repetitions."""
+    from tasksim.engine.replay import Replay
+    from tasksim.graph.apps.registry import generate
+    from tasksim.platform.description import Platform
+    from tasksim.schedulers.registry import create
+
+    begun = time.perf_counter()
+    graph = generate("cholesky", tiles=tiles)
+    build_s = time.perf_counter() - begun
+    costs = [[COSTS[graph.kernels[k]] for k in graph.kernel.tolist()]]
+    walls = []
+    for _ in range(repetitions):
+        replay = Replay(graph, Platform.identical(12), create(scheduler), costs)
+        begun = time.perf_counter()
+        makespan = replay.run(random.Random(0))
+        walls.append(time.perf_counter() - begun)
+    wall = statistics.median(walls)
+    print(
+        f"{scheduler:8} tiles {tiles:4} {len(graph):9,} tasks  makespan {makespan:10.0f}"
+        f"  graph {build_s:6.2f} s  engine {wall:6.3f} s (min {min(walls):.3f}, max {max(walls):.3f})"
+        f"  {len(graph) / wall:9,.0f} tasks/s  {1e6 * wall / len(graph):5.2f} us/task"
+    )
+
+
+def command(tiles: int, scheduler: str, repetitions: int) -> None:
+    """Print the time of a whole command, start-up included, and the ratio to the peer."""
+    line = [
+        sys.executable, "-m", "tasksim", "simulate", "cholesky", f"tiles={tiles}", "--workers", "12",
+        "--durations", DURATIONS, "--scheduler", scheduler, "--json",
+    ]  # fmt: skip
+    walls, answer = [], {}
+    for _ in range(repetitions):
+        begun = time.perf_counter()
+        done = subprocess.run(line, check=True, capture_output=True, text=True)
+        walls.append(time.perf_counter() - begun)
+        answer = json.loads(done.stdout)
+    wall = statistics.median(walls)
+    peer = f"  the peer {PEER_S[scheduler]} s: {PEER_S[scheduler] / wall:.1f} times faster" if (
+        scheduler in PEER_S and tiles == 72
+    ) else ""
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
+    print(
+        f"simulate {scheduler:8} tiles {tiles:4} {answer['graph']['tasks']:9,} tasks"
+        f"  whole command {wall:6.2f} s (min {min(walls):.2f}, max {max(walls):.2f})"
+        f"  engine {answer['tasks_per_s']:9,.0f} tasks/s  peak so far {peak:.2f} GiB{peer}"
+    )
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="leave the million tasks out")
+    quick = parser.parse_args().quick
+    loop = statistics.median(loop_s() for _ in range(3))
+    print(f"reference loop {loop:.2f} s; the targets were set where it takes {REFERENCE_LOOP_S} s\n")
+    for scheduler in ("eager", "prio", "random", "ws", "lws", "dm"):
+        engine(72, scheduler, 5)
+    print()
+    engine(38, "eager", 7)
+    if not quick:
+        engine(181, "eager", 3)
+    print()
+    helps = []
+    for _ in range(5):
+        begun = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "tasksim", "--help"], check=True, capture_output=True)
+        helps.append(time.perf_counter() - begun)
+    print(f"tasksim --help: {statistics.median(helps):.3f} s")
+    command(72, "eager", 5)
+    if not quick:
+        command(181, "eager", 1)
+
+
+if __name__ == "__main__":
+    main()

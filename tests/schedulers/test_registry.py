@@ -1,0 +1,88 @@
+"""Schedulers by name, with options, from other packages, and a user's own class."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from tasksim.base.errors import InputError
+from tasksim.schedulers import registry
+from tasksim.schedulers.base import Scheduler
+from tasksim.schedulers.eager import Eager
+
+OWN = '''
+from collections import deque
+from tasksim.schedulers.base import Scheduler
+
+class Lifo(Scheduler):
+    """Last in, first out."""
+    def __init__(self, depth: int = 1, label: str = "x") -> None:
+        self.depth, self.label = depth, label
+    def attach(self, view, rng):
+        super().attach(view, rng)
+        self.stack = deque()
+    def push(self, task):
+        self.stack.append(task)
+        self.view.wake_any(task)
+    def pop(self, worker):
+        return self.stack.pop() if self.stack else None
+
+class Not:
+    pass
+'''
+
+
+@pytest.fixture
+def own_module(tmp_path, monkeypatch):
+    (tmp_path / "lifo_policy.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield "lifo_policy"
+    sys.modules.pop("lifo_policy", None)
+
+
+def test_all_names_can_be_created_and_describe_themselves():
+    for name in ("eager", "prio", "random", "ws", "lws", "dm"):
+        assert registry.create(name).name == name
+    descriptions = registry.describe()
+    assert list(descriptions) == registry.names()
+    assert all(descriptions.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("egaer", r"unknown scheduler 'egaer', did you mean 'eager'\? \(known: eager, prio, "),
+        ("eager:beta=2", r"scheduler 'eager:beta=2': .*argument"),
+        ("eager:beta=", r"scheduler 'eager:beta=': 'beta=' is not OPTION=VALUE"),
+        ("no_such_module:Lifo", r"cannot import 'no_such_module'"),
+    ],
+)
+def test_bad_names_and_options_are_explained(text, message):
+    with pytest.raises(InputError, match=message):
+        registry.create(text)
+
+
+def test_a_class_of_ones_own_by_module_and_class(own_module):
+    scheduler = registry.create(f"{own_module}:Lifo:depth=3,label=abc")
+    assert isinstance(scheduler, Scheduler)
+    assert (scheduler.name, scheduler.depth, scheduler.label) == ("Lifo", 3, "abc")
+
+
+def test_a_wrong_class_name_names_the_nearest(own_module):
+    with pytest.raises(InputError, match=r"unknown class 'Lifoo', did you mean 'Lifo'\?"):
+        registry.create(f"{own_module}:Lifoo")
+
+
+def test_a_class_that_is_no_scheduler_is_refused(own_module):
+    with pytest.raises(InputError, match=r"Not is not a scheduler: it has no push\(task\)"):
+        registry.create(f"{own_module}:Not")
+
+
+def test_another_package_adds_a_scheduler_by_entry_point(monkeypatch):
+    entry = EntryPoint("theirs", "tasksim.schedulers.eager:Eager", registry.GROUP)
+    monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
+    assert "theirs" in registry.names()
+    assert isinstance(registry.create("theirs"), Eager)
