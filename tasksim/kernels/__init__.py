@@ -1,0 +1,21 @@
+"""Kernels that really execute: BLAS and LAPACK on tiles, waiting, and Python functions."""
+
+from __future__ import annotations
+
+from tasksim.kernels.dense import kernel_names
+from tasksim.kernels.errors import KernelError
+from tasksim.kernels.program import Program, Residual, bind
+from tasksim.kernels.standalone import Standalone, standalone
+from tasksim.kernels.threads import blas_info, single_threaded_blas
+
+__all__ = [
+    "KernelError",
+    "Program",
+    "Residual",
+    "Standalone",
+    "bind",
+    "blas_info",
+    "kernel_names",
+    "single_threaded_blas",
+    "standalone",
+]

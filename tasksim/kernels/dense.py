@@ -1,0 +1,257 @@
+r"""The kernels of tiled Cholesky, LU and QR: their operands, and how BLAS and LAPACK do them.
+
+Tiles are column-major and contiguous, in float64 or float32. Parameters are the sizes as in
+the routines' own documentation; ``ib`` is the inner block of the QR kernels.
+
+===========  ==========================  =====================================================
+kernel       parameters                  what it does
+===========  ==========================  =====================================================
+potrf        n                           A = L, the Cholesky factor of its lower part
+trsm         m, n                        B = B L⁻ᵀ
+syrk         n, k                        C -= A Aᵀ, lower part
+gemm         m, n, k                     C -= A Bᵀ
+getrf        n                           A = L \\ U, without pivoting
+trsm_ll      m, n                        B = L⁻¹ B, L of unit diagonal
+trsm_ru      m, n                        B = B U⁻¹
+gemm_nn      m, n, k                     C -= A B
+geqrt        m, n, ib                    A = V \\ R, its QR factorisation, and T
+gemqrt       m, n, k, ib                 C = Qᵀ C, the Q of geqrt
+tpqrt        m, n, ib                    A (triangular) over B = R over V, and T
+tpmqrt       m, n, k, ib                 A over B = Qᵀ (A over B), the Q of tpqrt
+===========  ==========================  =====================================================
+
+Tiled algorithms: A. Buttari, J. Langou, J. Kurzak, J. Dongarra, "A class of parallel tiled
+linear algebra algorithms for multicore architectures", Parallel Computing 35(1), 2009.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tasksim.base.errors import InputError, unknown
+from tasksim.kernels.getrf import Getrf
+from tasksim.kernels.pointers import (
+    Precision,
+    Reference,
+    Routine,
+    character,
+    integer,
+    precision,
+    real,
+    routine,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["KERNELS", "Kernel", "PreparedCall", "dense_kernel", "kernel_names"]
+
+_SINGLE = "_float32"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel: the sizes of its operands, and the routine that does it.
+
+    ``arguments`` are those of the routine in their order, as text: the name of a parameter or
+    operand, a character in quotes, an integer, a real number with its point; the last ones
+    may be ``work`` and ``info``, which belong to a worker.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    operands: Mapping[str, tuple[str, str]]
+    written: tuple[str, ...]
+    routine: str
+    arguments: tuple[str, ...]
+    work: tuple[str, ...] = ()
+    at_most: tuple[tuple[str, str], ...] = ()
+
+    def sizes(self, parameters: Mapping[str, float], where: str = "") -> dict[str, int]:
+        """Return the *parameters* as integers; :exc:`InputError` if they are no legal sizes."""
+        prefix = f"{where}: " if where else ""
+        if set(parameters) != set(self.parameters):
+            raise InputError(
+                f"{prefix}kernel {self.name} has parameters {', '.join(self.parameters)}, "
+                f"got {', '.join(parameters) or 'none'}"
+            )
+        for name, value in parameters.items():
+            if not (value >= 1 and value == int(value)):
+                raise InputError(f"{prefix}kernel {self.name}: {name}={value:g}: not a size")
+        for small, large in self.at_most:
+            if parameters[small] > parameters[large]:
+                raise InputError(
+                    f"{prefix}kernel {self.name}: {small}={parameters[small]:g} is more than "
+                    f"{large}={parameters[large]:g}"
+                )
+        return {name: int(parameters[name]) for name in self.parameters}
+
+    def shapes(self, sizes: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+        """Return the (rows, columns) of each operand."""
+        return {
+            name: (sizes[rows], sizes[columns]) for name, (rows, columns) in self.operands.items()
+        }
+
+    def work_bytes(self, sizes: Mapping[str, int], size_bytes: int) -> int:
+        """Return the size of the workspace that one execution needs."""
+        elements = 1 if self.work else 0
+        for name in self.work:
+            elements *= sizes[name]
+        return elements * size_bytes
+
+
+def _kernel(
+    name: str,
+    operands: str,
+    call: str,
+    *,
+    written: str,
+    work: str = "",
+    at_most: tuple[tuple[str, str], ...] = (),
+) -> Kernel:
+    """Return the kernel ``"name(m, n)"`` on operands ``"A:m,n"`` that is one *call*."""
+    title, _, parameters = name.rstrip(")").partition("(")
+    shapes = (text.split(":") for text in operands.split())
+    routine_name, *arguments = call.split()
+    return Kernel(
+        name=title,
+        parameters=tuple(parameters.split(", ")),
+        operands={operand: _pair(shape) for operand, shape in shapes},
+        written=tuple(written),
+        routine=routine_name,
+        arguments=tuple(arguments),
+        work=tuple(work.split()),
+        at_most=at_most,
+    )
+
+
+def _pair(text: str) -> tuple[str, str]:
+    rows, columns = text.split(",")
+    return rows, columns
+
+
+_ALL = (
+    _kernel("potrf(n)", "A:n,n", "potrf 'L' n A n info", written="A"),
+    _kernel("trsm(m, n)", "L:n,n B:m,n", "trsm 'R' 'L' 'T' 'N' m n 1. L n B m", written="B"),
+    _kernel("syrk(n, k)", "A:n,k C:n,n", "syrk 'L' 'N' n k -1. A n 1. C n", written="C"),
+    _kernel(
+        "gemm(m, n, k)", "A:m,k B:n,k C:m,n", "gemm 'N' 'T' m n k -1. A m B n 1. C m", written="C"
+    ),
+    _kernel("getrf(n)", "A:n,n", "getrf n A n work info", written="A", work="n n"),
+    _kernel("trsm_ll(m, n)", "L:m,m B:m,n", "trsm 'L' 'L' 'N' 'U' m n 1. L m B m", written="B"),
+    _kernel("trsm_ru(m, n)", "U:n,n B:m,n", "trsm 'R' 'U' 'N' 'N' m n 1. U n B m", written="B"),
+    _kernel(
+        "gemm_nn(m, n, k)",
+        "A:m,k B:k,n C:m,n",
+        "gemm 'N' 'N' m n k -1. A m B k 1. C m",
+        written="C",
+    ),
+    _kernel(
+        "geqrt(m, n, ib)",
+        "A:m,n T:ib,n",
+        "geqrt m n ib A m T ib work info",
+        written="AT",
+        work="ib n",
+        at_most=(("ib", "n"), ("n", "m")),
+    ),
+    _kernel(
+        "gemqrt(m, n, k, ib)",
+        "V:m,k T:ib,k C:m,n",
+        "gemqrt 'L' 'T' m n k ib V m T ib C m work info",
+        written="C",
+        work="ib n",
+        at_most=(("ib", "k"), ("k", "m")),
+    ),
+    _kernel(
+        "tpqrt(m, n, ib)",
+        "A:n,n B:m,n T:ib,n",
+        "tpqrt m n 0 ib A n B m T ib work info",
+        written="ABT",
+        work="ib n",
+        at_most=(("ib", "n"),),
+    ),
+    _kernel(
+        "tpmqrt(m, n, k, ib)",
+        "V:m,k T:ib,k A:k,n B:m,n",
+        "tpmqrt 'L' 'T' m n k 0 ib V m T ib A k B m work info",
+        written="AB",
+        work="ib n",
+        at_most=(("ib", "k"),),
+    ),
+)
+
+KERNELS: Mapping[str, Kernel] = {kernel.name: kernel for kernel in _ALL}
+"""The kernels by the name of their model, without ``_float32``."""
+
+
+def kernel_names() -> dict[str, tuple[str, ...]]:
+    """Return model name -> parameter names of every kernel, in both precisions."""
+    return {
+        name + suffix: kernel.parameters
+        for suffix in ("", _SINGLE)
+        for name, kernel in KERNELS.items()
+    }
+
+
+def dense_kernel(model_name: str) -> tuple[Kernel, Precision]:
+    """Return the kernel with this *model_name*, and its precision: ``_float32`` says single.
+
+    >>> kernel, precision = dense_kernel("syrk_float32")
+    >>> kernel.parameters, precision.letter
+    (('n', 'k'), 's')
+    """
+    name = model_name.removesuffix(_SINGLE)
+    if name not in KERNELS:
+        raise unknown("kernel", model_name, kernel_names())
+    return KERNELS[name], precision("float64" if name == model_name else "float32")
+
+
+class PreparedCall:
+    """A kernel with all but its operands filled in.
+
+    Parameters
+    ----------
+    kernel, sizes, real_type
+        The kernel, its parameters (:meth:`Kernel.sizes`), its precision.
+
+    Attributes
+    ----------
+    routine
+        To be called with :meth:`arguments`, followed by one worker's ``tail``.
+    tail
+        Which of ``work`` and ``info`` the routine takes last.
+    """
+
+    def __init__(self, kernel: Kernel, sizes: Mapping[str, int], real_type: Precision) -> None:
+        self.routine = _routine(kernel, real_type)
+        self.tail = tuple(name for name in ("work", "info") if name in kernel.arguments)
+        fixed = kernel.arguments[: len(kernel.arguments) - len(self.tail)]
+        self._template = [_constant(item, kernel, sizes, real_type) for item in fixed]
+        self._places = [fixed.index(operand) for operand in kernel.operands]
+
+    def arguments(self, operands: Sequence[Reference]) -> tuple[Reference, ...]:
+        """Return the arguments on these *operands*, in the order of the kernel's."""
+        filled = self._template.copy()
+        for place, operand in zip(self._places, operands, strict=True):
+            filled[place] = operand
+        return tuple(filled)
+
+
+def _routine(kernel: Kernel, real_type: Precision) -> Routine:
+    if kernel.name == "getrf":
+        return Getrf(real_type.dtype)
+    return routine(real_type.letter + kernel.routine)
+
+
+def _constant(
+    item: str, kernel: Kernel, sizes: Mapping[str, int], real_type: Precision
+) -> Reference:
+    """Return the reference to one argument; None where an operand comes."""
+    if item in kernel.operands:
+        return None
+    if item in sizes:
+        return integer(sizes[item])
+    if item.startswith("'"):
+        return character(item[1])
+    return real(float(item), real_type.dtype) if "." in item else integer(int(item))

@@ -1,0 +1,22 @@
+"""The error of a kernel that cannot do its work."""
+
+from __future__ import annotations
+
+from tasksim.base.errors import TasksimError
+
+__all__ = ["KernelError"]
+
+
+class KernelError(TasksimError):
+    """A kernel failed: a matrix that is not positive definite, a zero pivot, an exception.
+
+    ``kernel`` is its name; the message says which task, where there is one.
+    """
+
+    def __init__(self, kernel: str, message: str) -> None:
+        super().__init__(kernel, message)
+        self.kernel = kernel
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"kernel {self.kernel}: {self.message}"

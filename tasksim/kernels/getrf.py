@@ -1,0 +1,94 @@
+"""LU factorisation of a tile without interchanging rows, which LAPACK does not have."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+
+from tasksim.kernels.pointers import Reference, character, integer, precision, real, routine
+
+__all__ = ["Getrf"]
+
+
+class Getrf:
+    """A = L U in place, no pivoting; called like a LAPACK routine, without the GIL.
+
+    Partial pivoting takes the diagonal element wherever it is the largest of its column, as
+    it is in the diagonally dominant matrices that are factorised without pivoting. So LAPACK's
+    own ``getrf`` is tried first; if it did interchange rows, the tile is restored and
+    factorised by halves [1]_, each of them tried in the same way.
+    That is two calls where a factorisation by BLAS alone is hundreds, and for a tile of 256 takes
+    40 % of its time; a tile where most columns want a pivot takes ten times as long.
+
+    Parameters
+    ----------
+    dtype
+        ``"float64"`` or ``"float32"``.
+
+    References
+    ----------
+    .. [1] S. Toledo, "Locality of Reference in LU Decomposition with Partial Pivoting",
+       SIAM J. Matrix Anal. Appl. 18(4), 1997, section 2.
+    """
+
+    def __init__(self, dtype: str) -> None:
+        letter = precision(dtype).letter
+        self._size = precision(dtype).size_bytes
+        self._one, self._minus_one = real(1.0, dtype), real(-1.0, dtype)
+        self._copy = routine(letter + "lacpy")
+        self._getrf = routine(letter + "getrf")
+        self._trsm = routine(letter + "trsm")
+        self._gemm = routine(letter + "gemm")
+
+    def __call__(
+        self, n: Reference, a: Reference, lda: Reference, work: Reference, info: Reference
+    ) -> None:
+        """Factorise the tile *a* of order *n*; *work* has room for a copy of it.
+
+        *info* becomes 0, or the number of the first pivot that is zero.
+        """
+        address = ctypes.cast(a, ctypes.c_void_p).value or 0
+        self._factorise(n._obj.value, address, lda, work, info)
+
+    def _factorise(
+        self, order: int, address: int, lda: Reference, work: Reference, info: Reference
+    ) -> None:
+        n, a, everything = integer(order), ctypes.c_void_p(address), character("A")
+        pivots = (ctypes.c_int * order)()
+        self._copy(everything, n, n, a, lda, work, n)
+        self._getrf(n, n, a, lda, pivots, info)
+        if bytes(pivots) != _in_order(order):
+            self._copy(everything, n, n, work, n, a, lda)
+            self._by_halves(order, address, lda, work, info)
+
+    def _by_halves(
+        self, order: int, address: int, lda: Reference, work: Reference, info: Reference
+    ) -> None:
+        first = order // 2
+        below = address + first * self._size
+        right = address + first * lda._obj.value * self._size
+        corner = right + first * self._size
+        self._factorise(first, address, lda, work, info)
+        if info._obj.value:
+            return
+        self._update(first, order - first, (address, below, right, corner), lda)
+        self._factorise(order - first, corner, lda, work, info)
+        if info._obj.value:
+            info._obj.value += first
+
+    def _update(
+        self, first: int, rest: int, blocks: tuple[int, int, int, int], lda: Reference
+    ) -> None:
+        """U12 = L11⁻¹ A12, L21 = A21 U11⁻¹, A22 -= L21 U12."""
+        a11, a21, a12, a22 = map(ctypes.c_void_p, blocks)
+        k, m, one = integer(first), integer(rest), self._one
+        left, right, lower, upper, unit, no = map(character, "LRLUUN")
+        self._trsm(left, lower, no, unit, k, m, one, a11, lda, a12, lda)
+        self._trsm(right, upper, no, no, m, k, one, a11, lda, a21, lda)
+        self._gemm(no, no, m, m, k, self._minus_one, a21, lda, a12, lda, one, a22, lda)
+
+
+@cache
+def _in_order(order: int) -> bytes:
+    """Return the pivots of a factorisation that interchanged nothing."""
+    return bytes((ctypes.c_int * order)(*range(1, order + 1)))

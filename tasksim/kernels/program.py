@@ -1,0 +1,160 @@
+"""Programs: task graphs bound to data, ready to execute."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from time import sleep
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from tasksim.base.errors import InputError, unknown
+from tasksim.kernels.errors import KernelError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tasksim.graph.taskgraph import TaskGraph
+
+__all__ = ["FunctionProgram", "Program", "Residual", "WaitingProgram", "bind"]
+
+
+@dataclass(frozen=True)
+class Residual:
+    """How far a result is from what it should be.
+
+    Attributes
+    ----------
+    value, tolerance
+        It is right if the value is not above the tolerance.
+    what
+        What the value is, in words.
+    """
+
+    value: float
+    tolerance: float
+    what: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether the result is right; NaN is not."""
+        return self.value <= self.tolerance
+
+
+class Program(Protocol):
+    """A task graph bound to data, ready to execute.
+
+    Different tasks may run at once on different workers; the order of tasks is the caller's
+    business.
+    """
+
+    graph: TaskGraph
+
+    def run(self, task: int, worker: int) -> None:
+        """Execute *task* with the workspace of *worker*; :exc:`KernelError` if it fails."""
+
+    def reset(self) -> None:
+        """Make the data again what they were at first."""
+
+    def check(self) -> Residual | None:
+        """Return the residual of the result of all tasks; None if there is nothing to check."""
+
+
+def bind(
+    graph: TaskGraph,
+    workers: int,
+    seed: int = 0,
+    *,
+    functions: Mapping[str, Callable[[int], object]] | None = None,
+) -> Program:
+    """Return *graph* bound to data made from *seed*, ready to execute.
+
+    Parameters
+    ----------
+    graph
+        Of ``cholesky``, ``lu`` or ``qr``: computes for real. One whose kernels all have a
+        parameter ``duration_s``: waits that long per task.
+    workers
+        How many workers will run tasks at once.
+    seed
+        Of the matrix.
+    functions
+        Kernel name -> a function that is called with the number of a task: then it is these
+        that run, whatever the graph. Python functions share the GIL as they always do.
+
+    Raises
+    ------
+    InputError
+        If nothing is known to execute the graph with, or a function is missing or superfluous.
+    """
+    if workers < 1:
+        raise InputError(f"workers={workers}: at least 1")
+    if functions is not None:
+        return FunctionProgram(graph, functions)
+    if all("duration_s" in names for names in graph.parameter_names):
+        return WaitingProgram(graph)
+    from tasksim.kernels.factorisations import FACTORISATIONS
+
+    if graph.name not in FACTORISATIONS:
+        raise InputError(
+            f"graph {graph.name}: no kernels to execute; there are those of "
+            f"{', '.join(FACTORISATIONS)}, and of graphs whose tasks have duration_s; "
+            "in Python, bind(functions=...) takes your own"
+        )
+    return FACTORISATIONS[graph.name](graph, workers, seed)
+
+
+class WaitingProgram:
+    """Tasks that only take time: each sleeps for its parameter ``duration_s``."""
+
+    def __init__(self, graph: TaskGraph) -> None:
+        self.graph = graph
+        durations = np.zeros(len(graph))
+        for index, names in enumerate(graph.parameter_names):
+            tasks = graph.kernel == index
+            column = graph.parameters[index][:, names.index("duration_s")]
+            durations[tasks] = column[graph.row[tasks]]
+        self._durations: list[float] = durations.tolist()
+        for task, duration in enumerate(self._durations):
+            if not (duration >= 0 and math.isfinite(duration)):
+                raise InputError(f"graph {graph.name}: {graph.label(task)}: not a duration")
+
+    def run(self, task: int, worker: int) -> None:  # noqa: ARG002
+        """Sleep, without the GIL, for the duration of *task*."""
+        sleep(self._durations[task])
+
+    def reset(self) -> None:
+        """Do nothing: there are no data."""
+
+    def check(self) -> None:
+        """Return None: there is no result."""
+
+
+class FunctionProgram:
+    """Tasks that call Python functions, one per kernel, with their number."""
+
+    def __init__(self, graph: TaskGraph, functions: Mapping[str, Callable[[int], object]]) -> None:
+        self.graph = graph
+        for name in functions:
+            if name not in graph.kernels:
+                raise unknown("kernel", name, graph.kernels, f"functions for graph {graph.name}")
+        missing = [name for name in graph.kernels if name not in functions]
+        if missing:
+            raise InputError(f"graph {graph.name}: no function for kernel {', '.join(missing)}")
+        per_kernel = [functions[name] for name in graph.kernels]
+        self._functions = [per_kernel[kernel] for kernel in graph.kernel.tolist()]
+
+    def run(self, task: int, worker: int) -> None:  # noqa: ARG002
+        """Call the function of *task*; what it raises becomes a :exc:`KernelError`."""
+        try:
+            self._functions[task](task)
+        except Exception as error:
+            message = f"{self.graph.label(task)}: {type(error).__name__}: {error}"
+            raise KernelError(self.graph.kernel_of(task), message) from error
+
+    def reset(self) -> None:
+        """Do nothing: the data are the functions' own."""
+
+    def check(self) -> None:
+        """Return None: only the functions know what is right."""

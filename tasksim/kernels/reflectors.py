@@ -1,0 +1,67 @@
+"""The Q of a tiled QR factorisation, applied to a vector."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tasksim.kernels.dense import KERNELS, PreparedCall
+from tasksim.kernels.memory import Memory
+from tasksim.kernels.workspace import Workspace
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.kernels.tiles import Tiles
+
+__all__ = ["apply_q"]
+
+_FACTORS = {"geqrt": ("gemqrt", (0, 2), (0,)), "tpqrt": ("tpmqrt", (1, 2), (0, 1))}
+"""Kernel -> what applies its Q; which of its accesses are V and T; which, by their tile rows,
+say what Q is applied to."""
+
+
+def apply_q(graph: TaskGraph, tiles: Tiles, x: NDArray[np.float64]) -> NDArray[Any]:
+    """Return Q *x*, where Q is what the geqrt and tpqrt tasks of *graph* left in *tiles*.
+
+    Each of these tasks made one factor of Q = Q₁ Q₂ ..., so they are applied last to first.
+
+    Parameters
+    ----------
+    graph, tiles
+        The graph, and the data after all its tasks.
+    x
+        float64 [tile rows, tile size].
+
+    Returns
+    -------
+    array of the shape of *x*, in the precision of the tiles
+    """
+    size_bytes = tiles.precision.size_bytes
+    memory = Memory(x.size * size_bytes)
+    y = memory.array(0, x.shape[::-1], tiles.precision.dtype).T
+    y[:] = x
+    references = tiles.references()
+    for task in reversed(range(len(graph))):
+        if graph.kernel_of(task) in _FACTORS:
+            name, factor, onto = _FACTORS[graph.kernel_of(task)]
+            handles = [handle for handle, _ in graph.accesses_of(task)]
+            rows = [(handles[at] - tiles.matrix.first) // tiles.columns for at in onto]
+            vectors = [memory.reference(row * tiles.tile_size * size_bytes) for row in rows]
+            prepared, workspace = _untransposed(name, graph.parameters_of(task), tiles)
+            arguments = prepared.arguments([*(references[handles[at]] for at in factor), *vectors])
+            prepared.routine(*arguments, *workspace.tail(prepared.tail))
+    return y
+
+
+def _untransposed(
+    name: str, parameters: dict[str, float], tiles: Tiles
+) -> tuple[PreparedCall, Workspace]:
+    """Return the kernel that applies Q, instead of its transpose, to one column."""
+    kernel = KERNELS[name]
+    arguments = tuple("'N'" if item == "'T'" else item for item in kernel.arguments)
+    sizes = kernel.sizes({**parameters, "n": 1, "k": parameters["n"]})
+    workspace = Workspace(kernel.work_bytes(sizes, tiles.precision.size_bytes))
+    return PreparedCall(replace(kernel, arguments=arguments), sizes, tiles.precision), workspace

@@ -1,0 +1,141 @@
+"""Tasks on tiles as calls of BLAS and LAPACK, every argument ready beforehand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.kernels.dense import PreparedCall, dense_kernel
+from tasksim.kernels.errors import KernelError
+from tasksim.kernels.tiles import Tiles
+from tasksim.kernels.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.kernels.dense import Kernel
+    from tasksim.kernels.pointers import Reference, Routine
+
+    Tasks = NDArray[np.int64]
+    Call = tuple[Routine, tuple[Reference, ...], list[tuple[Reference, ...]] | None]
+
+__all__ = ["TiledProgram", "failure"]
+
+_OPERANDS: dict[str, Sequence[int]] = {"geqrt": (0, 2)}
+"""Which accesses are the operands, where that is not all of them: geqrt's V is in A."""
+
+_FAILURES = {
+    "potrf": "the leading minor of order {info} is not positive definite",
+    "getrf": "pivot {info} is zero",
+}
+
+
+class TiledProgram:
+    """A task graph on tiles, its tasks ready to be called.
+
+    Parameters
+    ----------
+    graph
+        Its kernels' models name the kernels; the operands are the accesses in their order.
+    workers
+        How many workers have a workspace.
+
+    Attributes
+    ----------
+    tiles
+        The data.
+    """
+
+    def __init__(self, graph: TaskGraph, workers: int) -> None:
+        self.graph = graph
+        self.tiles = Tiles(graph)
+        self._workspaces = [Workspace(_work_bytes(graph)) for _ in range(workers)]
+        self._infos = [workspace.info for workspace in self._workspaces]
+        calls: dict[int, Call] = {}
+        references = self.tiles.references()
+        for kernel in range(len(graph.kernels)):
+            calls.update(self._calls_of(kernel, references))
+        self._calls = [calls[task] for task in range(len(graph))]
+
+    def run(self, task: int, worker: int) -> None:
+        """Execute *task* with the workspace of *worker*; :exc:`KernelError` if it fails."""
+        call, arguments, tails = self._calls[task]
+        if tails is None:
+            call(*arguments)
+            return
+        call(*arguments, *tails[worker])
+        info = self._infos[worker].value
+        if info:
+            kernel = self.graph.kernel_of(task)
+            raise KernelError(kernel, f"{self.graph.label(task)}: {failure(kernel, info)}")
+
+    def reset(self) -> None:
+        """Make the data again what they were at first."""
+        self.tiles.reset()
+
+    def _calls_of(self, kernel: int, references: list[Reference]) -> Iterator[tuple[int, Call]]:
+        """Yield the tasks of one kernel, each with its call."""
+        model, _ = dense_kernel(self.graph.model_names[kernel])
+        for tasks, sizes in self._configurations(kernel, model):
+            prepared = PreparedCall(model, sizes, self.tiles.precision)
+            tails = self._tails(prepared.tail)
+            for task, handles in zip(
+                tasks.tolist(), self._operands(model, sizes, tasks), strict=True
+            ):
+                arguments = prepared.arguments([references[handle] for handle in handles])
+                yield task, (prepared.routine, arguments, tails)
+
+    def _configurations(self, kernel: int, model: Kernel) -> Iterator[tuple[Tasks, dict[str, int]]]:
+        """Yield the tasks of each configuration of a kernel, and its sizes."""
+        graph = self.graph
+        for row, values in enumerate(graph.parameters[kernel].tolist()):
+            parameters = dict(zip(graph.parameter_names[kernel], values, strict=True))
+            tasks = np.flatnonzero((graph.kernel == kernel) & (graph.row == row))
+            yield tasks, model.sizes(parameters, f"graph {graph.name}")
+
+    def _operands(self, model: Kernel, sizes: dict[str, int], tasks: Tasks) -> list[list[int]]:
+        """Return per task the handles of its operands; all of them exist and are large enough."""
+        graph = self.graph
+        positions = _OPERANDS.get(model.name, range(len(model.operands)))
+        first = graph.access_ptr[tasks]
+        if np.any(graph.access_ptr[tasks + 1] - first != positions[-1] + 1):
+            raise self._mismatch(model)
+        handles = graph.access_handle[first[:, None] + np.array(positions)]
+        shapes = model.shapes(sizes).values()
+        needed = [rows * columns * self.tiles.precision.size_bytes for rows, columns in shapes]
+        if np.any(graph.handle_size[handles] < needed) or np.any(self.tiles.offsets[handles] < 0):
+            raise self._mismatch(model)
+        return handles.tolist()  # type: ignore[no-any-return]
+
+    def _mismatch(self, model: Kernel) -> InputError:
+        operands = (f"{name} ({' x '.join(shape)})" for name, shape in model.operands.items())
+        return InputError(
+            f"graph {self.graph.name}: the accesses of its {model.name} are not the operands of "
+            f"that kernel, {', '.join(operands)}"
+        )
+
+    def _tails(self, names: tuple[str, ...]) -> list[tuple[Reference, ...]] | None:
+        return [workspace.tail(names) for workspace in self._workspaces] if names else None
+
+
+def failure(kernel: str, info: int) -> str:
+    """Return in words what it means that *kernel* ended with this *info*, not 0."""
+    if info < 0:
+        return f"argument {-info} of its routine is illegal"
+    return _FAILURES[kernel].format(info=info)
+
+
+def _work_bytes(graph: TaskGraph) -> int:
+    """Return the largest workspace that a task of *graph* needs."""
+    largest = 0
+    for index, name in enumerate(graph.model_names):
+        kernel, real_type = dense_kernel(name)
+        for row in graph.parameters[index].tolist():
+            sizes = kernel.sizes(dict(zip(graph.parameter_names[index], row, strict=True)))
+            largest = max(largest, kernel.work_bytes(sizes, real_type.size_bytes))
+    return largest

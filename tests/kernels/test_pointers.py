@@ -1,0 +1,74 @@
+"""BLAS and LAPACK by pointer: found, called, refused in words."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from tasksim.base.errors import InputError
+from tasksim.kernels import standalone
+from tasksim.kernels.pointers import argument_count, character, integer, precision, real, routine
+
+
+@pytest.mark.parametrize(("name", "count"), [("dgemm", 13), ("spotrf", 5), ("dtpmqrt", 17)])
+def test_number_of_arguments_is_that_of_the_reference_implementation(name, count):
+    assert argument_count(name) == count
+
+
+def test_routine_computes_in_place_on_memory_given_by_reference():
+    x = np.array([3.0, 4.0])
+    y = np.array([10.0, 20.0])
+    x_ref, y_ref = ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(y.ctypes.data)
+    routine("daxpy")(integer(2), real(2.0, "float64"), x_ref, integer(1), y_ref, integer(1))
+    assert y.tolist() == [16.0, 28.0]
+    assert x.tolist() == [3.0, 4.0]
+
+
+def test_holders_are_made_once():
+    assert integer(17) is integer(17)
+    assert character("N") is character("N")
+    assert real(1.0, "float32") is not real(1.0, "float64")
+
+
+def test_unknown_routine_names_the_nearest():
+    with pytest.raises(InputError, match=r"no BLAS or LAPACK routine 'dgeqtr'.*did you mean"):
+        routine("dgeqtr")
+
+
+def test_function_is_refused():
+    with pytest.raises(InputError, match="'ddot' is a function"):
+        routine("ddot")
+
+
+def test_unknown_dtype_names_the_legal_ones():
+    with pytest.raises(InputError, match=r"'float16', did you mean 'float64'.*float64, float32"):
+        precision("float16")
+
+
+def test_other_threads_run_python_while_a_kernel_runs():
+    gemm = standalone("gemm", {"m": 1200, "n": 1200, "k": 1200})
+    inside = threading.Event()
+    done = threading.Event()
+    progress = []
+
+    def count():
+        inside.wait()
+        while not done.is_set():
+            progress.append(time.perf_counter())
+            time.sleep(1e-4)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    inside.set()
+    begun = time.perf_counter()
+    gemm.run()
+    ended = time.perf_counter()
+    done.set()
+    thread.join()
+    # With the GIL held, nothing could be counted strictly inside the call.
+    margin = 0.1 * (ended - begun)
+    assert [at for at in progress if begun + margin < at < ended - margin]
