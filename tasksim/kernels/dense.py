@@ -27,6 +27,7 @@ linear algebra algorithms for multicore architectures", Parallel Computing 35(1)
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError, unknown
@@ -93,12 +94,9 @@ class Kernel:
             name: (sizes[rows], sizes[columns]) for name, (rows, columns) in self.operands.items()
         }
 
-    def work_bytes(self, sizes: Mapping[str, int], size_bytes: int) -> int:
-        """Return the size of the workspace that one execution needs."""
-        elements = 1 if self.work else 0
-        for name in self.work:
-            elements *= sizes[name]
-        return elements * size_bytes
+    def work_elements(self, sizes: Mapping[str, int]) -> int:
+        """Return how many elements of workspace one execution needs."""
+        return prod(sizes[name] for name in self.work) if self.work else 0
 
 
 def _kernel(

@@ -89,7 +89,7 @@ class Standalone:
     ) -> None:
         self.kernel = kernel
         self._initial = _data(kernel, sizes, real_type, np.random.default_rng(seed))
-        self._workspace = Workspace(kernel.work_bytes(sizes, real_type.size_bytes))
+        self._workspace = Workspace(kernel.work_elements(sizes) * real_type.size_bytes)
         prepared = PreparedCall(kernel, sizes, real_type)
         self._call, tail = prepared.routine, self._workspace.tail(prepared.tail)
         self.operands: list[dict[str, NDArray[Any]]] = []

@@ -54,7 +54,8 @@ class TiledProgram:
     def __init__(self, graph: TaskGraph, workers: int) -> None:
         self.graph = graph
         self.tiles = Tiles(graph)
-        self._workspaces = [Workspace(_work_bytes(graph)) for _ in range(workers)]
+        work_bytes = _work_elements(graph) * self.tiles.precision.size_bytes
+        self._workspaces = [Workspace(work_bytes) for _ in range(workers)]
         self._infos = [workspace.info for workspace in self._workspaces]
         calls: dict[int, Call] = {}
         references = self.tiles.references()
@@ -71,8 +72,9 @@ class TiledProgram:
         call(*arguments, *tails[worker])
         info = self._infos[worker].value
         if info:
-            kernel = self.graph.kernel_of(task)
-            raise KernelError(kernel, f"{self.graph.label(task)}: {failure(kernel, info)}")
+            model, _ = dense_kernel(self.graph.model_names[self.graph.kernel[task]])
+            message = f"{self.graph.label(task)}: {failure(model.name, info)}"
+            raise KernelError(self.graph.kernel_of(task), message)
 
     def reset(self) -> None:
         """Make the data again what they were at first."""
@@ -108,7 +110,7 @@ class TiledProgram:
         handles = graph.access_handle[first[:, None] + np.array(positions)]
         shapes = model.shapes(sizes).values()
         needed = [rows * columns * self.tiles.precision.size_bytes for rows, columns in shapes]
-        if np.any(graph.handle_size[handles] < needed) or np.any(self.tiles.offsets[handles] < 0):
+        if np.any(self.tiles.capacity[handles] < needed):
             raise self._mismatch(model)
         return handles.tolist()  # type: ignore[no-any-return]
 
@@ -127,15 +129,15 @@ def failure(kernel: str, info: int) -> str:
     """Return in words what it means that *kernel* ended with this *info*, not 0."""
     if info < 0:
         return f"argument {-info} of its routine is illegal"
-    return _FAILURES[kernel].format(info=info)
+    return _FAILURES.get(kernel, "info {info}").format(info=info)
 
 
-def _work_bytes(graph: TaskGraph) -> int:
-    """Return the largest workspace that a task of *graph* needs."""
+def _work_elements(graph: TaskGraph) -> int:
+    """Return the size of the largest workspace that a task of *graph* needs."""
     largest = 0
     for index, name in enumerate(graph.model_names):
-        kernel, real_type = dense_kernel(name)
+        kernel, _ = dense_kernel(name)
         for row in graph.parameters[index].tolist():
             sizes = kernel.sizes(dict(zip(graph.parameter_names[index], row, strict=True)))
-            largest = max(largest, kernel.work_bytes(sizes, real_type.size_bytes))
+            largest = max(largest, kernel.work_elements(sizes))
     return largest

@@ -37,6 +37,8 @@ class Tiles:
         Tile rows and columns of the matrix; rows and columns of a tile.
     precision
         Of the elements.
+    offsets, capacity
+        int64 [handles]: where in memory its data are (-1: nowhere), and how many bytes.
     """
 
     def __init__(self, graph: TaskGraph) -> None:
@@ -50,6 +52,7 @@ class Tiles:
         self.tile_size = int(graph.arguments["tile_size"])
         self.precision = precision(str(graph.arguments.get("dtype", "float64")))
         self.offsets: NDArray[np.int64] = np.full(graph.handles, -1, dtype=np.int64)
+        self.capacity: NDArray[np.int64] = np.zeros(graph.handles, dtype=np.int64)
         tile_bytes = self.tile_size**2 * self.precision.size_bytes
         if np.any(graph.handle_size[self.matrix.first : self.matrix.end] != tile_bytes):
             raise InputError(f"graph {graph.name}: the tiles of A are not of {tile_bytes} bytes")
@@ -67,11 +70,14 @@ class Tiles:
         mine = used[(used >= block.first) & (used < block.end)]
         stride = aligned(int(graph.handle_size[mine].max(initial=0)))
         self.offsets[mine] = start + stride * np.arange(len(mine))
+        self.capacity[mine] = graph.handle_size[mine]
         return start + stride * len(mine)
 
     def _alias_diagonal(self, block: HandleBlock) -> None:
-        diagonal = self.matrix.first + (self.columns + 1) * np.arange(block.rows)
-        self.offsets[block.first : block.end] = self.offsets[diagonal]
+        count = min(block.rows, self.rows, self.columns)
+        diagonal = self.matrix.first + (self.columns + 1) * np.arange(count)
+        for column in (self.offsets, self.capacity):
+            column[block.first : block.first + count] = column[diagonal]
 
     def references(self) -> list[Reference]:
         """Return per handle the reference to its memory; None where it has none."""

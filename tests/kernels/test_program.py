@@ -113,8 +113,7 @@ def test_check_sees_nan():
     assert not program.check().ok
 
 
-def test_workers_share_no_workspace():
-    # Two workers in turn give the bytes that one gives.
+def test_which_worker_runs_a_task_does_not_change_the_result():
     graph = generate("qr", tiles=3, tile_size=16, ib=4)
     alone, shared = execute(bind(graph, 1)), bind(graph, 2)
     for task in range(len(graph)):
@@ -216,6 +215,20 @@ def test_tasks_whose_sizes_exceed_their_tiles_are_refused():
         InputError, match=r"accesses of its potrf are not the operands.*A \(n x n\)"
     ):
         bind(replace(graph, parameters=larger), 1)
+
+
+def test_precision_is_that_of_the_graph_whatever_its_models_are_called():
+    graph = generate("qr", tiles=2, tile_size=24, ib=6)
+    models = tuple(f"{name}_float32" for name in graph.model_names)
+    assert execute(bind(replace(graph, model_names=models), 1)).check().ok
+
+
+def test_failure_is_told_by_the_model_and_named_by_the_kernel():
+    graph = generate("cholesky", tiles=1, tile_size=4)
+    program = bind(replace(graph, kernels=("factor", *graph.kernels[1:])), 1)
+    program.tiles.tile(0, 0)[:] = 0.0
+    with pytest.raises(KernelError, match=r"kernel factor: factor #0 .*not positive definite"):
+        program.run(0, 0)
 
 
 def test_at_least_one_worker():
