@@ -7,7 +7,7 @@ wrong reference is told both.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import nearest
 from tasksim.platform import schema
@@ -16,10 +16,7 @@ from tasksim.platform.document import Location, Problem
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["MAX_WORKERS", "fill_defaults", "problems", "split_full_name"]
-
-MAX_WORKERS: Final = 32767
-"""The most workers of a platform: records of runs number them with 16 bits."""
+__all__ = ["fill_defaults", "problems", "split_full_name"]
 
 
 def fill_defaults(data: dict[str, Any]) -> None:
@@ -61,17 +58,19 @@ def _names(data: Mapping[str, Any], section: str) -> list[str]:
 
 def _worker_problems(data: Mapping[str, Any]) -> Iterator[Problem]:
     counts = [_count(group.get("count")) for _, group in _entries(data, "workers")]
-    total = sum(counts) * max(1, _count(data.get("nodes", 1)))
+    nodes = max(1, _count(data.get("nodes", 1)))
     if isinstance(data.get("workers"), dict) and all(
         _is_zero(group) for group in data["workers"].values()
     ):
         yield Problem(("workers",), "at least one worker is needed (got none)")
-    if total > MAX_WORKERS:
-        yield Problem(("workers",), f"too many workers (got {total}, legal 1 to {MAX_WORKERS})")
+    if nodes * sum(counts) > schema.MAX_WORKERS >= max(nodes, *counts):
+        got = f"got {sum(counts)} on each of {nodes} nodes, legal {schema.MAX_WORKERS} in all"
+        yield Problem(("workers",), f"too many workers ({got})")
 
 
 def _count(value: object) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
+    """Return *value* if it is a number of things; absurd ones, which the schema refuses, cut."""
+    return min(value, 10**6) if isinstance(value, int) and value > 0 else 0
 
 
 def _is_zero(group: object) -> bool:
@@ -108,13 +107,14 @@ def _core_problems(data: Mapping[str, Any]) -> Iterator[Problem]:
             continue
         location = ("workers", name, "cores")
         count = group.get("count")
-        if isinstance(count, int) and count >= 0 and len(cores) != count:
+        if isinstance(count, int) and 0 <= count <= schema.MAX_WORKERS and len(cores) != count:
             yield Problem(location, f"must name a core per worker (got {len(cores)} for {count})")
         for index, core in enumerate(cores):
-            if isinstance(core, int) and owner.setdefault(core, name) != name:
-                yield Problem((*location, index), f"core {core} is in workers.{owner[core]} too")
-            elif isinstance(core, int) and core in cores[:index]:
-                yield Problem((*location, index), f"core {core} is given twice")
+            if isinstance(core, int) and core in owner:
+                twice = "given twice" if owner[core] == name else f"in workers.{owner[core]} too"
+                yield Problem((*location, index), f"core {core} is {twice}")
+            elif isinstance(core, int):
+                owner[core] = name
 
 
 def _link_problems(data: Mapping[str, Any]) -> Iterator[Problem]:

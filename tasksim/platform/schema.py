@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 __all__ = [
+    "MAX_WORKERS",
     "NAME_PATTERN",
     "VERSION",
     "ArchitectureSection",
@@ -44,6 +45,9 @@ __all__ = [
 
 VERSION: Final = 1
 """The version of the format that is read and written."""
+
+MAX_WORKERS: Final = 32767
+"""The most workers of a platform: records of runs number them with 16 bits."""
 
 NAME_PATTERN: Final = r"^[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?$"
 """What the names of memories, architectures, groups and links look like."""
@@ -88,7 +92,7 @@ Time = Annotated[float, _quantity_of("time"), Field(ge=0), _quantity_schema("tim
 Size = Annotated[float, _quantity_of("size"), Field(gt=0), _quantity_schema("size")]
 Bandwidth = Annotated[float, _quantity_of("bandwidth"), Field(gt=0), _quantity_schema("bandwidth")]
 Speed = Annotated[float, BeforeValidator(_number), Field(gt=0), WithJsonSchema({"type": "number"})]
-Count = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=0, le=MAX_WORKERS)]
 
 
 class _Section(BaseModel):
@@ -116,7 +120,7 @@ class WorkersSection(_Section):
         default=None, description="their architecture; default: the group's name"
     )
     memory: Name | None = Field(default=None, description="their memory; default: the only one")
-    cores: list[Count | None] | None = Field(
+    cores: list[Annotated[int, Field(ge=0)] | None] | None = Field(
         default=None,
         description="the cores they are bound to, as the operating system numbers them",
     )
@@ -152,7 +156,9 @@ class PlatformFile(_Section):
         default=None, description="a platform, by name or relative to this file"
     )
     models: str | None = Field(default=None, description="the folder of coefficient files")
-    nodes: int = Field(default=1, ge=1, description="how many nodes, each like what follows")
+    nodes: int = Field(
+        default=1, ge=1, le=MAX_WORKERS, description="how many nodes, each like what follows"
+    )
     memories: dict[Name, MemorySection] = Field(
         default={}, description="default: ram, without limit"
     )
@@ -223,6 +229,8 @@ def _got(value: object) -> str:
     """Return what was got, short."""
     if value is None:
         return "nothing"
+    if isinstance(value, int) and value.bit_length() > 64:
+        return f"a number of {value.bit_length()} bits"
     return "a mapping" if isinstance(value, Mapping) else f"{value!r}"[:60]
 
 
@@ -232,6 +240,7 @@ _TEXTS: Final = {
     "greater_than": "must be greater than {gt:g}",
     "greater_than_equal": "must be at least {ge:g}",
     "int_type": "must be a whole number",
+    "less_than_equal": "must be at most {le:g}",
     "list_type": "must be a list",
     "model_type": "must be a mapping",
     "string_pattern_mismatch": "must be a name: letters, digits, '_' and '-', "

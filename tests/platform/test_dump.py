@@ -62,6 +62,13 @@ def test_any_text_survives(here, text):
     assert load("mine.yaml").fingerprint == written.fingerprint == {text: text}
 
 
+def test_a_file_that_extends_another(here):
+    dump(MACHINE, Path("mine.yaml"))
+    twice = dump({"extends": "mine", "nodes": 2}, Path("twice.yaml"))
+    assert len(twice.workers) == 4
+    assert load("twice.yaml") == twice
+
+
 def test_nothing_wrong_is_written(here):
     Path("mine.yaml").write_text("precious", encoding="utf-8")
     wrong = {**MACHINE, "overheads": {"task": 3e-6}}

@@ -125,7 +125,20 @@ def test_everything_at_once_in_the_order_of_the_file(write, errors):
         ),
         (
             "version: 1\nworkers: {cpu: {count: 20000}}\nnodes: 2\n",
-            "p.yaml:2:10: workers: too many workers (got 40000, legal 1 to 32767)",
+            "p.yaml:2:10: workers: too many workers (got 20000 on each of 2 nodes, "
+            "legal 32767 in all)",
+        ),
+        (
+            "version: 1\nworkers: {cpu: {count: 40000}}\n",
+            "p.yaml:2:24: workers.cpu.count: must be at most 32767 (got 40000)",
+        ),
+        (
+            f"version: 1\nworkers: {{cpu: {{count: 0x{'f' * 5000}}}}}\n",
+            "p.yaml:2:24: workers.cpu.count: must be at most 32767 (got a number of 20000 bits)",
+        ),
+        (
+            'version: 1\nworkers: {cpu: {count: 1}}\n"a\\nb": 1\n',
+            "p.yaml:3:1: a\\nb: unknown field (got 'a\\nb', legal version, name, ",
         ),
         (
             "version: 1\nworkers: {cpu: {count: 1}}\narch: {cpu: {speed: x2}}\n",

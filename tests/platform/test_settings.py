@@ -157,6 +157,10 @@ def test_settings_apply_to_what_is_inherited(write):
             "workers.cpu.count: must be a whole number (got 'many')",
         ),
         (
+            "platform.links.up.between=[ram, hbm]",
+            "links.up.between.1: unknown memory (got 'hbm', legal ram, gpu0, gpu1)",
+        ),
+        (
             "platform.workers.cpu.memory=rom",
             "workers.cpu.memory: unknown memory (got 'rom', legal ram, gpu0, gpu1), "
             "did you mean 'ram'?",

@@ -1,0 +1,66 @@
+"""Errors: their exit codes and their messages."""
+
+from __future__ import annotations
+
+import doctest
+
+import pytest
+
+from tasksim.base import errors
+from tasksim.base.errors import (
+    CheckFailed,
+    CycleError,
+    GraphError,
+    InputError,
+    ModelError,
+    NotFittedError,
+    OutOfDomainError,
+    OutputError,
+    SchedulerError,
+    TaskFailed,
+    TasksimError,
+    nearest,
+    unknown,
+)
+
+
+def test_examples_in_the_docstrings_hold():
+    assert doctest.testmod(errors).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (TasksimError, 1),
+        (ModelError, 1),
+        (NotFittedError, 1),
+        (SchedulerError, 1),
+        (TaskFailed, 1),
+        (OutputError, 1),
+        (InputError, 2),
+        (GraphError, 2),
+        (CycleError, 2),
+        (OutOfDomainError, 2),
+        (CheckFailed, 3),
+    ],
+)
+def test_exit_codes(error, code):
+    assert issubclass(error, TasksimError)
+    assert error.exit_code == code
+
+
+def test_handlers_of_built_in_errors_still_work():
+    assert issubclass(InputError, ValueError)
+    assert issubclass(NotFittedError, AttributeError)
+
+
+def test_nearest_ignores_case_and_keeps_the_spelling():
+    assert nearest("gemm", ["POTRF", "GEMM"]) == ", did you mean 'GEMM'?"
+    assert nearest("xyz", ["POTRF", "GEMM"]) == ""
+
+
+def test_unknown_lists_what_is_known():
+    assert str(unknown("kernel", "gem", ["gemm", "trsm"], where="a.yaml:1:2")) == (
+        "a.yaml:1:2: unknown kernel 'gem', did you mean 'gemm'? (known: gemm, trsm)"
+    )
+    assert str(unknown("kernel", "gem", [])) == "unknown kernel 'gem' (known: none)"

@@ -1,0 +1,91 @@
+"""Files: nothing half-written, nothing lost."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+
+from tasksim.base.errors import InputError, OutputError
+from tasksim.base.files import new_folder, refuse_existing, write_bytes, write_text, writing
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_writes_and_makes_the_folders_above(tmp_path):
+    write_text(tmp_path / "a" / "b.txt", "µ\n")
+    assert (tmp_path / "a" / "b.txt").read_bytes() == "µ\n".encode()
+    write_bytes(tmp_path / "a" / "b.txt", b"new")
+    assert (tmp_path / "a" / "b.txt").read_bytes() == b"new"
+    assert names(tmp_path / "a") == ["b.txt"]
+
+
+def test_a_failure_leaves_what_was_there(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with suppress(RuntimeError), writing(path) as temporary:
+        temporary.write_text("half")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["a.txt"]
+
+
+def test_the_temporary_file_keeps_the_suffix(tmp_path):
+    with writing(tmp_path / "a.png") as temporary:
+        assert temporary.suffix == ".png"
+        temporary.write_bytes(b"")
+
+
+def test_where_writing_is_impossible(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match=r"cannot write .*/file/a\.txt: "):
+        write_text(tmp_path / "file" / "a.txt", "")
+
+
+def test_what_exists_is_refused_without_force(tmp_path):
+    refuse_existing(tmp_path / "new", force=False)
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for path in (tmp_path, tmp_path / "link"):
+        with pytest.raises(InputError, match="exists; give --force to replace it"):
+            refuse_existing(path, force=False)
+        refuse_existing(path, force=True)
+
+
+def test_a_folder_appears_when_it_is_complete(tmp_path):
+    target = tmp_path / "runs" / "one"
+    with new_folder(target) as folder:
+        (folder / "run.json").write_text("{}")
+        assert not target.exists()
+    assert names(target) == ["run.json"]
+    assert names(tmp_path / "runs") == ["one"]
+
+
+def test_a_folder_that_fails_leaves_nothing(tmp_path):
+    with suppress(RuntimeError), new_folder(tmp_path / "one") as folder:
+        (folder / "run.json").write_text("{")
+        raise RuntimeError
+    assert names(tmp_path) == []
+
+
+def test_a_folder_is_replaced_only_with_force_and_only_when_complete(tmp_path):
+    target = tmp_path / "one"
+    target.mkdir()
+    (target / "old").write_text("")
+    with pytest.raises(InputError, match="give --force"), new_folder(target):
+        pass
+    with suppress(RuntimeError), new_folder(target, force=True):
+        raise RuntimeError
+    assert names(target) == ["old"]
+    with new_folder(target, force=True) as folder:
+        (folder / "new").write_text("")
+    assert names(target) == ["new"]
+    assert names(tmp_path) == ["one"]
+
+
+def test_a_file_is_no_run_folder(tmp_path):
+    (tmp_path / "one").write_text("precious")
+    with pytest.raises(InputError, match="is a file"), new_folder(tmp_path / "one", force=True):
+        pass
+    assert (tmp_path / "one").read_text() == "precious"
