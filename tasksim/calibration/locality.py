@@ -1,0 +1,119 @@
+"""Learning what far data cost, from native runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasksim.graph.reuse import accessed_bytes, reuse_distances
+from tasksim.models.history import within_fence
+from tasksim.models.locality import Locality
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.run.record import Run
+
+__all__ = ["REACHES", "FarSamples", "far_samples", "fit_locality"]
+
+REACHES = tuple(float(2**exponent) for exponent in range(20, 29))
+"""The reaches that are tried: 1 MiB to 256 MiB, by powers of two."""
+
+MIN_SAMPLES = 30
+
+
+@dataclass(frozen=True)
+class FarSamples:
+    """The tasks of one kernel and configuration in one run."""
+
+    kernel: str
+    parameters: tuple[float, ...]
+    durations_s: NDArray[np.float64]
+    far_bytes: NDArray[np.float64]
+    """Per reach (rows) and task (columns)."""
+    accessed_bytes: NDArray[np.float64]
+
+
+def far_samples(run: Run, graph: TaskGraph) -> list[FarSamples]:
+    """Return the durations of *run* beside the far bytes, for every reach."""
+    sizes = accessed_bytes(graph)
+    distances = reuse_distances(graph, np.argsort(run.tasks.start_s, kind="stable").tolist())
+    owner = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))
+    far = np.array(
+        [np.bincount(owner, sizes * (distances > r), minlength=len(graph)) for r in REACHES]
+    )
+    total = np.bincount(owner, sizes, minlength=len(graph))
+    durations = run.tasks.end_s - run.tasks.start_s
+    model_name = dict(zip(graph.kernels, graph.model_names, strict=True))
+    return [
+        FarSamples(model_name[kernel], tuple(row), durations[t], far[:, t], total[t])
+        for kernel, row, t in graph.configurations()
+    ]
+
+
+def fit_locality(samples: Sequence[FarSamples]) -> dict[str, Locality]:
+    """Return what far data cost each kernel; kernels where it cannot be told are left out.
+
+    For each kernel and reach: durations, centred per configuration and without outliers, are
+    regressed on far bytes. The reach is one for all, that of the shared cache: the one that
+    leaves the least squared relative residuals over all kernels. Negative costs are set to 0.
+    """
+    kernels = {name: _centred(parts) for name, parts in _by_kernel(samples).items()}
+    usable = {name: parts for name, parts in kernels.items() if len(parts[0]) >= MIN_SAMPLES}
+    if not usable:
+        return {}
+    slopes = {name: _slopes(y, far) for name, (y, far, _) in usable.items()}
+    residuals = [
+        sum(_residual(usable[name][0], usable[name][1][i], slopes[name][i]) for name in usable)
+        for i in range(len(REACHES))
+    ]
+    best = int(np.argmin(residuals))
+    return {
+        name: Locality(REACHES[best], float(slopes[name][best]), float(shares[best]))
+        for name, (_, _, shares) in usable.items()
+    }
+
+
+Centred = tuple["NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]"]
+
+
+def _by_kernel(samples: Sequence[FarSamples]) -> Mapping[str, list[FarSamples]]:
+    grouped: dict[str, list[FarSamples]] = {}
+    for part in samples:
+        grouped.setdefault(part.kernel, []).append(part)
+    return grouped
+
+
+def _centred(parts: list[FarSamples]) -> Centred:
+    """Return durations and far bytes without their means per configuration, and the far shares."""
+    durations, far, kept_far, kept_bytes = [], [], [], []
+    for row in dict.fromkeys(part.parameters for part in parts):
+        mine = [part for part in parts if part.parameters == row]
+        y = np.concatenate([part.durations_s for part in mine])
+        x = np.concatenate([part.far_bytes for part in mine], axis=1)
+        keep = within_fence(y)
+        y, x = y[keep], x[:, keep]
+        durations.append(y - y.mean())
+        far.append(x - x.mean(axis=1, keepdims=True))
+        kept_far.append(x.sum(axis=1))
+        kept_bytes.append(np.concatenate([part.accessed_bytes for part in mine])[keep].sum())
+    shares = np.sum(kept_far, axis=0) / max(1.0, float(np.sum(kept_bytes)))
+    return np.concatenate(durations), np.concatenate(far, axis=1), shares
+
+
+def _slopes(y: NDArray[np.float64], far: NDArray[np.float64]) -> NDArray[np.float64]:
+    variance = (far**2).sum(axis=1)
+    covariance = far @ y
+    slopes = np.divide(covariance, variance, out=np.zeros(len(far)), where=variance > 0)
+    positive: NDArray[np.float64] = np.maximum(0.0, slopes)
+    return positive
+
+
+def _residual(y: NDArray[np.float64], far: NDArray[np.float64], slope: float) -> float:
+    """Return the sum of squared residuals, relative to the variance: kernels count alike."""
+    variance = float((y**2).sum())
+    return float(((y - slope * far) ** 2).sum()) / variance * len(y) if variance else 0.0

@@ -1,0 +1,84 @@
+"""Charging tasks for data that have left the cache, in the order in which they really start."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.graph.reuse import ReuseTracker, accessed_bytes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.engine.durations import Models
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.models.locality import Locality
+    from tasksim.platform.description import Platform
+
+__all__ = ["FarCharge", "far_charge"]
+
+
+class FarCharge:
+    """What far data cost: ``extra_s`` must be asked once per task, in the order of starts.
+
+    *seconds_per_byte* has a row per class of workers and a column per task.
+    """
+
+    def __init__(
+        self, graph: TaskGraph, reach_bytes: float, seconds_per_byte: NDArray[np.float64]
+    ) -> None:
+        self._tracker = ReuseTracker(graph)
+        self._reach_bytes = reach_bytes
+        self._per_byte: list[list[float]] = seconds_per_byte.tolist()
+
+    def extra_s(self, task: int, group: int) -> float:
+        """Start *task* on a worker of class *group*; return the seconds its far data add."""
+        far_bytes = self._tracker.far_bytes(task, self._reach_bytes)
+        return far_bytes * self._per_byte[group][task]
+
+
+def far_charge(
+    graph: TaskGraph, platform: Platform, models: Models
+) -> tuple[FarCharge, NDArray[np.float64]] | None:
+    """Return what far data cost, and what the models' means contain of it.
+
+    The second, to be subtracted from the means before, has a row per class and a column per
+    task, in seconds. None if no model knows of locality.
+    """
+    shape = len(platform.classes), len(graph)
+    per_byte, contained = np.zeros(shape), np.zeros(shape)
+    task_bytes = _task_bytes(graph)
+    reaches: set[float] = set()
+    for index, group in enumerate(platform.classes):
+        architecture = platform.model_architecture[group.architecture]
+        speed = platform.speeds[group.architecture]
+        for kernel, name in enumerate(graph.model_names):
+            known = _locality(models, name, architecture)
+            if known is not None and known.seconds_per_far_byte:
+                tasks = graph.kernel == kernel
+                slope = known.seconds_per_far_byte / speed
+                per_byte[index, tasks] = slope
+                contained[index, tasks] = slope * known.mean_far_share * task_bytes[tasks]
+                reaches.add(known.reach_bytes)
+    if not reaches:
+        return None
+    if len(reaches) > 1:
+        raise InputError(
+            "the coefficient files disagree on the reach of the cache:"
+            f" {', '.join(f'{reach:.15g}' for reach in sorted(reaches))} bytes; calibrate again"
+        )
+    return FarCharge(graph, reaches.pop(), per_byte), contained
+
+
+def _locality(models: Models, kernel: str, architecture: str) -> Locality | None:
+    try:
+        return models.locality(kernel, architecture)
+    except InputError:  # no model of this kernel there: it does not run there
+        return None
+
+
+def _task_bytes(graph: TaskGraph) -> NDArray[np.float64]:
+    owner = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))
+    return np.bincount(owner, accessed_bytes(graph), minlength=len(graph))
