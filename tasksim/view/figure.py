@@ -75,14 +75,7 @@ def figure(runs: Run | Sequence[Run], panels: Sequence[str] = ("gantt", "ready")
     for column, name in enumerate(below):
         _KERNELS[name](drawn, made.add_subplot(grid[-1, column]))
     if "gantt" in panels:
-        handles = kernel_legend(drawn)
-        made.legend(
-            handles=handles,
-            loc="outside lower center",
-            ncols=min(len(handles), 10) or 1,
-            fontsize=TEXT["small"],
-            frameon=False,
-        )
+        _name_kernels(made, drawn)
     made.suptitle(_graphs(drawn), fontsize=TEXT["title"] + 1, fontweight="bold")
     return made
 
@@ -144,6 +137,20 @@ def _draw_time_panels(
         axes.sharex(drawn[-1])
         axes.set_xlabel("")
         axes.tick_params(axis="x", labelbottom=False)
+
+
+def _name_kernels(made: Figure, runs: Sequence[Run]) -> None:
+    """Put the legend of kernels below everything, in as many columns as fit."""
+    handles = kernel_legend(runs)
+    widest = max((len(str(handle.get_label())) for handle in handles), default=0)
+    points = widest * 0.6 * TEXT["small"] + 45.0
+    made.legend(
+        handles=handles,
+        loc="outside lower center",
+        ncols=max(1, min(len(handles), int(made.get_figwidth() * 72.0 / points))),
+        fontsize=TEXT["small"],
+        frameon=False,
+    )
 
 
 def _graph_labels(runs: Sequence[Run]) -> list[str]:

@@ -42,7 +42,8 @@ def draw_marks(axes: Axes, marks: Sequence[Mark]) -> float:
 
 
 def _draw(axes: Axes, mark: Mark, level: int, anchor: str) -> None:
-    axes.axvline(mark.at_s, color="white", alpha=0.7, linewidth=3.0)
+    if mark.line != "-":
+        axes.axvline(mark.at_s, color="white", alpha=0.6, linewidth=2.4)
     axes.axvline(mark.at_s, color=mark.colour, linestyle=mark.line, linewidth=1.2)
     axes.annotate(
         mark.text,

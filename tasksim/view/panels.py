@@ -44,6 +44,14 @@ __all__ = [
 _HEIGHT_INCHES = 2.6
 _LOG_FROM = 30.0  # ratio of the longest to the shortest duration
 _HATCHES = ("", "////", "....", "xxxx", "----")
+_POINTS: dict[str, Any] = {
+    "linestyle": "",
+    "marker": "o",
+    "markersize": 4.0,
+    "markeredgecolor": "#333333",
+    "markeredgewidth": 0.6,
+    "zorder": 3,
+}
 _SHADES = (1.0, 0.55, 0.35, 0.75, 0.45)
 
 
@@ -87,6 +95,8 @@ def panel_kernel_distributions(runs: Run | Sequence[Run], ax: Axes | None = None
         statistics = table[kernel][run]
         if statistics is not None:
             _box(axes, statistics, place, 0.8 * width, _look(colours[kernel], run))
+            ends = [statistics.min_s, statistics.max_s]
+            axes.plot([place, place], ends, color=colours[kernel], **_POINTS)
     present = [s for row in table.values() for s in row if s is not None]
     shortest = min((s.min_s for s in present), default=0.0)
     if shortest > 0 and max(s.max_s for s in present) >= _LOG_FROM * shortest:
@@ -195,7 +205,6 @@ def _box(axes: Axes, s: KernelStatistics, place: float, width: float, look: dict
         whiskerprops=dark,
         capprops=dark,
     )
-    axes.plot([place, place], [s.min_s, s.max_s], ".", color="#333333", markersize=3)
 
 
 def _kernel_axis(axes: Axes, table: Table, runs: Sequence[Run]) -> None:
@@ -235,7 +244,7 @@ def _duration_axis(axes: Axes, label: str) -> None:
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)))
         axes.yaxis.set_minor_formatter(NullFormatter())
     else:
-        axes.set_ylim(bottom=0.0)
+        axes.set_ylim(0.0, high * 1.05)
         axes.yaxis.set_major_locator(MaxNLocator(nbins=6))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y * factor:.6g}"))
     axes.tick_params(axis="y", labelsize=TEXT["small"])

@@ -77,11 +77,11 @@ RUN_COLOURS = ("#222222", "#d55e00", "#0072b2", "#009e73", "#cc79a7")
 def kernel_colours(names: Iterable[str]) -> dict[str, str]:
     """Return a colour per kernel, ``"#rrggbb"``: the known ones theirs, each other one its own.
 
-    The colour of an unknown kernel depends on its name, so that it is the same in most figures;
-    two kernels of one figure never share one.
+    The colour of an unknown kernel depends on its name, so that it is the same in most figures,
+    and it is not that of another kernel of the figure.
 
     >>> kernel_colours(["gemm", "p2p"])
-    {'gemm': '#4daf4a', 'p2p': '#009e73'}
+    {'gemm': '#4daf4a', 'p2p': '#999933'}
     """
     wanted = list(dict.fromkeys(names))
     colours = {name: KERNEL_COLOURS[name] for name in wanted if name in KERNEL_COLOURS}

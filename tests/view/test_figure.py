@@ -1,0 +1,168 @@
+import dataclasses
+import itertools
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tasksim.base.errors import InputError, OutputError
+from tasksim.view.figure import PANELS, figure, save_figure
+
+
+def visible_texts(fig):
+    fig.canvas.draw()
+    found = [*fig.texts, *(text for legend in fig.legends for text in legend.get_texts())]
+    for axes in fig.axes:
+        found += [*axes.texts, axes.title, axes._left_title, axes.xaxis.label, axes.yaxis.label]
+        found += axes.get_legend().get_texts() if axes.get_legend() else []
+        found += [*tick_labels(axes.xaxis), *tick_labels(axes.yaxis)]
+    shown = [text for text in found if text.get_visible() and text.get_text().strip()]
+    return [(text, text.get_window_extent()) for text in shown]
+
+
+def tick_labels(axis):
+    low, high = sorted(axis.get_view_interval())
+    ticks = zip(axis.get_majorticklocs(), axis.get_major_ticks(), strict=True)
+    return [tick.label1 for place, tick in ticks if low <= place <= high]
+
+
+def overlap(a, b):
+    width = min(a.x1, b.x1) - max(a.x0, b.x0)
+    height = min(a.y1, b.y1) - max(a.y0, b.y0)
+    # Line boxes contain room above and below the letters.
+    return width > 1 and height > 0.3 * min(a.height, b.height)
+
+
+def assert_readable(fig):
+    found = visible_texts(fig)
+    for (one, a), (other, b) in itertools.combinations(found, 2):
+        assert not overlap(a, b), (one.get_text(), other.get_text())
+    for text, box in found:
+        inside = box.x0 >= -1 and box.y0 >= -1 and box.x1 <= fig.bbox.x1 + 1
+        assert inside and box.y1 <= fig.bbox.y1 + 1, text.get_text()  # noqa: PT018
+
+
+def with_bounds(run, path, area):
+    return dataclasses.replace(
+        run, bounds={"critical_path_s": path * run.makespan_s, "area_s": area * run.makespan_s}
+    )
+
+
+@pytest.mark.parametrize("workers", [2, 12, 64])
+@pytest.mark.parametrize("duration_s", [3e-6, 0.1, 400.0])
+@pytest.mark.parametrize("shares", [(0.3, 0.95), (0.97, 0.96), (0.02, 0.03)])
+def test_no_text_is_over_another(make, workers, duration_s, shares):
+    run = with_bounds(make.run(workers, 8 * workers, duration_s), *shares)
+    assert_readable(figure(run))
+
+
+@pytest.mark.parametrize("share", [0.03, 0.4, 0.97])
+def test_no_text_is_over_another_with_two_runs(make, share):
+    long = with_bounds(make.run(12, 120), 0.3, 0.9)
+    short = with_bounds(make.run(12, 120, 0.1 * share, kind="native"), 0.9, 0.92)
+    assert_readable(figure([long, short], PANELS))
+
+
+def test_no_text_is_over_another_with_long_names(make):
+    names = tuple(f"some_long_kernel_{i}" for i in range(15))
+    run = make.run(40, 400, kernels=names)
+    named = [dataclasses.replace(w, name=f"node12/{w.name}") for w in run.workers]
+    other = dataclasses.replace(run, scheduler="dm:estimates=quantile,share=0.9", seed=4)
+    assert_readable(figure([dataclasses.replace(run, workers=tuple(named)), other], PANELS))
+
+
+def test_runs_share_one_time_axis(make):
+    fig = figure([make.run(), make.run(duration_s=0.05, kind="native")], ("gantt", "ready"))
+    gantt, other, ready = fig.axes
+    assert gantt.get_xlim() == other.get_xlim() == ready.get_xlim()
+    ready.set_xlim(0, 0.1)
+    assert gantt.get_xlim() == (0, 0.1)
+    assert ready.get_xlabel() == "time (s)"
+    assert gantt.get_xlabel() == ""
+    assert [a.get_title(loc="left").split(",")[0] for a in (gantt, other)] == [
+        "simulated",
+        "native",
+    ]
+
+
+def test_curves_of_several_runs_are_in_one_panel(make):
+    runs = [make.run(), make.run(kind="native", seed=1)]
+    (ready,) = figure(runs, ("ready",)).axes
+    assert [line.get_label() for line in ready.lines] == ["simulated", "native"]
+
+
+def test_every_panel_draws_one_run_and_none_of_its_tasks(make):
+    for run in (make.run(), make.run(tasks=0)):
+        for name in PANELS:
+            figure(run, (name,)).canvas.draw()
+
+
+@pytest.mark.parametrize(
+    ("panels", "message"),
+    [
+        (("gant",), "unknown panel 'gant', did you mean 'gantt'?"),
+        ((), "nothing to draw: 1 runs, 0 panels"),
+    ],
+)
+def test_unknown_panels(make, panels, message):
+    with pytest.raises(InputError, match=message):
+        figure(make.run(), panels)
+
+
+def test_no_runs():
+    with pytest.raises(InputError, match="nothing to draw: 0 runs, 2 panels"):
+        figure([])
+
+
+@pytest.mark.parametrize("suffix", ["png", "pdf", "svg"])
+def test_the_same_figure_gives_the_same_bytes(make, tmp_path, suffix):
+    for name in ("a", "b"):
+        save_figure(figure([make.run(), make.run(seed=1)], PANELS), tmp_path / f"{name}.{suffix}")
+    first, second = ((tmp_path / f"{name}.{suffix}").read_bytes() for name in ("a", "b"))
+    assert first == second
+    assert first[:4] in (b"\x89PNG", b"%PDF", b"<?xm")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"a.{suffix}", f"b.{suffix}"]
+
+
+def test_svg_has_text_as_text_and_tasks_as_one_image(make, tmp_path):
+    save_figure(figure(make.run(tasks=4000), ("gantt",)), tmp_path / "a.svg")
+    text = (tmp_path / "a.svg").read_text()
+    assert "simulated, lws, on identical-4" in text
+    assert text.count("<image") >= 1
+    assert len(text) < 400_000
+
+
+def test_other_suffixes_are_refused(make, tmp_path):
+    with pytest.raises(InputError, match=r"cannot draw a '.jpg' file \(legal: .png, .pdf, .svg\)"):
+        save_figure(figure(make.run()), tmp_path / "a.jpg")
+    assert not list(tmp_path.iterdir())
+
+
+def test_existing_files_are_kept_unless_forced(make, tmp_path):
+    target = tmp_path / "a.png"
+    target.write_text("precious")
+    with pytest.raises(InputError, match=r"a.png exists; give --force"):
+        save_figure(figure(make.run()), target)
+    assert target.read_text() == "precious"
+    save_figure(figure(make.run()), target, force=True)
+    assert target.read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_unwritable_place(make, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match=r"cannot write .*file/a.png"):
+        save_figure(figure(make.run()), tmp_path / "file" / "a.png")
+
+
+def test_nothing_global_is_touched():
+    code = "import sys, tasksim.view.figure; sys.exit('matplotlib.pyplot' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_thinned_curves_keep_their_extremes(make):
+    run = make.run(workers=16, tasks=20_000)
+    (axes,) = figure(run, ("submitted",)).axes
+    drawn = axes.lines[0].get_ydata()
+    assert len(drawn) <= 8004
+    assert (np.max(drawn), np.min(drawn)) == (20_000, 0)

@@ -1,0 +1,119 @@
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+
+from tasksim.view.style import KERNEL_COLOURS, kernel_colours, run_names, run_title
+from tasksim.view.times import duration_text, time_unit
+
+# G. M. Machado, M. M. Oliveira, L. A. F. Fernandes, IEEE TVCG 15(6), 2009: severity 1.
+DEFICIENCIES = {
+    "none": np.eye(3),
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "tritanopia": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
+}
+TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def lab(colour, deficiency):
+    c = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+    seen = np.clip(np.array(DEFICIENCIES[deficiency]) @ linear, 0, 1)
+    x, y, z = np.cbrt(TO_XYZ @ seen / [0.9505, 1, 1.089])
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def test_cholesky_has_the_colours_that_users_know():
+    assert kernel_colours(["potrf", "trsm", "syrk", "gemm", "getrf"]) == {
+        "potrf": "#e41a1c",
+        "trsm": "#377eb8",
+        "syrk": "#984ea3",
+        "gemm": "#4daf4a",
+        "getrf": "#e41a1c",
+    }
+
+
+@pytest.mark.parametrize("deficiency", DEFICIENCIES)
+@pytest.mark.parametrize(
+    "family",
+    [
+        ("potrf", "trsm", "syrk", "gemm"),
+        ("getrf", "trsm_ll", "trsm_ru", "gemm"),
+        ("geqrt", "gemqrt", "tpqrt", "tpmqrt"),
+    ],
+)
+def test_kernels_of_a_factorisation_stay_apart(family, deficiency):
+    for a, b in itertools.combinations(family, 2):
+        distance = np.linalg.norm(
+            lab(KERNEL_COLOURS[a], deficiency) - lab(KERNEL_COLOURS[b], deficiency)
+        )
+        # Barely visible is 2.3; trsm and syrk of StarVZ are the nearest.
+        assert distance > 9, (a, b)
+
+
+def test_unknown_kernels_get_colours_of_their_own():
+    names = ["gemm", *(f"kernel{i}" for i in range(60))]
+    colours = kernel_colours(names)
+    assert list(colours) == names
+    assert len(set(colours.values())) == len(names)
+    assert kernel_colours(reversed(names)) == colours
+
+
+def test_the_colour_of_a_kernel_does_not_depend_on_known_ones():
+    assert kernel_colours(["p2p", "gemm"])["p2p"] == kernel_colours(["p2p"])["p2p"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0, "0 s"),
+        (1.23456, "1.235 s"),
+        (0.0567891, "56.79 ms"),
+        (1.5e-5, "15 µs"),
+        (2e-9, "2 ns"),
+        (12345.6, "12346 s"),
+        (-0.25, "-250 ms"),
+    ],
+)
+def test_duration_text(seconds, text):
+    assert duration_text(seconds) == text
+
+
+def test_time_units():
+    assert [time_unit(t)[1] for t in (0.0, 1e-8, 1e-4, 0.5, 1.0, 1e6)] == [
+        "s",
+        "ns",
+        "µs",
+        "ms",
+        "s",
+        "s",
+    ]
+
+
+def test_runs_are_named_by_what_differs(make):
+    run = make.run()
+    native = dataclasses.replace(run, kind="native")
+    larger = dataclasses.replace(run, graph_arguments={"tiles": 20, "tile_size": 256})
+    assert run_names([run]) == ["run"]
+    assert run_names([run, native]) == ["simulated", "native"]
+    assert run_names([run, larger]) == ["tiles=10", "tiles=20"]
+    assert run_names([run, run]) == ["run (1)", "run (2)"]
+
+
+def test_title(make):
+    run = make.rows([(0, 0, 0.0, 1.5)], 2)
+    assert run_title(run) == "simulated, lws, on identical-2: 1.5 s"

@@ -1,0 +1,122 @@
+import dataclasses
+import subprocess
+import sys
+
+from tasksim.run.bounds import Bounds
+from tasksim.run.compare import compare
+from tasksim.run.critical import practical_critical_path
+from tasksim.view import tables
+
+
+def example(make, **changes):
+    rows = [(0, 0, 0.0, 1.0), (3, 0, 1.0, 4.0), (3, 1, 1.0, 2.0)]
+    return make.rows(rows, 2, **changes)
+
+
+def test_columns_are_aligned():
+    text = tables.table(["name", "n"], [["a", "100"], ["long", "5"]])
+    assert text.splitlines() == ["name    n", "a     100", "long    5"]
+
+
+def test_run_summary(make):
+    run = example(make, bounds={"critical_path_s": 2.0, "area_s": 2.5}, wall_s=0.012)
+    assert tables.run_summary(run).splitlines() == [
+        "graph          cholesky tiles=10 tile_size=256 (3 tasks)",
+        "run            simulated, scheduler lws, seed 0",
+        "platform       identical-2 (2 cpu)",
+        "makespan       4 s",
+        "critical path  2 s (makespan +100.0 %)",
+        "area bound     2.5 s (makespan +60.0 %)",
+        "efficiency     62.5 %",
+        "mean wait      0 s for dependencies, 667 ms for a worker",
+        "took           12 ms",
+    ]
+
+
+def test_kernel_table(make):
+    assert tables.kernel_table(example(make)).splitlines() == [
+        "kernel  tasks  total   share  mean  median     std  min  max",
+        "potrf       1    1 s  20.0 %   1 s     1 s     0 s  1 s  1 s",
+        "gemm        2    4 s  80.0 %   2 s     2 s  1.41 s  1 s  3 s",
+    ]
+
+
+def test_worker_table(make):
+    assert tables.worker_table(example(make)).splitlines() == [
+        "worker  architecture  tasks    idle",
+        "cpu0    cpu               2   0.0 %",
+        "cpu1    cpu               1  75.0 %",
+    ]
+
+
+def test_bounds_table():
+    assert tables.bounds_table(Bounds(2.0, 2.5), 4.0).splitlines() == [
+        "bound           time  makespan",
+        "critical path    2 s  +100.0 %",
+        "area bound     2.5 s   +60.0 %",
+    ]
+    assert tables.bounds_table({"area_s": 0.5}).splitlines() == [
+        "bound         time",
+        "area bound  500 ms",
+    ]
+    assert tables.bounds_table({"area_s": 0.0}, 1.0).splitlines()[1] == "area bound   0 s         -"
+
+
+def test_path_table(make):
+    path = practical_critical_path(example(make))
+    assert tables.path_table(path).splitlines() == [
+        "2 tasks   time   share",
+        "in potrf   1 s  25.0 %",
+        "in gemm    3 s  75.0 %",
+    ]
+
+
+def test_comparison_table(make):
+    run = example(make)
+    end = run.tasks.end_s * 1.25
+    start = run.tasks.start_s * 1.25
+    other = dataclasses.replace(
+        run, kind="native", tasks=dataclasses.replace(run.tasks, start_s=start, end_s=end)
+    )
+    assert tables.comparison_table(compare(run, other)).splitlines() == [
+        "                            a            b  b against a",
+        "run                 simulated       native",
+        "scheduler                 lws          lws",
+        "platform          identical-2  identical-2",
+        "makespan                  4 s          5 s     +25.00 %",
+        "busy                      5 s       6.25 s      +25.0 %",
+        "idle                   37.5 %       37.5 %",
+        "tasks per worker       1 to 2       1 to 2",
+        "",
+        "kernel  tasks  total a  total b  mean a  mean b  b against a     KS",
+        "potrf       1      1 s   1.25 s     1 s  1.25 s      +25.0 %  1.000",
+        "gemm        2      4 s      5 s     2 s   2.5 s      +25.0 %  0.500",
+        "",
+        "Tasks of b end 583 ms later on average (distance: mean 583 ms, 95 % within 950 ms, "
+        "largest 1 s later, task 1).",
+    ]
+    earlier = tables.comparison_table(compare(other, run))
+    assert "Tasks of b end 583 ms earlier on average" in earlier
+
+
+def test_comparison_of_different_graphs(make):
+    run = example(make)
+    larger = dataclasses.replace(run, graph_name="lu")
+    text = tables.comparison_table(compare(run, larger, any_graph=True))
+    assert "cholesky tiles=10 tile_size=256" in text
+    assert "Tasks of b" not in text
+
+
+def test_an_empty_run_has_tables(make):
+    run = make.run(workers=1, tasks=0)
+    assert "makespan    0 s" in tables.run_summary(run)
+    assert tables.kernel_table(run).startswith("kernel")
+    assert tables.path_table(practical_critical_path(run)).startswith("0 tasks")
+
+
+def test_tables_need_no_matplotlib():
+    code = (
+        "import sys, tasksim.view.tables;"
+        "sys.exit(bool({'matplotlib', 'pandas', 'scipy', 'pyarrow'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
