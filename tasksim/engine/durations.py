@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.base import KernelModel
+    from tasksim.models.locality import Locality
     from tasksim.platform.description import Platform
 
 __all__ = ["Models", "durations"]
@@ -24,6 +25,9 @@ class Models(Protocol):
 
     def model(self, kernel: str, architecture: str) -> KernelModel:
         """Return the model of *kernel* on *architecture*; :exc:`InputError` if there is none."""
+
+    def locality(self, kernel: str, architecture: str) -> Locality | None:
+        """Return what far data cost *kernel*; None if nothing is known of it."""
 
 
 def durations(
@@ -53,7 +57,8 @@ def durations(
     InputError
         If a kernel has no model for any architecture of the platform.
     """
-    result = np.full((len(platform.classes), len(graph)), np.inf)
+    classes = platform.classes
+    result = np.full((len(classes), len(graph)), np.inf)
     for kernel in range(len(graph.kernels)):
         tasks = np.flatnonzero(graph.kernel == kernel)
         found = _models_per_class(graph.model_names[kernel], platform, models)
@@ -61,7 +66,7 @@ def durations(
             table = columns(model, graph.parameter_names[kernel], graph.parameters[kernel])
             rows = graph.row[tasks]
             times = model.predict(table)[rows] if rng is None else model.sample(table[rows], rng)
-            result[index, tasks] = times / platform.speeds[platform.classes[index].architecture]
+            result[index, tasks] = times / platform.speeds[classes[index].architecture]
     return result
 
 

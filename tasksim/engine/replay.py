@@ -24,6 +24,7 @@ from tasksim.schedulers.view import Table, able_classes
 if TYPE_CHECKING:
     import random
 
+    from tasksim.engine.locality import FarCharge
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
 
@@ -50,7 +51,7 @@ class Replay(Table):
     """One simulated run: the view that its *scheduler* sees, and what happens when.
 
     *costs* and *estimates* have a row per class of workers and a column per task, in seconds;
-    infinite where a class cannot run a task. After :meth:`run`, the lists ``ready, start, end``
+    infinite where a class cannot run a task. *far* adds to a task's cost when it starts. After :meth:`run`, the lists ``ready, start, end``
     (seconds), ``worker`` and ``released_by`` have an entry per task.
     """
 
@@ -61,6 +62,7 @@ class Replay(Table):
         scheduler: Scheduler,
         costs: Sequence[Sequence[float]],
         estimates: Sequence[Sequence[float]] | None = None,
+        far: FarCharge | None = None,
     ) -> None:
         super().__init__(
             graph, platform, costs if estimates is None else estimates, able_classes(graph, costs)
@@ -70,6 +72,7 @@ class Replay(Table):
         self._scheduler = scheduler
         self._overheads = platform.overheads
         self._costs = [costs[group] for group in self.class_of]
+        self._far = far
         self._release = Release(graph, submitted=not self._overheads.submission_s)
         tasks = len(graph)
         self.ready = [0.0] * tasks
@@ -234,7 +237,10 @@ class Replay(Table):
         self.start[task] = self.env._now + overhead
         if self._started is not None:
             self._started(task, worker)
-        Alarm(self.env, overhead + self._costs[worker][task], worker, self._on_end)
+        cost = self._costs[worker][task]
+        if self._far is not None:
+            cost += self._far.extra_s(task, self.class_of[worker])
+        Alarm(self.env, overhead + cost, worker, self._on_end)
 
 
 def _unless_default(scheduler: Scheduler, hook: str) -> Callable[[int, int], None] | None:

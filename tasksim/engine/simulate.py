@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tasksim.engine.durations import Models, durations
+from tasksim.engine.locality import far_charge
 from tasksim.engine.replay import Replay
+from tasksim.run.bounds import bounds
 from tasksim.run.record import Run, TaskTable, WorkerInfo
 from tasksim.schedulers.registry import create
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
@@ -22,6 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["Noise", "simulate"]
 
 Noise = Literal["none", "model"]
+
+LEAST_SHARE = 0.1
+"""The least share of a modelled duration that is left when all data are near."""
 
 
 def simulate(
@@ -66,10 +73,13 @@ def simulate(
     costs = estimates
     if noise == "model":
         costs = durations(graph, platform, models, np.random.default_rng([seed, 1]))
+    far = far_charge(graph, platform, models)
+    if far is not None:
+        # Of the near cost at least a little remains, whatever was drawn.
+        costs = np.maximum(costs - far[1], LEAST_SHARE * costs)
     believed = estimates.tolist()
-    replay = Replay(
-        graph, platform, policy, believed if costs is estimates else costs.tolist(), believed
-    )
+    charged = believed if costs is estimates else costs.tolist()
+    replay = Replay(graph, platform, policy, charged, believed, far[0] if far else None)
     begun = time.perf_counter()
     replay.run(random.Random(seed))
     wall_s = time.perf_counter() - begun
@@ -85,12 +95,19 @@ def simulate(
         tasks=_table(graph, platform, replay),
         config=dict(config or {}),
         wall_s=wall_s,
+        bounds=_bounds(graph, platform, costs),
     )
     if check:
         from tasksim.run.checks import check_run
 
         check_run(run, graph)
     return run
+
+
+def _bounds(graph: TaskGraph, platform: Platform, costs: NDArray[np.float64]) -> dict[str, float]:
+    """Return the bounds on any schedule with these costs, all data near."""
+    found = bounds(graph, costs, [len(group.workers) for group in platform.classes])
+    return {"critical_path_s": found.critical_path_s, "area_s": found.area_s}
 
 
 def _table(graph: TaskGraph, platform: Platform, replay: Replay) -> TaskTable:
