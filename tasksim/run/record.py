@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Run", "RunKind", "TaskTable", "WorkerInfo"]
+
+_LIBRARIES = ("tasksim", "numpy", "scipy", "simpy")
 
 RunKind = Literal["simulated", "native"]
 
@@ -112,7 +116,8 @@ def _column(name: str, values: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return *values* as a read-only array of *dtype* that shares no writable memory."""
     try:
         given = np.asarray(values)
-        column = given.astype(dtype) if given.size else np.zeros(given.shape, dtype)
+        with np.errstate(invalid="ignore"):
+            column = given.astype(dtype) if given.size else np.zeros(given.shape, dtype)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"column '{name}' of the task table: {error}") from error
     if column.ndim != 1:
@@ -121,6 +126,22 @@ def _column(name: str, values: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
         raise InputError(f"column '{name}' of the task table has values that are not {dtype}")
     column.setflags(write=False)
     return column
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return {"python": ".".join(map(str, sys.version_info[:3]))} | {
+        name: _version(name) for name in _LIBRARIES
+    }
+
+
+def _version(name: str) -> str:
+    from importlib import metadata
+
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "not installed"
 
 
 @dataclass(frozen=True)
@@ -144,8 +165,8 @@ class Run:
     tasks: TaskTable
     config: dict[str, Any] = field(default_factory=dict)
     """Everything that repeats the run, fully resolved: plain JSON data."""
-    versions: dict[str, str] = field(default_factory=dict)
-    """Versions of tasksim, Python and the libraries that made the run."""
+    versions: dict[str, str] = field(default_factory=lambda: dict(_versions()))
+    """Versions of tasksim, Python and the libraries that made the run; default: those here."""
     wall_s: float = field(default=0.0, compare=False)
     """How long it took to simulate or to execute."""
     bounds: dict[str, float] | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,23 +30,24 @@ def save(run: Run, folder: str | Path, force: bool = False) -> None:
 
     ``run.json`` holds the resolved configuration, seed, versions, makespan, bounds and a
     summary of the metrics; ``tasks.parquet`` the task records, the same bytes for the same
-    records.
+    records. What else lies in a run folder that is replaced, such as a figure, stays there.
 
     Raises
     ------
     InputError
-        If *folder* exists and *force* is not given, or if it holds anything but a run; if the
+        If *folder* exists and *force* is not given, or is not a run folder; if the
         configuration is not plain JSON data.
     OutputError
         If the operating system refuses: no permission, no space.
     """
     path = Path(folder)
-    if force:
-        _refuse_foreign(path)
+    kept = _foreign(path) if force else []
     header = _encode(run)
     with new_folder(path, force=force) as temporary:
         _write_tasks(run.tasks, temporary / TASKS)
         (temporary / RUN_JSON).write_text(header, encoding="utf-8")
+        for other in kept:
+            _copy(other, temporary)
 
 
 def load(path: str | Path) -> Run:
@@ -65,16 +67,24 @@ def load(path: str | Path) -> Run:
     return run
 
 
-def _refuse_foreign(path: Path) -> None:
-    """Never let ``force`` replace what is not a run."""
+def _foreign(path: Path) -> list[Path]:
+    """Return what lies in a run folder besides the run; refuse to replace any other folder."""
     if not path.is_dir():
-        return
-    foreign = sorted(p.name for p in path.iterdir() if p.name not in _FILES)
-    if foreign:
+        return []
+    foreign = sorted(p for p in path.iterdir() if p.name not in _FILES)
+    if foreign and not (path / RUN_JSON).exists():
         raise InputError(
-            f"{path} holds '{foreign[0]}', which is not part of a run; it is not replaced, "
-            "move that away or choose another name"
+            f"{path} is not a run folder (it holds '{foreign[0].name}' and no {RUN_JSON}); "
+            "it is not replaced, choose another name"
         )
+    return foreign
+
+
+def _copy(path: Path, folder: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.copytree(path, folder / path.name, symlinks=True)
+    else:
+        shutil.copy2(path, folder, follow_symlinks=False)
 
 
 # run.json

@@ -42,6 +42,7 @@ def test_columns_are_read_only_and_share_nothing():
             "column 'worker' of the task table has values that are not int16",
         ),
         ({"priority": [0.5, 1]}, "column 'priority' of the task table has values that are not"),
+        ({"priority": [float("nan"), 1]}, "column 'priority' of the task table has values that"),
         ({"start_s": [[0, 1]]}, "column 'start_s' of the task table has 2 dimensions, not 1"),
         ({"start_s": ["soon", 1]}, "column 'start_s' of the task table: could not convert"),
     ],
@@ -76,3 +77,8 @@ def test_frame_speaks_in_names(make):
 def test_labels(small):
     assert small.label(2) == "gemm #2"
     assert small.graph_label == "test tiles=2"
+
+
+def test_a_run_knows_what_made_it(small):
+    assert list(small.versions) == ["python", "tasksim", "numpy", "scipy", "simpy"]
+    assert small.versions["numpy"] == np.__version__

@@ -79,9 +79,21 @@ def test_an_existing_run_is_kept_unless_forced(run, tmp_path):
 def test_force_does_not_replace_what_is_no_run(run, tmp_path):
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "thesis.tex").write_text("")
-    with pytest.raises(InputError, match=r"home holds 'thesis.tex', which is not part of a run"):
+    with pytest.raises(InputError, match=r"home is not a run folder \(it holds 'thesis.tex'"):
         save(run, tmp_path / "home", force=True)
     assert (tmp_path / "home" / "thesis.tex").exists()
+
+
+def test_figures_in_a_run_folder_survive_its_replacement(run, tmp_path):
+    save(run, tmp_path / "out")
+    (tmp_path / "out" / "gantt.png").write_text("picture")
+    (tmp_path / "out" / "notes").mkdir()
+    (tmp_path / "out" / "notes" / "a.txt").write_text("text")
+    other = dataclasses.replace(run, seed=7)
+    save(other, tmp_path / "out", force=True)
+    assert load(tmp_path / "out") == other
+    assert (tmp_path / "out" / "gantt.png").read_text() == "picture"
+    assert (tmp_path / "out" / "notes" / "a.txt").read_text() == "text"
 
 
 def test_a_configuration_that_is_no_json_writes_nothing(run, tmp_path):
