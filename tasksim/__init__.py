@@ -1,0 +1,200 @@
+"""tasksim predicts how long a task graph takes on a machine.
+
+Calibrate kernels, fit models of their durations, replay the graph with a scheduler, compare
+with real runs. The names that follow are the public interface; each is imported when it is
+first used, so that ``import tasksim`` costs nothing.
+
+=======================  ===================================================================
+Task graphs
+=======================  ===================================================================
+TaskGraph                tasks in submission order, their data, their dependencies
+GraphBuilder             builds one; reads like the algorithm
+AccessMode               how a task accesses a datum
+R                        an access that reads
+W                        an access that writes
+RW                       an access that reads and writes
+Commute                  an access that commutes with others of its kind
+Reduce                   an access that adds to a reduction
+Scratch                  memory of the task's own
+generate                 a graph by the name of its generator
+generator                registers a generator
+load_graph               a graph by name, or from a file
+save_graph               writes a graph to a file
+=======================  ===================================================================
+
+=======================  ===================================================================
+Platforms and models
+=======================  ===================================================================
+Platform                 workers, memories, links, costs of the runtime
+Worker                   a processing unit
+Memory                   a memory node
+Overheads                the costs of the runtime itself
+load_platform            a platform by name, or from a file
+KernelModel              the duration of a kernel, as a function of its parameters
+Samples                  measured durations
+ModelLibrary             a folder of fitted models
+ConstantLibrary          durations that are given
+=======================  ===================================================================
+
+=======================  ===================================================================
+Runs
+=======================  ===================================================================
+Scheduler                a scheduling policy
+View                     what it sees of a run
+simulate                 replays a graph on a platform
+durations                the expected duration of each task on each class of workers
+execute                  runs a graph for real, here
+calibrate                measures kernels here, and writes models and a platform
+Run                      what came out
+save_run                 writes a run to a folder
+load_run                 reads it back
+check_run                whether a run is possible
+bounds                   lower bounds on the makespan
+compare                  two runs side by side
+practical_critical_path  what the last task waited for, back to the start
+figure                   draws runs
+save_figure              writes a drawing to a file
+=======================  ===================================================================
+
+=======================  ===================================================================
+Errors
+=======================  ===================================================================
+TasksimError             anything that tasksim refuses or fails to do
+InputError               the user's input is wrong
+CheckFailed              everything ran, but a check does not hold
+=======================  ===================================================================
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tasksim.base.errors import CheckFailed, InputError, TasksimError
+    from tasksim.calibration.calibrate import calibrate
+    from tasksim.engine.durations import durations
+    from tasksim.engine.simulate import simulate
+    from tasksim.graph.apps.registry import generate, generator
+    from tasksim.graph.builder import RW, Commute, GraphBuilder, R, Reduce, Scratch, W
+    from tasksim.graph.source import load_graph
+    from tasksim.graph.storage import save as save_graph
+    from tasksim.graph.taskgraph import AccessMode, TaskGraph
+    from tasksim.models.base import KernelModel, Samples
+    from tasksim.models.constant import ConstantLibrary
+    from tasksim.models.store import ModelLibrary
+    from tasksim.native.execute import execute
+    from tasksim.platform.description import Memory, Overheads, Platform, Worker
+    from tasksim.platform.load import load as load_platform
+    from tasksim.run.bounds import bounds
+    from tasksim.run.checks import check_run
+    from tasksim.run.compare import compare
+    from tasksim.run.critical import practical_critical_path
+    from tasksim.run.record import Run
+    from tasksim.run.storage import load as load_run
+    from tasksim.run.storage import save as save_run
+    from tasksim.schedulers.base import Scheduler, View
+    from tasksim.view.figure import figure, save_figure
+
+    __version__: str
+
+_HOMES = {
+    "tasksim.base.errors": ("CheckFailed", "InputError", "TasksimError"),
+    "tasksim.calibration.calibrate": ("calibrate",),
+    "tasksim.engine.durations": ("durations",),
+    "tasksim.engine.simulate": ("simulate",),
+    "tasksim.graph.apps.registry": ("generate", "generator"),
+    "tasksim.graph.builder": ("Commute", "GraphBuilder", "R", "RW", "Reduce", "Scratch", "W"),
+    "tasksim.graph.source": ("load_graph",),
+    "tasksim.graph.storage": ("save_graph",),
+    "tasksim.graph.taskgraph": ("AccessMode", "TaskGraph"),
+    "tasksim.models.base": ("KernelModel", "Samples"),
+    "tasksim.models.constant": ("ConstantLibrary",),
+    "tasksim.models.store": ("ModelLibrary",),
+    "tasksim.native.execute": ("execute",),
+    "tasksim.platform.description": ("Memory", "Overheads", "Platform", "Worker"),
+    "tasksim.platform.load": ("load_platform",),
+    "tasksim.run.bounds": ("bounds",),
+    "tasksim.run.checks": ("check_run",),
+    "tasksim.run.compare": ("compare",),
+    "tasksim.run.critical": ("practical_critical_path",),
+    "tasksim.run.record": ("Run",),
+    "tasksim.run.storage": ("load_run", "save_run"),
+    "tasksim.schedulers.base": ("Scheduler", "View"),
+    "tasksim.view.figure": ("figure", "save_figure"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+_RENAMED = {
+    "load_platform": "load",
+    "load_run": "load",
+    "save_graph": "save",
+    "save_run": "save",
+}
+
+__all__ = [
+    "RW",
+    "AccessMode",
+    "CheckFailed",
+    "Commute",
+    "ConstantLibrary",
+    "GraphBuilder",
+    "InputError",
+    "KernelModel",
+    "Memory",
+    "ModelLibrary",
+    "Overheads",
+    "Platform",
+    "R",
+    "Reduce",
+    "Run",
+    "Samples",
+    "Scheduler",
+    "Scratch",
+    "TaskGraph",
+    "TasksimError",
+    "View",
+    "W",
+    "Worker",
+    "bounds",
+    "calibrate",
+    "check_run",
+    "compare",
+    "durations",
+    "execute",
+    "figure",
+    "generate",
+    "generator",
+    "load_graph",
+    "load_platform",
+    "load_run",
+    "practical_critical_path",
+    "save_figure",
+    "save_graph",
+    "save_run",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used (PEP 562)."""
+    if name == "__version__":
+        value: Any = _version()
+    elif name in _HOME:
+        value = getattr(import_module(_HOME[name]), _RENAMED.get(name, name))
+    else:
+        raise AttributeError(f"module 'tasksim' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("tasksim")
+    except PackageNotFoundError:  # run from a checkout that is not installed
+        return "unknown"

@@ -1,0 +1,1 @@
+"""The command line: nothing but parsing, calling, printing."""

@@ -1,0 +1,97 @@
+"""``tasksim bounds``: how fast a run could be at best, and why one was not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tasksim.base.errors import InputError
+from tasksim.cli.command import command
+from tasksim.cli.options import graph_argument, json_option, request_options
+from tasksim.cli.output import describe_graph, print_json
+from tasksim.cli.setup import Request
+
+__all__ = ["bounds"]
+
+
+@command(
+    "bounds",
+    examples=[
+        "tasksim bounds cholesky tiles=20 --workers 8 --durations potrf=1,trsm=3,syrk=3,gemm=6",
+        "tasksim bounds lu tiles=16 --platform mymachine",
+        "tasksim bounds runs/dm",
+    ],
+)
+@graph_argument()
+@request_options
+@json_option
+def bounds(request: Request, as_json: bool) -> None:
+    """Print lower bounds on the makespan: the critical path and the area bound.
+
+    GRAPH is a graph as for 'tasksim simulate', with the same options; or the folder of a run:
+    then its practical critical path is shown too, what the last task waited for, back to the
+    start.
+    """
+    if _is_run(request):
+        if request != Request(request.graph):
+            raise InputError(f"{request.graph} is a run, it takes no settings and no options")
+        _of_run(Path(request.graph), as_json)
+    else:
+        _of_graph(request, as_json)
+
+
+def _is_run(request: Request) -> bool:
+    path = Path(request.graph)
+    return path.name == "run.json" or (path / "run.json").is_file()
+
+
+def _of_graph(request: Request, as_json: bool) -> None:
+    setup = request.build()
+    values = setup.bounds()
+    if as_json:
+        print_json(
+            {
+                "graph": describe_graph(setup.graph),
+                "platform": setup.platform.name,
+                "workers": len(setup.platform.workers),
+                "bounds": values,
+                "best_s": max(values.values()),
+                "makespan_s": None,
+                "practical_critical_path": None,
+            }
+        )
+        return
+    from tasksim.view.tables import bounds_table
+
+    click.echo(bounds_table(values))
+
+
+def _of_run(path: Path, as_json: bool) -> None:
+    from tasksim.run.critical import practical_critical_path
+    from tasksim.run.storage import load
+
+    run = load(path)
+    walked = practical_critical_path(run)
+    if as_json:
+        print_json(
+            {
+                "graph": {
+                    "name": run.graph_name,
+                    "arguments": run.graph_arguments,
+                    "tasks": len(run),
+                },
+                "platform": run.platform,
+                "workers": len(run.workers),
+                "bounds": run.bounds,
+                "best_s": max(run.bounds.values()) if run.bounds else None,
+                "makespan_s": run.makespan_s,
+                "practical_critical_path": walked.to_json(),
+            }
+        )
+        return
+    from tasksim.view.tables import bounds_table, path_table
+
+    if run.bounds:
+        click.echo(bounds_table(run.bounds, run.makespan_s) + "\n")
+    click.echo(f"practical critical path\n{path_table(walked)}")

@@ -1,0 +1,188 @@
+"""``tasksim calibrate``: measure kernels on this machine and fit their models."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tasksim.base.errors import InputError, unknown
+from tasksim.cli.command import command
+from tasksim.cli.options import SHARE, TIME, json_option
+from tasksim.cli.output import note, print_json
+from tasksim.cli.progress import showing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tasksim.calibration.calibrate import Report
+    from tasksim.calibration.micro import Kernel
+    from tasksim.graph.taskgraph import TaskGraph
+
+__all__ = ["calibrate", "parse_items"]
+
+INTERRUPTED = 130
+
+
+@command(
+    "calibrate",
+    examples=[
+        "tasksim calibrate cholesky tiles=6,10 tile_size=256",
+        "tasksim calibrate cholesky tiles=8 lu tiles=8 tile_size=128,256 --library mylibrary",
+        "tasksim calibrate gemm m=256 n=256 k=128,256,512 --tolerance 1% --max-time 2min",
+    ],
+)
+@click.argument("items", nargs=-1, required=True, metavar="GRAPH|KERNEL [KEY=VALUE[,VALUE...]]...")
+@click.option(
+    "--library",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(),
+    show_default="the current folder",
+    help="Where platforms/ and models/ are written.",
+)
+@click.option(
+    "--name", metavar="MACHINE", help="How to call this machine. [default: its host name]"
+)
+@click.option("--workers", type=click.IntRange(min=1), help="Threads. [default: all usable cores]")
+@click.option(
+    "--tolerance", type=SHARE, default=0.02, show_default="2%", help="How well to know each mean."
+)
+@click.option(
+    "--max-time", type=TIME, default=60.0, show_default="60s", help="When to stop at last."
+)
+@click.option("--replace", is_flag=True, help="Forget earlier samples instead of adding to them.")
+@json_option
+@click.pass_context
+def calibrate(
+    ctx: click.Context,
+    items: tuple[str, ...],
+    library: Path,
+    name: str | None,
+    workers: int | None,
+    tolerance: float,
+    max_time: float,
+    replace: bool,
+    as_json: bool,
+) -> None:
+    """Measure kernels on this machine, fit models, and write its platform file.
+
+    A GRAPH is measured in native runs of it, all workers busy; a KERNEL by itself, on all
+    workers at once. Several values of a key stand for one item each: tiles=6,10. On Ctrl-C,
+    what was measured so far is kept.
+    """
+    wanted = parse_items(items)
+    from tasksim.calibration.book import Options
+    from tasksim.calibration.calibrate import calibrate as measure
+    from tasksim.native.execution import usable_cores
+
+    with showing("calibrating") as progress:
+        report = measure(
+            wanted,
+            library,
+            machine=name,
+            workers=workers or len(usable_cores()),
+            options=Options(tolerance=tolerance, max_seconds=max_time),
+            replace=replace,
+            progress=progress,
+        )
+    if as_json:
+        print_json(report.to_json())
+    else:
+        click.echo(_text(report))
+    if report.interrupted:
+        note("Interrupted: what was measured so far is kept.")
+        ctx.exit(INTERRUPTED)
+
+
+def parse_items(tokens: Sequence[str]) -> list[TaskGraph | Kernel]:
+    """Return the graphs and kernels that *tokens* name: ``cholesky tiles=6,10 gemm m=1 ...``.
+
+    A token without ``=`` starts an item; its settings follow. Values with commas make an item
+    for each combination.
+
+    Raises
+    ------
+    InputError
+        If a graph or kernel is unknown, or its settings are wrong.
+    """
+    return [
+        _item(name, settings)
+        for name, given in _grouped(tokens)
+        for settings in _combinations(name, given)
+    ]
+
+
+def _grouped(tokens: Sequence[str]) -> list[tuple[str, list[str]]]:
+    groups: list[tuple[str, list[str]]] = []
+    for token in tokens:
+        if "=" not in token:
+            groups.append((token, []))
+        elif groups:
+            groups[-1][1].append(token)
+        else:
+            raise InputError(f"got '{token}'; legal: first a graph or a kernel, then its KEY=VALUE")
+    return groups
+
+
+def _combinations(name: str, settings: Sequence[str]) -> Iterator[list[str]]:
+    keys: list[str] = []
+    values: list[list[str]] = []
+    for setting in settings:
+        key, _, value = setting.partition("=")
+        if key in keys:
+            raise InputError(f"{name}: {key} is given twice; several values have commas: {key}=A,B")
+        keys.append(key)
+        values.append(value.split(","))
+    for chosen in product(*values):
+        yield [f"{key}={value}" for key, value in zip(keys, chosen, strict=True)]
+
+
+def _item(name: str, settings: list[str]) -> TaskGraph | Kernel:
+    from tasksim.graph.apps.registry import names
+    from tasksim.graph.source import load_graph
+    from tasksim.kernels.dense import kernel_names
+
+    if name in names() or Path(name).is_file() or name.endswith(".npz"):
+        return load_graph(name, settings)
+    if name in kernel_names():
+        return _kernel(name, settings)
+    raise unknown("graph or kernel", name, [*names(), *kernel_names()])
+
+
+def _kernel(name: str, settings: list[str]) -> Kernel:
+    from tasksim.calibration.micro import Kernel
+    from tasksim.kernels.dense import dense_kernel
+
+    parameters: dict[str, float] = {}
+    for setting in settings:
+        key, _, value = setting.partition("=")
+        try:
+            parameters[key] = float(value)
+        except ValueError:
+            raise InputError(f"kernel {name}: {key}: got '{value}'; legal: a number") from None
+    dense_kernel(name)[0].sizes(parameters)
+    return Kernel(name, parameters)
+
+
+def _text(report: Report) -> str:
+    from tasksim.base.units import format_time
+    from tasksim.view.tables import table
+
+    rows = [
+        [
+            str(row),
+            str(row.count),
+            format_time(row.mean_s),
+            f"{100 * row.half_width:.2f} %",
+            "yes" if row.stopped == "tolerance" else "no: time was up",
+        ]
+        for row in report.rows
+    ]
+    lines = [table(["configuration", "samples", "mean", "known to", "enough"], rows), ""]
+    if report.overheads is not None:
+        costs = vars(report.overheads) if hasattr(report.overheads, "__dict__") else {}
+        lines += [f"{key}: {format_time(value)}" for key, value in costs.items()]
+    lines += [f"platform: {report.platform_path}", f"models:   {report.models_folder}"]
+    return "\n".join(lines)

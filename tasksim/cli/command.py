@@ -1,0 +1,51 @@
+"""What all commands have in common: examples first in the help, exit codes last."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["EXIT_CODES", "SETTINGS", "Command", "command"]
+
+EXIT_CODES = """\
+Exit codes: 0 ok, 1 failed, 2 usage or invalid file, 3 a check failed, 130 interrupted."""
+
+SETTINGS: dict[str, Any] = {
+    "help_option_names": ["-h", "--help"],
+    "max_content_width": 100,
+    "show_default": True,
+}
+
+
+class Command(click.Command):
+    """A command whose help starts with examples."""
+
+    def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
+        kwargs.setdefault("context_settings", SETTINGS)
+        kwargs.setdefault("epilog", EXIT_CODES)
+        super().__init__(*args, **kwargs)
+        self.examples = list(examples)
+        self.params.append(debug_option())
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, then what the command does."""
+        with formatter.section("Examples"):
+            for example in self.examples:
+                formatter.write(f"{' ' * formatter.current_indent}{example}\n")
+        super().format_help_text(ctx, formatter)
+
+
+def command(name: str, *, examples: Sequence[str]) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make the decorated function the command *name*; its docstring is the help."""
+    return click.command(name, cls=Command, examples=examples)
+
+
+def debug_option() -> click.Option:
+    """Return the option ``--debug``; :mod:`tasksim.cli.main` looks for it among the arguments."""
+    return click.Option(
+        ["--debug"], is_flag=True, expose_value=False, help="Show the traceback of an error."
+    )

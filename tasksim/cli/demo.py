@@ -1,0 +1,44 @@
+"""``tasksim demo``: the main job in one go, on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tasksim.cli.command import command
+from tasksim.cli.options import force_option, json_option
+from tasksim.cli.output import note, print_json
+from tasksim.cli.progress import showing
+
+__all__ = ["demo"]
+
+
+@command("demo", examples=["tasksim demo", "tasksim demo --output /tmp/demo --workers 2"])
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path("demo-output"),
+    help="Where everything is written: a new folder.",
+)
+@click.option("--workers", type=click.IntRange(min=1), help="Threads. [default: all usable cores]")
+@force_option
+@json_option
+def demo(output: Path, workers: int | None, force: bool, as_json: bool) -> None:
+    """Calibrate this machine, predict runs, really run them, compare and draw.
+
+    The models come from runs of a small Cholesky factorisation; what is predicted has other
+    sizes. It takes about a minute.
+    """
+    from tasksim.base.files import refuse_existing
+
+    refuse_existing(output, force=force)
+    from tasksim.study.demo import demo as everything
+
+    with showing("demo") as progress:
+        result = everything(output, workers=workers, force=force, progress=progress)
+    if as_json:
+        print_json(result.to_json())
+    else:
+        click.echo(result.table())
+    note(f"Wrote {output}")

@@ -1,0 +1,168 @@
+"""``tasksim doctor``: what is installed, and what this machine can."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import click
+
+import tasksim
+from tasksim.base.errors import TasksimError
+from tasksim.cli.command import command
+from tasksim.cli.options import json_option
+from tasksim.cli.output import print_json
+
+__all__ = ["doctor"]
+
+NEEDED = (
+    "click",
+    "matplotlib",
+    "networkx",
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "pydantic",
+    "pyyaml",
+    "rich",
+    "scipy",
+    "simpy",
+    "statsmodels",
+    "threadpoolctl",
+)
+
+
+@command("doctor", examples=["tasksim doctor", "tasksim doctor --json"])
+@json_option
+@click.pass_context
+def doctor(ctx: click.Context, as_json: bool) -> None:
+    """Say what is installed, what this machine can, and where files are searched.
+
+    Measures for a second whether threads really run in parallel. Exits with 1 if something
+    that tasksim needs is missing.
+    """
+    packages = {name: _version(name) for name in NEEDED}
+    missing = [name for name in NEEDED if packages[name] is None]
+    found: dict[str, Any] = {
+        "tasksim": tasksim.__version__,
+        "python": sys.version.split()[0],
+        "gil": _gil(),
+        "packages": packages,
+        "missing": missing,
+        **({} if missing else _machine()),
+        "libraries": _libraries(),
+    }
+    if as_json:
+        print_json(found)
+    else:
+        click.echo(_text(found))
+    ctx.exit(1 if missing else 0)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _gil() -> bool:
+    enabled = getattr(sys, "_is_gil_enabled", None)
+    return True if enabled is None else bool(enabled())
+
+
+def _machine() -> dict[str, Any]:
+    from tasksim.calibration.machine import machine_name, processor
+    from tasksim.native.execution import usable_cores
+
+    cores = usable_cores()
+    return {
+        "machine": machine_name(),
+        "processor": processor(),
+        "cores": cores,
+        "pinning": _can_pin(cores[0]),
+        "blas": _blas(),
+        "parallelism": _parallelism(len(cores)),
+    }
+
+
+def _can_pin(core: int) -> bool:
+    """Return whether a thread can be kept on one core."""
+    if not hasattr(os, "sched_setaffinity"):
+        return False
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {core})
+    except OSError:
+        return False
+    os.sched_setaffinity(0, before)
+    return True
+
+
+def _blas() -> list[dict[str, Any]]:
+    from tasksim.kernels.threads import blas_info
+
+    keys = ("internal_api", "version", "architecture", "threading_layer", "num_threads")
+    return [{key: library.get(key) for key in keys} for library in blas_info()]
+
+
+def _parallelism(workers: int) -> dict[str, Any] | None:
+    """Return how fast a kernel is alone and on all workers at once; None if it cannot run."""
+    from tasksim.calibration.parallel import measure_parallelism
+
+    try:
+        measured = measure_parallelism(workers)
+    except TasksimError:
+        return None
+    return {
+        "workers": workers,
+        "alone_s": measured.alone_s,
+        "together_s": measured.together_s,
+        "ratio": measured.ratio,
+        "speedup": workers / measured.ratio,
+    }
+
+
+def _libraries() -> list[str]:
+    from tasksim.base.library import libraries
+
+    return [str(path) for path in libraries()]
+
+
+def _text(found: dict[str, Any]) -> str:
+    rows = [
+        ("tasksim", found["tasksim"]),
+        ("python", f"{found['python']}, GIL {'on' if found['gil'] else 'off'}"),
+        *((name, version or "MISSING") for name, version in found["packages"].items()),
+        *(_machine_rows(found) if "machine" in found else []),
+        ("libraries", ", ".join(found["libraries"])),
+    ]
+    if found["missing"]:
+        rows.append(("missing", f"pip install {' '.join(found['missing'])}"))
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"{name:{width}}  {text}" for name, text in rows)
+
+
+def _machine_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
+    cores = found["cores"]
+    rows = [
+        ("machine", f"{found['machine']}: {found['processor']}"),
+        ("cores", f"{len(cores)} usable ({', '.join(map(str, cores))})"),
+        ("pinning", "possible" if found["pinning"] else "not possible"),
+    ]
+    rows += [("blas", _blas_text(library)) for library in found["blas"]]
+    measured = found["parallelism"]
+    if measured is None:
+        return [*rows, ("threads", "could not be measured")]
+    text = (
+        f"{measured['workers']} threads do the work of {measured['speedup']:.2f}"
+        f" (a kernel takes {measured['ratio']:.2f} times as long with all busy)"
+    )
+    return [*rows, ("threads", text)]
+
+
+def _blas_text(library: dict[str, Any]) -> str:
+    name = f"{library['internal_api']} {library['version']}"
+    return f"{name}, {library['architecture']}, {library['num_threads']} threads"

@@ -1,0 +1,117 @@
+"""``tasksim list``: what there is, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from tasksim.base.errors import InputError, unknown
+from tasksim.cli.command import command
+from tasksim.cli.options import json_option, library_option
+from tasksim.cli.output import print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+__all__ = ["listing"]
+
+KINDS = ("generators", "schedulers", "platforms", "models", "kernels", "traces")
+
+
+@command("list", examples=["tasksim list", "tasksim list schedulers"])
+@click.argument("kind", required=False, metavar=f"[{'|'.join(KINDS)}]")
+@library_option
+@json_option
+def listing(kind: str | None, library: Path | None, as_json: bool) -> None:
+    """List what there is, with a line of description each."""
+    if kind is not None and kind not in KINDS:
+        raise unknown("kind of thing", kind, KINDS)
+    found = {name: _LISTERS[name](library) for name in ([kind] if kind else KINDS)}
+    if as_json:
+        print_json(found)
+        return
+    click.echo("\n\n".join(_text(name, entries) for name, entries in found.items()))
+
+
+def _text(kind: str, entries: dict[str, str]) -> str:
+    width = max(map(len, entries), default=0)
+    below = "\n" + " " * (width + 4)
+    lines = [
+        f"  {name:{width}}  {text.replace(chr(10), below)}".rstrip()
+        for name, text in entries.items()
+    ]
+    return "\n".join([f"{kind}:", *(lines or ["  none"])])
+
+
+def _generators(library: Path | None) -> dict[str, str]:  # noqa: ARG001
+    from tasksim.graph.apps.registry import generators
+
+    return {
+        g.name: f"{g.summary}\n{_settings([(p.name, p.required, p.default) for p in g.parameters])}"
+        for g in generators()
+    }
+
+
+def _settings(parameters: list[tuple[str, bool, object]]) -> str:
+    texts = []
+    for name, required, default in parameters:
+        if required:
+            texts.append(f"{name}=...")
+        else:
+            texts.append(f"[{name}]" if default is None else f"[{name}={default}]")
+    return " ".join(texts)
+
+
+def _schedulers(library: Path | None) -> dict[str, str]:  # noqa: ARG001
+    from tasksim.schedulers.registry import describe
+
+    return describe()
+
+
+def _platforms(library: Path | None) -> dict[str, str]:
+    from tasksim.base.library import names
+    from tasksim.platform.load import load
+
+    def text(path: Path) -> str:
+        try:
+            platform = load(path, library)
+        except InputError as error:
+            return f"invalid: {str(error).splitlines()[0]}"
+        return platform.description or platform.summary().partition(": ")[2]
+
+    found = names("platforms", ".yaml", library)
+    return {name: text(path) for name, path in found.items() if path.is_file()}
+
+
+def _models(library: Path | None) -> dict[str, str]:
+    from tasksim.base.library import names
+
+    folders = {n: p for n, p in names("models", library=library).items() if p.is_dir()}
+    return {
+        name: ", ".join(sorted(file.stem for file in path.glob("*.json"))) or "empty"
+        for name, path in folders.items()
+    }
+
+
+def _kernels(library: Path | None) -> dict[str, str]:  # noqa: ARG001
+    from tasksim.kernels.dense import kernel_names
+
+    return {name: " ".join(f"{p}=..." for p in p_names) for name, p_names in kernel_names().items()}
+
+
+def _traces(library: Path | None) -> dict[str, str]:
+    from tasksim.base.library import names
+
+    return {name: str(path) for name, path in names("traces", library=library).items()}
+
+
+_LISTERS: dict[str, Callable[[Path | None], dict[str, str]]] = {
+    "generators": _generators,
+    "schedulers": _schedulers,
+    "platforms": _platforms,
+    "models": _models,
+    "kernels": _kernels,
+    "traces": _traces,
+}

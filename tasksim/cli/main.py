@@ -1,0 +1,178 @@
+"""The entry point: which commands there are, and how errors end.
+
+A command is imported when it is called, so that ``tasksim --help`` takes no longer than Python
+itself.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tasksim.base.errors import TasksimError, nearest
+from tasksim.cli.command import EXIT_CODES, SETTINGS, debug_option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["COMMANDS", "cli", "main"]
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "simulate": ("tasksim.cli.simulate:simulate", "Predict a run: replay a task graph."),
+    "run": ("tasksim.cli.run:run", "Run a task graph for real, here."),
+    "calibrate": ("tasksim.cli.calibrate:calibrate", "Measure kernels here and fit models."),
+    "compare": ("tasksim.cli.compare:compare", "Compare two runs."),
+    "view": ("tasksim.cli.view:view", "Draw runs: Gantt charts and other panels."),
+    "bounds": ("tasksim.cli.bounds:bounds", "Lower bounds on the makespan, and what it lost."),
+    "validate": ("tasksim.cli.validate:validate", "Check platforms, models, graphs and runs."),
+    "list": ("tasksim.cli.listing:listing", "List generators, schedulers, platforms, models."),
+    "demo": ("tasksim.cli.demo:demo", "Calibrate, predict, run and compare, here."),
+    "doctor": ("tasksim.cli.doctor:doctor", "Say what is installed and what this machine can."),
+}
+"""Name -> where the command is, and what it does."""
+
+EXAMPLES = (
+    "tasksim simulate cholesky tiles=20 --workers 8 --durations potrf=1,trsm=3,syrk=3,gemm=6",
+    "tasksim demo",
+)
+INTERRUPTED = 130
+
+
+class LazyGroup(click.Group):
+    """The commands of :data:`COMMANDS`, imported when called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names of the commands, in the order of their use."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import and return a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        found: click.Command = getattr(import_module(module), attribute)
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that *args* name; for an unknown one, say the nearest."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            known = ", ".join(COMMANDS)
+            ctx.fail(f"unknown command '{name}'{nearest(name, COMMANDS)} (known: {known})")
+        return super().resolve_command(ctx, args)
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, then what tasksim does."""
+        formatter.write("\nExamples:\n" + "".join(f"  {line}\n" for line in EXAMPLES))
+        super().format_help_text(ctx, formatter)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def main(  # type: ignore[override]  # one signature for click's two overloads
+        self, args: Any = None, prog_name: Any = None, **extra: Any
+    ) -> Any:
+        """Run a command and exit with its code; without standalone mode errors are raised."""
+        if not extra.pop("standalone_mode", True):
+            return super().main(args, prog_name, standalone_mode=False, **extra)
+        given = sys.argv[1:] if args is None else list(args)
+        with _plain_warnings():
+            try:
+                code = super().main(args, prog_name, standalone_mode=False, **extra)
+            except (Exception, KeyboardInterrupt) as error:
+                code = _report(error, debug="--debug" in given)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+@click.group(
+    cls=LazyGroup,
+    name="tasksim",
+    context_settings=SETTINGS,
+    epilog=EXIT_CODES,
+    invoke_without_command=True,
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=lambda ctx, _, value: _print_version(ctx) if value else None,
+    help="Show the version and exit.",
+)
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Predict how long a task graph takes on a machine.
+
+    Calibrate kernels, fit models of their durations, replay the graph with a scheduler,
+    compare with a real run, draw.
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo("Predict how long a task graph takes on a machine. For example:\n")
+        click.echo("".join(f"  {line}\n" for line in EXAMPLES))
+        click.echo("'tasksim --help' lists the commands.")
+
+
+cli.params.append(debug_option())
+
+
+def main() -> None:
+    """Run the command line."""
+    cli.main(prog_name="tasksim")
+
+
+def _print_version(ctx: click.Context) -> None:
+    import tasksim
+
+    click.echo(f"tasksim {tasksim.__version__}")
+    ctx.exit()
+
+
+def _report(error: BaseException, *, debug: bool) -> int:
+    """Print what went wrong on stderr; return the exit code."""
+    if isinstance(error, click.Abort | KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        return INTERRUPTED
+    if debug:
+        click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+    if isinstance(error, click.ClickException):
+        error.show()
+        return error.exit_code
+    code, message = _explained(error)
+    click.echo(f"Error: {message}", err=True)
+    return code
+
+
+def _explained(error: BaseException) -> tuple[int, str]:
+    """Return the exit code and the message of an *error* that is not click's."""
+    if isinstance(error, TasksimError):
+        return error.exit_code, str(error)
+    if isinstance(error, OSError) and error.strerror:
+        where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        return 1, f"{where}{error.strerror}"
+    if isinstance(error, MemoryError):
+        return 1, "out of memory"
+    what = type(error).__name__ + (f": {error}" if str(error) else "")
+    return 1, f"{what} (run again with --debug for the traceback)"
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Show Python's warnings as one line on stderr."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        click.echo(f"Warning: {message}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield

@@ -1,0 +1,178 @@
+"""Options that mean the same in every command, and the types of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from tasksim.base.errors import InputError
+from tasksim.cli.setup import Request
+
+__all__ = [
+    "SHARE",
+    "TIME",
+    "force_option",
+    "graph_argument",
+    "json_option",
+    "library_option",
+    "request_options",
+    "result_options",
+    "scheduler_option",
+    "seed_option",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+if TYPE_CHECKING:
+    FloatType = click.ParamType[float]
+else:
+    FloatType = click.ParamType  # which click 8.2 has not as a generic class
+
+
+class Share(FloatType):
+    """A share of a whole: ``5%`` or ``0.05``."""
+
+    name = "share"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the share as a fraction."""
+        if isinstance(value, float):
+            return value
+        number, percent, rest = str(value).strip().partition("%")
+        try:
+            share = float(number) / (100.0 if percent else 1.0)
+        except ValueError:
+            share = -1.0
+        # Without the sign only what cannot be meant as a percentage.
+        if rest or not 0 <= share < (float("inf") if percent else 1):
+            self.fail(f"{value!r} is not a share: write e.g. '5%' or '0.05'", param, ctx)
+        return share
+
+
+class Time(FloatType):
+    """A duration with its unit, in seconds: ``60s``, ``2 min``."""
+
+    name = "time"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the duration in seconds."""
+        from tasksim.base.units import parse_quantity
+
+        if isinstance(value, float):
+            return value
+        try:
+            seconds = parse_quantity(value, "time")
+        except InputError as error:
+            self.fail(str(error), param, ctx)
+        if seconds <= 0:
+            self.fail(f"{value!r}: must be more than 0", param, ctx)
+        return seconds
+
+
+SHARE, TIME = Share(), Time()
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
+)
+force_option = click.option("--force", is_flag=True, help="Replace what exists.")
+library_option = click.option(
+    "--library",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="A folder with platforms/ and models/, searched before the others.",
+)
+seed_option = click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    help="For random choices and draws: same seed, same run.",
+)
+
+
+def scheduler_option(default: str) -> Decorator:
+    """Return the option ``--scheduler``."""
+    return click.option(
+        "--scheduler",
+        default=default,
+        help="A name (see 'tasksim list schedulers'), NAME:OPTION=VALUE, or MODULE:CLASS.",
+    )
+
+
+def graph_argument(*, required: bool = True) -> Decorator:
+    """Return the arguments GRAPH and KEY=VALUE."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        function = click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")(function)
+        return click.argument("graph", required=required, metavar="GRAPH")(function)
+
+    return decorate
+
+
+def result_options(function: F) -> F:
+    """Add the options that say where results go."""
+    for option in (
+        json_option,
+        force_option,
+        click.option(
+            "--gantt",
+            type=click.Path(path_type=Path),
+            help="Draw a Gantt chart: a .png, .pdf or .svg file.",
+        ),
+        click.option(
+            "-o", "--output", type=click.Path(path_type=Path), help="Keep the run: a new folder."
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+_WHERE = (
+    click.option("--platform", help="A platform's name (see 'tasksim list platforms'), or a file."),
+    click.option(
+        "--workers",
+        type=click.IntRange(min=1),
+        help="Instead of a platform: this many identical workers, without overheads.",
+    ),
+    click.option("--models", help="A folder of kernel models, by name or path."),
+    click.option(
+        "--durations",
+        metavar="KERNEL=TIME,...",
+        help="Instead of models: what each kernel takes, in seconds or with a unit.",
+    ),
+    click.option(
+        "--model-names",
+        metavar="TEMPLATE",
+        help="How models are called if not as the kernels: 'prefix_{kernel}'.",
+    ),
+    library_option,
+    click.option(
+        "--set",
+        "changes",
+        multiple=True,
+        metavar="PATH=VALUE",
+        help="Change the platform: platform.workers.cpu.count=24; may be repeated.",
+    ),
+)
+
+
+def request_options(function: F) -> F:
+    """Add the options that say what is to be run and where, gathered in one *request*."""
+    names = ("platform", "workers", "models", "durations", "model_names", "library", "changes")
+
+    def gathered(*args: Any, graph: str | None, settings: tuple[str, ...], **given: Any) -> Any:
+        where = {name: given.pop(name) for name in names}
+        return function(*args, request=Request(graph or "", settings, **where), **given)
+
+    gathered.__doc__, gathered.__name__ = function.__doc__, function.__name__
+    gathered.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
+    decorated: Any = gathered
+    for option in reversed(_WHERE):
+        decorated = option(decorated)
+    return decorated  # type: ignore[no-any-return]

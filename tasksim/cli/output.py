@@ -1,0 +1,151 @@
+"""What commands print: one JSON object, or text; and the run that they keep."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tasksim.base.errors import InputError, OutputError
+from tasksim.base.files import refuse_existing
+
+if TYPE_CHECKING:
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.run.record import Run
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "Results",
+    "describe_graph",
+    "describe_run",
+    "note",
+    "print_json",
+    "refuse_figure",
+    "warn",
+]
+
+SCHEMA_VERSION = 1
+"""Of the JSON that commands print; grows when a key changes its meaning or goes."""
+
+
+def print_json(data: dict[str, Any]) -> None:
+    """Print one JSON object on stdout, ``schema_version`` first."""
+    whole = {"schema_version": SCHEMA_VERSION, **data}
+    click.echo(json.dumps(_plain(whole), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def note(message: str) -> None:
+    """Print a message on stderr."""
+    click.echo(message, err=True)
+
+
+def warn(message: str) -> None:
+    """Print a warning on stderr."""
+    click.echo(f"Warning: {message}", err=True)
+
+
+def describe_graph(graph: TaskGraph) -> dict[str, Any]:
+    """Return the graph as commands print it."""
+    return {
+        "name": graph.name,
+        "arguments": dict(graph.arguments),
+        "tasks": len(graph),
+        "edges": graph.edges,
+    }
+
+
+def describe_run(run: Run, graph: TaskGraph) -> dict[str, Any]:
+    """Return a run as commands print it."""
+    from tasksim.run.metrics import idle_s, idleness_percent, kernel_statistics
+    from tasksim.run.metrics import parallel_efficiency as efficiency
+
+    names = [worker.name for worker in run.workers]
+    return {
+        "kind": run.kind,
+        "graph": describe_graph(graph),
+        "platform": run.platform,
+        "workers": len(run.workers),
+        "scheduler": run.scheduler,
+        "seed": run.seed,
+        "makespan_s": run.makespan_s,
+        "work_s": float(run.tasks.duration_s.sum()),
+        "bounds": run.bounds,
+        "efficiency": efficiency(run),
+        "idle_s": dict(zip(names, idle_s(run).tolist(), strict=True)),
+        "idle_percent": dict(zip(names, idleness_percent(run).tolist(), strict=True)),
+        "kernels": {
+            s.kernel: {"tasks": s.count, "total_s": s.total_s, "mean_s": s.mean_s}
+            for s in kernel_statistics(run)
+        },
+    }
+
+
+@dataclass(frozen=True)
+class Results:
+    """Where the results of a command go."""
+
+    output: Path | None
+    gantt: Path | None
+    force: bool
+    as_json: bool
+
+    def refuse_early(self) -> None:
+        """Raise, before any work is done, for what could not be written after it."""
+        if self.output is not None:
+            refuse_existing(self.output, force=self.force)
+            _refuse_unwritable(self.output)
+        if self.gantt is not None:
+            refuse_figure(self.gantt, force=self.force)
+
+    def keep(self, run: Run) -> None:
+        """Write the run and its Gantt chart, as far as they are asked for."""
+        if self.output is not None:
+            from tasksim.run.storage import save
+
+            save(run, self.output, force=self.force)
+            note(f"Wrote {self.output}")
+        if self.gantt is not None:
+            from tasksim.view.figure import figure, save_figure
+
+            save_figure(figure(run), self.gantt, force=self.force)
+            note(f"Wrote {self.gantt}")
+
+
+def refuse_figure(path: Path, *, force: bool) -> None:
+    """Raise if no figure can be written to *path*."""
+    from tasksim.view.figure import FORMATS
+
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(
+            f"{path}: cannot draw a '{path.suffix}' file (legal: {', '.join(FORMATS)})"
+        )
+    refuse_existing(path, force=force)
+    _refuse_unwritable(path)
+
+
+def _refuse_unwritable(path: Path) -> None:
+    parent = path.absolute().parent
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir():
+        raise OutputError(f"cannot write {path}: {parent} is not a folder")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise OutputError(f"cannot write {path}: no permission to write in {parent}")
+
+
+def _plain(value: Any) -> Any:
+    """Return *value* as JSON can have it: NumPy's numbers plain, those that are not finite null."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Path):
+        return str(value)
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,69 @@
+"""Progress on stderr: a bar on a terminal, else a line every ten percent."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["counting", "showing"]
+
+QUIET_S = 1.0
+"""What takes less shows no progress."""
+
+
+@contextmanager
+def showing(what: str) -> Iterator[Callable[[str, float], None]]:
+    """Yield a function that shows a message and the share of the whole that is done."""
+    if sys.stderr.isatty():
+        with _bar(what) as show:
+            yield show
+    else:
+        yield _Lines(what)
+
+
+@contextmanager
+def counting(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function that shows how many things are done of how many."""
+    with showing(what) as show:
+        yield lambda done, total: show(f"{done}/{total}", done / total if total else 1.0)
+
+
+class _Lines:
+    """A line for each ten percent, none for what is over at once."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._begun = time.monotonic()
+        self._shown = 0
+
+    def __call__(self, message: str, share: float) -> None:
+        tenth = int(10 * min(1.0, share))
+        if tenth > self._shown and time.monotonic() - self._begun > QUIET_S:
+            self._shown = tenth
+            click.echo(f"{self._what}: {10 * tenth} %, {message}", err=True)
+
+
+@contextmanager
+def _bar(what: str) -> Iterator[Callable[[str, float], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %"),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[message]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=1.0, message="")
+        yield lambda message, share: progress.update(
+            task, completed=min(1.0, share), message=message
+        )

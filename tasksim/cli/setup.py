@@ -1,0 +1,272 @@
+"""From the options of a command to a graph, a platform and kernel models; and back from a run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tasksim.base import library as libraries
+from tasksim.base.errors import InputError, unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from tasksim.engine.durations import Models
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+
+__all__ = ["Request", "Setup", "parse_durations"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be run and where, as texts of the command line."""
+
+    graph: str
+    settings: tuple[str, ...] = ()
+    platform: str | None = None
+    workers: int | None = None
+    models: str | None = None
+    durations: str | None = None
+    model_names: str | None = None
+    library: Path | None = None
+    changes: tuple[str, ...] = ()
+
+    def build(self) -> Setup:
+        """Return the graph, the platform and the models.
+
+        Raises :exc:`InputError` if options exclude each other or miss one another, or name what
+        is not there.
+        """
+        self._check()
+        graph = self._graph()
+        platform = self._platform()
+        if self.durations is not None:
+            seconds = parse_durations(self.durations, graph)
+            return Setup(self, graph, platform, _constants(graph, seconds), None, seconds)
+        folder = self._models_folder(platform)
+        from tasksim.models.store import ModelLibrary
+
+        return Setup(self, graph, platform, ModelLibrary(folder), folder, None)
+
+    def _check(self) -> None:
+        if self.platform is not None and self.workers is not None:
+            raise InputError("--platform and --workers exclude each other: a platform has workers")
+        if self.models is not None and self.durations is not None:
+            raise InputError("--models and --durations exclude each other: give one of them")
+        if self.model_names is not None and self.durations is not None:
+            raise InputError("--model-names is for models; --durations names kernels")
+        if self.platform is None and self.workers is None:
+            more = "" if self.durations is not None else " or --platform NAME"
+            raise InputError(f"where to run? give --workers N{more}")
+        if self.changes and self.platform is None:
+            raise InputError("--set changes a platform file: give --platform NAME")
+
+    def _graph(self) -> TaskGraph:
+        from tasksim.graph.source import load_graph
+
+        graph = load_graph(self.graph, list(self.settings))
+        if self.model_names is None:
+            return graph
+        if "{kernel}" not in self.model_names:
+            raise InputError(
+                f"--model-names: got '{self.model_names}'; legal: a text with {{kernel}} in it, "
+                "such as 'prefix_{kernel}'"
+            )
+        names = [self.model_names.replace("{kernel}", name) for name in graph.model_names]
+        return replace(graph, model_names=tuple(names))
+
+    def _platform(self) -> Platform:
+        if self.platform is None:
+            from tasksim.platform.description import Platform
+
+            return Platform.identical(self.workers or 0)
+        from tasksim.platform.load import load
+
+        return load(self.platform, self.library, list(self.changes))
+
+    def _models_folder(self, platform: Platform) -> Path:
+        if self.models is not None:
+            return libraries.find("models", self.models, library=self.library)
+        if platform.models is None:
+            whose = f"platform {platform.name} names none"
+            if self.platform is None:
+                whose = "identical workers have none"
+            raise InputError(
+                f"no kernel models: {whose}; give --models DIR, or --durations KERNEL=SECONDS,..."
+            )
+        return platform.models_folder(self.library)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A graph, a platform and kernel models, and how they were asked for."""
+
+    request: Request
+    graph: TaskGraph
+    platform: Platform
+    models: Models
+    models_folder: Path | None
+    seconds: dict[str, float] | None
+    """Seconds per kernel, with ``--durations``."""
+
+    @cached_property
+    def durations_s(self) -> NDArray[Any]:
+        """The expected duration of each task on each class of workers: (classes, tasks)."""
+        from tasksim.engine.durations import durations
+
+        return durations(self.graph, self.platform, self.models)
+
+    def bounds(self) -> dict[str, float]:
+        """Return the lower bounds on the makespan."""
+        from tasksim.run.bounds import bounds
+
+        workers = [len(group.workers) for group in self.platform.classes]
+        return bounds(self.graph, self.durations_s, workers).to_json()
+
+    def extrapolated(self) -> list[str]:
+        """Say of which kernels the models are asked beyond what they were fitted to."""
+        return [] if self.models_folder is None else list(_extrapolated(self))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what :func:`tasksim.cli.recorded.request_of` makes the same request of."""
+        request = self.request
+        generated = _is_generator(request.graph)
+        settings = [f"{key}={value}" for key, value in self.graph.arguments.items()]
+        return {
+            "graph": {
+                "name": request.graph,
+                "path": None if generated else _absolute(request.graph),
+                "settings": settings if generated else [],
+            },
+            "platform": {
+                "name": request.platform,
+                "path": _absolute(self.platform.path),
+                "workers": request.workers,
+                "set": list(request.changes),
+            },
+            "models": {
+                "name": request.models or self.platform.models,
+                "path": _absolute(self.models_folder),
+                "durations_s": self.seconds,
+                "names": request.model_names,
+            },
+            "library": _absolute(request.library),
+            "sha256": _fingerprints(self),
+        }
+
+
+def parse_durations(text: str, graph: TaskGraph) -> dict[str, float]:
+    """Return seconds per kernel for ``potrf=1,trsm=3 ms``.
+
+    Kernels that tasksim knows but the graph happens to lack (``tiles=1`` has no gemm) are
+    left out.
+
+    Raises
+    ------
+    InputError
+        If a kernel is unknown or missing, given twice, or its value is no duration.
+    """
+    seconds: dict[str, float] = {}
+    for item in text.split(","):
+        kernel, equals, value = (part.strip() for part in item.partition("="))
+        if not (kernel and equals and value):
+            raise InputError(f"--durations: got '{item}'; legal: KERNEL=SECONDS,KERNEL=SECONDS")
+        if kernel in seconds:
+            raise InputError(f"--durations: {kernel} is given twice")
+        if kernel not in graph.kernels and not _is_dense_kernel(kernel):
+            raise unknown("kernel", kernel, graph.kernels, "--durations")
+        seconds[kernel] = _seconds(value, kernel)
+    missing = [kernel for kernel in graph.kernels if kernel not in seconds]
+    if missing:
+        raise InputError(
+            f"--durations: kernel {', '.join(missing)} of graph {graph.name} missing; "
+            f"give {','.join(f'{kernel}=SECONDS' for kernel in missing)} as well"
+        )
+    return {kernel: seconds[kernel] for kernel in graph.kernels}
+
+
+def _seconds(text: str, kernel: str) -> float:
+    from tasksim.base.units import parse_quantity
+
+    try:
+        value = float(text)
+    except ValueError:
+        try:
+            value = parse_quantity(text, "time")
+        except InputError as error:
+            raise InputError(f"--durations: {kernel}: {error}") from None
+    if not (value >= 0 and math.isfinite(value)):
+        raise InputError(f"--durations: {kernel}: got {text}; legal: a finite time from 0")
+    return value
+
+
+def _is_dense_kernel(name: str) -> bool:
+    from tasksim.kernels.dense import kernel_names
+
+    return name in kernel_names()
+
+
+def _constants(graph: TaskGraph, seconds: Mapping[str, float]) -> Models:
+    from tasksim.models.constant import ConstantLibrary
+
+    names = dict(zip(graph.kernels, graph.model_names, strict=True))
+    return ConstantLibrary({names[kernel]: value for kernel, value in seconds.items()})
+
+
+def _is_generator(name: str) -> bool:
+    from tasksim.graph.apps.registry import names
+
+    return name in names()
+
+
+def _absolute(path: str | Path | None) -> str | None:
+    return None if path is None else str(Path(path).resolve())
+
+
+def _fingerprints(setup: Setup) -> dict[str, str]:
+    """Return the SHA-256 of the files that the result depends on, by path."""
+    import hashlib
+
+    paths: list[Path] = []
+    if not _is_generator(setup.request.graph):
+        paths.append(Path(setup.request.graph))
+    if setup.platform.path is not None:
+        paths.append(setup.platform.path)
+    if setup.models_folder is not None:
+        paths += [setup.models_folder / f"{name}.json" for name in setup.graph.model_names]
+    return {
+        str(path.resolve()): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in paths
+        if path.is_file()
+    }
+
+
+def _extrapolated(setup: Setup) -> Iterator[str]:
+    """Yield a line per kernel and architecture whose model is asked outside its domain."""
+    from tasksim.models.base import columns
+
+    graph, platform = setup.graph, setup.platform
+    architectures = dict.fromkeys(platform.model_architecture[a] for a in platform.architectures)
+    for kernel, name in enumerate(graph.model_names):
+        for architecture in architectures:
+            try:
+                model = setup.models.model(name, architecture)
+            except InputError:  # that architecture cannot run the kernel
+                continue
+            table = columns(model, graph.parameter_names[kernel], graph.parameters[kernel])
+            outside = table[~model.inside(table)]
+            if len(outside):
+                asked = _pairs(zip(model.names_, outside[0].tolist(), strict=True))
+                fitted = ", ".join(f"{n} {a:g} to {b:g}" for n, (a, b) in model.domain_.items())
+                more = f" and {len(outside) - 1} more" if len(outside) > 1 else ""
+                yield f"{name} on {architecture}: extrapolated to {asked}{more}; measured: {fitted}"
+
+
+def _pairs(values: Iterable[tuple[str, float]]) -> str:
+    return ", ".join(f"{name}={value:g}" for name, value in values)

@@ -1,0 +1,159 @@
+"""``tasksim simulate``: replay a task graph on a platform."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+from click.core import ParameterSource
+
+from tasksim.cli.command import command
+from tasksim.cli.options import (
+    graph_argument,
+    request_options,
+    result_options,
+    scheduler_option,
+    seed_option,
+)
+from tasksim.cli.output import Results, describe_run, print_json, warn
+from tasksim.cli.recorded import changed_files, request_of
+
+if TYPE_CHECKING:
+    from tasksim.cli.setup import Request, Setup
+    from tasksim.run.record import Run
+
+__all__ = ["simulate"]
+
+Noise = Literal["none", "model"]
+WITH_FROM = {"from_run", "output", "gantt", "force", "as_json", "check"}
+"""What may be given together with ``--from``."""
+
+
+@command(
+    "simulate",
+    examples=[
+        "tasksim simulate cholesky tiles=20 --workers 8 --durations potrf=1,trsm=3,syrk=3,gemm=6",
+        "tasksim simulate cholesky tiles=20 --platform mymachine --scheduler dm -o runs/dm",
+        "tasksim simulate qr tiles=16 --platform mymachine --set platform.workers.cpu.count=24",
+        "tasksim simulate --from runs/dm --gantt dm.pdf",
+    ],
+)
+@graph_argument(required=False)
+@request_options
+@scheduler_option("lws")
+@seed_option
+@click.option(
+    "--noise",
+    type=click.Choice(["none", "model"]),
+    default="none",
+    help="What a task costs: its model's mean, or a draw from its model's distribution.",
+)
+@click.option("--check", is_flag=True, help="Verify every invariant of the result.")
+@click.option(
+    "--from",
+    "from_run",
+    type=click.Path(path_type=Path),
+    help="Repeat a recorded run: a folder, or its run.json.",
+)
+@result_options
+def simulate(
+    request: Request,
+    scheduler: str,
+    seed: int,
+    noise: Noise,
+    check: bool,
+    from_run: Path | None,
+    **where: Any,
+) -> None:
+    """Predict a run: replay a task graph on a platform.
+
+    GRAPH is the name of a generator (see 'tasksim list generators'), with its KEY=VALUE
+    settings, or a graph file. What each task takes comes from kernel models, those of the
+    platform or of --models, or from --durations.
+    """
+    results = Results(**where)
+    recorded: Run | None = None
+    if from_run is not None:
+        _refuse_others()
+        recorded = _load(from_run)
+        request = request_of(recorded, from_run)
+        scheduler, seed = recorded.scheduler, recorded.seed or 0
+        noise = recorded.config.get("noise", "none")
+    elif not request.graph:
+        raise click.UsageError("Missing argument 'GRAPH' (or --from RUN).")
+    results.refuse_early()
+    setup = request.build()
+    run = _simulate(setup, scheduler, seed, noise, check)
+    if recorded is not None:
+        _warn_of_differences(recorded, run)
+    results.keep(run)
+    _print(run, setup, noise, results)
+
+
+def _refuse_others() -> None:
+    """Raise for options that a recorded run settles."""
+    ctx = click.get_current_context()
+    for parameter in ctx.command.params:
+        name = parameter.name or ""
+        given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if given and name not in WITH_FROM and ctx.params.get(name) != ():
+            text = parameter.opts[-1] if parameter.param_type_name == "option" else name.upper()
+            raise click.UsageError(f"--from repeats a run as it was; {text} cannot be given", ctx)
+
+
+def _load(path: Path) -> Run:
+    from tasksim.run.storage import load
+
+    return load(path)
+
+
+def _simulate(setup: Setup, scheduler: str, seed: int, noise: Noise, check: bool) -> Run:
+    from tasksim.engine.simulate import simulate as replay
+
+    config = {**setup.to_json(), "scheduler": scheduler, "seed": seed, "noise": noise}
+    run = replay(
+        setup.graph,
+        setup.platform,
+        setup.models,
+        scheduler,
+        seed=seed,
+        noise=noise,
+        check=check,
+        config=config,
+    )
+    return replace(run, bounds=setup.bounds())
+
+
+def _warn_of_differences(recorded: Run, run: Run) -> None:
+    if run.tasks == recorded.tasks:
+        return
+    changed = changed_files(recorded)
+    why = f"; changed since: {', '.join(changed)}" if changed else ""
+    warn(
+        f"this is not the recorded run: makespan {run.makespan_s:.9g} s,"
+        f" then {recorded.makespan_s:.9g} s{why}"
+    )
+
+
+def _print(run: Run, setup: Setup, noise: str, results: Results) -> None:
+    extrapolated = setup.extrapolated()
+    for message in extrapolated:
+        warn(message)
+    if results.as_json:
+        print_json(
+            {
+                **describe_run(run, setup.graph),
+                "noise": noise,
+                "extrapolated": extrapolated,
+                "simulation_wall_s": run.wall_s,
+                "tasks_per_s": len(run) / run.wall_s if run.wall_s else None,
+                "output": results.output,
+                "gantt": results.gantt,
+            }
+        )
+        return
+    from tasksim.view.tables import kernel_table, run_summary
+
+    click.echo(f"{run_summary(run)}\n\n{kernel_table(run)}")

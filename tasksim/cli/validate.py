@@ -1,0 +1,137 @@
+"""``tasksim validate``: check files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tasksim.base.errors import CheckFailed, InputError, TasksimError
+from tasksim.cli.command import command
+from tasksim.cli.options import json_option, library_option
+from tasksim.cli.output import note, print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["validate"]
+
+
+@command(
+    "validate",
+    examples=[
+        "tasksim validate platforms/mymachine.yaml models/mymachine/gemm.json",
+        "tasksim validate runs/dm graph.npz",
+        "tasksim validate mylibrary",
+    ],
+)
+@click.argument(
+    "files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE..."
+)
+@library_option
+@json_option
+@click.pass_context
+def validate(
+    ctx: click.Context, files: tuple[Path, ...], library: Path | None, as_json: bool
+) -> None:
+    """Check files: platforms (.yaml), kernel models (.json), task graphs (.npz), runs (folders).
+
+    Of a folder that is no run, all platforms and kernel models in it are checked. Every
+    file is checked, whatever is wrong with those before.
+    """
+    results = [_check(path, library) for file in files for path in _expanded(file)]
+    if as_json:
+        print_json({"files": results})
+    else:
+        for result in results:
+            _print(result)
+    codes = {result["exit_code"] for result in results}
+    # An invalid file weighs more than a broken invariant: the run says nothing then.
+    ctx.exit(next((code for code in (1, 2, 3) if code in codes), 0))
+
+
+def _expanded(path: Path) -> list[Path]:
+    """Return the files that *path* stands for."""
+    if not path.is_dir() or (path / "run.json").exists():
+        return [path]
+    found = [*path.rglob("*.yaml"), *path.rglob("*.json")]
+    chosen = [p for p in found if not p.name.endswith(".schema.json") and not _hidden(p, path)]
+    # The folders of runs are checked as runs.
+    runs = {p.parent for p in chosen if p.name == "run.json"}
+    files = sorted({p for p in chosen if p.parent not in runs} | runs)
+    if not files:
+        raise InputError(f"{path}: nothing to check: no run, no .yaml, no .json in it")
+    return files
+
+
+def _hidden(path: Path, below: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(below).parts)
+
+
+def _check(path: Path, library: Path | None) -> dict[str, Any]:
+    """Return what *path* is, and what is wrong with it."""
+    result: dict[str, Any] = {"path": path, "what": None, "errors": [], "exit_code": 0}
+    try:
+        result["what"] = _checker(path)(path, library)
+    except TasksimError as error:
+        result["errors"] = str(error).splitlines()
+        result["exit_code"] = error.exit_code
+    return result
+
+
+def _print(result: dict[str, Any]) -> None:
+    for message in result["errors"]:
+        # Errors in files begin with file:line:column already.
+        named = message.startswith(str(result["path"]))
+        note(f"Error: {message}" if named else f"Error: {result['path']}: {message}")
+    if not result["errors"]:
+        click.echo(f"{result['path']}: ok, {result['what']}")
+
+
+def _checker(path: Path) -> Callable[[Path, Path | None], str]:
+    if not path.exists():
+        raise InputError(f"{path}: no such file")
+    if path.is_dir() or path.name == "run.json":
+        return _run
+    checkers = {".yaml": _platform, ".yml": _platform, ".json": _model, ".npz": _graph}
+    if path.suffix not in checkers:
+        raise InputError(
+            f"{path}: not a kind of file that can be checked (legal: {', '.join(checkers)}, "
+            "and folders of runs)"
+        )
+    return checkers[path.suffix]
+
+
+def _platform(path: Path, library: Path | None) -> str:
+    from tasksim.platform.load import load
+
+    return f"platform {load(path.absolute(), library).summary()}"
+
+
+def _model(path: Path, library: Path | None) -> str:  # noqa: ARG001
+    from tasksim.models.store import load_kernel
+
+    return f"kernel model {load_kernel(path).summary()}"
+
+
+def _graph(path: Path, library: Path | None) -> str:  # noqa: ARG001
+    from tasksim.graph.storage import load
+
+    graph = load(path)
+    return f"task graph {graph.name}: {len(graph)} tasks, {graph.edges} edges"
+
+
+def _run(path: Path, library: Path | None) -> str:  # noqa: ARG001
+    from tasksim.graph.apps.registry import generate, names
+    from tasksim.run.checks import check_run
+    from tasksim.run.storage import load
+
+    run = load(path)
+    known = run.graph_name in names()
+    graph = generate(run.graph_name, **run.graph_arguments) if known else None
+    try:
+        check_run(run, graph)
+    except CheckFailed as error:
+        raise CheckFailed(f"{path}: {error}") from error
+    return f"{run.kind} run of {run.graph_label}, {len(run)} tasks"

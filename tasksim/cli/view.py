@@ -1,0 +1,93 @@
+"""``tasksim view``: figures and tables of runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tasksim.base.errors import unknown
+from tasksim.cli.command import command
+from tasksim.cli.options import force_option, json_option
+from tasksim.cli.output import note, print_json, refuse_figure
+
+if TYPE_CHECKING:
+    from tasksim.run.record import Run
+
+__all__ = ["view"]
+
+PANELS = {
+    "gantt": "gantt",
+    "ready": "ready",
+    "submitted": "submitted",
+    "kernels": "kernel-totals",
+    "distributions": "kernel-distributions",
+}
+"""Names on the command line -> those of :data:`tasksim.view.figure.PANELS`."""
+
+
+@command(
+    "view",
+    examples=[
+        "tasksim view runs/dm",
+        "tasksim view runs/native runs/simulated -o both.pdf --panels gantt,kernels",
+    ],
+)
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="The figure: .png, .pdf or .svg. [default: beside the first run, RUN.png]",
+)
+@click.option(
+    "--panels",
+    default="gantt,ready",
+    metavar="NAME,...",
+    help=f"What to draw: {', '.join(PANELS)}.",
+)
+@force_option
+@json_option
+def view(
+    runs: tuple[Path, ...], output: Path | None, panels: str, force: bool, as_json: bool
+) -> None:
+    """Draw runs one above another on one time axis, and print their metrics.
+
+    A RUN is a folder that simulate or run wrote.
+    """
+    chosen = _panels(panels)
+    target = output or _beside(runs[0])
+    refuse_figure(target, force=force)
+    from tasksim.run.metrics import summary
+    from tasksim.run.storage import load
+    from tasksim.view.figure import figure, save_figure
+
+    loaded = [load(path) for path in runs]
+    save_figure(figure(loaded, chosen), target, force=force)
+    if as_json:
+        described = [{"path": path, **summary(run)} for path, run in zip(runs, loaded, strict=True)]
+        print_json({"runs": described, "figure": target})
+    else:
+        click.echo("\n\n".join(_text(path, run) for path, run in zip(runs, loaded, strict=True)))
+    note(f"Wrote {target}")
+
+
+def _panels(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in PANELS:
+            raise unknown("panel", name, PANELS, "--panels")
+    return [PANELS[name] for name in names]
+
+
+def _beside(path: Path) -> Path:
+    folder = path.parent if path.name == "run.json" else path
+    folder = folder.resolve()
+    return folder.with_name(f"{folder.name}.png")
+
+
+def _text(path: Path, run: Run) -> str:
+    from tasksim.view.tables import kernel_table, run_summary, worker_table
+
+    return "\n\n".join([f"{path}\n{run_summary(run)}", kernel_table(run), worker_table(run)])
