@@ -28,12 +28,15 @@ class Options:
     """How long to measure.
 
     A configuration (a kernel with exact parameters) is known well enough when Student's
-    interval of its mean is within *tolerance* of the mean and it has *min_samples* samples.
+    interval of its mean is within *tolerance* of the mean, and it has *min_samples* samples from
+    *min_runs* runs. The interval is that of the means of the runs: samples of one run are
+    alike, and would make the mean look better known than it is.
     """
 
     tolerance: float = 0.02
     confidence: float = 0.95
     min_samples: int = 10
+    min_runs: int = 5
     max_seconds: float = 60.0
     schedulers: tuple[str, ...] = ("lws", "eager")
     seed: int = 0
@@ -65,10 +68,15 @@ class Book:
 
     def __init__(self, earlier: Mapping[str, Samples] | None = None) -> None:
         self.samples: dict[str, Samples] = dict(earlier or {})
+        self._earlier = frozenset(self.samples)
         self.new: set[str] = set()
         """The kernels that this calibration has measured."""
         runs = [s.runs.max() for s in self.samples.values() if s.runs is not None and len(s.runs)]
         self.next_run = int(max(runs, default=-1)) + 1
+
+    def has_earlier(self, kernel: str) -> bool:
+        """Return whether samples of earlier calibrations of *kernel* count."""
+        return kernel in self._earlier
 
     def add_run(self, run: Run, graph: TaskGraph) -> None:
         """Add the duration of every task of a native *run* of *graph*."""
@@ -99,9 +107,9 @@ class Book:
             samples = self.samples[kernel]
             rows, inverse = np.unique(samples.parameters, axis=0, return_inverse=True)
             for index, row in enumerate(rows):
-                times = samples.durations_s[inverse == index]
+                mine = samples.select(inverse == index)
                 parameters = dict(zip(samples.names, row.tolist(), strict=True))
-                yield _judged(kernel, parameters, times, options)
+                yield _judged(kernel, parameters, mine, options)
 
     def settled(self, options: Options) -> bool:
         """Return whether every configuration is known well enough."""
@@ -109,17 +117,27 @@ class Book:
 
 
 def _judged(
-    kernel: str, parameters: dict[str, float], times: NDArray[np.float64], options: Options
+    kernel: str, parameters: dict[str, float], samples: Samples, options: Options
 ) -> Configuration:
-    kept = times[within_fence(times)]
-    half_width = relative_half_width(kept, options.confidence)
-    enough = half_width <= options.tolerance and len(kept) >= options.min_samples
+    kept = samples.select(within_fence(samples.durations_s))
+    of_runs = _run_means(kept)
+    half_width = relative_half_width(of_runs, options.confidence)
+    enough = len(kept) >= options.min_samples and len(of_runs) >= options.min_runs
     return Configuration(
         kernel=kernel,
         parameters=parameters,
         count=len(kept),
-        dropped=len(times) - len(kept),
-        mean_s=float(kept.mean()),
+        dropped=len(samples) - len(kept),
+        mean_s=float(kept.durations_s.mean()),
         half_width=half_width,
-        stopped="tolerance" if enough else "limit",
+        stopped="tolerance" if enough and half_width <= options.tolerance else "limit",
     )
+
+
+def _run_means(samples: Samples) -> NDArray[np.float64]:
+    """Return the mean of each run's samples; of unknown runs, each sample counts for one."""
+    if samples.runs is None:
+        return samples.durations_s
+    _, run = np.unique(samples.runs, return_inverse=True)
+    means: NDArray[np.float64] = np.bincount(run, samples.durations_s) / np.bincount(run)
+    return means

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
 
+from tasksim.calibration.locality import FarSamples, far_samples
 from tasksim.calibration.overheads import Gaps, gaps
 from tasksim.kernels.program import bind
 from tasksim.native.execute import execute
@@ -20,7 +22,17 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
 
-__all__ = ["measure_in_situ"]
+__all__ = ["Observed", "measure_in_situ"]
+
+
+@dataclass
+class Observed:
+    """What runs tell besides the durations of kernels."""
+
+    gaps: list[Gaps] = field(default_factory=list)
+    """Per run: the costs of the runtime."""
+    far: list[FarSamples] = field(default_factory=list)
+    """How long ago the data of each task were last used."""
 
 
 def measure_in_situ(
@@ -28,16 +40,17 @@ def measure_in_situ(
     platform: Platform,
     book: Book,
     options: Options,
+    observed: Observed,
     after_round: Callable[[str, float], None],
-) -> list[Gaps]:
-    """Run *graphs* in turn until *book* is settled or the time is over; return the gaps seen.
+) -> None:
+    """Run *graphs* in turn until *book* is settled or the time is over.
 
     The first round warms up and is dropped. Rounds interleave the graphs and change the
     scheduler, so that a slow minute of the machine falls on all alike. *after_round* is called
     with a message and the share of the time that is used; what it raises ends the measuring.
+    What is measured is in *book* and *observed* at once.
     """
     programs = [bind(graph, len(platform.workers), options.seed) for graph in graphs]
-    seen: list[Gaps] = []
     begun = time.monotonic()
     for turn in count():
         scheduler = options.schedulers[turn % len(options.schedulers)]
@@ -45,9 +58,9 @@ def measure_in_situ(
             run = execute(graph, platform, scheduler, program=program, pin=options.pin)
             if turn > 0:
                 book.add_run(run, graph)
-                seen.append(gaps(run))
+                observed.gaps.append(gaps(run))
+                observed.far.extend(far_samples(run, graph))
         used = (time.monotonic() - begun) / options.max_seconds
         after_round(f"round {turn}", used)
         if turn > 0 and (used >= 1 or book.settled(options)):
-            return seen
-    raise AssertionError("count() does not end")  # for the type checker
+            return

@@ -6,7 +6,9 @@ import os
 import platform
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from tasksim.kernels.threads import blas_info
 
@@ -44,7 +46,6 @@ def fingerprint(cores: int) -> dict[str, str | int]:
     import numpy
     import scipy
 
-    blas = blas_info()
     return {
         "processor": processor(),
         "cores": cores,
@@ -53,5 +54,10 @@ def fingerprint(cores: int) -> dict[str, str | int]:
         "python": ".".join(map(str, sys.version_info[:3])),
         "numpy": numpy.__version__,
         "scipy": scipy.__version__,
-        "blas": blas,
+        "blas": "; ".join(sorted({_describe(library) for library in blas_info()})),
     }
+
+
+def _describe(library: Mapping[str, Any]) -> str:
+    """Return a BLAS library in words: ``openblas 0.3.30 (SkylakeX)``."""
+    return f"{library['internal_api']} {library['version']} ({library.get('architecture')})"

@@ -13,12 +13,14 @@ on average the model's own duration remains.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["Locality"]
 

@@ -1,0 +1,135 @@
+"""Writing what a calibration measured: coefficient files, samples, the platform file."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tasksim.base.units import exact_quantity
+from tasksim.calibration.machine import fingerprint, memory_bytes, processor
+from tasksim.models.history import HistoryModel
+from tasksim.models.store import (
+    Entry,
+    Machine,
+    Measured,
+    kernel_path,
+    load_kernel,
+    save_kernel,
+)
+from tasksim.native.execution import usable_cores
+from tasksim.platform.description import Overheads
+from tasksim.platform.load import dump, load
+
+if TYPE_CHECKING:
+    from tasksim.calibration.book import Book, Configuration
+    from tasksim.models.base import KernelModel
+    from tasksim.models.locality import Locality
+
+__all__ = ["ARCHITECTURE", "Destination", "write_kernels", "write_platform"]
+
+ARCHITECTURE = "cpu"
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where a calibration goes, and for what."""
+
+    library: Path
+    machine: str
+    workers: int
+    terms: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def models_folder(self) -> Path:
+        """The machine's folder of coefficient files."""
+        return self.library / "models" / self.machine
+
+    @property
+    def platform_path(self) -> Path:
+        """The machine's platform file."""
+        return self.library / "platforms" / f"{self.machine}.yaml"
+
+
+def write_kernels(
+    destination: Destination,
+    book: Book,
+    rows: Sequence[Configuration],
+    locality: Mapping[str, Locality],
+    *,
+    in_situ: bool,
+) -> None:
+    """Write a coefficient file, and the samples beside it, for each kernel measured."""
+    machine = Machine(destination.machine, fingerprint(destination.workers))
+    manner = "in situ" if in_situ else "by itself"
+    how = f"{manner}, {destination.workers} workers busy"
+    for kernel in sorted(book.new):
+        stopped = {
+            str(row): f"{row.stopped}: +-{100 * row.half_width:.2f} %"
+            for row in rows
+            if row.kernel == kernel
+        }
+        samples = book.samples[kernel]
+        known = _earlier(destination, kernel) if book.has_earlier(kernel) else None
+        measured = Measured(_today(), _with_earlier(how, known), stopped)
+        far = locality.get(kernel) or (known.locality if known is not None else None)
+        model = _model(destination.terms.get(kernel)).fit(samples)
+        save_kernel(
+            destination.models_folder,
+            kernel,
+            {ARCHITECTURE: Entry(model, measured, far)},
+            machine=machine,
+            samples={ARCHITECTURE: samples},
+        )
+
+
+def _with_earlier(how: str, known: Entry | None) -> str:
+    if known is None or how in known.measured.how:
+        return how if known is None else known.measured.how
+    return f"{known.measured.how}; {how}"
+
+
+def _earlier(destination: Destination, kernel: str) -> Entry | None:
+    """Return what an earlier calibration wrote of *kernel*."""
+    path = kernel_path(destination.models_folder, kernel)
+    return load_kernel(path).architectures.get(ARCHITECTURE) if path.exists() else None
+
+
+def _model(terms: str | None) -> KernelModel:
+    if terms is None:
+        return HistoryModel()
+    from tasksim.models.regression import LinearModel
+
+    return LinearModel(terms=terms)
+
+
+def write_platform(destination: Destination, overheads: Overheads | None) -> None:
+    """Write the platform file; without *overheads*, those of the file that is there remain."""
+    path = destination.platform_path
+    if overheads is None:
+        overheads = load(str(path)).overheads if path.exists() else Overheads()
+    memory = memory_bytes()
+    cores = usable_cores()[: destination.workers]
+    workers: dict[str, Any] = {"count": destination.workers}
+    if len(cores) == destination.workers:
+        workers["cores"] = cores
+    description = {
+        "name": destination.machine,
+        "description": processor(),
+        "models": f"../models/{destination.machine}",
+        "memories": {"ram": {"size": exact_quantity(memory, "size")} if memory else {}},
+        "workers": {"cpu": workers},
+        "overheads": {
+            "submission": exact_quantity(overheads.submission_s, "time"),
+            "task": exact_quantity(overheads.task_s, "time"),
+            "wakeup": exact_quantity(overheads.wakeup_s, "time"),
+        },
+        "fingerprint": fingerprint(destination.workers),
+    }
+    dump(description, path, comment=f"Written by `tasksim calibrate` on {_today()}.")
+
+
+def _today() -> str:
+    return datetime.date.today().isoformat()  # noqa: DTZ011: the user's own day

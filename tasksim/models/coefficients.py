@@ -1,0 +1,169 @@
+"""Coefficient files, ``models/<machine>/<kernel>.json``: the fitted models of one kernel.
+
+One file per kernel and machine, for people and for diff as well as for programs::
+
+    {
+      "schema_version": 1,
+      "machine": {"name": "laptop", "fingerprint": {"processor": "..."}},
+      "kernel": "gemm",
+      "parameters": ["m", "n", "k"],
+      "architectures": {
+        "cpu": {
+          "model": {"kind": "mlr", ...},
+          "samples": {"count": 1200, "dropped": 3, "configurations": 12},
+          "fit": {"mlogq": 0.021, ...},
+          "measured": {"when": "2025-01-31", "how": "in situ, 2 workers", "stopped": {...}}
+        }
+      }
+    }
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from tasksim.base.errors import InputError
+from tasksim.models.document import FormatError, Node, format_json, parse_json, position, to_data
+from tasksim.models.locality import Locality
+from tasksim.models.registry import from_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tasksim.models.base import KernelModel
+
+__all__ = ["CoefficientFile", "Entry", "Machine", "Measured"]
+
+SCHEMA_VERSION = 1
+COUNTS = {"count": "samples", "dropped": "dropped", "configurations": "configurations"}
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where kernels were measured: a name, and what measurements depend on, as plain data."""
+
+    name: str
+    fingerprint: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """When and how the samples were measured."""
+
+    when: str
+    """A date, and maybe a time, in ISO 8601."""
+    how: str
+    """In words: ``"in situ, 2 workers, lws and eager"``."""
+    stopped: Mapping[str, str] = field(default_factory=dict)
+    """Per configuration, why measuring ended: ``"tolerance"``, ``"limit"``, ..."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The model of a kernel on one architecture, and where it comes from."""
+
+    model: KernelModel
+    measured: Measured
+    locality: Locality | None = None
+    """What far data cost; None if that is not known."""
+
+
+@dataclass(frozen=True)
+class CoefficientFile:
+    """What a coefficient file says: the models of one kernel on one machine, by architecture."""
+
+    kernel: str
+    parameters: tuple[str, ...]
+    machine: Machine
+    architectures: Mapping[str, Entry]
+
+    def text(self) -> str:
+        """Return the text of the file."""
+        data = {
+            "schema_version": SCHEMA_VERSION,
+            "machine": {"name": self.machine.name, "fingerprint": self.machine.fingerprint},
+            "kernel": self.kernel,
+            "parameters": self.parameters,
+            "architectures": {
+                name: _entry_data(entry) for name, entry in sorted(self.architectures.items())
+            },
+        }
+        return format_json(to_data(data))
+
+    @classmethod
+    def from_text(cls, text: str, where: str = "coefficient file") -> CoefficientFile:
+        """Return what *text* says; *where* is what messages call it.
+
+        Raises
+        ------
+        InputError
+            ``where:line:column: what is wrong, what was got, what is legal``.
+        """
+        try:
+            return _file(Node(parse_json(text)))
+        except json.JSONDecodeError as error:
+            raise InputError(f"{where}:{error.lineno}:{error.colno}: {error.msg}") from error
+        except FormatError as error:
+            line, column = position(text, error.path)
+            raise InputError(f"{where}:{line}:{column}: {error}") from error
+
+
+def _entry_data(entry: Entry) -> dict[str, Any]:
+    model = entry.model.to_json()
+    model.pop("report", None)
+    report = entry.model.report()
+    fit = {key: v for key, v in report.items() if key not in ("kind", *COUNTS.values())}
+    measured = entry.measured
+    stopped = dict(sorted(measured.stopped.items()))
+    locality = {} if entry.locality is None else {"locality": entry.locality.to_json()}
+    return {
+        "model": model,
+        **locality,
+        "samples": {name: report[key] for name, key in COUNTS.items()},
+        "fit": fit,
+        "measured": {"when": measured.when, "how": measured.how, "stopped": stopped},
+    }
+
+
+def _file(node: Node) -> CoefficientFile:
+    version = node["schema_version"]
+    if version.integer() != SCHEMA_VERSION:
+        newer = version.integer() > SCHEMA_VERSION
+        hint = "a newer tasksim wrote the file: update this one" if newer else "calibrate again"
+        raise version.error(f"expected {SCHEMA_VERSION}, got {version.value}; {hint}")
+    machine = node["machine"]
+    return CoefficientFile(
+        kernel=node["kernel"].text(),
+        parameters=node["parameters"].texts(),
+        machine=Machine(machine["name"].text(), machine["fingerprint"].mapping()),
+        architectures={name: _entry(entry) for name, entry in node["architectures"].items()},
+    )
+
+
+def _entry(node: Node) -> Entry:
+    counts = {key: node["samples"][name].integer() for name, key in COUNTS.items()}
+    model = node["model"]
+    report = {"kind": model["kind"].text(), **counts, **node["fit"].mapping()}
+    with_report = Node({**model.mapping(), "report": report}, model.path)
+    locality = _locality(node["locality"]) if "locality" in node.mapping() else None
+    return Entry(from_json(with_report), _measured(node["measured"]), locality)
+
+
+def _locality(node: Node) -> Locality:
+    try:
+        return Locality.from_json(node.mapping())
+    except InputError as error:
+        raise node.error(str(error).removeprefix("locality: ")) from error
+
+
+def _measured(node: Node) -> Measured:
+    when = node["when"]
+    try:
+        datetime.fromisoformat(when.text())
+    except ValueError:
+        raise when.expected("a date in ISO 8601, such as 2025-01-31") from None
+    stopped = {name: reason.text() for name, reason in node["stopped"].items()}
+    return Measured(when.text(), node["how"].text(), stopped)

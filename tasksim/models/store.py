@@ -1,0 +1,246 @@
+"""Folders of coefficient files: saving the models of a kernel, and finding them again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tasksim.base.errors import InputError, nearest
+from tasksim.base.files import write_text
+from tasksim.models.base import columns
+from tasksim.models.coefficients import CoefficientFile, Entry, Machine, Measured
+from tasksim.models.document import position
+from tasksim.models.samplefile import append_samples, read_samples, write_samples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tasksim.models.base import KernelModel
+    from tasksim.models.locality import Locality
+    from tasksim.models.samples import Samples
+
+__all__ = [
+    "CoefficientFile",
+    "Entry",
+    "Machine",
+    "Measured",
+    "ModelLibrary",
+    "append_samples",
+    "kernel_path",
+    "load_kernel",
+    "read_samples",
+    "samples_path",
+    "save_kernel",
+    "write_samples",
+]
+
+SAMPLES = ".samples.csv"
+
+
+class ModelLibrary:
+    """The kernel models of a machine, in a folder of coefficient files.
+
+    A file is read when its kernel is first asked for, and once.
+
+    Parameters
+    ----------
+    folder : Path
+        ``models/<machine>``, with one ``<kernel>.json`` per kernel.
+
+    Raises
+    ------
+    InputError
+        If there is no such folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        if not folder.is_dir():
+            raise InputError(f"no folder of coefficient files at {folder}: calibrate this machine")
+        self.folder = folder
+        self._files: dict[str, CoefficientFile] = {}
+
+    def kernels(self) -> tuple[str, ...]:
+        """Return the kernels that have a coefficient file, in order of their names."""
+        paths = self.folder.glob("*.json")
+        return tuple(sorted(path.stem for path in paths if not path.name.startswith(".")))
+
+    def file(self, kernel: str) -> CoefficientFile:
+        """Return the coefficient file of *kernel*; :exc:`InputError` if there is none."""
+        if kernel not in self._files:
+            path = kernel_path(self.folder, kernel)
+            if not path.is_file():
+                raise self._missing([kernel])
+            self._files[kernel] = _labelled(load_kernel(path))
+        return self._files[kernel]
+
+    def model(self, kernel: str, architecture: str) -> KernelModel:
+        """Return the model of *kernel* for *architecture*.
+
+        Raises
+        ------
+        InputError
+            If the kernel has no coefficient file, or the file no model for the architecture:
+            with the file that was expected, what there is, and the nearest name.
+        """
+        found = self.file(kernel).architectures
+        if architecture not in found:
+            raise InputError(
+                f"no model of kernel '{kernel}' for architecture '{architecture}' in "
+                f"{kernel_path(self.folder, kernel)}{nearest(architecture, found)} "
+                f"(known: {', '.join(found) or 'none'})"
+            )
+        return found[architecture].model
+
+    def locality(self, kernel: str, architecture: str) -> Locality | None:
+        """Return what far data cost *kernel*; None if that is not known.
+
+        Raises what :meth:`model` raises.
+        """
+        self.model(kernel, architecture)
+        return self.file(kernel).architectures[architecture].locality
+
+    def require(self, kernels: Iterable[str], architectures: Sequence[str] = ()) -> None:
+        """Raise :exc:`InputError` naming all *kernels* without a coefficient file.
+
+        With *architectures*, also those that have a model for none of them.
+        """
+        wanted = list(dict.fromkeys(kernels))
+        known = self.kernels()
+        missing = [kernel for kernel in wanted if kernel not in known]
+        if missing:
+            raise self._missing(missing)
+        for kernel in wanted:
+            if architectures and not set(architectures) & set(self.file(kernel).architectures):
+                self.model(kernel, architectures[0])
+
+    def predict(
+        self, kernel: str, architecture: str, names: Sequence[str], table: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the expected durations of *kernel*, in seconds.
+
+        *names* are the columns of *table*; the model takes those that it needs.
+        """
+        model = self.model(kernel, architecture)
+        return model.predict(columns(model, names, table))
+
+    def _missing(self, kernels: list[str]) -> InputError:
+        known = self.kernels()
+        named = ", ".join(f"'{kernel}'" for kernel in kernels)
+        expected = ", ".join(f"{kernel}.json" for kernel in kernels)
+        return InputError(
+            f"no model of kernel{'s' if len(kernels) > 1 else ''} {named} in {self.folder}: "
+            f"expected {expected}{nearest(kernels[0], known)} "
+            f"(known: {', '.join(known) or 'none'})"
+        )
+
+
+def save_kernel(
+    folder: Path,
+    kernel: str,
+    architectures: Mapping[str, Entry],
+    *,
+    machine: Machine,
+    samples: Mapping[str, Samples] | None = None,
+) -> Path:
+    """Write the models of *kernel* to *folder*, and the samples beside them.
+
+    Architectures that the files there have, and that are not given, are kept.
+
+    Parameters
+    ----------
+    folder
+        The machine's folder of coefficient files, ``models/<machine>``.
+    architectures
+        Architecture -> its fitted model, and how it was measured.
+    machine
+        Where.
+    samples
+        Architecture -> all its samples, earlier ones too; they replace those in the file.
+
+    Returns
+    -------
+    Path
+        The coefficient file.
+
+    Raises
+    ------
+    InputError
+        If what is there cannot be read, or is for other parameters.
+    OutputError
+        Where the operating system refuses.
+    """
+    path = kernel_path(folder, kernel)
+    merged = dict(architectures)
+    if path.exists():
+        merged = {**load_kernel(path).architectures, **merged}
+    names = _common_parameters(merged, path)
+    text = CoefficientFile(kernel, names, machine, merged).text()
+    if samples is not None:
+        beside = samples_path(folder, kernel)
+        write_samples(beside, {**(read_samples(beside) if beside.exists() else {}), **samples})
+    # The coefficients last: where they are, the samples that they come from are.
+    write_text(path, text)
+    return path
+
+
+def load_kernel(path: Path) -> CoefficientFile:
+    """Return what the coefficient file at *path* says.
+
+    Raises
+    ------
+    InputError
+        ``file:line:column: what is wrong, what was got, what is legal``.
+    """
+    try:
+        text = path.read_bytes().decode()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not a text file (UTF-8): {error}") from error
+    found = CoefficientFile.from_text(text, str(path))
+    if found.kernel != path.stem:
+        line, column = position(text, ("kernel",))
+        raise InputError(
+            f"{path}:{line}:{column}: kernel: expected '{path.stem}', as the file is called, "
+            f"got '{found.kernel}'"
+        )
+    return found
+
+
+def kernel_path(folder: Path, kernel: str) -> Path:
+    """Return the coefficient file of *kernel* in *folder*."""
+    if not kernel or kernel.startswith(".") or any(c in kernel for c in "/\\\0\n"):
+        raise InputError(f"kernel {kernel!r}: a name with '/', or that begins with '.', is no file")
+    return folder / f"{kernel}.json"
+
+
+def samples_path(folder: Path, kernel: str) -> Path:
+    """Return the file of samples of *kernel* in *folder*."""
+    return kernel_path(folder, kernel).with_name(f"{kernel}{SAMPLES}")
+
+
+def _common_parameters(entries: Mapping[str, Entry], path: Path) -> tuple[str, ...]:
+    """Return the names of the parameters, which all architectures must share."""
+    names: tuple[str, ...] | None = None
+    for architecture, entry in entries.items():
+        model = entry.model
+        model._check_fitted("save_kernel")
+        if not model.needs_fit:
+            continue
+        if names is not None and sorted(model.names_) != sorted(names):
+            raise InputError(
+                f"{path}: the model for architecture '{architecture}' has the parameters "
+                f"({', '.join(model.names_)}), others have ({', '.join(names)}); "
+                "remove the file to begin anew"
+            )
+        names = names if names is not None else model.names_
+    return names or ()
+
+
+def _labelled(file: CoefficientFile) -> CoefficientFile:
+    for architecture, entry in file.architectures.items():
+        entry.model.label = f"{file.kernel} on {architecture}"
+    return file
