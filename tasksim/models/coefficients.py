@@ -80,6 +80,18 @@ class CoefficientFile:
     machine: Machine
     architectures: Mapping[str, Entry]
 
+    def summary(self) -> str:
+        """Return one line for people.
+
+        Something like ``gemm (m, n, k) of laptop: cpu mlr, 1200 samples``.
+        """
+        models = ", ".join(
+            f"{name} {entry.model.kind}, {entry.model.report()['samples']} samples"
+            for name, entry in sorted(self.architectures.items())
+        )
+        parameters = ", ".join(self.parameters)
+        return f"{self.kernel} ({parameters}) of {self.machine.name}: {models or 'no models'}"
+
     def text(self) -> str:
         """Return the text of the file."""
         data = {

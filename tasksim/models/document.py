@@ -1,0 +1,258 @@
+"""JSON documents: read with errors that say where, written so that people and diff can read."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.base.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["FormatError", "Node", "Path", "format_json", "parse_json", "position", "to_data"]
+
+Path = tuple[str | int, ...]
+
+WIDTH = 100
+
+
+class FormatError(InputError):
+    """Something in a JSON document is not what it should be; *path* leads to it."""
+
+    def __init__(self, path: Path, message: str) -> None:
+        super().__init__(f"{path_text(path)}: {message}" if path else message)
+        self.path = path
+
+
+class Node:
+    """A value in a JSON document, and the path to it.
+
+    Every getter raises :exc:`FormatError` if the value is of another type.
+    """
+
+    def __init__(self, value: Any, path: Path = ()) -> None:
+        self.value = value
+        self.path = path
+
+    def __getitem__(self, key: str) -> Node:
+        """Return the value of *key*, which must be there."""
+        mapping = self.mapping()
+        if key not in mapping:
+            keys = ", ".join(mapping) or "none"
+            raise self.error(f"'{key}' is missing{nearest(key, mapping)} (keys: {keys})")
+        return Node(mapping[key], (*self.path, key))
+
+    def get(self, key: str, default: Any) -> Node:
+        """Return the value of *key*, or *default*."""
+        return self[key] if key in self.mapping() else Node(default, self.path)
+
+    def items(self) -> Iterator[tuple[str, Node]]:
+        """Yield the keys of an object and their values."""
+        for key in self.mapping():
+            yield key, self[key]
+
+    def __iter__(self) -> Iterator[Node]:
+        """Yield the elements of a list."""
+        if not isinstance(self.value, list):
+            raise self.expected("a list")
+        for index, value in enumerate(self.value):
+            yield Node(value, (*self.path, index))
+
+    def mapping(self) -> dict[str, Any]:
+        """Return an object."""
+        if not isinstance(self.value, dict):
+            raise self.expected("an object")
+        return self.value
+
+    def text(self) -> str:
+        """Return a text that is not empty."""
+        if not isinstance(self.value, str) or not self.value:
+            raise self.expected("a text")
+        return self.value
+
+    def integer(self) -> int:
+        """Return a whole number, not negative."""
+        if isinstance(self.value, bool) or not isinstance(self.value, int) or self.value < 0:
+            raise self.expected("a whole number, not negative")
+        return self.value
+
+    def number(self) -> float:
+        """Return a finite number."""
+        if isinstance(self.value, bool) or not isinstance(self.value, int | float):
+            raise self.expected("a number")
+        try:
+            number = float(self.value)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            raise self.expected("a finite number")
+        return number
+
+    def positive(self) -> float:
+        """Return a finite number larger than 0."""
+        number = self.number()
+        if number <= 0:
+            raise self.expected("a number larger than 0")
+        return number
+
+    def optional(self) -> float:
+        """Return a finite number, or NaN for ``null``."""
+        return math.nan if self.value is None else self.number()
+
+    def texts(self) -> tuple[str, ...]:
+        """Return a list of texts, all different."""
+        texts = tuple(node.text() for node in self)
+        for node, text in zip(self, texts, strict=True):
+            if texts.count(text) > 1:
+                raise node.error(f"'{text}' is given twice")
+        return texts
+
+    def vector(self, length: int) -> NDArray[np.float64]:
+        """Return a list of exactly *length* finite numbers."""
+        numbers = [node.number() for node in self]
+        if len(numbers) != length:
+            raise self.error(f"expected {length} numbers, got {len(numbers)}")
+        return np.array(numbers, dtype=np.float64)
+
+    def exactly(self, value: Any) -> None:
+        """Refuse everything but *value*."""
+        if self.value != value:
+            raise self.expected(json.dumps(value))
+
+    def error(self, message: str) -> FormatError:
+        """Return the error that says *message* about this value."""
+        return FormatError(self.path, message)
+
+    def expected(self, what: str) -> FormatError:
+        """Return the error that this value is not *what*."""
+        got = json.dumps(self.value, ensure_ascii=False)
+        short = got if len(got) <= 40 else f"{got[:37]}..."
+        return self.error(f"expected {what}, got {short}")
+
+
+def path_text(path: Path) -> str:
+    """Return a path as people write it.
+
+    >>> path_text(("architectures", "cpu", "terms", 2))
+    'architectures.cpu.terms[2]'
+    """
+    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in path]
+    return "".join(parts).removeprefix(".")
+
+
+def parse_json(text: str) -> Any:
+    """Return the value of a JSON *text*; NaN and infinities are refused, as in the standard.
+
+    Raises :exc:`json.JSONDecodeError`, which knows line and column.
+    """
+
+    def refuse(name: str) -> Any:
+        raise json.JSONDecodeError(f"{name} is not a JSON number", text, text.find(name))
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def position(text: str, path: Path) -> tuple[int, int]:
+    """Return line and column, from 1, of the value that *path* leads to in a JSON *text*."""
+    at = _skip_space(text, 0)
+    for part in path:
+        found = _step(text, at, part)
+        if found is None:
+            break
+        at = found
+    before = text[:at]
+    return before.count("\n") + 1, at - (before.rfind("\n") + 1) + 1
+
+
+def format_json(value: Any) -> str:
+    """Return *value* as JSON text; what fits on one line is on one.
+
+    Floats are written by ``repr``, so that they are read back to the last bit.
+    """
+    return f"{_formatted(value, 0, 0)}\n"
+
+
+def to_data(value: Any) -> Any:
+    """Return *value* as plain data: NumPy's numbers and arrays as Python's, NaN as None."""
+    if isinstance(value, np.ndarray | np.generic):
+        return to_data(value.tolist())
+    if isinstance(value, dict):
+        return {str(key): to_data(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_data(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _step(text: str, at: int, part: str | int) -> int | None:
+    """Return where the value of key or index *part* of the object or list at *at* begins."""
+    decoder = json.JSONDecoder()
+    keyed = text[at] == "{"
+    at = _skip_space(text, at + 1)
+    index = 0
+    while text[at] not in "]}":
+        key: str | int = index
+        if keyed:
+            key, at = decoder.raw_decode(text, at)
+            at = _skip_space(text, _skip_space(text, at) + 1)
+        if key == part:
+            return at
+        at = _skip_space(text, decoder.raw_decode(text, at)[1])
+        at = _skip_space(text, at + 1) if text[at] == "," else at
+        index += 1
+    return None
+
+
+def _skip_space(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t\r\n":
+        at += 1
+    return at
+
+
+def _formatted(value: Any, indent: int, column: int) -> str:
+    line = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    nested = isinstance(value, dict) and any(isinstance(v, dict) for v in value.values())
+    if not isinstance(value, dict | list) or not value:
+        return line
+    if not nested and column + len(line) < WIDTH:
+        return line
+    if isinstance(value, list) and not any(isinstance(v, dict | list) for v in value):
+        return _filled(value, indent)
+    return _broken(value, indent)
+
+
+def _broken(value: dict[str, Any] | list[Any], indent: int) -> str:
+    """Return an object or list with one item per line."""
+    inner = " " * (indent + 2)
+    if isinstance(value, list):
+        items = [_formatted(v, indent + 2, indent + 2) for v in value]
+    else:
+        heads = [f"{json.dumps(key, ensure_ascii=False)}: " for key in value]
+        items = [
+            head + _formatted(v, indent + 2, indent + 2 + len(head))
+            for head, v in zip(heads, value.values(), strict=True)
+        ]
+    begin, end = "[]" if isinstance(value, list) else "{}"
+    body = ",\n".join(inner + item for item in items)
+    return f"{begin}\n{body}\n{' ' * indent}{end}"
+
+
+def _filled(values: Sequence[Any], indent: int) -> str:
+    """Return a list of plain values with as many on a line as fit."""
+    inner = " " * (indent + 2)
+    lines, line = [], inner
+    for index, value in enumerate(values):
+        item = json.dumps(value, ensure_ascii=False) + ("," if index + 1 < len(values) else "")
+        if len(line) > len(inner) and len(line) + 1 + len(item) > WIDTH:
+            lines.append(line)
+            line = inner
+        line += item if line == inner else f" {item}"
+    body = "\n".join([*lines, line])
+    return f"[\n{body}\n{' ' * indent}]"

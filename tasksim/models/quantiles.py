@@ -1,0 +1,100 @@
+"""Distributions kept as a few quantiles: computing them, and drawing from them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["LEVELS", "draw", "group_quantiles", "mean_of_quantiles", "within_fence"]
+
+LEVELS: Final = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
+"""The quantiles that are kept; 0 and 1 are the extremes."""
+
+FENCE: Final = 3.0
+FENCE_MINIMUM: Final = 8
+
+_LEVELS: Final = np.array(LEVELS)
+
+
+def group_quantiles(
+    values: NDArray[np.float64],
+    groups: NDArray[np.intp],
+    levels: tuple[float, ...] = LEVELS,
+) -> NDArray[np.float64]:
+    """Return the quantiles of the *values* of each group, shape (groups, levels).
+
+    *groups* are numbered from 0 and none is empty. Between two values the quantile is
+    interpolated linearly (method 7 of Hyndman and Fan, 1996, NumPy's default).
+
+    >>> group_quantiles(np.array([3.0, 1.0, 2.0, 7.0]), np.array([0, 0, 0, 1]), (0.25,)).tolist()
+    [[1.5], [7.0]]
+    """
+    ordered = values[np.lexsort((values, groups))]
+    count = np.bincount(groups)
+    start = np.cumsum(count) - count
+    position = np.asarray(levels) * (count - 1)[:, None]
+    below = np.floor(position).astype(np.intp)
+    above = np.minimum(below + 1, (count - 1)[:, None])
+    low, high = ordered[start[:, None] + below], ordered[start[:, None] + above]
+    quantiles: NDArray[np.float64] = low + (high - low) * (position - below)
+    return quantiles
+
+
+def within_fence(
+    durations_s: NDArray[np.float64],
+    groups: NDArray[np.intp] | None = None,
+    fence: float | None = FENCE,
+) -> NDArray[np.bool_]:
+    """Return which durations are no outliers among those of their group.
+
+    An outlier is outside Tukey's fence, [Q1 - *fence* IQR, Q3 + *fence* IQR], where Q1 and Q3
+    are the quartiles of the group and IQR their distance (Tukey, Exploratory Data Analysis,
+    1977, section 2D; 3 is his "far out"). On a shared machine these are the tasks that lost
+    their core for a while. Groups of fewer than 8, and groups whose quartiles coincide (the
+    clock is too coarse to tell), keep everything; so does ``fence=None``.
+
+    >>> within_fence(np.array([1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 9.0])).tolist()[-2:]
+    [True, False]
+    """
+    if fence is not None and not (isinstance(fence, int | float) and fence > 0):
+        raise InputError(f"fence must be a positive number, or None to keep all, got {fence!r}")
+    if fence is None or len(durations_s) == 0:
+        return np.ones(len(durations_s), dtype=bool)
+    if groups is None:
+        groups = np.zeros(len(durations_s), dtype=np.intp)
+    low, high = group_quantiles(durations_s, groups, (0.25, 0.75)).T
+    reach = fence * (high - low)
+    reach[(np.bincount(groups) < FENCE_MINIMUM) | (high == low)] = np.inf
+    inside: NDArray[np.bool_] = (durations_s >= (low - reach)[groups]) & (
+        durations_s <= (high + reach)[groups]
+    )
+    return inside
+
+
+def draw(
+    quantiles: NDArray[np.float64], rows: NDArray[np.intp], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return one random value for each of *rows*, from the distribution of that row.
+
+    The distribution function is linear between the *quantiles*, shape (rows, levels): the
+    inverse of a uniform variate is taken. One variate is drawn per row, in order.
+    """
+    uniform = rng.random(len(rows))
+    segment = np.searchsorted(_LEVELS, uniform, side="right") - 1
+    share = (uniform - _LEVELS[segment]) / (_LEVELS[segment + 1] - _LEVELS[segment])
+    low, high = quantiles[rows, segment], quantiles[rows, segment + 1]
+    values: NDArray[np.float64] = low + share * (high - low)
+    return values
+
+
+def mean_of_quantiles(quantiles: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the means of the distributions that :func:`draw` draws from."""
+    middles = (quantiles[..., 1:] + quantiles[..., :-1]) / 2
+    means: NDArray[np.float64] = middles @ np.diff(_LEVELS)
+    return means

@@ -1,0 +1,91 @@
+"""Rows of tables of parameters: the distinct ones, where they are, the nearest one.
+
+One row of parameters is one *configuration* of a kernel. Everything here is vectorised, and
+works for kernels without parameters too (tables with no columns have one distinct row).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["describe_row", "distinct_rows", "find_rows", "nearest_row", "plain_number"]
+
+
+def distinct_rows(
+    table: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Return the distinct rows of *table* in lexicographic order, and which one each row is.
+
+    >>> rows, inverse = distinct_rows(np.array([[2.0, 1.0], [1.0, 3.0], [2.0, 1.0]]))
+    >>> rows.tolist(), inverse.tolist()
+    ([[1.0, 3.0], [2.0, 1.0]], [1, 0, 1])
+    """
+    count, columns = table.shape
+    if columns == 0 or count == 0:
+        return table[: min(count, 1)].copy(), np.zeros(count, dtype=np.intp)
+    order = np.lexsort(table.T[::-1])
+    ordered = table[order]
+    first = np.ones(count, dtype=bool)
+    first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    inverse = np.empty(count, dtype=np.intp)
+    inverse[order] = np.cumsum(first) - 1
+    return ordered[first], inverse
+
+
+def find_rows(known: NDArray[np.float64], table: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the index into *known* of each row of *table*, -1 where it is not there.
+
+    *known* are distinct rows in lexicographic order, as :func:`distinct_rows` returns them.
+    """
+    if len(known) == 0:
+        return np.full(len(table), -1, dtype=np.intp)
+    # Column by column: `group` numbers the distinct beginnings of rows, in their order.
+    group = np.zeros(len(table), dtype=np.intp)
+    known_group = np.zeros(len(known), dtype=np.intp)
+    found = np.ones(len(table), dtype=bool)
+    for column in range(known.shape[1]):
+        values, known_code = np.unique(known[:, column], return_inverse=True)
+        code, present = _index(values, table[:, column])
+        keys, known_group = np.unique(known_group * len(values) + known_code, return_inverse=True)
+        group, begun = _index(keys, group * len(values) + code)
+        found &= present & begun
+    return np.where(found, group, -1)
+
+
+def nearest_row(known: NDArray[np.float64], row: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the row of *known* nearest to *row*, each column measured by its largest value."""
+    scale = np.maximum(np.abs(known).max(axis=0, initial=0.0), np.abs(row))
+    scale[scale == 0] = 1.0
+    distance = (((known - row) / scale) ** 2).sum(axis=1)
+    nearest: NDArray[np.float64] = known[int(np.argmin(distance))]
+    return nearest
+
+
+def describe_row(names: Sequence[str], row: NDArray[np.float64]) -> str:
+    """Return a row for people and for keys of files.
+
+    >>> describe_row(("m", "n"), np.array([256.0, 0.5]))
+    'm=256, n=0.5'
+    """
+    pairs = zip(names, row.tolist(), strict=True)
+    return ", ".join(f"{name}={plain_number(value)}" for name, value in pairs)
+
+
+def plain_number(value: float) -> int | float:
+    """Return an integer where *value* is one exactly, so that files say 256 and not 256.0."""
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+def _index(
+    ordered: NDArray[Any], wanted: NDArray[Any]
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return where in *ordered* the *wanted* values are, and whether they are there."""
+    index = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+    return index, ordered[index] == wanted

@@ -1,0 +1,155 @@
+"""Files of samples, ``<kernel>.samples.csv``: the raw measurements beside a coefficient file.
+
+Columns: ``run`` (empty where it is not known), ``architecture``, one per parameter,
+``duration_s``.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from typing import TYPE_CHECKING
+
+from tasksim.base.errors import InputError
+from tasksim.base.files import write_text
+from tasksim.models.rows import plain_number
+from tasksim.models.samples import UNKNOWN_RUN, Samples
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+__all__ = ["append_samples", "read_samples", "write_samples"]
+
+_Row = tuple[int, list[float], float]
+
+
+def read_samples(path: Path) -> dict[str, Samples]:
+    """Return the samples in the file at *path*, by architecture.
+
+    Raises
+    ------
+    InputError
+        ``file:line: what is wrong``; a last line without its end was cut off.
+    """
+    try:
+        text = path.read_bytes().decode()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not a text file (UTF-8): {error}") from error
+    lines = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        names = _header(next(lines, []), path)
+        rows: dict[str, list[_Row]] = {}
+        for fields in lines:
+            where = f"{path}:{lines.line_num}"
+            rows.setdefault(_architecture(fields, names, where), []).append(
+                _row(fields, names, where)
+            )
+    except csv.Error as error:
+        raise InputError(f"{path}:{lines.line_num}: {error}") from error
+    if not text.endswith("\n"):
+        raise InputError(
+            f"{path}:{lines.line_num}: the last line is cut off; expected it to end: "
+            "delete it, or restore the file"
+        )
+    return {architecture: _samples(names, found) for architecture, found in rows.items()}
+
+
+def write_samples(path: Path, samples: Mapping[str, Samples]) -> None:
+    """Write the *samples*, by architecture, to *path*, all or nothing; replace what is there.
+
+    Raises :exc:`InputError` if they have different parameters, :exc:`OutputError` where the
+    system refuses.
+    """
+    names = _common_names(samples)
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["run", "architecture", *names, "duration_s"])
+    for architecture, some in samples.items():
+        table = some.parameters[:, [some.names.index(name) for name in names]].tolist()
+        runs = [UNKNOWN_RUN] * len(some) if some.runs is None else some.runs.tolist()
+        for run, row, duration_s in zip(runs, table, some.durations_s.tolist(), strict=True):
+            numbers = map(plain_number, row)
+            writer.writerow(["" if run < 0 else run, architecture, *numbers, duration_s])
+    write_text(path, out.getvalue())
+
+
+def append_samples(path: Path, samples: Mapping[str, Samples]) -> None:
+    """Add *samples*, by architecture, to those in the file at *path*, if there is one."""
+    merged = read_samples(path) if path.exists() else {}
+    for architecture, some in samples.items():
+        earlier = merged.get(architecture)
+        merged[architecture] = some if earlier is None else Samples.concat([earlier, some])
+    write_samples(path, merged)
+
+
+def _common_names(samples: Mapping[str, Samples]) -> tuple[str, ...]:
+    names: tuple[str, ...] | None = None
+    for architecture, some in samples.items():
+        if names is not None and sorted(some.names) != sorted(names):
+            raise InputError(
+                f"the samples of architecture '{architecture}' have the parameters "
+                f"({', '.join(some.names)}), others have ({', '.join(names)})"
+            )
+        names = names if names is not None else some.names
+    return names or ()
+
+
+def _header(fields: list[str], path: Path) -> tuple[str, ...]:
+    ends = (fields[:2], fields[-1:])
+    if len(fields) < 3 or ends != (["run", "architecture"], ["duration_s"]):
+        raise InputError(
+            f"{path}:1: expected the header 'run,architecture,PARAMETER,...,duration_s', "
+            f"got '{','.join(fields)[:80]}'"
+        )
+    return tuple(fields[2:-1])
+
+
+def _architecture(fields: list[str], names: tuple[str, ...], where: str) -> str:
+    if len(fields) != len(names) + 3:
+        raise InputError(
+            f"{where}: expected {len(names) + 3} fields "
+            f"(run, architecture, {''.join(f'{name}, ' for name in names)}duration_s), "
+            f"got {len(fields)}: '{','.join(fields)[:80]}'"
+        )
+    if not fields[1]:
+        raise InputError(f"{where}: architecture: expected a name, got nothing")
+    return fields[1]
+
+
+def _row(fields: list[str], names: tuple[str, ...], where: str) -> _Row:
+    parameters = [
+        _number(text, name, where, least=0.0)
+        for name, text in zip(names, fields[2:-1], strict=True)
+    ]
+    duration_s = _number(fields[-1], "duration_s", where, least=math.ulp(0.0))
+    return _run(fields[0], where), parameters, duration_s
+
+
+def _run(text: str, where: str) -> int:
+    if not text:
+        return UNKNOWN_RUN
+    if not (text.isascii() and text.isdecimal()):
+        raise InputError(f"{where}: run: expected a whole number or nothing, got '{text}'")
+    return int(text)
+
+
+def _number(text: str, name: str, where: str, least: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value >= least):
+        kind = "not negative" if least == 0 else "larger than 0"
+        raise InputError(f"{where}: {name}: expected a finite number, {kind}, got '{text}'")
+    return value
+
+
+def _samples(names: tuple[str, ...], rows: list[_Row]) -> Samples:
+    runs, parameters, durations = zip(*rows, strict=True)
+    known = any(run != UNKNOWN_RUN for run in runs)
+    table = parameters if names else [[]] * len(rows)
+    return Samples(names, table, durations, runs if known else None)  # type: ignore[arg-type]

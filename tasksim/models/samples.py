@@ -1,0 +1,191 @@
+"""Samples: measured durations of one kernel on one architecture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.base.errors import InputError, nearest
+from tasksim.models.rows import distinct_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Samples", "checked_table"]
+
+UNKNOWN_RUN = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Measured durations of one kernel, and the parameters it was called with.
+
+    Attributes
+    ----------
+    names
+        The names of the parameters.
+    parameters
+        float64 [samples, parameters], finite and not negative.
+    durations_s
+        float64 [samples], in seconds, finite and positive.
+    runs
+        int64 [samples] or None: which run of a calibration a sample comes from; -1 if that is
+        not known.
+
+    Raises
+    ------
+    InputError
+        Naming the sample and the parameter that is wrong.
+
+    Examples
+    --------
+    >>> samples = Samples(("n",), [[64], [64], [128]], [1e-4, 1.2e-4, 8e-4])
+    >>> len(samples), samples.configurations()[0].tolist()
+    (3, [[64.0], [128.0]])
+    """
+
+    names: tuple[str, ...]
+    parameters: NDArray[np.float64]
+    durations_s: NDArray[np.float64]
+    runs: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        names = _checked_names(self.names)
+        table = checked_table(self.parameters, names, "sample")
+        durations = _checked_durations(self.durations_s)
+        columns: dict[str, Any] = {"parameters": table.copy(), "durations_s": durations}
+        if self.runs is not None:
+            columns["runs"] = np.array(self.runs, dtype=np.int64)
+        for name, column in columns.items():
+            _check_length(name, column, len(durations))
+            column.setflags(write=False)
+            object.__setattr__(self, name, column)
+        object.__setattr__(self, "names", names)
+
+    def __len__(self) -> int:
+        return len(self.durations_s)
+
+    def configurations(self) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        """Return the distinct rows of parameters, in order, and per sample which one it has."""
+        return distinct_rows(self.parameters)
+
+    def select(self, which: ArrayLike) -> Samples:
+        """Return the samples that *which* chooses: a mask or indices."""
+        chosen = np.asarray(which)
+        runs = None if self.runs is None else self.runs[chosen]
+        return Samples(self.names, self.parameters[chosen], self.durations_s[chosen], runs)
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, ArrayLike]) -> Samples:
+        """Return the samples in *columns* by name: ``duration_s``, maybe ``run``, parameters.
+
+        >>> Samples.from_columns({"m": [1, 2], "duration_s": [0.1, 0.2]}).names
+        ('m',)
+        """
+        if "duration_s" not in columns:
+            got = ", ".join(columns) or "none"
+            raise InputError(
+                f"samples need a column 'duration_s', in seconds{nearest('duration_s', columns)}"
+                f" (columns: {got})"
+            )
+        durations = np.asarray(columns["duration_s"])
+        names = tuple(name for name in columns if name not in ("duration_s", "run"))
+        for name in names:
+            _check_length(f"column '{name}'", np.asarray(columns[name]), len(durations))
+        table = [np.asarray(columns[name]) for name in names]
+        parameters = np.column_stack(table) if table else np.empty((len(durations), 0))
+        runs: Any = columns.get("run")
+        return cls(names, parameters, durations, runs)
+
+    @classmethod
+    def concat(cls, parts: Sequence[Samples]) -> Samples:
+        """Return the samples of all *parts*, in order; all have the same parameters."""
+        if not parts:
+            raise InputError("no samples to put together: the list is empty")
+        names = parts[0].names
+        for part in parts:
+            if sorted(part.names) != sorted(names):
+                raise InputError(
+                    "samples with different parameters cannot be put together: "
+                    f"({', '.join(names)}) and ({', '.join(part.names)})"
+                )
+        tables = [part.parameters[:, [part.names.index(n) for n in names]] for part in parts]
+        durations = np.concatenate([part.durations_s for part in parts])
+        return cls(names, np.concatenate(tables), durations, _concatenated_runs(parts))
+
+
+def checked_table(
+    parameters: ArrayLike, names: Sequence[str], what: str = "row"
+) -> NDArray[np.float64]:
+    """Return *parameters* as a float64 table with the columns *names*, or say what is wrong.
+
+    Raises
+    ------
+    InputError
+        For tables of another shape, and for parameters that are not finite or are negative;
+        *what* is what a row is called.
+    """
+    try:
+        table = np.asarray(parameters, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"parameters must be numbers: {error}") from None
+    if table.size == 0 and table.ndim == 1 and names:
+        table = table.reshape(0, len(names))
+    if table.ndim != 2 or table.shape[1] != len(names):
+        raise InputError(
+            f"parameters must have one row per {what} and {len(names)} column(s), "
+            f"({', '.join(names)}); got an array of shape {table.shape}"
+        )
+    wrong = ~(np.isfinite(table) & (table >= 0))
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0].tolist()
+        raise InputError(
+            f"{what} {row}: {names[column]}={table[row, column]!s}: "
+            "parameters must be finite and not negative"
+        )
+    return table
+
+
+def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise InputError(f"the names of parameters must be a tuple of texts, got '{names}'")
+    for index, name in enumerate(names):
+        if not isinstance(name, str) or not name:
+            raise InputError(f"parameter {index} needs a name, got {name!r}")
+        if name in names[:index]:
+            raise InputError(f"parameter '{name}' is given twice (of {', '.join(names)})")
+    return tuple(names)
+
+
+def _checked_durations(durations_s: ArrayLike) -> NDArray[np.float64]:
+    try:
+        durations = np.array(durations_s, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"durations must be numbers, in seconds: {error}") from None
+    if durations.ndim != 1:
+        raise InputError(f"durations must be one column, got an array of shape {durations.shape}")
+    wrong = ~(np.isfinite(durations) & (durations > 0))
+    if wrong.any():
+        index = int(np.argmax(wrong))
+        raise InputError(
+            f"sample {index}: duration {durations[index]!s} s: "
+            "durations must be finite and positive"
+        )
+    return durations
+
+
+def _check_length(what: str, column: NDArray[Any], length: int) -> None:
+    if len(column) != length:
+        raise InputError(f"{what}: {len(column)} rows, but there are {length} durations")
+
+
+def _concatenated_runs(parts: Sequence[Samples]) -> NDArray[np.int64] | None:
+    if all(part.runs is None for part in parts):
+        return None
+    return np.concatenate(
+        [np.full(len(p), UNKNOWN_RUN) if p.runs is None else p.runs for p in parts]
+    )

@@ -1,0 +1,300 @@
+"""Terms of a regression, as users write them: ``"m*n*k + m^2*log(n)"``.
+
+::
+
+    terms   = ["0 +"] term { "+" term } ["- 1"]
+    term    = "1" | factor { ("*" | ":") factor }
+    factor  = (NAME | ("log" | "log2") "(" NAME ")") [("^" | "**") exponent]
+    exponent = ["-"] NUMBER | "(" ["-"] NUMBER ["/" NUMBER] ")"
+
+A constant, ``1``, is always among them unless there is ``- 1`` or ``0 +``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+
+from tasksim.base.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["Factor", "Term", "Terms", "parse_terms"]
+
+Function = Literal["", "log", "log2"]
+
+_FUNCTIONS: Final[dict[Function, Callable[[NDArray[np.float64]], NDArray[np.float64]]]] = {
+    "": lambda values: values,
+    "log": np.log,
+    "log2": np.log2,
+}
+_TOKEN: Final = re.compile(
+    r"\s*(?:(?P<name>[^\W\d]\w*)|(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)"
+    r"|(?P<sign>\*\*|[-+*:^()/])|(?P<end>$)|(?P<other>.))"
+)
+
+
+@dataclass(frozen=True, order=True)
+class Factor:
+    """A parameter, or its logarithm, to a power."""
+
+    parameter: str
+    function: Function = ""
+    exponent: float = 1.0
+
+    def __str__(self) -> str:
+        base = f"{self.function}({self.parameter})" if self.function else self.parameter
+        return base if self.exponent == 1 else f"{base}^{self.exponent:.12g}"
+
+    def evaluate(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the factor for each of *values*; infinite or NaN where it is not defined."""
+        with np.errstate(all="ignore"):
+            base = _FUNCTIONS[self.function](values)
+            power: NDArray[np.float64] = base if self.exponent == 1 else base**self.exponent
+        return power
+
+
+@dataclass(frozen=True)
+class Term:
+    """A product of factors; of none: the constant 1."""
+
+    factors: tuple[Factor, ...] = ()
+
+    def __str__(self) -> str:
+        return "*".join(map(str, self.factors)) or "1"
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The terms of a regression, over the parameters *names*.
+
+    Two texts that mean the same give equal terms, but for the order of the terms.
+
+    >>> terms = parse_terms("n*m^2 + m*k*m", ("m", "n", "k"))
+    >>> str(terms)
+    '1 + m^2*n + m^2*k'
+    >>> terms.design(np.array([[2.0, 3.0, 5.0]])).tolist()
+    [[1.0, 12.0, 20.0]]
+    """
+
+    names: tuple[str, ...]
+    terms: tuple[Term, ...]
+
+    def __str__(self) -> str:
+        constant = "" if Term() in self.terms else "0 + "
+        return constant + " + ".join(map(str, self.terms))
+
+    def __len__(self) -> int:
+        return len(self.terms)
+
+    @property
+    def constant(self) -> bool:
+        """Whether the constant 1 is one of the terms."""
+        return Term() in self.terms
+
+    def design(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the value of each term for each row of *parameters*, shape (rows, terms).
+
+        Raises
+        ------
+        InputError
+            Where a term is not finite: a logarithm or a negative power of 0, or too large.
+        """
+        result = np.ones((len(parameters), len(self.terms)))
+        for column, term in enumerate(self.terms):
+            for factor in term.factors:
+                values = parameters[:, self.names.index(factor.parameter)]
+                result[:, column] *= factor.evaluate(values)
+        if not np.isfinite(result).all():
+            raise self._not_finite(parameters, result)
+        return result
+
+    def _not_finite(
+        self, parameters: NDArray[np.float64], result: NDArray[np.float64]
+    ) -> InputError:
+        row, column = np.argwhere(~np.isfinite(result))[0].tolist()
+        term = self.terms[column]
+        used = ", ".join(
+            f"{f.parameter}={parameters[row, self.names.index(f.parameter)]:g}"
+            for f in term.factors
+        )
+        return InputError(f"row {row}: the term {term} is not finite for {used}")
+
+
+def parse_terms(text: str, names: Sequence[str] | None = None) -> Terms:
+    """Return the terms that *text* says.
+
+    Parameters
+    ----------
+    text
+        Products of powers of parameters: ``"m*n*k + m^2 + n^0.5*log(m)"``.
+    names
+        The parameters there are; without, any name is one.
+
+    Raises
+    ------
+    InputError
+        With the column, what was got, what could be there, and for names the nearest one.
+    """
+    return _Parser(text, None if names is None else tuple(names)).parse()
+
+
+class _Parser:
+    """A parser by recursive descent; :attr:`token` is the one to be looked at."""
+
+    def __init__(self, text: str, names: tuple[str, ...] | None) -> None:
+        self.text = text
+        self.names = names
+        self.seen: list[str] = []
+        self.token = self.kind = ""
+        self.at = 0
+        self.next_at = 0
+        self._advance()
+
+    def parse(self) -> Terms:
+        found: list[tuple[Term, int]] = []
+        constant = True
+        sign = self._advance() if self.token in ("+", "-") else "+"
+        while True:
+            begin = self.at
+            term = self._term()
+            if sign == "-" and term != Term():
+                raise self._error(begin, "only the constant can be taken away, as '- 1'")
+            if sign == "-" or term is None:
+                constant = False
+            else:
+                found.append((term, begin))
+            if self.kind == "end":
+                break
+            if self.token not in ("+", "-"):
+                raise self._expected("'*', '+' or '-'")
+            sign = self._advance()
+        return self._finished(found, constant)
+
+    def _finished(self, found: list[tuple[Term, int]], constant: bool) -> Terms:
+        names = self.names if self.names is not None else tuple(dict.fromkeys(self.seen))
+        ordered = [(_canonical(term, names), begin) for term, begin in found]
+        terms = [Term()] if constant else []
+        for index, (term, begin) in enumerate(ordered):
+            if term in [earlier for earlier, _ in ordered[:index]]:
+                raise self._error(begin, f"the term {term} is given twice")
+            if term not in terms:
+                terms.append(term)
+        if not terms:
+            raise self._error(0, "there are no terms")
+        return Terms(names, tuple(terms))
+
+    def _term(self) -> Term | None:
+        """Return a term, or None for ``0``: no constant."""
+        if self.kind == "number":
+            if self.token not in ("0", "1"):
+                raise self._error(
+                    self.at, f"the fit finds the coefficients; write the term without {self.token}"
+                )
+            return Term() if self._advance() == "1" else None
+        factors = [self._factor()]
+        while self.token in ("*", ":"):
+            self._advance()
+            factors.append(self._factor())
+        return Term(tuple(factors))
+
+    def _factor(self) -> Factor:
+        if self.kind != "name":
+            raise self._expected("a parameter")
+        begin, name = self.at, self._advance()
+        function: Function = ""
+        if self.token == "(":
+            if name not in ("log", "log2"):
+                raise self._error(begin, f"unknown function '{name}' (known: log, log2)")
+            function = "log" if name == "log" else "log2"
+            self._advance()
+            begin, name = self.at, self._name()
+            self._expect(")")
+        self._check_name(name, begin)
+        self.seen.append(name)
+        return Factor(name, function, self._exponent())
+
+    def _name(self) -> str:
+        if self.kind != "name":
+            raise self._expected("a parameter")
+        return self._advance()
+
+    def _check_name(self, name: str, begin: int) -> None:
+        if self.names is not None and name not in self.names:
+            known = ", ".join(self.names) or "none"
+            near = nearest(name, self.names)
+            raise self._error(begin, f"unknown parameter '{name}'{near} (known: {known})")
+
+    def _exponent(self) -> float:
+        if self.token not in ("^", "**"):
+            return 1.0
+        self._advance()
+        if self.token != "(":
+            return self._signed()
+        self._advance()
+        value = self._signed()
+        if self.token == "/":
+            self._advance()
+            begin, divisor = self.at, self._signed()
+            if divisor == 0:
+                raise self._error(begin, "division by 0")
+            value /= divisor
+        self._expect(")")
+        return value
+
+    def _signed(self) -> float:
+        sign = -1.0 if self.token == "-" else 1.0
+        if sign < 0:
+            self._advance()
+        if self.kind != "number":
+            raise self._expected("an exponent")
+        begin, value = self.at, float(self._advance())
+        if not math.isfinite(value):
+            raise self._error(begin, "the exponent is too large")
+        return sign * value
+
+    def _expect(self, token: str) -> None:
+        if self.token != token:
+            raise self._expected(f"'{token}'")
+        self._advance()
+
+    def _advance(self) -> str:
+        """Return the current token, and go to the next."""
+        passed = self.token
+        match = _TOKEN.match(self.text, self.next_at)
+        assert match is not None  # the last alternative takes anything
+        self.kind = str(match.lastgroup)
+        self.token = match[self.kind]
+        self.at = match.start(self.kind)
+        self.next_at = match.end()
+        if self.kind == "other":
+            raise self._error(self.at, f"unexpected '{self.token}'")
+        return passed
+
+    def _expected(self, what: str) -> InputError:
+        got = f"'{self.token}'" if self.token else "the end"
+        return self._error(self.at, f"expected {what}, got {got}")
+
+    def _error(self, at: int, message: str) -> InputError:
+        return InputError(f"terms '{self.text}': column {at + 1}: {message}")
+
+
+def _canonical(term: Term, names: tuple[str, ...]) -> Term:
+    """Return *term* with equal factors joined, in the order of *names*."""
+    powers: dict[tuple[int, str, Function], float] = {}
+    for f in term.factors:
+        key = (names.index(f.parameter), f.parameter, f.function)
+        powers[key] = powers.get(key, 0.0) + f.exponent
+    factors = [
+        Factor(name, function, exponent)
+        for (_, name, function), exponent in sorted(powers.items())
+        if exponent != 0
+    ]
+    return Term(tuple(factors))
