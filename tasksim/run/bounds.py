@@ -83,8 +83,8 @@ def area_bound(counts: ArrayLike, durations_s: ArrayLike, workers: ArrayLike) ->
 
     Minimise *T* over ``n[g, c] >= 0`` with ``sum_c n[g, c] = counts[g]`` for each group of
     tasks and ``sum_g durations_s[g, c] n[g, c] <= workers[c] T`` for each class; parts of tasks
-    may go to different classes. With one or two classes of workers (classes of equal
-    durations count as one) the solution is known in closed form, otherwise HiGHS finds it.
+    may go to different classes. HiGHS solves it; with one class of workers (classes of equal
+    durations count as one) there is nothing to solve.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def area_bound(counts: ArrayLike, durations_s: ArrayLike, workers: ArrayLike) ->
         return 0.0
     if len(w) == 1:
         return float(n @ d[:, 0] / w[0])
-    return _two_classes(n, d, w) if len(w) == 2 else area_bound_lp(n, d, w)
+    return area_bound_lp(n, d, w)
 
 
 def area_bound_lp(
@@ -154,38 +154,6 @@ def _program(work: NDArray[np.float64], workers: NDArray[np.float64]) -> dict[st
         "b_eq": np.ones(groups),
         "method": "highs",
     }
-
-
-def _two_classes(n: NDArray[np.float64], d: NDArray[np.float64], w: NDArray[np.float64]) -> float:
-    """Return the area bound for two classes: an exchange argument solves the program.
-
-    Sorted by how much faster the second class is, a prefix of the groups goes to the second
-    class, and one group is split where both end together; groups that only one class can
-    run end the prefix early or late.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.nan_to_num(d[:, 0] / d[:, 1], nan=1.0, posinf=np.inf)
-    ratio[np.isinf(d[:, 0])], ratio[np.isinf(d[:, 1])] = np.inf, -1.0
-    order = np.lexsort((np.isinf(d[:, 0]), ratio))[::-1]
-    n, d = n[order], d[order]
-    only_second, only_first = (int(np.isinf(d[:, c]).sum()) for c in (0, 1))
-    work = n[:, None] * np.where(np.isinf(d), 0.0, d)
-    # After k whole groups have gone to the second class, for k = 0 .. groups:
-    second = np.concatenate(([0.0], np.cumsum(work[:, 1]))) / w[1]
-    first = np.concatenate((np.cumsum(work[::-1, 0])[::-1], [0.0])) / w[0]
-    legal = slice(only_second, len(n) - only_first + 1)
-    return _crossing(first[legal], second[legal])
-
-
-def _crossing(falling: NDArray[np.float64], rising: NDArray[np.float64]) -> float:
-    """Return the least maximum of two piecewise linear functions with the same knots."""
-    k = int(np.searchsorted(rising >= falling, True))
-    if k == 0 or k == len(rising):
-        knot = min(k, len(rising) - 1)
-        return float(max(falling[knot], rising[knot]))
-    gap = falling - rising
-    share = gap[k - 1] / (gap[k - 1] - gap[k])
-    return float(rising[k - 1] + share * (rising[k] - rising[k - 1]))
 
 
 def _merged_classes(

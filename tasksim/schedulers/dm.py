@@ -8,6 +8,7 @@ from math import inf, isnan
 from typing import ClassVar
 
 from tasksim.schedulers.base import Scheduler, View
+from tasksim.schedulers.expected import ExpectedEnds
 
 __all__ = ["DequeModel"]
 
@@ -36,6 +37,10 @@ class DequeModel(Scheduler):
         self._pipeline = [0.0] * workers
         self._waiting = [0] * workers
         self._believed = [0.0] * len(view.priority)
+        self._ends = [
+            ExpectedEnds(group.workers, self._expected_start, self._expected_length)
+            for group in view.classes
+        ]
 
     def push(self, task: int) -> None:
         """Decide for *task*: the worker with the earliest expected end."""
@@ -44,6 +49,7 @@ class DequeModel(Scheduler):
         if self._expected_start[worker] < now:
             self._expected_start[worker] = now
         self._expected_length[worker] += length
+        self._changed(worker)
         self._believed[task] = length
         self._waiting[worker] += 1
         self._queues[worker].append(task)
@@ -52,13 +58,14 @@ class DequeModel(Scheduler):
 
     def pop(self, worker: int) -> int | None:
         """Return the oldest task of *worker*'s own queue."""
-        if self._expected_start[worker] < self.view.now:
-            self._expected_start[worker] = self.view.now
+        now = self.view.now
         queue = self._queues[worker]
-        if not queue:
-            return None
-        self._expected_start[worker] = self.view.now + self._pipeline[worker]
-        return queue.popleft()
+        if queue:
+            self._expected_start[worker] = now + self._pipeline[worker]
+        elif self._expected_start[worker] < now:
+            self._expected_start[worker] = now
+        self._changed(worker)
+        return queue.popleft() if queue else None
 
     def started(self, task: int, worker: int) -> None:
         """Move *task* from what is queued to what is handed out."""
@@ -66,6 +73,7 @@ class DequeModel(Scheduler):
         self._expected_length[worker] = max(0.0, self._expected_length[worker] - length)
         self._pipeline[worker] += length
         self._expected_start[worker] = self.view.now + self._pipeline[worker]
+        self._changed(worker)
 
     def finished(self, task: int, worker: int) -> None:
         """Forget *task*."""
@@ -74,6 +82,10 @@ class DequeModel(Scheduler):
         start = self.view.now + self._pipeline[worker]
         if self._expected_start[worker] < start:
             self._expected_start[worker] = start
+            self._changed(worker)
+
+    def _changed(self, worker: int) -> None:
+        self._ends[self.view.class_of[worker]].changed(worker)
 
     def _decide(self, task: int) -> tuple[int, float]:
         """Return the worker and the expected duration of *task* there.
@@ -82,19 +94,17 @@ class DequeModel(Scheduler):
         tasks waiting, and counts for nothing.
         """
         view, now = self.view, self.view.now
-        starts, lengths = self._expected_start, self._expected_length
         best, best_end, best_length = -1, inf, 0.0
-        for index, group in enumerate(view.classes):
-            length = view.estimates[index][task]
+        for ends, estimates in zip(self._ends, view.estimates, strict=True):
+            length = estimates[task]
             if length == inf:
                 continue
             if isnan(length) or length == 0.0:
                 return self._least_loaded(task), 0.0
-            for worker in group.workers:
-                start = starts[worker]
-                end = (start if start > now else now) + lengths[worker] + length
-                if end < best_end or (end == best_end and worker < best):
-                    best, best_end, best_length = worker, end, length
+            end, worker = ends.earliest(now)
+            end += length
+            if end < best_end or (end == best_end and worker < best):
+                best, best_end, best_length = worker, end, length
         return best, best_length
 
     def _least_loaded(self, task: int) -> int:

@@ -42,13 +42,13 @@ def test_classes_of_equal_durations_count_as_one():
     assert area_bound([3, 5], [[1.0, 0.3, 0.3], [2.0, 0.1, 0.1]], [4, 1, 1]) == one
 
 
-def test_one_and_two_classes_need_no_scipy():
+def test_one_class_needs_no_scipy():
     import subprocess
     import sys
 
     code = (
         "import sys; from tasksim.run.bounds import area_bound;"
-        "area_bound([1], [[1.0]], [2]); area_bound([1, 2], [[1.0, 2.0], [2.0, 1.0]], [2, 1]);"
+        "area_bound([1], [[1.0]], [2]); area_bound([1, 2], [[1.0, 1.0], [2.0, 2.0]], [2, 1]);"
         "sys.exit('scipy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -67,9 +67,9 @@ def programs(draw, classes):
     return counts, durations, workers
 
 
-@given(program=st.one_of(programs(1), programs(2)))
-@settings(max_examples=80, deadline=None)
-def test_closed_forms_agree_with_the_linear_program(program):
+@given(program=programs(1))
+@settings(max_examples=30, deadline=None)
+def test_the_closed_form_agrees_with_the_linear_program(program):
     assert area_bound(*program) == pytest.approx(lp(*program), rel=1e-6, abs=1e-9)
 
 
