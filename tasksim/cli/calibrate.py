@@ -17,7 +17,6 @@ from tasksim.cli.progress import showing
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tasksim.calibration.calibrate import Report
     from tasksim.calibration.micro import Kernel
     from tasksim.graph.taskgraph import TaskGraph
 
@@ -52,6 +51,13 @@ INTERRUPTED = 130
 @click.option(
     "--max-time", type=TIME, default=60.0, show_default="60s", help="When to stop at last."
 )
+@click.option(
+    "--terms",
+    multiple=True,
+    metavar="KERNEL=TERMS",
+    help="Fit a linear model of these terms, which extrapolates: 'gemm=m*n*k + m*n'.",
+)
+@click.option("--pin/--no-pin", default=True, help="Keep each thread on a core of its own.")
 @click.option("--replace", is_flag=True, help="Forget earlier samples instead of adding to them.")
 @json_option
 @click.pass_context
@@ -63,6 +69,8 @@ def calibrate(
     workers: int | None,
     tolerance: float,
     max_time: float,
+    terms: tuple[str, ...],
+    pin: bool,
     replace: bool,
     as_json: bool,
 ) -> None:
@@ -83,14 +91,16 @@ def calibrate(
             library,
             machine=name,
             workers=workers or len(usable_cores()),
-            options=Options(tolerance=tolerance, max_seconds=max_time),
+            options=Options(tolerance=tolerance, max_seconds=max_time, pin=pin),
+            terms=_terms(terms),
             replace=replace,
             progress=progress,
         )
     if as_json:
         print_json(report.to_json())
     else:
-        click.echo(_text(report))
+        click.echo(report.table())
+        note(f"Wrote {report.platform_path} and {report.models_folder}")
     if report.interrupted:
         note("Interrupted: what was measured so far is kept.")
         ctx.exit(INTERRUPTED)
@@ -166,23 +176,12 @@ def _kernel(name: str, settings: list[str]) -> Kernel:
     return Kernel(name, parameters)
 
 
-def _text(report: Report) -> str:
-    from tasksim.base.units import format_time
-    from tasksim.view.tables import table
-
-    rows = [
-        [
-            str(row),
-            str(row.count),
-            format_time(row.mean_s),
-            f"{100 * row.half_width:.2f} %",
-            "yes" if row.stopped == "tolerance" else "no: time was up",
-        ]
-        for row in report.rows
-    ]
-    lines = [table(["configuration", "samples", "mean", "known to", "enough"], rows), ""]
-    if report.overheads is not None:
-        costs = vars(report.overheads) if hasattr(report.overheads, "__dict__") else {}
-        lines += [f"{key}: {format_time(value)}" for key, value in costs.items()]
-    lines += [f"platform: {report.platform_path}", f"models:   {report.models_folder}"]
-    return "\n".join(lines)
+def _terms(texts: Sequence[str]) -> dict[str, str]:
+    """Return terms per kernel for texts such as ``gemm=m*n*k + m*n``."""
+    terms: dict[str, str] = {}
+    for text in texts:
+        kernel, equals, value = (part.strip() for part in text.partition("="))
+        if not (kernel and equals and value):
+            raise InputError(f"--terms: got '{text}'; legal: KERNEL=TERMS, e.g. 'gemm=m*n*k + m*n'")
+        terms[kernel] = value
+    return terms

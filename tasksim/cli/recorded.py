@@ -48,7 +48,7 @@ def _request(config: Mapping[str, Any]) -> Request:
     graph, platform, models = config["graph"], config["platform"], config["models"]
     constants = models["durations_s"]
     return Request(
-        graph=_place(graph) or graph["name"],
+        graph=_place(graph) or "",
         settings=tuple(graph["settings"]),
         platform=_place(platform),
         workers=platform["workers"],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from tasksim.base.errors import InputError, unknown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from tasksim.engine.durations import Models
@@ -52,7 +52,9 @@ class Request:
         folder = self._models_folder(platform)
         from tasksim.models.store import ModelLibrary
 
-        return Setup(self, graph, platform, ModelLibrary(folder), folder, None)
+        models = ModelLibrary(folder)
+        models.require(graph.model_names, _model_architectures(platform))
+        return Setup(self, graph, platform, models, folder, None)
 
     def _check(self) -> None:
         if self.platform is not None and self.workers is not None:
@@ -115,19 +117,24 @@ class Setup:
     seconds: dict[str, float] | None
     """Seconds per kernel, with ``--durations``."""
 
-    @cached_property
-    def durations_s(self) -> NDArray[Any]:
-        """The expected duration of each task on each class of workers: (classes, tasks)."""
-        from tasksim.engine.durations import durations
-
-        return durations(self.graph, self.platform, self.models)
-
     def bounds(self) -> dict[str, float]:
-        """Return the lower bounds on the makespan."""
+        """Return the lower bounds on the makespan, the same as those of a simulation."""
         from tasksim.run.bounds import bounds
 
         workers = [len(group.workers) for group in self.platform.classes]
-        return bounds(self.graph, self.durations_s, workers).to_json()
+        return bounds(self.graph, self._near_durations(), workers).to_json()
+
+    def _near_durations(self) -> NDArray[np.float64]:
+        """Return what each task takes on each class of workers when all its data are near."""
+        import numpy as np
+
+        from tasksim.engine.durations import durations
+        from tasksim.engine.locality import far_charge
+        from tasksim.engine.simulate import LEAST_SHARE
+
+        means = durations(self.graph, self.platform, self.models)
+        far = far_charge(self.graph, self.platform, self.models)
+        return means if far is None else np.maximum(means - far[1], LEAST_SHARE * means)
 
     def extrapolated(self) -> list[str]:
         """Say of which kernels the models are asked beyond what they were fitted to."""
@@ -140,18 +147,18 @@ class Setup:
         settings = [f"{key}={value}" for key, value in self.graph.arguments.items()]
         return {
             "graph": {
-                "name": request.graph,
+                "name": request.graph if generated else None,
                 "path": None if generated else _absolute(request.graph),
                 "settings": settings if generated else [],
             },
             "platform": {
-                "name": request.platform,
+                "name": _name_in_library("platforms", ".yaml", self.platform.path, request.library),
                 "path": _absolute(self.platform.path),
                 "workers": request.workers,
                 "set": list(request.changes),
             },
             "models": {
-                "name": request.models or self.platform.models,
+                "name": _name_in_library("models", "", self.models_folder, request.library),
                 "path": _absolute(self.models_folder),
                 "durations_s": self.seconds,
                 "names": request.model_names,
@@ -225,6 +232,14 @@ def _is_generator(name: str) -> bool:
     return name in names()
 
 
+def _name_in_library(kind: str, suffix: str, path: Path | None, library: Path | None) -> str | None:
+    """Return the name under which a library has *path*, if one does."""
+    if path is None:
+        return None
+    known = libraries.names(kind, suffix, library)
+    return next((name for name, p in known.items() if p.resolve() == path.resolve()), None)
+
+
 def _absolute(path: str | Path | None) -> str | None:
     return None if path is None else str(Path(path).resolve())
 
@@ -252,9 +267,8 @@ def _extrapolated(setup: Setup) -> Iterator[str]:
     from tasksim.models.base import columns
 
     graph, platform = setup.graph, setup.platform
-    architectures = dict.fromkeys(platform.model_architecture[a] for a in platform.architectures)
     for kernel, name in enumerate(graph.model_names):
-        for architecture in architectures:
+        for architecture in _model_architectures(platform):
             try:
                 model = setup.models.model(name, architecture)
             except InputError:  # that architecture cannot run the kernel
@@ -266,6 +280,12 @@ def _extrapolated(setup: Setup) -> Iterator[str]:
                 fitted = ", ".join(f"{n} {a:g} to {b:g}" for n, (a, b) in model.domain_.items())
                 more = f" and {len(outside) - 1} more" if len(outside) > 1 else ""
                 yield f"{name} on {architecture}: extrapolated to {asked}{more}; measured: {fitted}"
+
+
+def _model_architectures(platform: Platform) -> tuple[str, ...]:
+    """Return the architectures whose models the workers use."""
+    used = [platform.model_architecture[name] for name in platform.architectures]
+    return tuple(dict.fromkeys(used))
 
 
 def _pairs(values: Iterable[tuple[str, float]]) -> str:

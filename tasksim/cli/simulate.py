@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -113,7 +112,7 @@ def _simulate(setup: Setup, scheduler: str, seed: int, noise: Noise, check: bool
     from tasksim.engine.simulate import simulate as replay
 
     config = {**setup.to_json(), "scheduler": scheduler, "seed": seed, "noise": noise}
-    run = replay(
+    return replay(
         setup.graph,
         setup.platform,
         setup.models,
@@ -123,7 +122,6 @@ def _simulate(setup: Setup, scheduler: str, seed: int, noise: Noise, check: bool
         check=check,
         config=config,
     )
-    return replace(run, bounds=setup.bounds())
 
 
 def _warn_of_differences(recorded: Run, run: Run) -> None:

@@ -37,8 +37,8 @@ def validate(
 ) -> None:
     """Check files: platforms (.yaml), kernel models (.json), task graphs (.npz), runs (folders).
 
-    Of a folder that is no run, all platforms and kernel models in it are checked. Every
-    file is checked, whatever is wrong with those before.
+    Of a folder that is no run, all that it holds of these is checked, and the samples beside
+    kernel models. Every file is checked, whatever is wrong with those before.
     """
     results = [_check(path, library) for file in files for path in _expanded(file)]
     if as_json:
@@ -55,7 +55,8 @@ def _expanded(path: Path) -> list[Path]:
     """Return the files that *path* stands for."""
     if not path.is_dir() or (path / "run.json").exists():
         return [path]
-    found = [*path.rglob("*.yaml"), *path.rglob("*.json")]
+    patterns = ("*.yaml", "*.json", "*.samples.csv")
+    found = [file for pattern in patterns for file in path.rglob(pattern)]
     chosen = [p for p in found if not p.name.endswith(".schema.json") and not _hidden(p, path)]
     # The folders of runs are checked as runs.
     runs = {p.parent for p in chosen if p.name == "run.json"}
@@ -94,7 +95,13 @@ def _checker(path: Path) -> Callable[[Path, Path | None], str]:
         raise InputError(f"{path}: no such file")
     if path.is_dir() or path.name == "run.json":
         return _run
-    checkers = {".yaml": _platform, ".yml": _platform, ".json": _model, ".npz": _graph}
+    checkers = {
+        ".yaml": _platform,
+        ".yml": _platform,
+        ".json": _model,
+        ".csv": _samples,
+        ".npz": _graph,
+    }
     if path.suffix not in checkers:
         raise InputError(
             f"{path}: not a kind of file that can be checked (legal: {', '.join(checkers)}, "
@@ -106,13 +113,22 @@ def _checker(path: Path) -> Callable[[Path, Path | None], str]:
 def _platform(path: Path, library: Path | None) -> str:
     from tasksim.platform.load import load
 
-    return f"platform {load(path.absolute(), library).summary()}"
+    return f"platform {load(path, library).summary()}"
 
 
 def _model(path: Path, library: Path | None) -> str:  # noqa: ARG001
     from tasksim.models.store import load_kernel
 
-    return f"kernel model {load_kernel(path).summary()}"
+    file = load_kernel(path)
+    texts = [f"{entry.model.kind} on {name}" for name, entry in file.architectures.items()]
+    return f"kernel model {file.kernel}: {', '.join(texts)}"
+
+
+def _samples(path: Path, library: Path | None) -> str:  # noqa: ARG001
+    from tasksim.models.store import read_samples
+
+    texts = [f"{len(samples)} on {name}" for name, samples in read_samples(path).items()]
+    return f"samples: {', '.join(texts)}"
 
 
 def _graph(path: Path, library: Path | None) -> str:  # noqa: ARG001

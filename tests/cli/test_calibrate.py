@@ -1,0 +1,108 @@
+"""`tasksim calibrate`: what is measured, and a small calibration from end to end."""
+
+from __future__ import annotations
+
+import pytest
+
+from tasksim.base.errors import InputError
+from tasksim.cli.calibrate import parse_items
+
+
+def texts(line):
+    return [
+        f"{item.name} {item.arguments['tiles']} {item.arguments['tile_size']}"
+        if hasattr(item, "arguments")
+        else f"{item.name} {dict(item.parameters)}"
+        for item in parse_items(line.split())
+    ]
+
+
+def test_tokens_without_equals_start_an_item():
+    assert texts("cholesky tiles=2 potrf n=8 lu tiles=3 tile_size=16") == [
+        "cholesky 2 256",
+        "potrf {'n': 8.0}",
+        "lu 3 16",
+    ]
+
+
+def test_commas_make_an_item_for_each_combination():
+    assert texts("cholesky tiles=2,3 tile_size=16,32") == [
+        "cholesky 2 16",
+        "cholesky 2 32",
+        "cholesky 3 16",
+        "cholesky 3 32",
+    ]
+
+
+def test_unknown_items_and_sizes():
+    with pytest.raises(InputError, match="unknown graph or kernel 'gemmm', did you mean 'gemm'"):
+        parse_items(["gemmm"])
+    with pytest.raises(InputError, match="kernel gemm has parameters m, n, k, got m"):
+        parse_items(["gemm", "m=4"])
+    with pytest.raises(InputError, match="tiles: got '0'"):
+        parse_items(["cholesky", "tiles=2,0"])
+
+
+def test_calibrate_then_predict_then_run(tasksim):
+    called = tasksim(
+        "calibrate cholesky tiles=4 tile_size=32 --library lib --name here --workers 1"
+        " --max-time 0.5s --tolerance 50% --json"
+    )
+    assert called.code == 0, called.err
+    assert called.json["machine"] == "here"
+    assert {row["kernel"] for row in called.json["kernels"]} == {"potrf", "trsm", "syrk", "gemm"}
+    where = "cholesky tiles=6 tile_size=32 --library lib"
+    predicted = tasksim(f"simulate {where} --platform here --noise model --check --json -o p")
+    assert predicted.code == 0, predicted.err
+    assert predicted.json["platform"] == "here"
+    assert predicted.json["extrapolated"] == []
+    assert tasksim("simulate --from p -o q --json").err == "Wrote q\n"
+    ran = tasksim(f"run {where} --models here --scheduler dm --workers 1 --json")
+    assert ran.code == 0, ran.err
+    assert tasksim("validate lib").code == 0
+    bounds = tasksim(f"bounds {where} --platform here --json").json["bounds"]
+    without_noise = tasksim(f"simulate {where} --platform here --json").json
+    assert without_noise["bounds"] == bounds
+
+
+def test_missing_models_are_named(tasksim):
+    tasksim("calibrate potrf n=32 --library lib --name here --workers 1 --max-time 0.3s")
+    called = tasksim("simulate cholesky tiles=3 tile_size=32 --library lib --platform here")
+    assert called.code == 2
+    assert "no model of kernel" in called.errors[0]
+    assert "(known: potrf)" in called.errors[0]
+    called = tasksim(
+        "simulate cholesky tiles=1 --library lib --platform here --model-names a_{kernel}"
+    )
+    assert "'a_potrf'" in called.errors[0]
+
+
+def test_linear_models_extrapolate_and_say_so(tasksim):
+    line = "calibrate potrf n=16,32,48 --library lib --name here --workers 1 --max-time 0.6s"
+    assert tasksim(f"{line} --terms potrf=n**3").code == 0
+    called = tasksim("simulate cholesky tiles=1 tile_size=64 --library lib --platform here --json")
+    assert called.code == 0
+    message = "potrf on cpu: extrapolated to n=64; measured: n 16 to 48"
+    assert called.err == f"Warning: {message}\n"
+    assert called.json["extrapolated"] == [message]
+
+
+def test_terms_must_name_a_kernel(tasksim):
+    called = tasksim("calibrate potrf n=8 --terms n**3")
+    assert called.errors == [
+        "Error: --terms: got 'n**3'; legal: KERNEL=TERMS, e.g. 'gemm=m*n*k + m*n'"
+    ]
+
+
+def test_interrupted_calibrations_keep_what_they_have(tasksim, monkeypatch):
+    from tasksim.calibration import calibrate as module
+    from tasksim.calibration.calibrate import Report
+
+    def stopped(items, library, **_):
+        return Report("here", library / "p.yaml", library / "models", interrupted=True)
+
+    monkeypatch.setattr(module, "calibrate", stopped)
+    called = tasksim("calibrate potrf n=8 --json")
+    assert called.code == 130
+    assert called.json["interrupted"] is True
+    assert called.err == "Interrupted: what was measured so far is kept.\n"

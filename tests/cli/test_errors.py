@@ -1,0 +1,193 @@
+"""Every mistake: one line that says what, what was got, what is legal; and the exit code."""
+
+from __future__ import annotations
+
+import pytest
+
+from tasksim.base.library import names, package_library
+from tasksim.graph.apps import registry
+from tasksim.schedulers import registry as schedulers
+
+GRAPHS = ", ".join(registry.names())
+SCHEDULERS = ", ".join(schedulers.names())
+PLATFORMS = ", ".join(names("platforms", ".yaml", package_library()))
+W = "--workers 2"
+D = "--durations potrf=1,trsm=3,syrk=3,gemm=6"
+
+MISTAKES = {
+    f"simulate cholesk tiles=2 {W} {D}": (
+        f"unknown task graph 'cholesk', did you mean 'cholesky'? (known: {GRAPHS})"
+    ),
+    f"simulate cholesky tile=2 {W} {D}": (
+        "cholesky: unknown parameter 'tile', did you mean 'tiles'? "
+        "(known: tiles, tile_size, dtype, priorities)"
+    ),
+    f"simulate cholesky {W} {D}": (
+        "cholesky: tiles is missing; give tiles=VALUE, an integer from 1"
+    ),
+    f"simulate cholesky tiles=0 {W} {D}": "cholesky: tiles: got '0'; legal: an integer from 1",
+    f"simulate cholesky tiles=-3 {W} {D}": "cholesky: tiles: got '-3'; legal: an integer from 1",
+    f"simulate cholesky tiles=two {W} {D}": "cholesky: tiles: got 'two'; legal: an integer from 1",
+    f"simulate cholesky tiles=1.5 {W} {D}": "cholesky: tiles: got '1.5'; legal: an integer from 1",
+    f"simulate cholesky tiles {W} {D}": (
+        "cholesky: got 'tiles'; legal: KEY=VALUE with KEY one of "
+        "tiles, tile_size, dtype, priorities"
+    ),
+    f"simulate cholesky tiles=2 tiles=3 {W} {D}": "cholesky: tiles is given twice: 2 and 3",
+    f"simulate none.npz {W} {D}": "none.npz: no such task graph file",
+    f"simulate cholesky tiles=2 {W} {D} --scheduler pro": (
+        f"unknown scheduler 'pro', did you mean 'prio'? (known: {SCHEDULERS})"
+    ),
+    f"simulate cholesky tiles=2 {W} --durations potrf=1,trms=3,syrk=3": (
+        "--durations: unknown kernel 'trms', did you mean 'trsm'? (known: potrf, trsm, syrk)"
+    ),
+    f"simulate cholesky tiles=3 {W} --durations potrf=1,syrk=2": (
+        "--durations: kernel trsm, gemm of graph cholesky missing; "
+        "give trsm=SECONDS,gemm=SECONDS as well"
+    ),
+    f"simulate cholesky tiles=1 {W} --durations potrf=-1": (
+        "--durations: potrf: got -1; legal: a finite time from 0"
+    ),
+    f"simulate cholesky tiles=1 {W} --durations potrf=nan": (
+        "--durations: potrf: got nan; legal: a finite time from 0"
+    ),
+    f"simulate cholesky tiles=1 {W} --durations potrf": (
+        "--durations: got 'potrf'; legal: KERNEL=SECONDS,KERNEL=SECONDS"
+    ),
+    f"simulate cholesky tiles=1 {W} --durations potrf=1,potrf=2": (
+        "--durations: potrf is given twice"
+    ),
+    f"simulate cholesky tiles=1 {W} --durations 'potrf=1 sec'": (
+        "--durations: potrf: '1 sec' is not a time: write e.g. '10 us'; "
+        "legal units: ns, us, ms, s, min, h, did you mean 's'?"
+    ),
+    f"simulate cholesky tiles=2 {D}": "where to run? give --workers N",
+    "simulate cholesky tiles=2": "where to run? give --workers N or --platform NAME",
+    f"simulate cholesky tiles=2 {W} --platform identical-8 {D}": (
+        "--platform and --workers exclude each other: a platform has workers"
+    ),
+    f"simulate cholesky tiles=2 {W} {D} --models x": (
+        "--models and --durations exclude each other: give one of them"
+    ),
+    f"simulate cholesky tiles=2 {W}": (
+        "no kernel models: identical workers have none; "
+        "give --models DIR, or --durations KERNEL=SECONDS,..."
+    ),
+    "simulate cholesky tiles=2 --platform identical-8": (
+        "no kernel models: platform identical-8 names none; "
+        "give --models DIR, or --durations KERNEL=SECONDS,..."
+    ),
+    f"simulate cholesky tiles=2 {D} --platform identical-9": (
+        f"unknown platform 'identical-9', did you mean 'identical-8'? (known: {PLATFORMS})"
+    ),
+    f"simulate cholesky tiles=2 {W} {D} --set platform.nodes=2": (
+        "--set changes a platform file: give --platform NAME"
+    ),
+    f"simulate cholesky tiles=2 {W} {D} --model-names x_{{kernel}}": (
+        "--model-names is for models; --durations names kernels"
+    ),
+    f"simulate cholesky tiles=2 {W} --models . --model-names x": (
+        "--model-names: got 'x'; legal: a text with {kernel} in it, such as 'prefix_{kernel}'"
+    ),
+    "simulate --from none": "none: no such run",
+    "compare a b": "a: no such run",
+    "view none": "none: no such run",
+    "view none --panels gant": (
+        "--panels: unknown panel 'gant', did you mean 'gantt'? "
+        "(known: gantt, ready, submitted, kernels, distributions)"
+    ),
+    "list scheduler": (
+        "unknown kind of thing 'scheduler', did you mean 'schedulers'? "
+        "(known: generators, schedulers, platforms, models, kernels, traces)"
+    ),
+    "run cholesky tiles=2 --scheduler pro": (
+        f"unknown scheduler 'pro', did you mean 'prio'? (known: {SCHEDULERS})"
+    ),
+    "run cholesky tiles=0": "cholesky: tiles: got '0'; legal: an integer from 1",
+    "calibrate tiles=3": "got 'tiles=3'; legal: first a graph or a kernel, then its KEY=VALUE",
+    "calibrate gemm m=a n=1 k=1": "kernel gemm: m: got 'a'; legal: a number",
+    "calibrate cholesky tiles=2 tiles=3": (
+        "cholesky: tiles is given twice; several values have commas: tiles=A,B"
+    ),
+    "bounds cholesky tiles=2": "where to run? give --workers N or --platform NAME",
+}
+
+
+@pytest.mark.parametrize("line", MISTAKES)
+def test_a_mistake_is_one_line_and_exit_code_2(tasksim, line):
+    called = tasksim(line)
+    assert called.err == f"Error: {MISTAKES[line]}\n"
+    assert (called.code, called.out) == (2, "")
+
+
+USAGE = {
+    "simulat": "unknown command 'simulat', did you mean 'simulate'?",
+    "simulate": "Missing argument 'GRAPH' (or --from RUN).",
+    "simulate cholesky --shceduler x": "No such option",
+    "simulate cholesky --workers 0": "Invalid value for '--workers': 0 is not in the range x>=1.",
+    "simulate cholesky --workers two": "Invalid value for '--workers': 'two' is not",
+    "simulate cholesky --noise loud": "Invalid value for '--noise': 'loud' is not one of",
+    "simulate cholesky --seed -1": "Invalid value for '--seed': -1 is not in the range x>=0.",
+    "simulate cholesky --library none": "Invalid value for '--library': Directory 'none' does not",
+    "compare a b --max-error 5": (
+        "Invalid value for '--max-error': '5' is not a share: write e.g. '5%' or '0.05'"
+    ),
+    "compare a b --max-error 5%x": "Invalid value for '--max-error': '5%x' is not a share",
+    "calibrate cholesky --max-time 60": "Invalid value for '--max-time': 60 has no unit",
+    "calibrate cholesky --max-time 0s": "Invalid value for '--max-time': '0s': must be more",
+}
+
+
+@pytest.mark.parametrize("line", USAGE)
+def test_wrong_usage_says_where_help_is(tasksim, line):
+    called = tasksim(line)
+    assert called.code == 2
+    assert called.out == ""
+    lines = called.err.splitlines()
+    assert lines[0].startswith("Usage: tasksim ")
+    assert "--help' for help." in lines[1]
+    assert called.errors[0].startswith(f"Error: {USAGE[line]}")
+
+
+def test_unknown_options_have_a_nearest_one(tasksim):
+    assert "'--scheduler'" in tasksim("simulate cholesky --shceduler x").errors[0]
+
+
+def test_all_errors_of_a_platform_file_at_once(tasksim, tmp_path):
+    (tmp_path / "p.yaml").write_text(
+        "version: 1\nworkers: {cpu: {count: -1}}\noverheads: {tusk: 1 us}\n"
+    )
+    called = tasksim(f"simulate cholesky tiles=2 {D} --platform p.yaml")
+    assert called.code == 2
+    lines = called.err.splitlines()
+    assert lines[0].startswith("Error: p.yaml:2:24: workers.cpu.count: ")
+    assert lines[1].startswith("p.yaml:3:13: overheads.tusk: ")
+    assert "did you mean 'task'?" in lines[1]
+    assert len(lines) == 2
+
+
+def test_a_damaged_graph_file(tasksim, tmp_path):
+    (tmp_path / "g.npz").write_bytes(b"PK\x03\x04 not a zip file")
+    called = tasksim(f"simulate g.npz {W} {D}")
+    assert called.code == 2
+    assert called.err.startswith("Error: g.npz: not a task graph file, or damaged: ")
+
+
+def test_outputs_that_cannot_be_written_fail_before_the_work(tasksim, tmp_path):
+    (tmp_path / "file").write_text("")
+    called = tasksim(f"simulate cholesky tiles=2 {W} {D} -o file/run")
+    assert called.code == 1
+    assert called.err == f"Error: cannot write file/run: {tmp_path}/file is not a folder\n"
+
+
+def test_a_platform_of_no_file(tasksim):
+    called = tasksim(f"simulate cholesky tiles=2 {D} --platform ./none.yaml")
+    assert called.code == 2
+    assert called.err.startswith("Error: ")
+    assert "none.yaml" in called.err
+
+
+def test_unknown_models(tasksim):
+    called = tasksim(f"simulate cholesky tiles=2 {W} --models none-such")
+    assert called.code == 2
+    assert called.err.startswith("Error: unknown model 'none-such'")

@@ -1,0 +1,180 @@
+"""The entry point: help without imports, errors and their exit codes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from tasksim.base.errors import CheckFailed, InputError, TaskFailed
+from tasksim.cli import main as entry
+from tasksim.cli.command import Command
+from tasksim.cli.main import COMMANDS, cli
+
+HEAVY = ("matplotlib", "networkx", "numpy", "pandas", "pyarrow", "pydantic", "rich", "scipy",
+         "simpy", "statsmodels", "yaml")  # fmt: skip
+
+
+def python(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, timeout=60, **options
+    )
+
+
+def imported_by(*arguments):
+    """Return which heavy packages a command line imports."""
+    code = (
+        "import sys; from tasksim.cli.main import cli\n"
+        f"try: cli.main({list(arguments)!r})\n"
+        f"except SystemExit: print([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)"
+    )
+    return python("-c", code).stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], [], ["simulate", "--help"], ["--version"]])
+def test_help_imports_nothing_heavy(arguments):
+    assert imported_by(*arguments) == "[]"
+
+
+def test_a_simulation_imports_numpy_simpy_and_nothing_else():
+    line = "simulate cholesky tiles=2 --workers 2 --durations potrf=1,trsm=3,syrk=3 --json"
+    assert imported_by(*line.split()) == "['numpy', 'simpy']"
+
+
+def test_without_arguments_there_are_examples(tasksim):
+    called = tasksim("")
+    assert called.code == 0
+    assert "tasksim simulate cholesky tiles=20" in called.out
+    assert "'tasksim --help' lists the commands." in called.out
+
+
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_help_lists_examples_then_commands_then_exit_codes(tasksim, flag):
+    out = tasksim(flag).out
+    places = [out.index(text) for text in ("Examples:", "simulate   Predict", "Exit codes: 0 ok")]
+    assert places == sorted(places)
+    assert all(f"\n  {name} " in out for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_examples_first(tasksim, name):
+    for flag in ("-h", "--help"):
+        out = tasksim(f"{name} {flag}").out
+        assert out.index("Examples:\n  tasksim ") < out.index("Options:")
+        assert out.split("Examples:")[1].lstrip().startswith(f"tasksim {name}")
+        assert "130" in out.split("Exit codes:")[1]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_example_is_a_command_line_that_parses(name):
+    command = import_module(COMMANDS[name][0].partition(":")[0]).__dict__[
+        COMMANDS[name][0].partition(":")[2]
+    ]
+    assert isinstance(command, Command)
+    for example in command.examples:
+        words = [w.strip("'") for w in example.split()]
+        assert words[:2] == ["tasksim", name]
+        # Raises if an option is unknown or misses its value.
+        command.make_parser(click.Context(command)).parse_args(words[2:])
+
+
+def failing(monkeypatch, error):
+    """Let the command ``doctor`` raise *error*."""
+
+    def fail():
+        raise error
+
+    command = click.Command("doctor", callback=fail, params=[entry.debug_option()])
+    monkeypatch.setattr(entry.LazyGroup, "get_command", lambda self, ctx, name: command)
+
+
+def call(line):
+    result = CliRunner().invoke(cli, line.split(), prog_name="tasksim")
+    return result.exit_code, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (InputError("bad"), 2, "Error: bad\n"),
+        (TaskFailed("gemm #3 failed"), 1, "Error: gemm #3 failed\n"),
+        (CheckFailed("off by 7 %"), 3, "Error: off by 7 %\n"),
+        (KeyboardInterrupt(), 130, "\nInterrupted.\n"),
+        (OSError(errno.ENOSPC, "No space left on device"), 1, "Error: No space left on device\n"),
+        (PermissionError(errno.EACCES, "Denied", "/x"), 1, "Error: /x: Denied\n"),
+        (MemoryError(), 1, "Error: out of memory\n"),
+        (
+            ZeroDivisionError("division by zero"),
+            1,
+            "Error: ZeroDivisionError: division by zero"
+            " (run again with --debug for the traceback)\n",
+        ),
+    ],
+)
+def test_errors_are_one_line_and_an_exit_code(monkeypatch, error, code, message):
+    failing(monkeypatch, error)
+    assert call("doctor") == (code, message)
+
+
+@pytest.mark.parametrize("line", ["--debug doctor", "doctor --debug"])
+def test_debug_shows_the_traceback(monkeypatch, line):
+    failing(monkeypatch, InputError("bad"))
+    code, err = call(line)
+    assert code == 2
+    assert err.startswith("Traceback (most recent call last):\n")
+    assert err.endswith("InputError: bad\nError: bad\n")
+
+
+def test_warnings_are_one_line(monkeypatch):
+    import warnings
+
+    command = click.Command("doctor", callback=lambda: warnings.warn("mind the gap", stacklevel=1))
+    monkeypatch.setattr(entry.LazyGroup, "get_command", lambda self, ctx, name: command)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert call("doctor") == (0, "Warning: mind the gap\n")
+
+
+def test_a_closed_pipe_is_silent():
+    command = f"{sys.executable} -m tasksim list kernels | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("kernels:\n", "")
+
+
+def test_a_full_disk_is_one_line():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "tasksim", "list", "kernels"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
+    assert (done.returncode, done.stderr) == (1, "Error: No space left on device\n")
+
+
+def test_progress_is_a_line_every_ten_percent_and_interrupting_ends_with_130(tmp_path):
+    graph = ["chain", "length=1000", "duration=0.01"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tasksim", "run", *graph, "-o", "run"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr.readline().startswith("running: 10 %, ")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert err.endswith("Interrupted.\n")
+    assert "Traceback" not in err
+    assert (out, list(tmp_path.iterdir())) == ("", [])

@@ -1,0 +1,78 @@
+"""`tasksim run`: real runs, checked."""
+
+from __future__ import annotations
+
+import pytest
+
+from tasksim.run.storage import load
+
+
+def test_computes_and_checks_a_factorisation(tasksim, tmp_path):
+    called = tasksim("run cholesky tiles=4 tile_size=32 --workers 2 --scheduler prio --json -o n")
+    assert called.code == 0, called.err
+    result = called.json
+    assert result["kind"] == "native"
+    assert (result["workers"], result["scheduler"]) == (2, "prio")
+    assert result["graph"]["tasks"] == 20
+    assert 0 <= result["residual"] <= result["residual_tolerance"]
+    assert result["makespan_s"] >= max(result["bounds"].values())
+    run = load(tmp_path / "n")
+    assert run.makespan_s == result["makespan_s"]
+    assert run.config["graph"]["settings"][0] == "tiles=4"
+
+
+def test_without_check_there_is_no_residual(tasksim):
+    result = tasksim(
+        "run cholesky tiles=2 tile_size=16 --workers 1 --no-check --no-pin --json"
+    ).json
+    assert result["residual"] is None
+
+
+def test_text_ends_with_the_residual(tasksim):
+    called = tasksim("run lu tiles=2 tile_size=16 --workers 1")
+    assert called.code == 0
+    assert "(tolerance " in called.out.splitlines()[-1]
+
+
+def test_waiting_graphs_have_no_residual(tasksim):
+    called = tasksim("run chain length=3 duration=0.001 --workers 1 --json")
+    assert called.json["residual"] is None
+    assert called.json["makespan_s"] >= 0.003
+
+
+def test_a_wrong_result_fails_the_check(tasksim, monkeypatch, tmp_path):
+    from tasksim.kernels import program
+
+    made = program.bind
+
+    def wrong(*args, **kwargs):
+        bound = made(*args, **kwargs)
+        bound.check = lambda: program.Residual(2.0, 1.0, "residual")
+        return bound
+
+    monkeypatch.setattr(program, "bind", wrong)
+    called = tasksim("run cholesky tiles=2 tile_size=16 --workers 1 -o n")
+    assert called.code == 3
+    assert called.errors == ["Error: cholesky: residual is 2, more than 1"]
+    assert load(tmp_path / "n").kind == "native"
+
+
+def test_some_schedulers_need_models(tasksim, monkeypatch):
+    from tasksim.calibration import machine
+
+    monkeypatch.setattr(machine, "machine_name", lambda: "no-such-machine")
+    called = tasksim("run cholesky tiles=2 tile_size=16 --scheduler dm --workers 1")
+    assert called.code == 2
+    assert called.errors == [
+        "Error: scheduler dm needs kernel models, and there are none of this machine "
+        "(no-such-machine); give --models DIR, or measure them: tasksim calibrate GRAPH"
+    ]
+
+
+def test_existing_outputs_are_refused_before_the_run(tasksim, tmp_path, monkeypatch):
+    from tasksim.native import execute
+
+    monkeypatch.setattr(execute, "execute", lambda *_, **__: pytest.fail("it ran"))
+    (tmp_path / "n").mkdir()
+    called = tasksim("run cholesky tiles=2 -o n")
+    assert (called.code, called.errors) == (2, ["Error: n exists; give --force to replace it"])
