@@ -54,7 +54,8 @@ def engine(tiles: int, scheduler: str, repetitions: int) -> None:
     wall = statistics.median(walls)
     print(
         f"{scheduler:8} tiles {tiles:4} {len(graph):9,} tasks  makespan {makespan:10.0f}"
-        f"  graph {build_s:6.2f} s  engine {wall:6.3f} s (min {min(walls):.3f}, max {max(walls):.3f})"
+        f"  graph {build_s:6.2f} s"
+        f"  engine {wall:6.3f} s (min {min(walls):.3f}, max {max(walls):.3f})"
         f"  {len(graph) / wall:9,.0f} tasks/s  {1e6 * wall / len(graph):5.2f} us/task"
     )
 
@@ -62,8 +63,8 @@ def engine(tiles: int, scheduler: str, repetitions: int) -> None:
 def command(tiles: int, scheduler: str, repetitions: int) -> None:
     """Print the time of a whole command, start-up included, and the ratio to the peer."""
     line = [
-        sys.executable, "-m", "tasksim", "simulate", "cholesky", f"tiles={tiles}", "--workers", "12",
-        "--durations", DURATIONS, "--scheduler", scheduler, "--json",
+        sys.executable, "-m", "tasksim", "simulate", "cholesky", f"tiles={tiles}",
+        "--workers", "12", "--durations", DURATIONS, "--scheduler", scheduler, "--json",
     ]  # fmt: skip
     walls, answer = [], {}
     for _ in range(repetitions):
@@ -72,9 +73,11 @@ def command(tiles: int, scheduler: str, repetitions: int) -> None:
         walls.append(time.perf_counter() - begun)
         answer = json.loads(done.stdout)
     wall = statistics.median(walls)
-    peer = f"  the peer {PEER_S[scheduler]} s: {PEER_S[scheduler] / wall:.1f} times faster" if (
-        scheduler in PEER_S and tiles == 72
-    ) else ""
+    peer = (
+        f"  the peer {PEER_S[scheduler]} s: {PEER_S[scheduler] / wall:.1f} times faster"
+        if (scheduler in PEER_S and tiles == 72)
+        else ""
+    )
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
     print(
         f"simulate {scheduler:8} tiles {tiles:4} {answer['graph']['tasks']:9,} tasks"
@@ -85,11 +88,15 @@ def command(tiles: int, scheduler: str, repetitions: int) -> None:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="leave the million tasks out")
     quick = parser.parse_args().quick
     loop = statistics.median(loop_s() for _ in range(3))
-    print(f"reference loop {loop:.2f} s; the targets were set where it takes {REFERENCE_LOOP_S} s\n")
+    print(
+        f"reference loop {loop:.2f} s; the targets were set where it takes {REFERENCE_LOOP_S} s\n"
+    )
     for scheduler in ("eager", "prio", "random", "ws", "lws", "dm"):
         engine(72, scheduler, 5)
     print()

@@ -22,7 +22,9 @@ TARGET_MEDIAN, TARGET_WORST = 0.03, 0.08
 
 def main() -> None:
     """Calibrate, predict, measure, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--calibration-time", type=float, default=60.0, metavar="SECONDS")
     parser.add_argument("--json", type=Path)
@@ -62,7 +64,10 @@ def main() -> None:
         outcomes = predict(cases, platform, models)
         measure(outcomes, platform, models, options.repetitions, progress)
     print("\n")
-    print(f"{'graph':18} {'scheduler':9} {'predicted':>10} {'measured':>10} {'spread':>8} {'error':>8}")
+    print(
+        f"{'graph':18} {'scheduler':9} {'predicted':>10} {'measured':>10}"
+        f" {'spread':>8} {'error':>8}"
+    )
     for o in outcomes:
         print(
             f"{o.case.graph_text:18} {o.case.scheduler:9} {1e3 * o.predicted_s:7.1f} ms"

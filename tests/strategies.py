@@ -61,9 +61,9 @@ def costs(draw, graph, platform):
     """Durations per class and task: small integers, so that ends coincide; some impossible."""
     classes, tasks = len(platform.classes), len(graph)
     values = st.sampled_from([0.0, 1.0, 1.0, 2.0, 3.0, np.inf])
-    table = np.array(
-        [[draw(values) for _ in range(tasks)] for _ in range(classes)]
-    ).reshape(classes, tasks)
+    table = np.array([[draw(values) for _ in range(tasks)] for _ in range(classes)]).reshape(
+        classes, tasks
+    )
     nowhere = np.isinf(table).all(axis=0)
     table[0, nowhere] = 1.0
     return table.tolist()

@@ -6,9 +6,11 @@ is what the command line returns: 1 a run failed, 2 bad input, 3 a check failed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = [
     "CheckFailed",

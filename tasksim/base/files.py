@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError, OutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["new_folder", "refuse_existing", "write_bytes", "write_text", "writing"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import InputError
@@ -22,6 +21,8 @@ from tasksim.models.store import read_samples
 from tasksim.platform.description import Overheads, Platform
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tasksim.models.samples import Samples
 
 __all__ = ["Report", "calibrate"]

@@ -7,7 +7,6 @@ measured alone can be far faster than the same kernel between busy neighbours.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
@@ -18,6 +17,8 @@ from tasksim.kernels.program import bind
 from tasksim.native.execute import execute
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from tasksim.calibration.book import Book, Options
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform

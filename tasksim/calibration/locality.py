@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,8 @@ from tasksim.models.history import within_fence
 from tasksim.models.locality import Locality
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from tasksim.graph.taskgraph import TaskGraph
@@ -46,7 +47,7 @@ def far_samples(run: Run, graph: TaskGraph) -> list[FarSamples]:
     far = np.array(
         [np.bincount(owner, sizes * (distances > r), minlength=len(graph)) for r in REACHES]
     )
-    total = np.bincount(owner, sizes, minlength=len(graph))
+    total = np.bincount(owner, sizes, minlength=len(graph)).astype(np.float64)
     durations = run.tasks.end_s - run.tasks.start_s
     model_name = dict(zip(graph.kernels, graph.model_names, strict=True))
     return [

@@ -6,11 +6,13 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tasksim.kernels.threads import blas_info
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["fingerprint", "machine_name", "memory_bytes", "processor"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -16,6 +15,8 @@ from tasksim.kernels.threads import single_threaded_blas
 from tasksim.native.execution import pin_thread, usable_cores
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from tasksim.calibration.book import Book, Options
 
 __all__ = ["Kernel", "measure_under_load"]
@@ -50,7 +51,9 @@ def measure_under_load(
     begun = time.monotonic()
     with single_threaded_blas():
         for kernel in kernels:
-            bodies = [standalone(kernel.name, dict(kernel.parameters), seed=w) for w in range(workers)]
+            bodies = [
+                standalone(kernel.name, dict(kernel.parameters), seed=w) for w in range(workers)
+            ]
             names = tuple(kernel.parameters)
             row = np.array([[kernel.parameters[name] for name in names]], dtype=np.float64)
             kernel_begun = time.monotonic()

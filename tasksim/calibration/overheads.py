@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["Gaps", "gaps", "measured_overheads"]
 
 
-
 @dataclass(frozen=True)
 class Gaps:
     """The times between kernels of a run, in seconds, by what caused them."""

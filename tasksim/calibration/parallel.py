@@ -1,4 +1,4 @@
-"""Do this machine's threads really run in parallel?"""
+"""Whether this machine's threads really run in parallel."""
 
 from __future__ import annotations
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tasksim.base.units import exact_quantity
@@ -24,6 +22,9 @@ from tasksim.platform.description import Overheads
 from tasksim.platform.load import dump, load
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
     from tasksim.calibration.book import Book, Configuration
     from tasksim.models.base import KernelModel
     from tasksim.models.locality import Locality
@@ -132,4 +133,4 @@ def write_platform(destination: Destination, overheads: Overheads | None) -> Non
 
 
 def _today() -> str:
-    return datetime.date.today().isoformat()  # noqa: DTZ011: the user's own day
+    return datetime.date.today().isoformat()

@@ -70,9 +70,7 @@ def durations(
     return result
 
 
-def _models_per_class(
-    kernel: str, platform: Platform, models: Models
-) -> dict[int, KernelModel]:
+def _models_per_class(kernel: str, platform: Platform, models: Models) -> dict[int, KernelModel]:
     """Return the model of *kernel* per class index, for the classes that have one."""
     found: dict[int, KernelModel] = {}
     refused: InputError | None = None

@@ -81,4 +81,4 @@ def _locality(models: Models, kernel: str, architecture: str) -> Locality | None
 
 def _task_bytes(graph: TaskGraph) -> NDArray[np.float64]:
     owner = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))
-    return np.bincount(owner, accessed_bytes(graph), minlength=len(graph))
+    return np.bincount(owner, accessed_bytes(graph), minlength=len(graph)).astype(np.float64)

@@ -8,7 +8,6 @@ order of their number. A worker that is served takes a task, or sleeps until it 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,7 @@ from tasksim.schedulers.view import Table, able_classes
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Callable, Iterator, Sequence
 
     from tasksim.engine.locality import FarCharge
     from tasksim.graph.taskgraph import TaskGraph
@@ -51,8 +51,8 @@ class Replay(Table):
     """One simulated run: the view that its *scheduler* sees, and what happens when.
 
     *costs* and *estimates* have a row per class of workers and a column per task, in seconds;
-    infinite where a class cannot run a task. *far* adds to a task's cost when it starts. After :meth:`run`, the lists ``ready, start, end``
-    (seconds), ``worker`` and ``released_by`` have an entry per task.
+    infinite where a class cannot run a task. *far* adds to a task's cost when it starts. After
+    :meth:`run`, the lists ``ready, start, end`` (seconds), ``worker`` and ``released_by`` have an entry per task.
     """
 
     def __init__(

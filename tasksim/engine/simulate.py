@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,6 +16,8 @@ from tasksim.run.record import Run, TaskTable, WorkerInfo
 from tasksim.schedulers.registry import create
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from tasksim.graph.taskgraph import TaskGraph
@@ -117,7 +118,7 @@ def _table(graph: TaskGraph, platform: Platform, replay: Replay) -> TaskTable:
         kernel=graph.kernel.astype(np.int16),
         worker=np.array(replay.worker, dtype=np.int16),
         priority=graph.priority.astype(np.int32),
-        submitted_s=(tasks + 1.0) * platform.overheads.submission_s,
+        submitted_s=(tasks + np.float64(1)) * platform.overheads.submission_s,
         ready_s=np.array(replay.ready),
         start_s=np.array(replay.start),
         end_s=np.array(replay.end),

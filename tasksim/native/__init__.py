@@ -1,0 +1,1 @@
+"""The native runtime: run a task graph for real on this machine's cores."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from math import nan
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from tasksim.run.record import Run, TaskTable, WorkerInfo
 from tasksim.schedulers.registry import create
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program

@@ -109,7 +109,9 @@ class Execution(Table):
 
     # The main thread
 
-    def run(self, rng: random.Random, *, pin: bool = True, progress: Progress | None = None) -> float:
+    def run(
+        self, rng: random.Random, *, pin: bool = True, progress: Progress | None = None
+    ) -> float:
         """Execute the graph; return the makespan in seconds.
 
         Raises :exc:`TaskFailed` when a kernel does, :exc:`SchedulerError` when the scheduler
@@ -177,7 +179,7 @@ class Execution(Table):
                 with self._lock:
                     self._complete(task, worker)
                     task = self._next(worker)
-        except BaseException as error:  # noqa: BLE001: the main thread raises it again
+        except BaseException as error:
             with self._lock:
                 self._error = self._error or error
                 self._finish()

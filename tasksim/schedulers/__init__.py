@@ -1,0 +1,1 @@
+"""Schedulers: who runs which ready task; the same objects under both clocks."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Sequence
 
     from tasksim.platform.description import Worker, WorkerClass
 
 __all__ = ["Scheduler", "View"]
 
 
-class View(Protocol):
+class View(ABC):
     """What a scheduler sees of a run, simulated or native, and what it can ask of it."""
 
     workers: tuple[Worker, ...]
@@ -32,30 +33,39 @@ class View(Protocol):
     """The worker whose task released the one being pushed; ``None``: it came by submission."""
 
     @property
+    @abstractmethod
     def now(self) -> float:
         """The time since the start of the run, in seconds."""
 
+    @abstractmethod
     def estimate(self, task: int, worker: int) -> float:
         """Return the expected duration of *task* on *worker*, in seconds."""
 
+    @abstractmethod
     def transfer_estimate(self, task: int, memory: int) -> float:
         """Return the expected time to bring the data of *task* to *memory*, in seconds."""
 
+    @abstractmethod
     def can_run(self, task: int, worker: int) -> bool:
         """Return whether *worker* has an implementation of the kernel of *task*."""
 
+    @abstractmethod
     def sleeping(self, worker: int) -> bool:
         """Return whether *worker* sleeps: its last pop gave nothing and nobody woke it since."""
 
+    @abstractmethod
     def wake(self, worker: int) -> None:
         """Let *worker* ask for a task, if it sleeps."""
 
+    @abstractmethod
     def wake_any(self, task: int) -> None:
         """Wake the sleeping worker of lowest number that can run *task*, if there is one."""
 
+    @abstractmethod
     def wake_all(self, task: int) -> None:
         """Wake every sleeping worker that can run *task*."""
 
+    @abstractmethod
     def prefetch(self, task: int, memory: int) -> None:
         """Start to bring the data of *task* to *memory*."""
 

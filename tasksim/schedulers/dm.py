@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import random
 from collections import deque
 from math import inf, isnan
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from tasksim.schedulers.base import Scheduler, View
 from tasksim.schedulers.expected import ExpectedEnds
+
+if TYPE_CHECKING:
+    import random
 
 __all__ = ["DequeModel"]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import random
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from tasksim.schedulers.base import Scheduler, View
 from tasksim.schedulers.queues import PriorityQueue
+
+if TYPE_CHECKING:
+    import random
 
 __all__ = ["Prio"]
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import random
 from bisect import bisect_left
 from collections import deque
 from itertools import accumulate
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from tasksim.schedulers.base import Scheduler, View
+
+if TYPE_CHECKING:
+    import random
 
 __all__ = ["Random"]
 

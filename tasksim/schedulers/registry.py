@@ -6,10 +6,12 @@ import importlib
 import sys
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import InputError, unknown
-from tasksim.schedulers.base import Scheduler
+
+if TYPE_CHECKING:
+    from tasksim.schedulers.base import Scheduler
 
 __all__ = ["create", "describe", "names"]
 
@@ -42,15 +44,17 @@ def create(text: str) -> Scheduler:
     target, options = _split(text)
     scheduler_class = _load(target)
     try:
-        scheduler = scheduler_class(**options)
+        scheduler: Scheduler = scheduler_class(**options)
     except TypeError as error:
         raise InputError(f"scheduler '{text}': {error}") from None
-    if not (callable(getattr(scheduler, "push", None)) and callable(getattr(scheduler, "pop", None))):
+    if not (
+        callable(getattr(scheduler, "push", None)) and callable(getattr(scheduler, "pop", None))
+    ):
         raise InputError(
             f"scheduler '{text}': {target} is not a scheduler: it has no push(task) and pop(worker)"
         )
     if not getattr(scheduler, "name", ""):
-        scheduler.name = target.rpartition(":")[2]
+        vars(scheduler)["name"] = target.rpartition(":")[2]
     return scheduler
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import SchedulerError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = ["DONE", "READY", "TAKEN", "WAITING", "dropped", "illegal_pop"]

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError, SchedulerError
+from tasksim.schedulers.base import View
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
 
 __all__ = ["Table", "able_classes"]
 
 
-class Table:
+class Table(View):
     """The facts that a scheduler may ask for, in plain lists.
 
     *estimates* has a row per class of workers and a column per task, in seconds; *able* a bit
@@ -34,10 +36,10 @@ class Table:
         for index, group in enumerate(self.classes):
             for worker in group.workers:
                 self.class_of[worker] = index
-        self.priority: list[int] = graph.priority.tolist()
+        self.priority = graph.priority.tolist()
         self.estimates = estimates
         self.able = able
-        self.pusher: int | None = None
+        self.pusher = None
 
     def estimate(self, task: int, worker: int) -> float:
         """Return the expected duration of *task* on *worker*, in seconds."""

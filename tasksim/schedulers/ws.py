@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from tasksim.schedulers.base import Scheduler, View
 from tasksim.schedulers.queues import PriorityQueue
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Iterable
 
 __all__ = ["LocalityWorkStealing", "WorkStealing"]
 

@@ -6,8 +6,7 @@ import json
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tasksim.base.files import new_folder, write_text
 from tasksim.calibration.book import Options
@@ -18,6 +17,9 @@ from tasksim.native.execution import usable_cores
 from tasksim.platform.load import load
 from tasksim.run.storage import save
 from tasksim.study.fidelity import Case, Outcome, measure, predict
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["CALIBRATED_TILES", "DemoResult", "demo"]
 
@@ -55,7 +57,8 @@ class DemoResult:
     def table(self) -> str:
         """Return the table: graph, scheduler, predicted, measured median and spread, error."""
         lines = [
-            f"{'graph':38} {'scheduler':9} {'predicted':>11} {'measured':>11} {'spread':>8} {'error':>8}"
+            f"{'graph':38} {'scheduler':9} {'predicted':>11} {'measured':>11}"
+            f" {'spread':>8} {'error':>8}"
         ]
         lines += [
             f"{o.case.graph_text:38} {o.case.scheduler:9} {1e3 * o.predicted_s:8.1f} ms"
@@ -65,7 +68,8 @@ class DemoResult:
         lines.append(
             f"\nmeasured: median of {REPETITIONS} interleaved runs on {self.workers} workers of"
             f" {self.machine}; spread: (max - min) / median"
-            f"\n|error|: median {100 * self.median_error:.1f} %, worst {100 * self.worst_error:.1f} %"
+            f"\n|error|: median {100 * self.median_error:.1f} %,"
+            f" worst {100 * self.worst_error:.1f} %"
         )
         return "\n".join(lines)
 
@@ -98,7 +102,7 @@ def demo(
     and the share of the whole that is done.
     """
     count = workers or len(usable_cores())
-    tell = progress or (lambda what, share: None)
+    tell = progress or (lambda _what, _share: None)
     with new_folder(output, force=force) as folder:
         platform_path, models_folder = _calibrate(folder, count, tell)
         platform = load(str(platform_path))
@@ -120,9 +124,7 @@ def demo(
 
 
 def _calibrate(folder: Path, workers: int, tell: Progress) -> tuple[Path, Path]:
-    graphs = [
-        generate("cholesky", tiles=tiles, tile_size=TILE_SIZE) for tiles in CALIBRATED_TILES
-    ]
+    graphs = [generate("cholesky", tiles=tiles, tile_size=TILE_SIZE) for tiles in CALIBRATED_TILES]
     report = calibrate(
         graphs,
         folder,

@@ -12,7 +12,7 @@ TIMES = st.sampled_from([0.0, 1.0, 1.5, 2.0, 4.0])
 
 @given(
     st.integers(1, 5),
-    st.lists(st.tuples(st.sampled_from("ask change".split()), st.integers(0, 4), TIMES, TIMES)),
+    st.lists(st.tuples(st.sampled_from(["ask", "change"]), st.integers(0, 4), TIMES, TIMES)),
 )
 def test_the_earliest_is_that_of_a_scan_over_all_workers(workers, steps):
     start, length = [0.0] * workers, [0.0] * workers
