@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from contextlib import contextmanager
@@ -16,12 +17,13 @@ __all__ = ["counting", "showing"]
 
 QUIET_S = 1.0
 """What takes less shows no progress."""
+REDRAW_S = 0.5
 
 
 @contextmanager
 def showing(what: str) -> Iterator[Callable[[str, float], None]]:
     """Yield a function that shows a message and the share of the whole that is done."""
-    if sys.stderr.isatty():
+    if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb":
         with _bar(what) as show:
             yield show
     else:
@@ -62,8 +64,19 @@ def _bar(what: str) -> Iterator[Callable[[str, float], None]]:
         TimeElapsedColumn(),
         TextColumn("{task.fields[message]}"),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    # Drawn between two looks at the clock only, not by a thread: what is measured meanwhile would
+    # share Python's lock with it.
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, auto_refresh=False) as progress:
         task = progress.add_task(what, total=1.0, message="")
-        yield lambda message, share: progress.update(
-            task, completed=min(1.0, share), message=message
-        )
+        drawn = 0.0
+
+        def show(message: str, share: float) -> None:
+            nonlocal drawn
+            now = time.monotonic()
+            if now - drawn > REDRAW_S:
+                drawn = now
+                completed = min(1.0, share)
+                progress.update(task, completed=completed, message=message, refresh=True)
+
+        yield show
