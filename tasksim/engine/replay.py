@@ -52,7 +52,8 @@ class Replay(Table):
 
     *costs* and *estimates* have a row per class of workers and a column per task, in seconds;
     infinite where a class cannot run a task. *far* adds to a task's cost when it starts. After
-    :meth:`run`, the lists ``ready, start, end`` (seconds), ``worker`` and ``released_by`` have an entry per task.
+    :meth:`run`, the lists ``ready, start, end`` (seconds), ``worker`` and ``released_by`` have
+    an entry per task.
     """
 
     def __init__(
