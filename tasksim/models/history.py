@@ -15,6 +15,7 @@ from tasksim.models.quantiles import (
     draw,
     group_quantiles,
     mean_of_quantiles,
+    read_quantiles,
     within_fence,
 )
 from tasksim.models.rows import describe_row, find_rows, nearest_row, plain_number
@@ -144,7 +145,7 @@ class HistoryModel(KernelModel):
         self.spread_ = np.array([e["spread_s"].number() for e in entries])[order]
         self.count_ = np.array([e["count"].integer() for e in entries])[order]
         self.dropped_ = np.array([e["dropped"].integer() for e in entries])[order]
-        self.quantiles_ = np.array([_quantiles(e["quantiles_s"]) for e in entries])[order]
+        self.quantiles_ = np.array([read_quantiles(e["quantiles_s"]) for e in entries])[order]
 
 
 def _entry(
@@ -163,10 +164,3 @@ def _entry(
         "spread_s": spread_s,
         "quantiles_s": quantiles_s,
     }
-
-
-def _quantiles(node: Node) -> NDArray[np.float64]:
-    quantiles = node.vector(len(LEVELS))
-    if quantiles[0] <= 0 or (np.diff(quantiles) < 0).any():
-        raise node.expected("positive durations in ascending order")
-    return quantiles

@@ -11,7 +11,17 @@ from tasksim.base.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LEVELS", "draw", "group_quantiles", "mean_of_quantiles", "within_fence"]
+    from tasksim.models.document import Node
+
+__all__ = [
+    "FENCE",
+    "LEVELS",
+    "draw",
+    "group_quantiles",
+    "mean_of_quantiles",
+    "read_quantiles",
+    "within_fence",
+]
 
 LEVELS: Final = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
 """The quantiles that are kept; 0 and 1 are the extremes."""
@@ -98,3 +108,11 @@ def mean_of_quantiles(quantiles: NDArray[np.float64]) -> NDArray[np.float64]:
     middles = (quantiles[..., 1:] + quantiles[..., :-1]) / 2
     means: NDArray[np.float64] = middles @ np.diff(_LEVELS)
     return means
+
+
+def read_quantiles(node: Node) -> NDArray[np.float64]:
+    """Return the quantiles in a JSON document: as many as levels, positive, ascending."""
+    quantiles = node.vector(len(LEVELS))
+    if quantiles[0] <= 0 or (np.diff(quantiles) < 0).any():
+        raise node.expected("positive numbers in ascending order")
+    return quantiles

@@ -15,6 +15,7 @@ from tasksim.models.quantiles import (
     draw,
     group_quantiles,
     mean_of_quantiles,
+    read_quantiles,
     within_fence,
 )
 from tasksim.models.terms import Terms, parse_terms
@@ -226,14 +227,13 @@ class LinearModel(KernelModel):
         entries = list(node["terms"])
         self._set_terms(_read_terms(node, entries))
         self.coef_ = np.array([entry["coefficient"].number() for entry in entries])
-        bounds = [[bound.optional() for bound in entry["interval"]] for entry in entries]
-        self.intervals_ = np.array(bounds).reshape(len(entries), 2)
+        self.intervals_ = np.array([_interval(entry["interval"]) for entry in entries])
         self.pvalues_ = np.array([entry["p_value"].optional() for entry in entries])
         self.rsquared_ = node["rsquared"].optional()
         self.rsquared_adj_ = node["rsquared_adj"].optional()
         self.floor_s_ = node["floor_s"].positive()
         node["quantile_levels"].exactly(list(LEVELS))
-        self.residual_quantiles_ = node["residual_quantiles"].vector(len(LEVELS))
+        self.residual_quantiles_ = read_quantiles(node["residual_quantiles"])
 
 
 def _fitted(
@@ -250,6 +250,13 @@ def _fitted(
     if weights == "huber":
         return fit_huber(design, durations_s, reference, constant=constant)
     return fit_weighted(design, durations_s, reference**-2, constant=constant)
+
+
+def _interval(node: Node) -> list[float]:
+    bounds = [bound.optional() for bound in node]
+    if len(bounds) != 2:
+        raise node.expected("a list of two numbers")
+    return bounds
 
 
 def _read_terms(node: Node, entries: list[Node]) -> Terms:
