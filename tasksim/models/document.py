@@ -218,9 +218,10 @@ def _skip_space(text: str, at: int) -> int:
 
 def _formatted(value: Any, indent: int, column: int) -> str:
     line = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    nested = isinstance(value, dict) and any(isinstance(v, dict) for v in value.values())
     if not isinstance(value, dict | list) or not value:
         return line
+    items = value.values() if isinstance(value, dict) else value
+    nested = any(isinstance(item, dict) for item in items)
     if not nested and column + len(line) < WIDTH:
         return line
     if isinstance(value, list) and not any(isinstance(v, dict | list) for v in value):

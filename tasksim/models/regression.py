@@ -80,7 +80,8 @@ class LinearModel(KernelModel):
     relative noise of c, predictions are too short by 2c² (a sixth for c = 0.3). So y starts as
     the mean of the sample's configuration and then is the fitted value, until that no longer
     changes: the quasi-likelihood of a variance that grows with the square of the mean
-    (Wedderburn, Biometrika 61, 1974), which has no such bias.
+    (Wedderburn, Biometrika 61, 1974), which has no such bias. It stays within a factor 2 of the
+    mean of the configuration, so that a lone sample far too long weighs little.
 
     Intervals assume that samples are independent; those of one run are not quite.
     """

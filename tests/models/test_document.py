@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasksim.models.document import (
+    FormatError,
+    Node,
+    format_json,
+    parse_json,
+    path_text,
+    position,
+    to_data,
+)
+
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8)
+VALUES = st.recursive(
+    PLAIN.filter(lambda v: not isinstance(v, float) or abs(v) != float("inf")),
+    lambda inner: (
+        st.lists(inner, max_size=6) | st.dictionaries(st.text(max_size=6), inner, max_size=5)
+    ),
+    max_leaves=25,
+)
+
+
+def paths(value, path=()):
+    yield path, value
+    if isinstance(value, dict | list):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from paths(item, (*path, key))
+
+
+@given(VALUES)
+def test_what_is_written_is_read_back(value):
+    assert parse_json(format_json(value)) == value
+
+
+@given(VALUES)
+def test_position_is_where_the_value_begins(value):
+    text = format_json(value)
+    lines = text.split("\n")
+    for path, item in paths(value):
+        line, column = position(text, path)
+        rest = "\n".join([lines[line - 1][column - 1 :], *lines[line:]])
+        assert json.JSONDecoder().raw_decode(rest)[0] == item
+
+
+def test_position_of_what_is_not_there_is_where_it_is_missed():
+    text = '{\n  "a": [1,\n {"b": 2}]\n}'
+    assert position(text, ("a", 1, "b")) == (3, 8)
+    assert position(text, ("a", 1, "c", "d")) == (3, 2)
+    assert position(text, ("a", 7)) == (2, 8)
+
+
+def test_what_fits_is_on_one_line():
+    value = {
+        "name": "gemm",
+        "domain": {"m": [1, 2]},
+        "long": [0.1] * 40,
+        "rows": [{"a": 1}, {"a": 2}],
+    }
+    text = format_json(value)
+    assert text.splitlines()[:4] == [
+        "{",
+        '  "name": "gemm",',
+        '  "domain": {"m": [1, 2]},',
+        '  "long": [',
+    ]
+    assert '    {"a": 1},\n    {"a": 2}\n' in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("text", ['{"a": NaN}', "[Infinity]", "[1, -Infinity]"])
+def test_numbers_that_json_has_not_are_refused(text):
+    with pytest.raises(json.JSONDecodeError, match="is not a JSON number"):
+        parse_json(text)
+
+
+def test_plain_data():
+    data = {"a": np.array([1.0, np.nan]), "b": (np.float64(2), np.int64(3)), 4: float("inf")}
+    assert to_data(data) == {"a": [1.0, None], "b": [2.0, 3], "4": None}
+
+
+@pytest.mark.parametrize(
+    ("value", "getter", "message"),
+    [
+        ([], "mapping", "expected an object, got []"),
+        ("", "text", 'expected a text, got ""'),
+        (True, "number", "expected a number, got true"),
+        (
+            10**400,
+            "number",
+            "expected a finite number, got 1000000000000000000000000000000000000...",
+        ),
+        (-1, "integer", "expected a whole number, not negative, got -1"),
+        (0, "positive", "expected a number larger than 0, got 0"),
+        (["a", "a"], "texts", "'a' is given twice"),
+        ("ab", "texts", 'expected a list, got "ab"'),
+    ],
+)
+def test_values_of_another_type_are_refused(value, getter, message):
+    with pytest.raises(FormatError) as caught:
+        getattr(Node(value), getter)()
+    assert str(caught.value).rpartition("]: ")[2] == message
+
+
+def test_missing_keys_are_named_with_the_path():
+    node = Node({"cpu": {"modle": 1}})["cpu"]
+    with pytest.raises(FormatError) as caught:
+        node["model"]
+    assert str(caught.value) == "cpu: 'model' is missing, did you mean 'modle'? (keys: modle)"
+    assert path_text(("a", 1, "b")) == "a[1].b"
