@@ -13,9 +13,6 @@ from tasksim.base.errors import InputError, unknown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from tasksim.engine.durations import Models
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
@@ -80,7 +77,7 @@ class Request:
                 f"--model-names: got '{self.model_names}'; legal: a text with {{kernel}} in it, "
                 "such as 'prefix_{kernel}'"
             )
-        names = [self.model_names.replace("{kernel}", name) for name in graph.model_names]
+        names = [self.model_names.replace("{kernel}", name) for name in graph.kernels]
         return replace(graph, model_names=tuple(names))
 
     def _platform(self) -> Platform:
@@ -121,20 +118,13 @@ class Setup:
         """Return the lower bounds on the makespan, the same as those of a simulation."""
         from tasksim.run.bounds import bounds
 
-        workers = [len(group.workers) for group in self.platform.classes]
-        return bounds(self.graph, self._near_durations(), workers).to_json()
-
-    def _near_durations(self) -> NDArray[np.float64]:
-        """Return what each task takes on each class of workers when all its data are near."""
-        import numpy as np
-
         from tasksim.engine.durations import durations
-        from tasksim.engine.locality import far_charge
-        from tasksim.engine.simulate import LEAST_SHARE
+        from tasksim.engine.locality import near_and_far
 
         means = durations(self.graph, self.platform, self.models)
-        far = far_charge(self.graph, self.platform, self.models)
-        return means if far is None else np.maximum(means - far[1], LEAST_SHARE * means)
+        near, _ = near_and_far(self.graph, self.platform, self.models, means)
+        workers = [len(group.workers) for group in self.platform.classes]
+        return bounds(self.graph, near, workers).to_json()
 
     def extrapolated(self) -> list[str]:
         """Say of which kernels the models are asked beyond what they were fitted to."""

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from tasksim.models.locality import Locality
     from tasksim.platform.description import Platform
 
-__all__ = ["FarCharge", "far_charge"]
+__all__ = ["FarCharge", "near_and_far"]
+
+LEAST_SHARE = 0.1
+"""The least share of a modelled duration that is left when all data are near."""
 
 
 class FarCharge:
@@ -39,14 +42,26 @@ class FarCharge:
         return far_bytes * self._per_byte[group][task]
 
 
-def far_charge(
+def near_and_far(
+    graph: TaskGraph, platform: Platform, models: Models, durations_s: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], FarCharge | None]:
+    """Split modelled durations into what tasks cost with all data near, and what far data add.
+
+    *durations_s*, and the first of what is returned, have a row per class of workers and a
+    column per task. Where no model knows of locality, nothing is split off.
+    """
+    found = _far_charge(graph, platform, models)
+    if found is None:
+        return durations_s, None
+    charge, contained = found
+    # Of the near cost at least a little remains, whatever was drawn.
+    return np.maximum(durations_s - contained, LEAST_SHARE * durations_s), charge
+
+
+def _far_charge(
     graph: TaskGraph, platform: Platform, models: Models
 ) -> tuple[FarCharge, NDArray[np.float64]] | None:
-    """Return what far data cost, and what the models' means contain of it.
-
-    The second, to be subtracted from the means before, has a row per class and a column per
-    task, in seconds. None if no model knows of locality.
-    """
+    """Return what far data cost, and what the models' means contain of it, in seconds."""
     shape = len(platform.classes), len(graph)
     per_byte, contained = np.zeros(shape), np.zeros(shape)
     task_bytes = _task_bytes(graph)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tasksim.engine.durations import Models, durations
-from tasksim.engine.locality import far_charge
+from tasksim.engine.locality import near_and_far
 from tasksim.engine.replay import Replay
 from tasksim.run.bounds import bounds
 from tasksim.run.record import Run, TaskTable, WorkerInfo
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["Noise", "simulate"]
 
 Noise = Literal["none", "model"]
-
-LEAST_SHARE = 0.1
-"""The least share of a modelled duration that is left when all data are near."""
 
 
 def simulate(
@@ -71,16 +68,13 @@ def simulate(
     """
     policy = create(scheduler) if isinstance(scheduler, str) else scheduler
     estimates = durations(graph, platform, models)
-    costs = estimates
+    drawn = estimates
     if noise == "model":
-        costs = durations(graph, platform, models, np.random.default_rng([seed, 1]))
-    far = far_charge(graph, platform, models)
-    if far is not None:
-        # Of the near cost at least a little remains, whatever was drawn.
-        costs = np.maximum(costs - far[1], LEAST_SHARE * costs)
+        drawn = durations(graph, platform, models, np.random.default_rng([seed, 1]))
+    costs, far = near_and_far(graph, platform, models, drawn)
     believed = estimates.tolist()
     charged = believed if costs is estimates else costs.tolist()
-    replay = Replay(graph, platform, policy, charged, believed, far[0] if far else None)
+    replay = Replay(graph, platform, policy, charged, believed, far)
     begun = time.perf_counter()
     replay.run(random.Random(seed))
     wall_s = time.perf_counter() - begun
