@@ -11,6 +11,7 @@ import numpy as np
 from tasksim.base.errors import InputError, NotFittedError, nearest, unknown
 from tasksim.models.document import Node, to_data
 from tasksim.models.quality import quality
+from tasksim.models.rows import plain_number
 from tasksim.models.samples import Samples, checked_table
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class KernelModel(ABC):
             "kind": self.kind,
             "options": self.get_params(),
             "parameters": self.names_,
-            "domain": self.domain_,
+            "domain": {n: tuple(map(plain_number, box)) for n, box in self.domain_.items()},
             **self._to_json(),
             "report": self._report,
         }

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["FormatError", "Node", "Path", "format_json", "parse_json", "position", "to_data"]
+__all__ = ["FormatError", "Node", "Keys", "format_json", "parse_json", "position", "to_data"]
 
-Path = tuple[str | int, ...]
+Keys = tuple[str | int, ...]
 
 WIDTH = 100
 
@@ -25,7 +25,7 @@ WIDTH = 100
 class FormatError(InputError):
     """Something in a JSON document is not what it should be; *path* leads to it."""
 
-    def __init__(self, path: Path, message: str) -> None:
+    def __init__(self, path: Keys, message: str) -> None:
         super().__init__(f"{path_text(path)}: {message}" if path else message)
         self.path = path
 
@@ -36,7 +36,7 @@ class Node:
     Every getter raises :exc:`FormatError` if the value is of another type.
     """
 
-    def __init__(self, value: Any, path: Path = ()) -> None:
+    def __init__(self, value: Any, path: Keys = ()) -> None:
         self.value = value
         self.path = path
 
@@ -136,7 +136,7 @@ class Node:
         return self.error(f"expected {what}, got {short}")
 
 
-def path_text(path: Path) -> str:
+def path_text(path: Keys) -> str:
     """Return a path as people write it.
 
     >>> path_text(("architectures", "cpu", "terms", 2))
@@ -158,7 +158,7 @@ def parse_json(text: str) -> Any:
     return json.loads(text, parse_constant=refuse)
 
 
-def position(text: str, path: Path) -> tuple[int, int]:
+def position(text: str, path: Keys) -> tuple[int, int]:
     """Return line and column, from 1, of the value that *path* leads to in a JSON *text*."""
     at = _skip_space(text, 0)
     for part in path:
@@ -221,7 +221,7 @@ def _formatted(value: Any, indent: int, column: int) -> str:
     if not isinstance(value, dict | list) or not value:
         return line
     items = value.values() if isinstance(value, dict) else value
-    nested = any(isinstance(item, dict) for item in items)
+    nested = any(isinstance(item, dict) and item for item in items)
     if not nested and column + len(line) < WIDTH:
         return line
     if isinstance(value, list) and not any(isinstance(v, dict | list) for v in value):
