@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["FormatError", "Node", "Keys", "format_json", "parse_json", "position", "to_data"]
+__all__ = ["FormatError", "Keys", "Node", "format_json", "parse_json", "position", "to_data"]
 
 Keys = tuple[str | int, ...]
 
