@@ -73,27 +73,28 @@ def execute(
             raise InputError(f"scheduler {policy.name} needs kernel models for its estimates")
         estimates = [[nan] * len(graph)] * len(platform.classes)
     everywhere = [(1 << len(platform.classes)) - 1] * len(graph)
-    if program is None:
-        program = bind(graph, len(platform.workers), seed)
-    program.reset()
+    # All of it with one BLAS thread, not just the run: OpenBLAS's threads spin for some 20 ms
+    # after their work, on the cores of the workers.
     with single_threaded_blas():
-        execution = Execution(graph, platform, policy, program, estimates, everywhere)
+        bound = bind(graph, len(platform.workers), seed) if program is None else program
+        bound.reset()
+        execution = Execution(graph, platform, policy, bound, estimates, everywhere)
         wall_s = execution.run(random.Random(seed), pin=pin, progress=progress)
-    run = Run(
-        kind="native",
-        graph_name=graph.name,
-        graph_arguments=dict(graph.arguments),
-        kernel_names=graph.kernels,
-        workers=tuple(WorkerInfo(w.name, w.architecture, w.node) for w in platform.workers),
-        platform=platform.name,
-        scheduler=scheduler if isinstance(scheduler, str) else policy.name,
-        seed=seed,
-        tasks=_table(graph, execution),
-        config=dict(config or {}),
-        wall_s=wall_s,
-    )
-    if check:
-        _verify(run, graph, program)
+        run = Run(
+            kind="native",
+            graph_name=graph.name,
+            graph_arguments=dict(graph.arguments),
+            kernel_names=graph.kernels,
+            workers=tuple(WorkerInfo(w.name, w.architecture, w.node) for w in platform.workers),
+            platform=platform.name,
+            scheduler=scheduler if isinstance(scheduler, str) else policy.name,
+            seed=seed,
+            tasks=_table(graph, execution),
+            config=dict(config or {}),
+            wall_s=wall_s,
+        )
+        if check:
+            _verify(run, graph, bound)
     return run
 
 
