@@ -1,6 +1,9 @@
 # Everything on a fresh machine: `make demo`, `make test`. Needs python3.11+ with venv, and make.
 
-PYTHON ?= python3
+# The first Python that will do; give PYTHON=... for another.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys, venv; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null \
+	&& echo $$p && break; done)
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 
@@ -13,7 +16,7 @@ help:
 	@echo "make bench     speed and fidelity, measured here"
 
 $(VENV)/.installed: pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tasksim needs Python 3.11 or newer; try make PYTHON=python3.12")'
+	@test -n "$(PYTHON)" || { echo "tasksim needs Python 3.11 to 3.13 with venv; none found" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
