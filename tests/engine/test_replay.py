@@ -81,7 +81,7 @@ def test_a_cost_per_task_delays_every_task_of_a_chain():
     """Estee's scheduling latency of 2 on a chain 3, 1, 1, 1."""
     graph = generate("chain", length=4)
     result = replay(graph, with_overheads(1, task_s=2.0), "eager", [[3.0, 1.0, 1.0, 1.0]])
-    assert result.end == [5.0, 8.0, 11.0, 14.0]
+    assert result.end.tolist() == [5.0, 8.0, 11.0, 14.0]
 
 
 def test_submission_goes_on_while_tasks_run():
@@ -89,8 +89,8 @@ def test_submission_goes_on_while_tasks_run():
     for _ in range(4):
         builder.insert("task", duration_s=1.0)
     result = replay(builder.build(), with_overheads(2, submission_s=0.25), "eager")
-    assert result.ready == [0.25, 0.5, 0.75, 1.0]
-    assert result.start == [0.25, 0.5, 1.25, 1.5]
+    assert result.ready.tolist() == [0.25, 0.5, 0.75, 1.0]
+    assert result.start.tolist() == [0.25, 0.5, 1.25, 1.5]
 
 
 def test_waking_a_sleeping_worker_takes_time():
@@ -101,7 +101,7 @@ def test_waking_a_sleeping_worker_takes_time():
     builder.insert("task", R(x), duration_s=1.0)
     result = replay(builder.build(), with_overheads(2, wakeup_s=0.5, task_s=0.125), "eager")
     # The first task wakes a worker; at its end that worker is awake, the other is not.
-    assert result.start == [0.625, 1.75, 2.25]
+    assert result.start.tolist() == [0.625, 1.75, 2.25]
 
 
 def test_all_ends_of_an_instant_release_before_any_worker_is_served():
