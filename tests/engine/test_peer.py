@@ -53,7 +53,7 @@ def makespan_s(machine, application, tiles, scheduler):
     return Replay(graph, platform, create(scheduler), costs).run(random.Random(0))
 
 
-@pytest.mark.parametrize(("position", "scheduler"), enumerate(["eager", "prio", "lws"]))
+@pytest.mark.parametrize(("position", "scheduler"), list(enumerate(["eager", "prio", "lws"])))
 def test_makespans_are_those_of_the_peer(position, scheduler):
     errors = []
     for (machine, application, tiles), peer_ms in PEER_MS.items():
