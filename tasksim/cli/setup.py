@@ -46,6 +46,9 @@ class Request:
         if self.durations is not None:
             seconds = parse_durations(self.durations, graph)
             return Setup(self, graph, platform, _constants(graph, seconds), None, seconds)
+        given = self._given(graph, platform)
+        if given is not None:
+            return Setup(self, graph, platform, given, None, None)
         folder = self._models_folder(platform)
         from tasksim.models.store import ModelLibrary
 
@@ -88,6 +91,14 @@ class Request:
         from tasksim.platform.load import load
 
         return load(self.platform, self.library, list(self.changes))
+
+    def _given(self, graph: TaskGraph, platform: Platform) -> Models | None:
+        """Return the durations that the graph's tasks say, if there are no models but these."""
+        if not (self.models is self.model_names is platform.models is None):
+            return None
+        from tasksim.models.given import GivenDurations, gives_durations
+
+        return GivenDurations(graph) if gives_durations(graph) else None
 
     def _models_folder(self, platform: Platform) -> Path:
         if self.models is not None:

@@ -70,7 +70,8 @@ def simulate(
 
     GRAPH is the name of a generator (see 'tasksim list generators'), with its KEY=VALUE
     settings, or a graph file. What each task takes comes from kernel models, those of the
-    platform or of --models, or from --durations.
+    platform or of --models, or from --durations; without any, tasks that have a parameter
+    duration_s (chain, fork-join, random-layered) take just as long.
     """
     results = Results(**where)
     recorded: Run | None = None
