@@ -61,7 +61,7 @@ class Calibration:
         measure_in_situ(self.graphs, platform, self.book, self.options, self.observed, tell)
         rows = list(self.book.configurations(self.options))
         locality = fit_locality(self.observed.far)
-        write_kernels(self.destination, self.book, rows, locality, in_situ=True)
+        write_kernels(self.destination, self.book, rows, locality)
         write_platform(self.destination, measured_overheads(self.observed.gaps))
         models = ModelLibrary(self.destination.models_folder)
         return load(str(self.destination.platform_path)), models

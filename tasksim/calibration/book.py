@@ -70,8 +70,8 @@ class Book:
     def __init__(self, earlier: Mapping[str, Samples] | None = None) -> None:
         self.samples: dict[str, Samples] = dict(earlier or {})
         self._earlier = frozenset(self.samples)
-        self.new: set[str] = set()
-        """The kernels that this calibration has measured."""
+        self.new: dict[str, tuple[str, ...]] = {}
+        """The kernels that this calibration has measured, and how: "in situ", "by itself"."""
         runs = [s.runs.max() for s in self.samples.values() if s.runs is not None and len(s.runs)]
         self.next_run = int(max(runs, default=-1)) + 1
 
@@ -85,7 +85,8 @@ class Book:
         for kernel, name in enumerate(graph.model_names):
             tasks = np.flatnonzero(graph.kernel == kernel)
             table = graph.parameters[kernel][graph.row[tasks]]
-            self.add(name, graph.parameter_names[kernel], table, durations[tasks])
+            if len(tasks):
+                self.add(name, graph.parameter_names[kernel], table, durations[tasks], "in situ")
         self.next_run += 1
 
     def add(
@@ -94,13 +95,14 @@ class Book:
         names: tuple[str, ...],
         parameters: NDArray[np.float64],
         durations_s: NDArray[np.float64],
+        how: str,
     ) -> None:
-        """Add samples of *kernel*, as part of the current run."""
+        """Add samples of *kernel*, as part of the current run; *how* says the manner in words."""
         runs = np.full(len(durations_s), self.next_run)
         more = Samples(names, parameters, durations_s, runs)
         before = self.samples.get(kernel)
         self.samples[kernel] = more if before is None else Samples.concat([before, more])
-        self.new.add(kernel)
+        self.new[kernel] = tuple(dict.fromkeys((*self.new.get(kernel, ()), how)))
 
     def configurations(self, options: Options) -> Iterator[Configuration]:
         """Yield every configuration that this calibration measures, by kernel."""

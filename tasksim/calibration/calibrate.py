@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from tasksim.base.errors import InputError
 from tasksim.base.units import format_time
 from tasksim.calibration.book import Book, Configuration, Options
 from tasksim.calibration.insitu import Observed, measure_in_situ
@@ -15,6 +14,7 @@ from tasksim.calibration.locality import fit_locality
 from tasksim.calibration.machine import machine_name
 from tasksim.calibration.micro import Kernel, measure_under_load
 from tasksim.calibration.overheads import measured_overheads
+from tasksim.calibration.request import check_request
 from tasksim.calibration.write import ARCHITECTURE, Destination, write_kernels, write_platform
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.models.store import read_samples
@@ -23,6 +23,7 @@ from tasksim.platform.description import Overheads, Platform
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tasksim.base.errors import InputError
     from tasksim.models.samples import Samples
 
 __all__ = ["Report", "calibrate"]
@@ -104,6 +105,7 @@ def calibrate(
         When to stop.
     terms : mapping, optional
         Kernel -> terms of a linear model (``"m*n*k + m*n"``); the others get a history model.
+        All configurations of such a kernel must be measured before it can be fitted.
     replace : bool, optional
         Forget what earlier calibrations measured of these kernels; by default it counts too.
     progress : callable, optional
@@ -113,10 +115,18 @@ def calibrate(
     -----
     What is measured is written every few seconds. When the measuring is interrupted
     (KeyboardInterrupt), what there is is written, and the report says so.
+
+    Raises
+    ------
+    InputError
+        Before anything is measured: if there is nothing to do, *terms* are wrong, or files of an
+        earlier calibration are damaged. After: if the samples do not suffice for *terms*; they
+        are written all the same.
+    OutputError
+        If the files cannot be written.
     """
-    if not items:
-        raise InputError("nothing to calibrate: name a graph or a kernel")
     destination = Destination(library, machine or machine_name(), workers, dict(terms or {}))
+    check_request(items, destination)
     session = _Session(destination, options or Options(), replace, progress)
     begun = time.monotonic()
     interrupted = False
@@ -125,6 +135,8 @@ def calibrate(
     except KeyboardInterrupt:
         interrupted = True
     report = session.save()
+    if session.refused is not None and not interrupted:
+        raise session.refused
     report.interrupted = interrupted
     report.seconds = time.monotonic() - begun
     return report
@@ -134,25 +146,33 @@ class _Session:
     """A calibration under way."""
 
     def __init__(
-        self, destination: Destination, options: Options, replace: bool, progress: Progress | None
+        self, destination: Destination, options: Options, anew: bool, progress: Progress | None
     ) -> None:
         self.destination = destination
         self.options = options
         self.progress = progress
-        self.book = Book({} if replace else earlier_samples(destination.models_folder))
+        self.book = Book({} if anew else earlier_samples(destination.models_folder))
         self.observed = Observed()
         self.saved = time.monotonic()
+        self.refused: InputError | None = None
+        """Why a model could not be fitted when the samples were last written."""
 
     def measure(self, items: Sequence[TaskGraph | Kernel], workers: int) -> None:
         graphs = [item for item in items if isinstance(item, TaskGraph)]
         kernels = [item for item in items if isinstance(item, Kernel)]
         platform = Platform.identical(workers)
+        first = len(graphs) / len(items)
         if graphs:
-            measure_in_situ(
-                graphs, platform, self.book, self.options, self.observed, self.after_round
-            )
+            options, tell = self._part(0.0, first)
+            measure_in_situ(graphs, platform, self.book, options, self.observed, tell)
         if kernels:
-            measure_under_load(kernels, workers, self.book, self.options, self.after_round)
+            options, tell = self._part(first, 1.0 - first)
+            measure_under_load(kernels, workers, self.book, options, tell)
+
+    def _part(self, begin: float, share: float) -> tuple[Options, Progress]:
+        """Return the options and the progress of a *share* of the time, from *begin*."""
+        options = replace(self.options, max_seconds=share * self.options.max_seconds)
+        return options, lambda what, used: self.after_round(what, begin + share * used)
 
     def after_round(self, what: str, share: float) -> None:
         if self.progress is not None:
@@ -164,11 +184,11 @@ class _Session:
     def save(self) -> Report:
         """Write everything measured so far; return what that is."""
         rows = list(self.book.configurations(self.options))
-        in_situ = bool(self.observed.gaps)
-        overheads = measured_overheads(self.observed.gaps) if in_situ else None
+        gaps = self.observed.gaps
+        overheads = measured_overheads(gaps) if gaps else None
         if rows:
             locality = fit_locality(self.observed.far)
-            write_kernels(self.destination, self.book, rows, locality, in_situ=in_situ)
+            self.refused = write_kernels(self.destination, self.book, rows, locality)
             write_platform(self.destination, overheads)
         return Report(
             machine=self.destination.machine,

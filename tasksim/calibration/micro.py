@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ from tasksim.native.execution import pin_thread, usable_cores
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from tasksim.calibration.book import Book, Options
 
 __all__ = ["Kernel", "measure_under_load"]
@@ -24,6 +27,9 @@ __all__ = ["Kernel", "measure_under_load"]
 BATCH_S = 0.25
 """How long the workers run between two looks at whether it is enough."""
 WARM_UP = 3
+MOST_KEPT = 200
+"""Of one worker between two looks, this many repetitions are kept, evenly spaced: a tiny kernel has
+tens of thousands, which tell no more of the differences between runs."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +67,9 @@ def measure_under_load(
                 batch = [_Repeater(body) for body in bodies]
                 _run_together(batch, cores if options.pin and workers <= len(cores) else None)
                 for repeater in batch:
-                    times = np.array(repeater.times[WARM_UP:] or repeater.times)
-                    book.add(kernel.name, names, np.repeat(row, len(times), axis=0), times)
+                    times = repeater.kept()
+                    table = np.repeat(row, len(times), axis=0)
+                    book.add(kernel.name, names, table, times, "by itself")
                 book.next_run += 1
                 after_round(kernel.name, (time.monotonic() - begun) / options.max_seconds)
                 if time.monotonic() - kernel_begun >= share or _known(book, kernel, options):
@@ -84,11 +91,26 @@ class _Repeater:
     def __init__(self, body: object) -> None:
         self.body = body
         self.times: list[float] = []
+        self.error: Exception | None = None
+
+    def kept(self) -> NDArray[np.float64]:
+        """Return the times that count: without the first, and not too many."""
+        times = np.array(self.times[WARM_UP:] or self.times)
+        chosen = np.linspace(0, len(times) - 1, min(len(times), MOST_KEPT))
+        return times[chosen.astype(np.intp)]
 
     def run(self, start: threading.Barrier, stop: threading.Event, core: int | None) -> None:
-        restore, execute = self.body.restore, self.body.run  # type: ignore[attr-defined]
         pin_thread(core)
-        start.wait()
+        with suppress(threading.BrokenBarrierError):  # the measuring was interrupted
+            start.wait()
+        try:
+            self._repeat(stop)
+        except Exception as error:
+            self.error = error
+            stop.set()
+
+    def _repeat(self, stop: threading.Event) -> None:
+        restore, execute = self.body.restore, self.body.run  # type: ignore[attr-defined]
         while not stop.is_set():
             restore()
             begun = perf_counter()
@@ -97,7 +119,10 @@ class _Repeater:
 
 
 def _run_together(repeaters: list[_Repeater], cores: list[int] | None) -> None:
-    """Run all *repeaters* at once for a while: they are each other's load."""
+    """Run all *repeaters* at once for a while: they are each other's load.
+
+    Raises the first error of a kernel. However it ends, no thread is left behind.
+    """
     start, stop = threading.Barrier(len(repeaters) + 1), threading.Event()
     threads = [
         threading.Thread(target=r.run, args=(start, stop, cores[i] if cores else None), daemon=True)
@@ -111,5 +136,9 @@ def _run_together(repeaters: list[_Repeater], cores: list[int] | None) -> None:
             pass
     finally:
         stop.set()
+        start.abort()
         for thread in threads:
             thread.join()
+    for repeater in repeaters:
+        if repeater.error is not None:
+            raise repeater.error

@@ -6,6 +6,7 @@ import datetime
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tasksim.base.errors import InputError
 from tasksim.base.units import exact_quantity
 from tasksim.calibration.machine import fingerprint, memory_bytes, processor
 from tasksim.models.history import HistoryModel
@@ -15,7 +16,10 @@ from tasksim.models.store import (
     Measured,
     kernel_path,
     load_kernel,
+    read_samples,
+    samples_path,
     save_kernel,
+    write_samples,
 )
 from tasksim.native.execution import usable_cores
 from tasksim.platform.description import Overheads
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
     from tasksim.calibration.book import Book, Configuration
     from tasksim.models.base import KernelModel
     from tasksim.models.locality import Locality
+    from tasksim.models.samples import Samples
 
 __all__ = ["ARCHITECTURE", "Destination", "write_kernels", "write_platform"]
 
@@ -59,24 +64,25 @@ def write_kernels(
     book: Book,
     rows: Sequence[Configuration],
     locality: Mapping[str, Locality],
-    *,
-    in_situ: bool,
-) -> None:
-    """Write a coefficient file, and the samples beside it, for each kernel measured."""
+) -> InputError | None:
+    """Write a coefficient file, and the samples beside it, for each kernel measured.
+
+    Where a model cannot be fitted to the samples that there are yet, the samples alone are
+    written; the first such refusal is returned.
+    """
+    refused: InputError | None = None
     machine = Machine(destination.machine, fingerprint(destination.workers))
-    manner = "in situ" if in_situ else "by itself"
-    how = f"{manner}, {destination.workers} workers busy"
     for kernel in sorted(book.new):
-        stopped = {
-            str(row): f"{row.stopped}: +-{100 * row.half_width:.2f} %"
-            for row in rows
-            if row.kernel == kernel
-        }
         samples = book.samples[kernel]
+        try:
+            model = _model(destination.terms.get(kernel)).fit(samples)
+        except InputError as error:
+            path = _save_samples(destination, kernel, samples)
+            refused = refused or InputError(f"kernel {kernel}: {error} (the samples are in {path})")
+            continue
         known = _earlier(destination, kernel) if book.has_earlier(kernel) else None
-        measured = Measured(_today(), _with_earlier(how, known), stopped)
+        measured = _measured(destination, book.new[kernel], kernel, rows, known)
         far = locality.get(kernel) or (known.locality if known is not None else None)
-        model = _model(destination.terms.get(kernel)).fit(samples)
         save_kernel(
             destination.models_folder,
             kernel,
@@ -84,12 +90,33 @@ def write_kernels(
             machine=machine,
             samples={ARCHITECTURE: samples},
         )
+    return refused
 
 
-def _with_earlier(how: str, known: Entry | None) -> str:
-    if known is None or how in known.measured.how:
-        return how if known is None else known.measured.how
-    return f"{known.measured.how}; {how}"
+def _save_samples(destination: Destination, kernel: str, samples: Samples) -> Path:
+    """Write the *samples* without a model; return where they are."""
+    path = samples_path(destination.models_folder, kernel)
+    others = read_samples(path) if path.exists() else {}
+    write_samples(path, {**others, ARCHITECTURE: samples})
+    return path
+
+
+def _measured(
+    destination: Destination,
+    manners: Sequence[str],
+    kernel: str,
+    rows: Sequence[Configuration],
+    known: Entry | None,
+) -> Measured:
+    """Return how *kernel* was measured, this time and, if that is *known*, before."""
+    stopped = {
+        str(row): f"{row.stopped}: +-{100 * row.half_width:.2f} %"
+        for row in rows
+        if row.kernel == kernel
+    }
+    now = [f"{manner}, {destination.workers} workers busy" for manner in manners]
+    before = [] if known is None else known.measured.how.split("; ")
+    return Measured(_today(), "; ".join(dict.fromkeys([*before, *now])), stopped)
 
 
 def _earlier(destination: Destination, kernel: str) -> Entry | None:

@@ -100,7 +100,8 @@ def calibrate(
         print_json(report.to_json())
     else:
         click.echo(report.table())
-        note(f"Wrote {report.platform_path} and {report.models_folder}")
+        if report.rows:
+            note(f"Wrote {report.platform_path} and {report.models_folder}")
     if report.interrupted:
         note("Interrupted: what was measured so far is kept.")
         ctx.exit(INTERRUPTED)

@@ -1,0 +1,63 @@
+"""Whether a calibration can be done as asked for: found out before anything is measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tasksim.base.errors import InputError, unknown
+from tasksim.calibration.micro import Kernel
+from tasksim.kernels.dense import dense_kernel
+from tasksim.models.store import kernel_path, load_kernel, read_samples, samples_path
+from tasksim.models.terms import parse_terms
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tasksim.calibration.write import Destination
+    from tasksim.graph.taskgraph import TaskGraph
+
+__all__ = ["check_request"]
+
+
+def check_request(items: Sequence[TaskGraph | Kernel], destination: Destination) -> None:
+    """Raise :exc:`InputError` for what would be found only after the measuring.
+
+    No items, kernels that there are not, a machine's name that is no file name, terms of kernels
+    that are not measured or of parameters they lack, damaged files of an earlier calibration.
+    """
+    if not items:
+        raise InputError("nothing to calibrate: name a graph or a kernel")
+    _check_machine(destination.machine)
+    kernels = _parameter_names(items)
+    for kernel, text in destination.terms.items():
+        if kernel not in kernels:
+            raise unknown("kernel", kernel, kernels, "terms")
+        parse_terms(text, kernels[kernel])
+    for kernel in kernels:
+        _check_files(destination, kernel)
+
+
+def _check_machine(name: str) -> None:
+    if name.startswith(".") or any(c in name for c in "/\\\0\n"):
+        raise InputError(f"machine '{name}': a name with '/', or that begins with '.', is no file")
+
+
+def _parameter_names(items: Sequence[TaskGraph | Kernel]) -> Mapping[str, tuple[str, ...]]:
+    """Return the kernels that *items* measure, and the names of their parameters."""
+    names: dict[str, tuple[str, ...]] = {}
+    for item in items:
+        if isinstance(item, Kernel):
+            dense_kernel(item.name)[0].sizes(item.parameters)
+            names[item.name] = tuple(item.parameters)
+        else:
+            names.update(zip(item.model_names, item.parameter_names, strict=True))
+    return names
+
+
+def _check_files(destination: Destination, kernel: str) -> None:
+    coefficients = kernel_path(destination.models_folder, kernel)
+    samples = samples_path(destination.models_folder, kernel)
+    if coefficients.exists():
+        load_kernel(coefficients)
+    if samples.exists():
+        read_samples(samples)

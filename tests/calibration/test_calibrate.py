@@ -1,0 +1,459 @@
+"""A calibration as a whole: what it writes, adds to, keeps, and refuses."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tasksim.base.errors import InputError, OutputError, TaskFailed
+from tasksim.calibration import calibrate as module
+from tasksim.calibration import micro
+from tasksim.calibration.book import Options
+from tasksim.calibration.calibrate import calibrate, earlier_samples
+from tasksim.calibration.micro import Kernel
+from tasksim.engine.simulate import simulate
+from tasksim.graph.apps.registry import generate
+from tasksim.graph.builder import GraphBuilder, R
+from tasksim.models.locality import Locality
+from tasksim.models.regression import LinearModel
+from tasksim.models.store import Entry, Measured, ModelLibrary, load_kernel, save_kernel
+from tasksim.platform.load import load
+
+CHAIN = generate("chain", length=3)
+POTRF = Kernel("potrf", {"n": 16})
+
+
+def here(items, library, **options):
+    """Calibrate a machine called here; a settled one stops after five rounds."""
+    known = {"workers": 1, "machine": "here", "options": Options(max_seconds=1e9)}
+    return calibrate(items, library, **{**known, **options})
+
+
+def entry(library, kernel="task"):
+    return load_kernel(library / "models" / "here" / f"{kernel}.json").architectures["cpu"]
+
+
+def sizes(*ms):
+    """A graph of ten gemms of each size."""
+    builder = GraphBuilder("sizes")
+    for m in ms:
+        for _ in range(10):
+            builder.insert("gemm", m=m)
+    return builder.build()
+
+
+def seconds(number, graph):
+    """What a gemm of size m takes: 1 us * m + 2 us, and a little more every other run."""
+    table = graph.parameters[0][graph.row, 0]
+    return (1e-6 * table + 2e-6) * (1 + 1e-4 * (number % 2))
+
+
+# With real kernels
+
+
+def test_a_real_calibration_is_complete_and_predicts(tmp_path):
+    graph = generate("cholesky", tiles=3, tile_size=32)
+    report = here([graph], tmp_path, workers=2, options=Options(max_seconds=0.4, tolerance=0.5))
+    kernels = {"potrf", "trsm", "syrk", "gemm"}
+    assert {row.kernel for row in report.rows} == kernels
+    assert not report.interrupted
+    assert report.models_folder == tmp_path / "models" / "here"
+    platform = load(str(report.platform_path))
+    assert (platform.name, len(platform.workers)) == ("here", 2)
+    assert platform.overheads == report.overheads
+    assert platform.overheads.task_s > 0
+    assert platform.fingerprint["cores"] == 2
+    models = ModelLibrary(platform.models_folder())
+    assert set(models.kernels()) == kernels
+    assert set(earlier_samples(report.models_folder)) == kernels
+    for kernel in kernels:
+        known = models.file(kernel).architectures["cpu"]
+        assert known.measured.how == "in situ, 2 workers busy"
+        assert len(known.measured.stopped) == 1
+    bigger = generate("cholesky", tiles=6, tile_size=32)
+    for noise in ("none", "model"):
+        run = simulate(bigger, platform, models, "dm", noise=noise, check=True)
+        assert run.makespan_s >= max(run.bounds.values()) > 0
+
+
+def test_kernels_by_themselves(tmp_path):
+    report = here(
+        [POTRF, Kernel("gemm_float32", {"m": 8, "n": 8, "k": 16})],
+        tmp_path,
+        workers=2,
+        options=Options(max_seconds=0.6),
+    )
+    assert [str(row) for row in report.rows] == ["gemm_float32 (m=8, n=8, k=16)", "potrf (n=16)"]
+    assert all(row.count >= 2 for row in report.rows)
+    assert report.overheads is None
+    assert entry(tmp_path, "potrf").measured.how == "by itself, 2 workers busy"
+    assert len(load(str(report.platform_path)).workers) == 2
+    assert threading.active_count() == 1
+
+
+# What is written, in made-up runs
+
+
+def test_the_report_says_all(machine, tmp_path):
+    machine.durations_s = lambda number, graph: 1e-3 if number else 1.0
+    report = here([CHAIN], tmp_path)
+    table = report.table().splitlines()
+    assert table[1].split() == [
+        "task", "(duration_s=0.001)", "15", "0", "1", "ms", "0.00", "%", "tolerance",
+    ]  # fmt: skip
+    assert table[2] == "runtime: submission 1 us, task 10 us, wake-up 0 s"
+    data = report.to_json()
+    assert data["machine"] == "here"
+    assert data["kernels"][0]["kernel"] == "task"
+    assert data["kernels"][0]["parameters"] == {"duration_s": 1e-3}
+    assert data["overheads"]["task_s"] == pytest.approx(1e-5)
+
+
+def test_the_files_say_why_measuring_ended(machine, tmp_path):
+    here([CHAIN], tmp_path)
+    assert entry(tmp_path).measured.stopped == {"task (duration_s=0.001)": "tolerance: +-0.07 %"}
+    machine.durations_s = lambda number, graph: 1e-3 * (1 + number % 3)
+    here([CHAIN], tmp_path, replace=True, options=Options(max_seconds=4.0))
+    (why,) = entry(tmp_path).measured.stopped.values()
+    assert why.startswith("limit: +-")
+
+
+def test_a_second_calibration_adds(machine, tmp_path, contents):
+    here([CHAIN], tmp_path)
+    first = earlier_samples(tmp_path / "models" / "here")["task"]
+    assert first.runs.tolist() == [r for r in range(5) for _ in range(3)]
+    report = here([CHAIN], tmp_path, options=Options(max_seconds=1e9, min_runs=7))
+    second = earlier_samples(tmp_path / "models" / "here")["task"]
+    assert second.runs.tolist() == [r for r in range(7) for _ in range(3)]
+    assert second.durations_s[:15].tolist() == first.durations_s.tolist()
+    assert report.rows[0].count == 21
+    assert entry(tmp_path).model.report()["samples"] == 21
+
+
+def test_replace_starts_afresh(machine, tmp_path):
+    machine.durations_s = lambda number, graph: 1.0
+    here([CHAIN], tmp_path)
+    machine.durations_s = lambda number, graph: 2.0
+    report = here([CHAIN], tmp_path, replace=True)
+    samples = earlier_samples(tmp_path / "models" / "here")["task"]
+    assert np.unique(samples.durations_s) == pytest.approx([2.0])
+    assert samples.runs.max() == 4
+    assert report.rows[0].count == 15
+
+
+def test_replace_keeps_other_kernels_and_other_architectures(machine, tmp_path):
+    here([sizes(8.0), CHAIN], tmp_path)
+    folder = tmp_path / "models" / "here"
+    gemm = (folder / "gemm.json").read_bytes()
+    gpu = Entry(entry(tmp_path).model, Measured("2025-01-31", "on a GPU"))
+    path = folder / "task.json"
+    save_kernel(folder, "task", {"cuda": gpu}, machine=load_kernel(path).machine)
+    here([CHAIN], tmp_path, replace=True)
+    assert (folder / "gemm.json").read_bytes() == gemm
+    assert set(load_kernel(path).architectures) == {"cpu", "cuda"}
+
+
+def test_what_is_measured_is_written_every_now_and_then(machine, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "SAVE_EVERY_S", 0.0)
+    counts = []
+
+    def look(what, share):
+        path = tmp_path / "models" / "here" / "task.json"
+        counts.append(entry(tmp_path).model.report()["samples"] if path.exists() else 0)
+
+    here([CHAIN], tmp_path, progress=look)
+    assert counts == [0, 0, 3, 6, 9, 12]  # progress is told before the round is written
+
+
+# Linear models
+
+
+def test_terms_make_a_linear_model(machine, tmp_path):
+    machine.durations_s = seconds
+    here([sizes(8.0, 16.0, 64.0), CHAIN], tmp_path, terms={"gemm": "m"})
+    model = entry(tmp_path, "gemm").model
+    assert isinstance(model, LinearModel)
+    assert model.predict([[32.0], [1000.0]]) == pytest.approx([34e-6, 1002e-6], rel=1e-3)
+    assert entry(tmp_path).model.kind == "history"
+
+
+def test_terms_wait_until_all_configurations_are_measured(tmp_path, monkeypatch):
+    """Kernels come one after the other: what is written in between has samples alone."""
+    monkeypatch.setattr(module, "SAVE_EVERY_S", 0.0)
+    monkeypatch.setattr(micro, "BATCH_S", 0.02)
+    seen = []
+
+    def look(what, share):
+        folder = tmp_path / "models" / "here"
+        seen.append(((folder / "potrf.samples.csv").exists(), (folder / "potrf.json").exists()))
+
+    here(
+        [POTRF, Kernel("potrf", {"n": 32})],
+        tmp_path,
+        terms={"potrf": "n"},
+        options=Options(max_seconds=0.3),
+        progress=look,
+    )
+    assert (True, False) in seen
+    assert entry(tmp_path, "potrf").model.kind == "mlr"
+
+
+def test_samples_that_do_not_suffice_for_the_terms_are_kept(machine, tmp_path):
+    machine.durations_s = seconds
+    with pytest.raises(InputError) as caught:
+        here([sizes(8.0), CHAIN], tmp_path, terms={"gemm": "m"})
+    path = tmp_path / "models" / "here" / "gemm.samples.csv"
+    assert str(caught.value) == (
+        "kernel gemm: 2 terms (1 + m) need samples of at least 2 configurations (different "
+        f"parameters), got 1: measure more, or ask for less (the samples are in {path})"
+    )
+    assert entry(tmp_path).model.kind == "history"  # the others are complete
+    here([sizes(16.0)], tmp_path, terms={"gemm": "m"})
+    assert entry(tmp_path, "gemm").model.predict([[8.0]]) == pytest.approx([10e-6], rel=1e-3)
+
+
+# Refused before anything is measured
+
+
+@pytest.mark.parametrize(
+    ("items", "options", "message"),
+    [
+        ([], {}, "nothing to calibrate: name a graph or a kernel"),
+        ([Kernel("gem")], {}, "unknown kernel 'gem', did you mean 'gemm'"),
+        ([Kernel("potrf", {"m": 8})], {}, "kernel potrf has parameters n, got m"),
+        ([CHAIN], {"terms": {"tsk": "1"}}, "terms: unknown kernel 'tsk', did you mean 'task'"),
+        ([CHAIN], {"terms": {"task": "duratoin_s"}}, "did you mean 'duration_s'"),
+        ([CHAIN], {"terms": {"task": "1 +"}}, "column 4: expected a parameter"),
+        ([CHAIN], {"machine": "a/b"}, "machine 'a/b': a name with '/'"),
+        ([CHAIN], {"workers": 0}, "at least 1 worker"),
+    ],
+)
+def test_mistakes_are_refused_first(machine, tmp_path, contents, items, options, message):
+    with pytest.raises(InputError, match=message):
+        here(items, tmp_path, **options)
+    assert (machine.runs, contents(tmp_path)) == ([], {})
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("name", ["task.json", "task.samples.csv"])
+def test_damaged_files_are_found_first(machine, tmp_path, contents, name, replace):
+    here([CHAIN], tmp_path)
+    path = tmp_path / "models" / "here" / name
+    path.write_bytes(path.read_bytes()[:-9])
+    before, runs = contents(tmp_path), len(machine.runs)
+    with pytest.raises(InputError, match=rf"{name}:\d+"):
+        here([CHAIN], tmp_path, replace=replace)
+    assert (len(machine.runs), contents(tmp_path)) == (runs, before)
+
+
+# Interrupted, and no place to write
+
+
+def interrupt_in(round_):
+    def progress(what, share):
+        if what == f"round {round_}":
+            raise KeyboardInterrupt
+
+    return progress
+
+
+def test_interrupted_what_was_measured_is_kept(machine, tmp_path):
+    report = here([CHAIN], tmp_path, progress=interrupt_in(2))
+    assert report.interrupted
+    assert report.rows[0].count == 6
+    assert entry(tmp_path).model.report()["samples"] == 6
+    assert len(load(str(report.platform_path)).workers) == 1
+    assert here([CHAIN], tmp_path).rows[0].count >= 15  # and added to
+
+
+def test_interrupted_in_the_warm_up_there_is_nothing_and_earlier_files_stay(
+    machine, tmp_path, contents
+):
+    report = here([CHAIN], tmp_path / "new", progress=interrupt_in(0))
+    assert report.interrupted
+    assert report.rows == []
+    assert contents(tmp_path) == {}
+    here([CHAIN], tmp_path)
+    before = contents(tmp_path)
+    for replace in (False, True):
+        assert here([CHAIN], tmp_path, progress=interrupt_in(0), replace=replace).interrupted
+    assert contents(tmp_path) == before
+
+
+def test_interrupted_before_the_terms_can_be_fitted(machine, tmp_path):
+    machine.durations_s = seconds
+    report = here([sizes(8.0)], tmp_path, terms={"gemm": "m"}, progress=interrupt_in(1))
+    assert report.interrupted
+    assert len(earlier_samples(tmp_path / "models" / "here")["gemm"]) == 10
+
+
+@pytest.mark.parametrize("written", range(3))
+def test_a_full_disk_leaves_the_earlier_files(machine, tmp_path, monkeypatch, contents, written):
+    """However far the writing comes, every file is the earlier one or a complete new one."""
+    here([CHAIN], tmp_path)
+    before = contents(tmp_path)
+    write, left = Path.write_bytes, [written]
+
+    def full(path, data):
+        if not left[0]:
+            write(path, data[: len(data) // 2])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        left[0] -= 1
+        return write(path, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", full)
+        with pytest.raises(OutputError, match=r"cannot write .*: No space left on device"):
+            here([CHAIN], tmp_path, options=Options(max_seconds=1e9, min_runs=6))
+    after = contents(tmp_path)
+    assert set(after) == set(before)
+    assert sum(after[name] != before[name] for name in before) == written
+    assert here([CHAIN], tmp_path).rows[0].count >= 15  # all of it can be read
+
+
+def test_a_library_that_is_a_file(machine, tmp_path):
+    (tmp_path / "lib").write_text("not a folder")
+    with pytest.raises(OutputError, match="cannot write .*Not a directory"):
+        here([CHAIN], tmp_path / "lib")
+    assert (tmp_path / "lib").read_text() == "not a folder"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_library_that_is_read_only(machine, tmp_path):
+    tmp_path.chmod(0o555)
+    try:
+        with pytest.raises(OutputError, match="Permission denied"):
+            here([CHAIN], tmp_path / "lib")
+    finally:
+        tmp_path.chmod(0o755)
+
+
+CALIBRATE = """
+import runpy, sys
+import tasksim.calibration.calibrate as module
+module.SAVE_EVERY_S = 0.05
+runpy.run_module("tasksim", run_name="__main__", alter_sys=True)
+"""
+
+
+def test_ctrl_c_ends_the_command_and_keeps_what_there_is(tmp_path):
+    line = "calibrate chain length=5 --library lib --name here --workers 1 --max-time 60s"
+    environment = {**os.environ, "PYTHONPATH": str(Path(module.__file__).parents[2])}
+    process = subprocess.Popen(
+        [sys.executable, "-c", CALIBRATE, *line.split(), "--tolerance", "0.000001%"],
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    try:
+        until = time.monotonic() + 60
+        while not (tmp_path / "lib" / "platforms" / "here.yaml").exists():
+            assert time.monotonic() < until
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert [line for line in err.splitlines() if "nterrupted" in line] == [
+        "Interrupted: what was measured so far is kept."
+    ]
+    assert "Traceback" not in err
+    assert "task (duration_s=0.001)" in out
+    samples = earlier_samples(tmp_path / "lib" / "models" / "here")["task"]
+    assert len(samples) % 5 == 0
+    assert entry(tmp_path / "lib").model.report()["samples"] == len(samples)
+    assert not list(tmp_path.rglob(".*.tmp*"))
+
+
+# Kernels by themselves, after others
+
+
+def gemm_graph(m):
+    """Forty gemms that walk over a few tiles."""
+    builder = GraphBuilder("walk")
+    tiles = builder.vector("A", 8, size_bytes=2**20)
+    for i in range(40):
+        builder.insert("gemm", R(tiles[i * i % 8]), m=m, n=m, k=m)
+    return builder.build()
+
+
+def test_kernels_by_themselves_add_and_keep_the_locality(machine, tmp_path):
+    here([gemm_graph(8)], tmp_path)
+    before = entry(tmp_path, "gemm")
+    assert isinstance(before.locality, Locality)
+    overheads = load(str(tmp_path / "platforms" / "here.yaml")).overheads
+    assert overheads.task_s > 0
+    items = [Kernel("gemm", {"m": 8, "n": 8, "k": 8}), Kernel("gemm", {"k": 4, "m": 8, "n": 8})]
+    report = here(items, tmp_path, options=Options(max_seconds=0.2))
+    after = entry(tmp_path, "gemm")
+    assert after.locality == before.locality
+    assert after.measured.how == "in situ, 1 workers busy; by itself, 1 workers busy"
+    assert len(report.rows) == 2
+    assert after.model.report()["samples"] > before.model.report()["samples"]
+    assert load(str(report.platform_path)).overheads == overheads
+    samples = earlier_samples(tmp_path / "models" / "here")["gemm"]
+    assert samples.runs[:200].max() < samples.runs[200:].min()
+
+
+def test_each_kernel_of_a_mixed_calibration_is_noted_as_it_was_measured(machine, tmp_path):
+    here([CHAIN, POTRF], tmp_path, options=Options(max_seconds=0.2))
+    assert entry(tmp_path).measured.how == "in situ, 1 workers busy"
+    assert entry(tmp_path, "potrf").measured.how == "by itself, 1 workers busy"
+
+
+def test_graphs_and_kernels_share_the_time(machine, tmp_path):
+    """The limit is one for all: half of it for one graph beside one kernel."""
+    machine.durations_s = lambda number, graph: 1e-3 * (1 + number % 3)
+    machine.run_s = 1 / 64
+    shares = []
+    here(
+        [CHAIN, POTRF],
+        tmp_path,
+        options=Options(max_seconds=0.25, tolerance=0.0),
+        progress=lambda what, share: shares.append((what, share)),
+    )
+    assert len(machine.runs) == 8
+    in_situ = [share for what, share in shares if what.startswith("round")]
+    assert in_situ[-1] == 0.5
+    assert in_situ == sorted(in_situ)
+    assert min(share for what, share in shares if what == "potrf") > 0.5
+
+
+def test_a_tiny_kernel_does_not_flood_the_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(micro, "BATCH_S", 0.1)
+    report = here([POTRF], tmp_path, workers=1, options=Options(max_seconds=0.05))
+    assert report.rows[0].count + report.rows[0].dropped <= micro.MOST_KEPT
+
+
+def test_a_kernel_that_fails_ends_the_measuring(tmp_path, monkeypatch):
+    """On whichever worker it happens; no thread is left behind."""
+
+    class Fails:
+        def __init__(self, seed):
+            self.seed = seed
+
+        def restore(self):
+            pass
+
+        def run(self):
+            if self.seed == 1:
+                raise TaskFailed("potrf: not positive definite")
+
+    monkeypatch.setattr(micro, "standalone", lambda name, parameters, seed: Fails(seed))
+    with pytest.raises(TaskFailed, match="not positive definite"):
+        here([POTRF], tmp_path, workers=3)
+    assert threading.active_count() == 1

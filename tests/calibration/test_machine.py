@@ -1,0 +1,53 @@
+"""What is noted about the machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tasksim.calibration import machine
+from tasksim.calibration.parallel import measure_parallelism
+
+
+def test_the_fingerprint_is_plain_and_has_no_paths():
+    found = machine.fingerprint(3)
+    assert json.loads(json.dumps(found)) == found
+    assert found["cores"] == 3
+    assert found["python"] == "{}.{}.{}".format(*sys.version_info)
+    text = json.dumps(found)
+    for place in (Path.home(), Path.cwd(), Path(sys.prefix), Path(os.__file__).parent):
+        assert str(place) not in text or str(place) == "/"
+    assert not [value for value in found.values() if str(value).startswith("/")]
+    assert ".so" not in text
+
+
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [
+        ("node-7.cluster.example", "node-7-cluster-example"),
+        ("My Laptop", "my-laptop"),
+        ("", "machine"),
+        ("--", "machine"),
+        ("../etc", "etc"),
+    ],
+)
+def test_a_machine_is_called_by_its_host_name_tidied(monkeypatch, host, name):
+    monkeypatch.setattr(machine.platform, "node", lambda: host)
+    assert machine.machine_name() == name
+
+
+def test_this_machine_has_a_processor_and_memory():
+    assert machine.processor()
+    assert machine.memory_bytes() > 2**20
+    assert re.fullmatch(r"[a-z0-9][a-z0-9-]*", machine.machine_name())
+
+
+def test_two_workers_against_one():
+    found = measure_parallelism(2, repetitions=3)
+    assert found.speedup * found.ratio == pytest.approx(2)
+    assert found.alone_s > 0
