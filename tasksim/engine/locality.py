@@ -26,19 +26,22 @@ LEAST_SHARE = 0.1
 class FarCharge:
     """What far data cost: ``extra_s`` must be asked once per task, in the order of starts.
 
-    *seconds_per_byte* has a row per class of workers and a column per task.
+    *reach_bytes* and *seconds_per_byte* have a row per class of workers and a column per task.
     """
 
     def __init__(
-        self, graph: TaskGraph, reach_bytes: float, seconds_per_byte: NDArray[np.float64]
+        self,
+        graph: TaskGraph,
+        reach_bytes: NDArray[np.float64],
+        seconds_per_byte: NDArray[np.float64],
     ) -> None:
         self._tracker = ReuseTracker(graph)
-        self._reach_bytes = reach_bytes
+        self._reach_bytes: list[list[float]] = reach_bytes.tolist()
         self._per_byte: list[list[float]] = seconds_per_byte.tolist()
 
     def extra_s(self, task: int, group: int) -> float:
         """Start *task* on a worker of class *group*; return the seconds its far data add."""
-        far_bytes = self._tracker.far_bytes(task, self._reach_bytes)
+        far_bytes = self._tracker.far_bytes(task, self._reach_bytes[group][task])
         return far_bytes * self._per_byte[group][task]
 
 
@@ -63,9 +66,8 @@ def _far_charge(
 ) -> tuple[FarCharge, NDArray[np.float64]] | None:
     """Return what far data cost, and what the models' means contain of it, in seconds."""
     shape = len(platform.classes), len(graph)
-    per_byte, contained = np.zeros(shape), np.zeros(shape)
+    reach, per_byte, contained = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     task_bytes = _task_bytes(graph)
-    reaches: set[float] = set()
     for index, group in enumerate(platform.classes):
         architecture = platform.model_architecture[group.architecture]
         speed = platform.speeds[group.architecture]
@@ -76,15 +78,11 @@ def _far_charge(
                 slope = known.seconds_per_far_byte / speed
                 per_byte[index, tasks] = slope
                 contained[index, tasks] = slope * known.mean_far_share * task_bytes[tasks]
-                reaches.add(known.reach_bytes)
-    if not reaches:
+                # Each kernel its own: kernels that were calibrated apart may differ.
+                reach[index, tasks] = known.reach_bytes
+    if not per_byte.any():
         return None
-    if len(reaches) > 1:
-        raise InputError(
-            "the coefficient files disagree on the reach of the cache:"
-            f" {', '.join(f'{reach:.15g}' for reach in sorted(reaches))} bytes; calibrate again"
-        )
-    return FarCharge(graph, reaches.pop(), per_byte), contained
+    return FarCharge(graph, reach, per_byte), contained
 
 
 def _locality(models: Models, kernel: str, architecture: str) -> Locality | None:

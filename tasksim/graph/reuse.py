@@ -24,13 +24,15 @@ class ReuseTracker:
     The *reuse distance* of an access is the number of bytes that all tasks have accessed since
     the last access to the same handle; infinite for the first. A cache of some size that all
     workers share still holds the handle if the distance is smaller (Mattson et al., IBM
-    Systems Journal 9(2), 1970, for distinct bytes; here each access counts).
+    Systems Journal 9(2), 1970, for distinct bytes; here each access counts). Scratch memory is
+    the task's own: accesses to it have no bytes, and are no use of the handle.
     """
 
     def __init__(self, graph: TaskGraph) -> None:
         self._first: list[int] = graph.access_ptr.tolist()
         self._handles: list[int] = graph.access_handle.tolist()
         self._sizes: list[float] = accessed_bytes(graph).tolist()
+        self._is_use: list[bool] = (graph.access_mode != AccessMode.SCRATCH).tolist()
         self._last = [-np.inf] * graph.handles
         self._accessed = 0.0
 
@@ -57,7 +59,8 @@ class ReuseTracker:
         for i in accesses:
             self._accessed += self._sizes[i]
         for i in accesses:
-            self._last[self._handles[i]] = self._accessed
+            if self._is_use[i]:
+                self._last[self._handles[i]] = self._accessed
 
 
 def reuse_distances(graph: TaskGraph, order: Iterable[int]) -> NDArray[np.float64]:
