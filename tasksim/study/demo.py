@@ -118,7 +118,6 @@ def demo(
         tell("drawing", 0.92)
         result = DemoResult(output, platform.name, count, outcomes, ())
         _write(folder, result)
-        result.files = tuple(sorted(path.name for path in folder.iterdir()))
     tell("done", 1.0)
     return result
 
@@ -132,6 +131,8 @@ def _calibrate(folder: Path, workers: int, tell: Progress) -> tuple[Path, Path]:
         options=Options(max_seconds=CALIBRATION_S, schedulers=("eager", "lws", "prio")),
         progress=lambda what, share: tell(f"calibrating, {what}", 0.45 * min(1.0, share)),
     )
+    if report.interrupted:  # half a calibration is worth keeping, half a demo is not
+        raise KeyboardInterrupt
     return report.platform_path, report.models_folder
 
 
@@ -139,7 +140,6 @@ def _write(folder: Path, result: DemoResult) -> None:
     from tasksim.view.figure import figure, save_figure
 
     write_text(folder / "table.txt", result.table() + "\n")
-    write_text(folder / "demo.json", json.dumps(result.to_json(), indent=1) + "\n")
     drawn = next(
         o for o in result.outcomes if (o.case.arguments["tiles"], o.case.scheduler) == DRAWN
     )
@@ -148,3 +148,6 @@ def _write(folder: Path, result: DemoResult) -> None:
     chart = figure([drawn.median_run, drawn.simulated], panels=["gantt", "ready"])
     for suffix in ("png", "pdf"):
         save_figure(chart, folder / f"gantt.{suffix}")
+    # Last, because it names the others.
+    result.files = tuple(sorted([*(path.name for path in folder.iterdir()), "demo.json"]))
+    write_text(folder / "demo.json", json.dumps(result.to_json(), indent=1) + "\n")
