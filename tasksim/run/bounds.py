@@ -61,13 +61,17 @@ def bounds(graph: TaskGraph, durations_s: ArrayLike, workers: ArrayLike) -> Boun
 
     Notes
     -----
-    For the area bound, tasks of one configuration are taken together with their mean
-    duration on each class.
+    For the area bound, tasks of one configuration are taken together. Where their durations
+    differ, the linear program of their means prices the time of each class, and every task counts
+    at its cheapest: by weak duality no prices whatever give too much.
     """
     durations = _checked_durations(graph, durations_s, workers)
-    counts, means = _by_configuration(graph, durations)
+    counts, means, group = _by_configuration(graph, durations)
     best = durations.min(axis=0) if len(graph) else np.zeros(0)
-    return Bounds(critical_path_bound(graph, best), area_bound(counts, means, workers))
+    area_s = area_bound(counts, means, workers)
+    if len(durations) > 1 and not np.allclose(means[group].T, durations, rtol=1e-12, atol=0.0):
+        area_s = _priced_area(durations, _prices(counts, means, workers))
+    return Bounds(critical_path_bound(graph, best), area_s)
 
 
 def critical_path_bound(graph: TaskGraph, durations_s: ArrayLike) -> float:
@@ -134,6 +138,33 @@ def area_bound_lp(
     return float(solution.x[-1] * scale)
 
 
+def _prices(
+    counts: NDArray[np.float64], durations_s: NDArray[np.float64], workers: ArrayLike
+) -> NDArray[np.float64]:
+    """Return what a second of each class is worth: the dual of the area bound's program.
+
+    All seconds of all workers together are worth 1.
+    """
+    from scipy.optimize import linprog
+
+    w = np.asarray(workers, dtype=np.float64)
+    n, d, used = _checked_groups(counts, durations_s, w)
+    prices = np.zeros(len(w))
+    scale = float((n * d.min(axis=1)).sum() / used.sum())
+    if scale:
+        solution = linprog(**_program(n[:, None] * d / scale, used))
+        prices[w > 0] = np.maximum(0.0, -solution.ineqlin.marginals)
+    worth = float(prices @ w)
+    return prices / worth if worth else prices
+
+
+def _priced_area(durations_s: NDArray[np.float64], prices: NDArray[np.float64]) -> float:
+    """Return the sum over the tasks (columns) of the cheapest price of their durations."""
+    able = np.isfinite(durations_s)
+    worth = np.where(able, durations_s, 0.0) * prices[:, None]
+    return float(np.where(able, worth, np.inf).min(axis=0).sum())
+
+
 def _program(work: NDArray[np.float64], workers: NDArray[np.float64]) -> dict[str, Any]:
     """Return the linear program: a share of each group for each class that can run it, then T."""
     from scipy.sparse import csr_array
@@ -168,14 +199,14 @@ def _merged_classes(
 
 def _by_configuration(
     graph: TaskGraph, durations_s: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the number of tasks and the mean duration per class of each configuration."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
+    """Return tasks and mean duration per class of each configuration, and each task's."""
     _, group = np.unique(
         graph.kernel.astype(np.int64) << 32 | graph.row.astype(np.int64), return_inverse=True
     )
     counts = np.bincount(group).astype(np.float64)
     sums = [np.bincount(group, row, minlength=len(counts)) for row in durations_s]
-    return counts, np.array(sums).reshape(len(sums), -1).T / counts[:, None]
+    return counts, np.array(sums).reshape(len(sums), -1).T / counts[:, None], group
 
 
 def _checked_durations(
