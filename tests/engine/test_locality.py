@@ -1,0 +1,154 @@
+"""What far data cost in a simulation: exact numbers by hand."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import graphs
+
+from tasksim.engine.durations import durations
+from tasksim.engine.locality import near_and_far
+from tasksim.engine.simulate import simulate
+from tasksim.graph.builder import GraphBuilder, R, Scratch
+from tasksim.graph.reuse import ReuseTracker
+from tasksim.models.constant import ConstantLibrary
+from tasksim.models.locality import Locality
+from tasksim.platform.description import Memory, Platform, Worker
+
+
+class Library(ConstantLibrary):
+    """Constant durations, and what far data cost."""
+
+    def __init__(self, durations_s, localities):
+        super().__init__(durations_s)
+        self.localities = localities
+
+    def locality(self, kernel, architecture):
+        return self.localities.get(kernel)
+
+
+FAR = Locality(reach_bytes=150, seconds_per_far_byte=0.01, mean_far_share=0.5)
+"""Of a task on 100 bytes, 0.5 s of the mean are for far data: near it takes 0.5 s less, far more."""
+
+
+def reading(*tiles, kernels=("task",), size_bytes=100):
+    """Tasks that each read one tile, named by a letter."""
+    builder = GraphBuilder("reading")
+    handles = {name: builder.handle(name, size_bytes=size_bytes) for name in sorted(set(tiles))}
+    for index, tile in enumerate(tiles):
+        builder.insert(kernels[index % len(kernels)], R(handles[tile]), n=1)
+    return builder.build()
+
+
+def in_turn(graph, models, platform=None):
+    """The durations of the tasks, run by one worker in order."""
+    run = simulate(graph, platform or Platform.identical(1), models, "eager", check=True)
+    return run.tasks.duration_s.tolist()
+
+
+def test_three_tasks_by_hand():
+    models = Library({"task": 2.0}, {"task": FAR})
+    assert in_turn(reading("a", "a", "a"), models) == [2.5, 1.5, 1.5]
+    # 100 bytes are between the two uses of a: within the reach of 150.
+    assert in_turn(reading("a", "b", "a"), models) == [2.5, 2.5, 1.5]
+    assert in_turn(reading("a", "b", "c"), models) == [2.5, 2.5, 2.5]
+
+
+def test_reusing_is_faster_than_walking():
+    models = Library({"task": 2.0}, {"task": Locality(50, 0.01, 0.5)})
+    reuses = simulate(reading("a", "a", "b", "b"), Platform.identical(1), models)
+    walks = simulate(reading("a", "b", "a", "b"), Platform.identical(1), models)
+    assert (reuses.makespan_s, walks.makespan_s) == (8.0, 10.0)
+
+
+def test_at_the_share_that_was_measured_the_mean_remains():
+    """Half of the tasks far, as in the samples: 2 s on average."""
+    models = Library({"task": 2.0}, {"task": FAR})
+    times = in_turn(reading("a", "a", "b", "b", "c", "c"), models)
+    assert sum(times) / len(times) == 2.0
+
+
+def test_the_order_of_the_starts_decides_not_that_of_the_submission():
+    builder = GraphBuilder("three")
+    a, b = builder.handle("a", size_bytes=100), builder.handle("b", size_bytes=1000)
+    builder.insert("task", R(a), n=1)
+    builder.insert("task", R(b), priority=1, n=1)
+    builder.insert("task", R(a), n=1)
+    models = Library({"task": 20.0}, {"task": FAR})
+    graph, one = builder.build(), Platform.identical(1)
+    walked = simulate(graph, one, models, "eager").tasks.duration_s.tolist()
+    assert walked == [20.5, 25.0, 20.5]
+    reordered = simulate(graph, one, models, "prio").tasks.duration_s.tolist()
+    assert reordered == pytest.approx([20.5, 25.0, 19.5])
+
+
+def test_what_one_worker_used_is_near_for_the_others():
+    """The cache is shared."""
+    models = Library({"task": 2.0}, {"task": FAR})
+    times = in_turn(reading("a", "a", "a"), models, Platform.identical(3))
+    assert times == [2.5, 1.5, 1.5]
+
+
+def test_the_speed_divides_what_far_data_cost():
+    models = Library({"task": 2.0}, {"task": FAR})
+    fast = Platform("fast", (Worker(0, "f0", "fast", 0),), (Memory(0, "ram"),), speeds={"fast": 4})
+    assert in_turn(reading("a", "a", "b"), models, fast) == [2.5 / 4, 1.5 / 4, 2.5 / 4]
+
+
+def test_each_kernel_has_its_own_cost_and_reach():
+    """As kernels have that were calibrated apart."""
+    models = Library(
+        {"near": 2.0, "far": 2.0, "none": 2.0},
+        {"near": Locality(300, 0.01, 0.0), "far": Locality(150, 0.02, 0.0)},
+    )
+    times = in_turn(reading(*"abcabc", kernels=("near", "far", "none")), models)
+    assert times == [3.0, 4.0, 2.0, 2.0, 4.0, 2.0]
+
+
+def test_kernels_that_do_not_care_still_move_data_away():
+    models = Library({"task": 2.0, "other": 1.0}, {"task": FAR})
+    graph = reading("a", "b", "c", "a", kernels=("task", "other", "other"))
+    assert in_turn(graph, models) == [2.5, 1.0, 1.0, 2.5]
+
+
+def test_some_of_a_duration_remains_whatever_the_share():
+    """More is contained than there is: a tenth is left."""
+    models = Library({"task": 0.1}, {"task": Locality(150, 0.01, 1.0)})
+    assert in_turn(reading("a", "a"), models) == pytest.approx([1.01, 0.01])
+
+
+def test_scratch_memory_is_never_far():
+    builder = GraphBuilder("scratch")
+    work = builder.handle("work", size_bytes=10**6)
+    builder.insert("task", Scratch(work), n=1)
+    models = Library({"task": 2.0}, {"task": FAR})
+    assert in_turn(builder.build(), models) == [2.0]
+
+
+@pytest.mark.parametrize("locality", [None, Locality(150, 0.0, 0.5)])
+def test_without_a_cost_nothing_is_split_off(locality):
+    graph, platform = reading("a", "b"), Platform.identical(1)
+    models = Library({"task": 2.0}, {"task": locality})
+    means = durations(graph, platform, models)
+    near, far = near_and_far(graph, platform, models, means)
+    assert near is means
+    assert far is None
+
+
+@given(graphs(), st.sampled_from([4.0, 8.0, 20.0]), st.sampled_from([0.0, 0.25, 1.0]))
+def test_near_plus_far_is_the_cost_of_each_task(graph, reach, share):
+    """And the near part is the least that a task can cost."""
+    platform = Platform.identical(1)
+    slope = 0.01
+    constants = {kernel: 1.0 for kernel in graph.kernels}
+    models = Library(constants, dict.fromkeys(graph.kernels, Locality(reach, slope, share)))
+    near, charge = near_and_far(graph, platform, models, durations(graph, platform, models))
+    if charge is None:
+        assert len(graph) == 0
+        return
+    tracker = ReuseTracker(graph)
+    for task in range(len(graph)):
+        bytes_ = sum(8 for _, mode in graph.accesses_of(task) if mode.name != "SCRATCH")
+        assert near[0, task] == pytest.approx(1.0 - slope * share * bytes_)
+        assert charge.extra_s(task, 0) == slope * tracker.far_bytes(task, reach)
