@@ -127,10 +127,9 @@ class Setup:
 
     def bounds(self) -> dict[str, float]:
         """Return the lower bounds on the makespan, the same as those of a simulation."""
-        from tasksim.run.bounds import bounds
-
         from tasksim.engine.durations import durations
         from tasksim.engine.locality import near_and_far
+        from tasksim.run.bounds import bounds
 
         means = durations(self.graph, self.platform, self.models)
         near, _ = near_and_far(self.graph, self.platform, self.models, means)

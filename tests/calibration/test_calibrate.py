@@ -322,7 +322,7 @@ def test_a_full_disk_leaves_the_earlier_files(machine, tmp_path, monkeypatch, co
 
 def test_a_library_that_is_a_file(machine, tmp_path):
     (tmp_path / "lib").write_text("not a folder")
-    with pytest.raises(OutputError, match="cannot write .*Not a directory"):
+    with pytest.raises(OutputError, match=r"cannot write .*Not a directory"):
         here([CHAIN], tmp_path / "lib")
     assert (tmp_path / "lib").read_text() == "not a folder"
 
