@@ -7,7 +7,7 @@ Plain frozen objects, made by :func:`tasksim.platform.load.load` from a file or 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base import library as libraries
 from tasksim.base.errors import InputError
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["Link", "Memory", "Overheads", "Platform", "Worker", "WorkerClass"]
+__all__ = ["MAX_WORKERS", "Link", "Memory", "Overheads", "Platform", "Worker", "WorkerClass"]
+
+MAX_WORKERS: Final = 32767
+"""The most workers of a platform: records of runs number them with 16 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +121,10 @@ class Platform:
         >>> Platform.identical(2).summary()
         'identical-2: 2 cpu; 1 memory: ram; no overheads'
         """
-        if n < 1:
-            raise InputError(f"a platform has at least 1 worker (got {n})")
+        if not (hasattr(n, "__index__") and 1 <= n <= MAX_WORKERS):
+            raise InputError(
+                f"a platform has at least 1 worker and at most {MAX_WORKERS} (got {n!r})"
+            )
         workers = tuple(Worker(i, f"cpu{i}", "cpu", 0) for i in range(n))
         return cls(f"identical-{n}", workers, (Memory(0, "ram"),))
 

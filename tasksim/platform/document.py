@@ -14,7 +14,7 @@ import yaml
 from tasksim.base.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Generator, Hashable, Iterator
     from pathlib import Path
 
 __all__ = ["Document", "Location", "Place", "Problem"]
@@ -24,6 +24,8 @@ Location = tuple[str | int, ...]
 
 _TEXT = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
+_MOST_VALUES = 1_000_000
+"""What a few lines of aliases of aliases may stand for, before memory runs out."""
 
 
 class Place(NamedTuple):
@@ -94,7 +96,7 @@ class Document:
             kind = "list" if isinstance(node, yaml.SequenceNode) else "value"
             got = "nothing" if node is None else f"a {kind}"
             raise InputError(f"{path}:1:1: must be a mapping that begins `version: 1` (got {got})")
-        problems = list(_prepare(node, (), frozenset(), set()))
+        problems = list(_prepare(node, (), frozenset(), {}))
         return cls(path, loader.construct_document(node), node, problems)
 
     def place(self, location: Location, *, at_key: bool = False) -> Place | None:
@@ -123,24 +125,34 @@ def _child(node: yaml.Node, step: str | int) -> tuple[yaml.Node, yaml.Node] | No
 
 
 def _prepare(
-    node: yaml.Node, location: Location, above: frozenset[int], done: set[int]
-) -> Iterator[Problem]:
-    """Make all keys text; yield the keys given twice; raise for an anchor within itself."""
+    node: yaml.Node, location: Location, above: frozenset[int], sizes: dict[int, int]
+) -> Generator[Problem, None, int]:
+    """Make all keys text; yield the keys given twice; return how many values *node* stands for.
+
+    Raises for an anchor within itself, and for aliases that stand for too many values.
+    """
     if id(node) in above:
         raise yaml.MarkedYAMLError(
             problem="an anchor contains itself", problem_mark=node.start_mark
         )
-    if id(node) in done:
-        return
+    if id(node) in sizes:
+        return sizes[id(node)]
     above = above | {id(node)}
+    size = 1
     if isinstance(node, yaml.MappingNode):
         yield from _prepare_keys(node, location)
         for key, value in node.value:
-            yield from _prepare(value, (*location, key.value), above, done)
+            size += yield from _prepare(value, (*location, key.value), above, sizes)
     elif isinstance(node, yaml.SequenceNode):
         for index, item in enumerate(node.value):
-            yield from _prepare(item, (*location, index), above, done)
-    done.add(id(node))
+            size += yield from _prepare(item, (*location, index), above, sizes)
+    if size > _MOST_VALUES:
+        raise yaml.MarkedYAMLError(
+            problem=f"aliases stand for more than {_MOST_VALUES} values",
+            problem_mark=node.start_mark,
+        )
+    sizes[id(node)] = size
+    return size
 
 
 def _prepare_keys(node: yaml.MappingNode, location: Location) -> Iterator[Problem]:

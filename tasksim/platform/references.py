@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import nearest
 from tasksim.platform import schema
+from tasksim.platform.description import MAX_WORKERS
 from tasksim.platform.document import Location, Problem
 
 if TYPE_CHECKING:
@@ -63,8 +64,8 @@ def _worker_problems(data: Mapping[str, Any]) -> Iterator[Problem]:
         _is_zero(group) for group in data["workers"].values()
     ):
         yield Problem(("workers",), "at least one worker is needed (got none)")
-    if nodes * sum(counts) > schema.MAX_WORKERS >= max(nodes, *counts):
-        got = f"got {sum(counts)} on each of {nodes} nodes, legal {schema.MAX_WORKERS} in all"
+    if nodes * sum(counts) > MAX_WORKERS >= max(nodes, *counts):
+        got = f"got {sum(counts)} on each of {nodes} nodes, legal {MAX_WORKERS} in all"
         yield Problem(("workers",), f"too many workers ({got})")
 
 
@@ -107,7 +108,7 @@ def _core_problems(data: Mapping[str, Any]) -> Iterator[Problem]:
             continue
         location = ("workers", name, "cores")
         count = group.get("count")
-        if isinstance(count, int) and 0 <= count <= schema.MAX_WORKERS and len(cores) != count:
+        if isinstance(count, int) and 0 <= count <= MAX_WORKERS and len(cores) != count:
             yield Problem(location, f"must name a core per worker (got {len(cores)} for {count})")
         for index, core in enumerate(cores):
             if isinstance(core, int) and core in owner:

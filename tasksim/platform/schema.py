@@ -24,13 +24,13 @@ from pydantic import (
 
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.units import Dimension, parse_quantity, unit_names
+from tasksim.platform.description import MAX_WORKERS
 from tasksim.platform.document import Location, Problem
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 __all__ = [
-    "MAX_WORKERS",
     "NAME_PATTERN",
     "VERSION",
     "ArchitectureSection",
@@ -45,9 +45,6 @@ __all__ = [
 
 VERSION: Final = 1
 """The version of the format that is read and written."""
-
-MAX_WORKERS: Final = 32767
-"""The most workers of a platform: records of runs number them with 16 bits."""
 
 NAME_PATTERN: Final = r"^[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?$"
 """What the names of memories, architectures, groups and links look like."""

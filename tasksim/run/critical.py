@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from tasksim.base.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -71,6 +73,8 @@ def practical_critical_path(run: Run) -> PracticalPath:
     A task that became ready before its worker was free waited for the worker; another for the
     task that released it, or for its submission. Of several tasks that end last, the first in
     order of submission is taken.
+
+    Raises :exc:`InputError` if the records go round in a circle, which no real run does.
     """
     steps = _walk(run)
     kernels = [run.kernel_names[run.tasks.kernel[step.task]] for step in steps]
@@ -94,8 +98,12 @@ def _totals(names: Sequence[str], values: Sequence[float]) -> dict[str, float]:
 def _walk(run: Run) -> list[Step]:
     tasks, previous = run.tasks, _previous_on_worker(run)
     steps: list[Step] = []
+    passed = np.zeros(len(tasks), dtype=bool)
     task = int(np.argmax(tasks.end_s)) if len(tasks) else -1
     while task >= 0:
+        if passed[task]:
+            raise InputError(f"{run.label(task)} waited for itself: these are no records of a run")
+        passed[task] = True
         before, reason = _waited_for(run, task, int(previous[task]))
         since = float(tasks.end_s[before]) if before >= 0 else 0.0
         start, end = float(tasks.start_s[task]), float(tasks.end_s[task])

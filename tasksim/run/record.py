@@ -102,6 +102,11 @@ class TaskTable:
 
     __hash__ = None  # type: ignore[assignment]
 
+    @classmethod
+    def empty(cls) -> TaskTable:
+        """Return the table of no tasks."""
+        return cls(**{name: np.zeros(0, dtype) for name, dtype in cls.dtypes.items()})
+
     def columns(self) -> list[NDArray[Any]]:
         """Return the columns in the order of :attr:`dtypes`."""
         return [getattr(self, name) for name in self.dtypes]

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tasksim.base.errors import InputError
 from tasksim.base.files import new_folder
-from tasksim.run.metrics import summary
-from tasksim.run.record import Run, TaskTable, WorkerInfo
+from tasksim.run.header import SCHEMA_VERSION, encode, read_header
+from tasksim.run.record import Run, TaskTable
 
 if TYPE_CHECKING:
     import pyarrow
+    from numpy.typing import NDArray
 
 __all__ = ["SCHEMA_VERSION", "load", "save"]
-
-SCHEMA_VERSION = 1
-"""Of ``run.json``; grows when a reader of the old ones would be misled."""
 
 RUN_JSON = "run.json"
 TASKS = "tasks.parquet"
@@ -42,7 +42,7 @@ def save(run: Run, folder: str | Path, force: bool = False) -> None:
     """
     path = Path(folder)
     kept = _foreign(path) if force else []
-    header = _encode(run)
+    header = encode(run)
     with new_folder(path, force=force) as temporary:
         _write_tasks(run.tasks, temporary / TASKS)
         (temporary / RUN_JSON).write_text(header, encoding="utf-8")
@@ -56,15 +56,40 @@ def load(path: str | Path) -> Run:
     Raises :exc:`InputError` if there is no run, or not all of one.
     """
     folder = _folder(Path(path))
-    header = _read_header(folder / RUN_JSON)
+    run, count = read_header(folder / RUN_JSON)
     tasks = _read_tasks(folder / TASKS)
-    run = _decode(header, tasks, folder / RUN_JSON)
-    if len(tasks) != header["tasks"]:
+    if len(tasks) != count:
         raise InputError(
-            f"{folder / TASKS} has {len(tasks)} tasks, {RUN_JSON} says {header['tasks']}: "
+            f"{folder / TASKS} has {len(tasks)} tasks, {RUN_JSON} says {count}: "
             "they are not of one run"
         )
+    run = replace(run, tasks=tasks)
+    _check_references(run, folder / TASKS)
     return run
+
+
+def _check_references(run: Run, path: Path) -> None:
+    """Raise unless workers, kernels and tasks that the records name exist, and times are times."""
+    tasks = run.tasks
+    limits = (
+        ("kernel", 0, len(run.kernel_names)),
+        ("worker", 0, len(run.workers)),
+        ("released_by", -1, len(run)),
+    )
+    for name, low, high in limits:
+        column = getattr(tasks, name)
+        _refuse((column < low) | (column >= high), column, name, path, f"{low} to {high - 1}")
+    for name in ("submitted_s", "ready_s", "start_s", "end_s"):
+        column = getattr(tasks, name)
+        _refuse(~np.isfinite(column), column, name, path, "finite times")
+
+
+def _refuse(
+    wrong: NDArray[np.bool_], column: NDArray[Any], name: str, path: Path, legal: str
+) -> None:
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InputError(f"{path}: row {row}: {name} is {column[row]}; legal: {legal}")
 
 
 def _foreign(path: Path) -> list[Path]:
@@ -87,35 +112,6 @@ def _copy(path: Path, folder: Path) -> None:
         shutil.copy2(path, folder, follow_symlinks=False)
 
 
-# run.json
-
-
-def _encode(run: Run) -> str:
-    header = {
-        "schema_version": SCHEMA_VERSION,
-        "kind": run.kind,
-        "graph": {"name": run.graph_name, "arguments": run.graph_arguments},
-        "platform": run.platform,
-        "scheduler": run.scheduler,
-        "seed": run.seed,
-        "tasks": len(run),
-        "makespan_s": run.makespan_s,
-        "bounds": run.bounds,
-        "metrics": summary(run),
-        "wall_s": run.wall_s,
-        "kernels": run.kernel_names,
-        "workers": [
-            {"name": w.name, "architecture": w.architecture, "node": w.node} for w in run.workers
-        ],
-        "config": run.config,
-        "versions": run.versions,
-    }
-    try:
-        return json.dumps(header, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
-    except (TypeError, ValueError) as error:
-        raise InputError(f"the run cannot be written as JSON: {error}") from error
-
-
 def _folder(path: Path) -> Path:
     if path.name == RUN_JSON and path.is_file():
         return path.parent
@@ -126,46 +122,6 @@ def _folder(path: Path) -> Path:
     if not (path / RUN_JSON).is_file():
         raise InputError(f"{path} is not a run folder: it has no {RUN_JSON}")
     return path
-
-
-def _read_header(path: Path) -> dict[str, Any]:
-    try:
-        header = json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}:{error.colno}: {error.msg}") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {error}") from error
-    version = header.get("schema_version") if isinstance(header, dict) else None
-    if version is None:
-        raise InputError(f"{path} was not written by tasksim: it has no schema_version")
-    if version != SCHEMA_VERSION:
-        raise InputError(
-            f"{path} has schema version {version!r}, this tasksim reads {SCHEMA_VERSION}"
-        )
-    return dict(header)
-
-
-def _decode(header: dict[str, Any], tasks: TaskTable, path: Path) -> Run:
-    try:
-        return Run(
-            kind=header["kind"],
-            graph_name=header["graph"]["name"],
-            graph_arguments=dict(header["graph"]["arguments"]),
-            kernel_names=tuple(header["kernels"]),
-            workers=tuple(WorkerInfo(**worker) for worker in header["workers"]),
-            platform=header["platform"],
-            scheduler=header["scheduler"],
-            seed=header["seed"],
-            tasks=tasks,
-            config=dict(header["config"]),
-            versions=dict(header["versions"]),
-            wall_s=float(header["wall_s"]),
-            bounds=header["bounds"],
-        )
-    except KeyError as error:
-        raise InputError(f"{path} lacks {error}") from error
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{path} is malformed: {error}") from error
 
 
 # tasks.parquet

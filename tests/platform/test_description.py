@@ -39,9 +39,10 @@ def test_identical_workers():
     assert platform.nodes == 1
 
 
-def test_a_platform_has_a_worker():
-    with pytest.raises(InputError, match=r"a platform has at least 1 worker \(got 0\)"):
-        Platform.identical(0)
+@pytest.mark.parametrize("n", [0, -1, 32768, 10**9, 2.0, "2", None])
+def test_a_platform_has_a_worker_and_not_too_many(n):
+    with pytest.raises(InputError, match=r"at least 1 worker and at most 32767 \(got "):
+        Platform.identical(n)
 
 
 def test_classes_are_by_architecture_and_memory_in_first_seen_order():

@@ -238,9 +238,17 @@ def test_the_file_extended_must_be_a_platform_file_too(write, errors):
     ]
 
 
-def test_thousands_of_anchors_are_no_bomb(write, errors):
-    lines = ["version: 1", "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
+@pytest.mark.parametrize("indent", ["", "  "])
+def test_aliases_of_aliases_are_no_bomb(write, errors, indent):
+    lines = ["version: 1", "fingerprint:", f"{indent}a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
     for i in range(1, 40):
-        lines.append(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]")
+        lines.append(f"{indent}a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]")
     path = write("\n".join(lines))
-    assert errors(path)[0].startswith("p.yaml:1:1: workers: missing")
+    (line,) = errors(path)
+    assert line.startswith("p.yaml:8:")
+    assert line.endswith("not YAML: aliases stand for more than 1000000 values")
+
+
+def test_aliases_may_stand_for_much(write, errors):
+    lines = ["version: 1", "fingerprint: {a: &a [1, 2], b: [*a, *a]}"]
+    assert errors(write("\n".join(lines)))[0].startswith("p.yaml:1:1: workers: missing")

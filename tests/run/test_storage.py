@@ -5,7 +5,7 @@ import resource
 import pytest
 
 from tasksim.base.errors import InputError, OutputError
-from tasksim.run.storage import load, save
+from tasksim.run.storage import TASKS, _write_tasks, load, save
 
 
 @pytest.fixture
@@ -130,10 +130,11 @@ def broken(path, name, text):
     ("text", "message"),
     [
         ("{", r"run.json:1:2: Expecting property name"),
+        ("\n", r"run.json: the file is empty"),
         ("[]", r"run.json was not written by tasksim: it has no schema_version"),
         ('{"name": "x"}', r"it has no schema_version"),
         ('{"schema_version": 99}', r"schema version 99, this tasksim reads 1"),
-        ('{"schema_version": 1}', r"run.json lacks 'kind'"),
+        ('{"schema_version": 1}', r"run.json:1:1: 'graph' is missing"),
     ],
 )
 def test_a_run_json_that_is_none(run, tmp_path, text, message):
@@ -142,12 +143,55 @@ def test_a_run_json_that_is_none(run, tmp_path, text, message):
         load(broken(tmp_path / "out", "run.json", text))
 
 
-def test_a_run_json_with_wrong_content(run, tmp_path):
+@pytest.mark.parametrize(
+    ("keys", "value", "message"),
+    [
+        (("kind",), "real", r"kind: expected 'simulated' or 'native', got \"real\""),
+        (("kind",), [], r"kind: expected 'simulated' or 'native', got \[\]"),
+        (("graph", "name"), None, r"graph.name: expected a text, got null"),
+        (("graph", "arguments", "tiles"), [5], r"arguments.tiles: expected a text or a number"),
+        (("kernels",), "gemm", r"kernels: expected a list"),
+        (("kernels", 0), {}, r"kernels\[0\]: expected a text"),
+        (("workers", 0, "colour"), "red", r"workers\[0\]: unknown field 'colour'"),
+        (("workers", 0, "node"), -1, r"workers\[0\].node: expected a whole number"),
+        (("platform",), 3, r"platform: expected a text, got 3"),
+        (("scheduler",), None, r"scheduler: expected a text, got null"),
+        (("seed",), "x", r"seed: expected a whole number"),
+        (("bounds", "area_s"), "x", r"bounds.area_s: expected a number"),
+        (("bounds",), [1], r"bounds: expected an object"),
+        (("wall_s",), None, r"wall_s: expected a number"),
+        (("tasks",), "35", r"tasks: expected a whole number"),
+        (("config",), [], r"config: expected an object"),
+        (("versions", "tasksim"), 1, r"versions.tasksim: expected a text"),
+    ],
+)
+def test_a_run_json_with_wrong_content(run, tmp_path, keys, value, message):
     save(run, tmp_path / "out")
     header = json.loads((tmp_path / "out" / "run.json").read_text())
-    header["workers"][0]["colour"] = "red"
-    with pytest.raises(InputError, match=r"run.json is malformed: .*colour"):
-        load(broken(tmp_path / "out", "run.json", json.dumps(header)))
+    place = header
+    for key in keys[:-1]:
+        place = place[key]
+    place[keys[-1]] = value
+    with pytest.raises(InputError, match=rf"run.json:\d+:\d+: .*{message}"):
+        load(broken(tmp_path / "out", "run.json", json.dumps(header, indent=1)))
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("kernel", 4, r"row 3: kernel is 4; legal: 0 to 3"),
+        ("worker", -1, r"row 3: worker is -1; legal: 0 to 2"),
+        ("released_by", 35, r"row 3: released_by is 35; legal: -1 to 34"),
+        ("end_s", float("nan"), r"row 3: end_s is nan; legal: finite times"),
+    ],
+)
+def test_task_records_that_refer_to_nothing(run, tmp_path, column, value, message):
+    changed = getattr(run.tasks, column).copy()
+    changed[3] = value
+    save(run, tmp_path / "out")
+    _write_tasks(dataclasses.replace(run.tasks, **{column: changed}), tmp_path / "out" / TASKS)
+    with pytest.raises(InputError, match=message):
+        load(tmp_path / "out")
 
 
 def test_no_run_there(tmp_path):

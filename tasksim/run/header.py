@@ -1,0 +1,129 @@
+"""``run.json``: what a run is besides its task records, written for people, read with care."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, cast
+
+from tasksim.base.errors import InputError, unknown
+from tasksim.models.document import FormatError, Node, parse_json, position
+from tasksim.run.metrics import summary
+from tasksim.run.record import Run, RunKind, TaskTable, WorkerInfo
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["SCHEMA_VERSION", "encode", "read_header"]
+
+SCHEMA_VERSION = 1
+"""Of ``run.json``; grows when a reader of the old ones would be misled."""
+
+_KINDS = ("simulated", "native")
+_WORKER = ("name", "architecture", "node")
+
+
+def encode(run: Run) -> str:
+    """Return the text of ``run.json``.
+
+    Raises :exc:`InputError` if the configuration is not plain JSON data.
+    """
+    header = {
+        "schema_version": SCHEMA_VERSION,
+        "kind": run.kind,
+        "graph": {"name": run.graph_name, "arguments": run.graph_arguments},
+        "platform": run.platform,
+        "scheduler": run.scheduler,
+        "seed": run.seed,
+        "tasks": len(run),
+        "makespan_s": run.makespan_s,
+        "bounds": run.bounds,
+        "metrics": summary(run),
+        "wall_s": run.wall_s,
+        "kernels": run.kernel_names,
+        "workers": [{name: getattr(worker, name) for name in _WORKER} for worker in run.workers],
+        "config": run.config,
+        "versions": run.versions,
+    }
+    try:
+        return json.dumps(header, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the run cannot be written as JSON: {error}") from error
+
+
+def read_header(path: Path) -> tuple[Run, int]:
+    """Return the run that the file *path* describes, without its tasks, and how many they are.
+
+    Raises :exc:`InputError` with ``file:line:column``, what was got and what is legal.
+    """
+    try:
+        text = path.read_bytes().decode()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not a text file (UTF-8), byte {error.start}") from error
+    if not text.strip():
+        raise InputError(f"{path}: the file is empty")
+    try:
+        root = Node(parse_json(text))
+        _check_version(root, path)
+        return _run(root), root["tasks"].integer()
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}:{error.lineno}:{error.colno}: {error.msg}") from error
+    except FormatError as error:
+        line, column = position(text, error.path)
+        raise InputError(f"{path}:{line}:{column}: {error}") from error
+
+
+def _check_version(root: Node, path: Path) -> None:
+    if not isinstance(root.value, dict) or "schema_version" not in root.value:
+        raise InputError(f"{path} was not written by tasksim: it has no schema_version")
+    version = root.value["schema_version"]
+    if version != SCHEMA_VERSION:
+        raise InputError(
+            f"{path} has schema version {version!r}, this tasksim reads {SCHEMA_VERSION}"
+        )
+
+
+def _run(root: Node) -> Run:
+    graph, seed, bounds = root["graph"], root["seed"], root["bounds"]
+    return Run(
+        kind=_kind(root["kind"]),
+        graph_name=_text(graph["name"]),
+        graph_arguments={name: _argument(node) for name, node in graph["arguments"].items()},
+        kernel_names=tuple(_text(node) for node in root["kernels"]),
+        workers=tuple(_worker(node) for node in root["workers"]),
+        platform=_text(root["platform"]),
+        scheduler=_text(root["scheduler"]),
+        seed=None if seed.value is None else seed.integer(),
+        tasks=TaskTable.empty(),
+        config=dict(root["config"].mapping()),
+        versions={name: _text(node) for name, node in root["versions"].items()},
+        wall_s=root["wall_s"].number(),
+        bounds=None if bounds.value is None else {n: node.number() for n, node in bounds.items()},
+    )
+
+
+def _kind(node: Node) -> RunKind:
+    if node.value not in _KINDS:
+        raise node.expected(" or ".join(map(repr, _KINDS)))
+    return cast("RunKind", node.value)
+
+
+def _text(node: Node) -> str:
+    if not isinstance(node.value, str):
+        raise node.expected("a text")
+    return node.value
+
+
+def _argument(node: Node) -> str | int | float:
+    if isinstance(node.value, bool) or not isinstance(node.value, str | int | float):
+        raise node.expected("a text or a number")
+    return node.value
+
+
+def _worker(node: Node) -> WorkerInfo:
+    for name in node.mapping():
+        if name not in _WORKER:
+            raise node.error(str(unknown("field", name, _WORKER)))
+    values: dict[str, Any] = {name: _text(node[name]) for name in ("name", "architecture")}
+    return WorkerInfo(**values, node=node.get("node", 0).integer())
