@@ -1,0 +1,133 @@
+"""The demo from end to end, with tiny tiles."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tasksim.base.errors import InputError, TaskFailed
+from tasksim.models.store import ModelLibrary
+from tasksim.platform.load import load as load_platform
+from tasksim.run.storage import load
+from tasksim.study import demo as module
+from tasksim.study.demo import demo
+from tasksim.view import figure
+
+
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch):
+    """Two cases of tiles so small that a run takes a few milliseconds."""
+    monkeypatch.setattr(module, "PREDICTED", ((3, "eager"), (5, "lws")))
+    monkeypatch.setattr(module, "DRAWN", (5, "lws"))
+    monkeypatch.setattr(module, "CALIBRATED_TILES", (2, 4))
+    monkeypatch.setattr(module, "TILE_SIZE", 24)
+    monkeypatch.setattr(module, "CALIBRATION_S", 0.3)
+    monkeypatch.setattr(module, "REPETITIONS", 3)
+
+
+@pytest.mark.slow
+def test_everything_is_there(tmp_path):
+    told = []
+    result = demo(tmp_path / "out", workers=2, progress=lambda *what: told.append(what))
+    out = tmp_path / "out"
+    assert {path.name for path in tmp_path.iterdir()} == {"out"}
+    assert {path.name for path in out.iterdir()} == {
+        "demo.json", "gantt.pdf", "gantt.png", "models", "native", "platforms", "simulated",
+        "table.txt",
+    }  # fmt: skip
+    _check_json(json.loads((out / "demo.json").read_text()), result, workers=2)
+    _check_table((out / "table.txt").read_text(), result)
+    native, simulated = load(out / "native"), load(out / "simulated")
+    assert (native.kind, simulated.kind) == ("native", "simulated")
+    assert native.graph_arguments == simulated.graph_arguments
+    assert native.graph_label.startswith("cholesky tiles=5 tile_size=24")
+    assert native.makespan_s == result.outcomes[1].median_s
+    assert simulated.makespan_s == result.outcomes[1].predicted_s
+    assert (out / "gantt.png").read_bytes().startswith(b"\x89PNG")
+    assert (out / "gantt.pdf").read_bytes().startswith(b"%PDF")
+    shares = [share for _, share in told]
+    assert shares == sorted(shares)
+    assert told[-1] == ("done", 1.0)
+    # The files of the calibration are complete, and found where they are now.
+    platform = load_platform(str(out / "platforms" / f"{result.machine}.yaml"))
+    models = ModelLibrary(platform.models_folder())
+    assert set(models.kernels()) == {"potrf", "trsm", "syrk", "gemm"}
+
+
+def _check_json(data, result, workers):
+    assert data["files"] == sorted(path.name for path in result.output.iterdir())
+    assert data == json.loads(json.dumps(result.to_json()))
+    assert (data["schema_version"], data["workers"]) == (1, workers)
+    cases = data["cases"]
+    named = [(case["graph"], case["scheduler"]) for case in cases]
+    assert named == [
+        ("cholesky tiles=3 tile_size=24", "eager"),
+        ("cholesky tiles=5 tile_size=24", "lws"),
+    ]
+    for case in cases:
+        assert len(case["measured_s"]) == 3
+        assert case["predicted_s"] > 0
+        assert case["error"] == pytest.approx(case["predicted_s"] / case["median_s"] - 1)
+    errors = [abs(case["error"]) for case in cases]
+    assert data["median_error"] == pytest.approx(sum(errors) / 2)
+    assert data["worst_error"] == max(errors)
+
+
+def _check_table(text, result):
+    lines = text.splitlines()
+    assert lines[0].split() == ["graph", "scheduler", "predicted", "measured", "spread", "error"]
+    for line, outcome in zip(lines[1:], result.outcomes, strict=False):
+        assert line.startswith(outcome.case.graph_text)
+        assert f"{1e3 * outcome.predicted_s:.1f} ms" in line
+        assert f"{100 * outcome.error:+.1f} %" in line
+    assert lines[4].startswith("measured: median of 3 interleaved runs on 2 workers of ")
+    assert lines[5].startswith("|error|: median ")
+
+
+@pytest.fixture
+def existing(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine").write_text("precious")
+    return tmp_path / "out"
+
+
+def test_an_existing_output_is_refused_before_any_work(existing, monkeypatch):
+    monkeypatch.setattr(module, "calibrate", lambda *_, **__: pytest.fail("it calibrates"))
+    with pytest.raises(InputError, match="out exists; give --force to replace it"):
+        demo(existing)
+    assert (existing / "mine").read_text() == "precious"
+
+
+def test_with_force_it_is_replaced(existing, monkeypatch):
+    monkeypatch.setattr(figure, "save_figure", lambda _, path: path.write_text("drawn"))
+    result = demo(existing, workers=1, force=True)
+    assert not (existing / "mine").exists()
+    _check_json(json.loads((existing / "demo.json").read_text()), result, workers=1)
+
+
+def stop_at(message, error):
+    def progress(what, share):
+        if what.startswith(message):
+            raise error
+
+    return progress
+
+
+@pytest.mark.parametrize(
+    ("when", "error"),
+    [
+        ("calibrating, round 1", KeyboardInterrupt()),
+        ("cholesky tiles=5", TaskFailed("gemm #3 failed")),
+        ("drawing", KeyboardInterrupt()),
+    ],
+)
+def test_stopped_at_any_time_it_leaves_the_output_as_it_was(existing, tmp_path, when, error):
+    """Also while it calibrates, which by itself would keep what it has."""
+    with pytest.raises(type(error)):
+        demo(existing, workers=1, force=True, progress=stop_at(when, error))
+    assert (existing / "mine").read_text() == "precious"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    with pytest.raises(type(error)):
+        demo(tmp_path / "new", workers=1, progress=stop_at(when, error))
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
