@@ -29,7 +29,7 @@ class Library(ConstantLibrary):
 
 
 FAR = Locality(reach_bytes=150, seconds_per_far_byte=0.01, mean_far_share=0.5)
-"""Of a task on 100 bytes, 0.5 s of the mean are for far data: near it takes 0.5 s less, far more."""
+"""Of a task on 100 bytes, 0.5 s of the mean are for far data: near it takes so much less."""
 
 
 def reading(*tiles, kernels=("task",), size_bytes=100):
@@ -141,7 +141,7 @@ def test_near_plus_far_is_the_cost_of_each_task(graph, reach, share):
     """And the near part is the least that a task can cost."""
     platform = Platform.identical(1)
     slope = 0.01
-    constants = {kernel: 1.0 for kernel in graph.kernels}
+    constants = dict.fromkeys(graph.kernels, 1.0)
     models = Library(constants, dict.fromkeys(graph.kernels, Locality(reach, slope, share)))
     near, charge = near_and_far(graph, platform, models, durations(graph, platform, models))
     if charge is None:

@@ -31,5 +31,5 @@ def test_a_share_is_at_most_one():
 @pytest.mark.parametrize("change", [{"reach": 1.0}, {"mean_far_share": None}])
 def test_keys_are_those_that_it_has(change):
     data = {**Locality(1.0, 1.0, 1.0).to_json(), **change}
-    with pytest.raises(InputError, match="locality: .*(reach|mean_far_share)"):
+    with pytest.raises(InputError, match=r"locality: .*(reach|mean_far_share)"):
         Locality.from_json({k: v for k, v in data.items() if v is not None})
