@@ -10,7 +10,7 @@ import click
 
 from tasksim.base.errors import InputError, unknown
 from tasksim.cli.command import command
-from tasksim.cli.options import SHARE, TIME, json_option
+from tasksim.cli.options import SHARE, TIME, WORKERS, json_option
 from tasksim.cli.output import note, print_json
 from tasksim.cli.progress import showing
 
@@ -44,7 +44,7 @@ INTERRUPTED = 130
 @click.option(
     "--name", metavar="MACHINE", help="How to call this machine. [default: its host name]"
 )
-@click.option("--workers", type=click.IntRange(min=1), help="Threads. [default: all usable cores]")
+@click.option("--workers", type=WORKERS, help="Threads. [default: all usable cores]")
 @click.option(
     "--tolerance", type=SHARE, default=0.02, show_default="2%", help="How well to know each mean."
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from tasksim.cli.command import command
-from tasksim.cli.options import force_option, json_option
+from tasksim.cli.options import WORKERS, force_option, json_option
 from tasksim.cli.output import note, print_json
 from tasksim.cli.progress import showing
 
@@ -21,7 +21,7 @@ __all__ = ["demo"]
     default=Path("demo-output"),
     help="Where everything is written: a new folder.",
 )
-@click.option("--workers", type=click.IntRange(min=1), help="Threads. [default: all usable cores]")
+@click.option("--workers", type=WORKERS, help="Threads. [default: all usable cores]")
 @force_option
 @json_option
 def demo(output: Path, workers: int | None, force: bool, as_json: bool) -> None:

@@ -10,10 +10,12 @@ import click
 
 from tasksim.base.errors import InputError
 from tasksim.cli.setup import Request
+from tasksim.platform.description import MAX_WORKERS
 
 __all__ = [
     "SHARE",
     "TIME",
+    "WORKERS",
     "force_option",
     "graph_argument",
     "json_option",
@@ -77,7 +79,14 @@ class Time(FloatType):
         return seconds
 
 
+class WholeNumber(click.IntRange):
+    """A whole number within limits; messages call it an integer, not an "integer range"."""
+
+    name = "integer"
+
+
 SHARE, TIME = Share(), Time()
+WORKERS = WholeNumber(1, MAX_WORKERS)
 
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
@@ -90,7 +99,7 @@ library_option = click.option(
 )
 seed_option = click.option(
     "--seed",
-    type=click.IntRange(min=0),
+    type=WholeNumber(min=0),
     default=0,
     help="For random choices and draws: same seed, same run.",
 )
@@ -137,7 +146,7 @@ _WHERE = (
     click.option("--platform", help="A platform's name (see 'tasksim list platforms'), or a file."),
     click.option(
         "--workers",
-        type=click.IntRange(min=1),
+        type=WORKERS,
         help="Instead of a platform: this many identical workers, without overheads.",
     ),
     click.option("--models", help="A folder of kernel models, by name or path."),

@@ -10,6 +10,7 @@ import click
 from tasksim.base.errors import CheckFailed, InputError
 from tasksim.cli.command import command
 from tasksim.cli.options import (
+    WORKERS,
     graph_argument,
     library_option,
     result_options,
@@ -39,9 +40,7 @@ __all__ = ["run"]
     ],
 )
 @graph_argument()
-@click.option(
-    "--workers", type=click.IntRange(min=1), help="Threads. [default: all cores one may use]"
-)
+@click.option("--workers", type=WORKERS, help="Threads. [default: all cores one may use]")
 @scheduler_option("lws")
 @click.option("--models", help="Kernel models, for schedulers that need estimates.")
 @library_option

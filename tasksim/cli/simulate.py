@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -17,15 +17,14 @@ from tasksim.cli.options import (
     seed_option,
 )
 from tasksim.cli.output import Results, describe_run, print_json, warn
-from tasksim.cli.recorded import changed_files, request_of
 
 if TYPE_CHECKING:
     from tasksim.cli.setup import Request, Setup
+    from tasksim.engine.simulate import Noise
     from tasksim.run.record import Run
 
 __all__ = ["simulate"]
 
-Noise = Literal["none", "model"]
 WITH_FROM = {"from_run", "output", "gantt", "force", "as_json", "check"}
 """What may be given together with ``--from``."""
 
@@ -78,9 +77,8 @@ def simulate(
     if from_run is not None:
         _refuse_others()
         recorded = _load(from_run)
-        request = request_of(recorded, from_run)
+        request, noise = _asked(recorded, from_run)
         scheduler, seed = recorded.scheduler, recorded.seed or 0
-        noise = recorded.config.get("noise", "none")
     elif not request.graph:
         raise click.UsageError("Missing argument 'GRAPH' (or --from RUN).")
     results.refuse_early()
@@ -109,6 +107,12 @@ def _load(path: Path) -> Run:
     return load(path)
 
 
+def _asked(recorded: Run, where: Path) -> tuple[Request, Noise]:
+    from tasksim.cli.recorded import noise_of, request_of
+
+    return request_of(recorded, where), noise_of(recorded, where)
+
+
 def _simulate(setup: Setup, scheduler: str, seed: int, noise: Noise, check: bool) -> Run:
     from tasksim.engine.simulate import simulate as replay
 
@@ -128,6 +132,8 @@ def _simulate(setup: Setup, scheduler: str, seed: int, noise: Noise, check: bool
 def _warn_of_differences(recorded: Run, run: Run) -> None:
     if run.tasks == recorded.tasks:
         return
+    from tasksim.cli.recorded import changed_files
+
     changed = changed_files(recorded)
     why = f"; changed since: {', '.join(changed)}" if changed else ""
     warn(
