@@ -128,6 +128,10 @@ def test_stopped_at_any_time_it_leaves_the_output_as_it_was(existing, tmp_path, 
         demo(existing, workers=1, force=True, progress=stop_at(when, error))
     assert (existing / "mine").read_text() == "precious"
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
-    with pytest.raises(type(error)):
-        demo(tmp_path / "new", workers=1, progress=stop_at(when, error))
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_stopped_it_leaves_nothing_where_nothing_was(tmp_path):
+    progress = stop_at("calibrating, round 1", KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        demo(tmp_path / "new", workers=1, progress=progress)
+    assert list(tmp_path.iterdir()) == []
