@@ -8,7 +8,7 @@ import click
 
 from tasksim.cli.command import command
 from tasksim.cli.options import WORKERS, force_option, json_option
-from tasksim.cli.output import note, print_json
+from tasksim.cli.output import note, print_json, refuse_unwritable
 from tasksim.cli.progress import showing
 
 __all__ = ["demo"]
@@ -30,9 +30,10 @@ def demo(output: Path, workers: int | None, force: bool, as_json: bool) -> None:
     The models come from runs of a small Cholesky factorisation; what is predicted has other
     sizes. It takes about a minute.
     """
-    from tasksim.base.files import refuse_existing
+    from tasksim.base.files import refuse_folder
 
-    refuse_existing(output, force=force)
+    refuse_folder(output, force=force, what="what a demo wrote", mark="demo.json")
+    refuse_unwritable(output)
     from tasksim.study.demo import demo as everything
 
     with showing("demo") as progress:

@@ -7,7 +7,9 @@ itself.
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
 from contextlib import contextmanager
@@ -87,7 +89,7 @@ class LazyGroup(click.Group):
         if not extra.pop("standalone_mode", True):
             return super().main(args, prog_name, standalone_mode=False, **extra)
         given = sys.argv[1:] if args is None else list(args)
-        with _plain_warnings():
+        with _plain_warnings(), _terminable():
             try:
                 code = super().main(args, prog_name, standalone_mode=False, **extra)
             except (Exception, KeyboardInterrupt) as error:
@@ -164,6 +166,23 @@ def _explained(error: BaseException) -> tuple[int, str]:
         return 1, "out of memory"
     what = type(error).__name__ + (f": {error}" if str(error) else "")
     return 1, f"{what} (run again with --debug for the traceback)"
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM end a command as Ctrl-C does, so that nothing temporary is left behind."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

@@ -26,6 +26,7 @@ __all__ = [
     "note",
     "print_json",
     "refuse_figure",
+    "refuse_unwritable",
     "warn",
 ]
 
@@ -97,10 +98,14 @@ class Results:
     def refuse_early(self) -> None:
         """Raise, before any work is done, for what could not be written after it."""
         if self.output is not None:
-            refuse_existing(self.output, force=self.force)
-            _refuse_unwritable(self.output)
+            from tasksim.run.storage import refuse_run_folder
+
+            refuse_run_folder(self.output, force=self.force)
+            refuse_unwritable(self.output)
         if self.gantt is not None:
             refuse_figure(self.gantt, force=self.force)
+        if self.output is not None and self.output == self.gantt:
+            raise InputError(f"--output and --gantt are both {self.output}; give two names")
 
     def keep(self, run: Run) -> None:
         """Write the run and its Gantt chart, as far as they are asked for."""
@@ -125,10 +130,13 @@ def refuse_figure(path: Path, *, force: bool) -> None:
             f"{path}: cannot draw a '{path.suffix}' file (legal: {', '.join(FORMATS)})"
         )
     refuse_existing(path, force=force)
-    _refuse_unwritable(path)
+    if path.is_dir():
+        raise InputError(f"{path} is a folder, not a figure; choose another name")
+    refuse_unwritable(path)
 
 
-def _refuse_unwritable(path: Path) -> None:
+def refuse_unwritable(path: Path) -> None:
+    """Raise :exc:`OutputError` if *path* cannot be made where it is, as far as one can tell."""
     parent = path.absolute().parent
     while not parent.exists():
         parent = parent.parent

@@ -86,8 +86,10 @@ def run(
     done, residual, problem = _execute(
         tasks, platform, scheduler, estimates, seed, pin, check, config
     )
-    results.keep(done)
-    _print(done, tasks, residual, results)
+    try:
+        results.keep(done)
+    finally:  # a full disk does not take the answer away
+        _print(done, tasks, residual, results)
     if problem is not None:
         raise problem
 

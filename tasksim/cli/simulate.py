@@ -86,8 +86,10 @@ def simulate(
     run = _simulate(setup, scheduler, seed, noise, check)
     if recorded is not None:
         _warn_of_differences(recorded, run)
-    results.keep(run)
-    _print(run, setup, noise, results)
+    try:
+        results.keep(run)
+    finally:  # a full disk does not take the answer away
+        _print(run, setup, noise, results)
 
 
 def _refuse_others() -> None:

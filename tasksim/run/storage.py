@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.base.files import new_folder
+from tasksim.base.files import new_folder, refuse_folder
 from tasksim.run.header import SCHEMA_VERSION, encode, read_header
 from tasksim.run.record import Run, TaskTable
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow
     from numpy.typing import NDArray
 
-__all__ = ["SCHEMA_VERSION", "load", "save"]
+__all__ = ["SCHEMA_VERSION", "load", "refuse_run_folder", "save"]
 
 RUN_JSON = "run.json"
 TASKS = "tasks.parquet"
@@ -41,13 +41,19 @@ def save(run: Run, folder: str | Path, force: bool = False) -> None:
         If the operating system refuses: no permission, no space.
     """
     path = Path(folder)
-    kept = _foreign(path) if force else []
+    refuse_run_folder(path, force=force)
+    kept = sorted(p for p in path.iterdir() if p.name not in _FILES) if path.is_dir() else []
     header = encode(run)
     with new_folder(path, force=force) as temporary:
         _write_tasks(run.tasks, temporary / TASKS)
         (temporary / RUN_JSON).write_text(header, encoding="utf-8")
         for other in kept:
             _copy(other, temporary)
+
+
+def refuse_run_folder(path: Path, *, force: bool) -> None:
+    """Raise, before the work is done, what :func:`save` would raise of an existing *path*."""
+    refuse_folder(path, force=force, what="a run folder", mark=RUN_JSON)
 
 
 def load(path: str | Path) -> Run:
@@ -90,19 +96,6 @@ def _refuse(
     if wrong.any():
         row = int(np.argmax(wrong))
         raise InputError(f"{path}: row {row}: {name} is {column[row]}; legal: {legal}")
-
-
-def _foreign(path: Path) -> list[Path]:
-    """Return what lies in a run folder besides the run; refuse to replace any other folder."""
-    if not path.is_dir():
-        return []
-    foreign = sorted(p for p in path.iterdir() if p.name not in _FILES)
-    if foreign and not (path / RUN_JSON).exists():
-        raise InputError(
-            f"{path} is not a run folder (it holds '{foreign[0].name}' and no {RUN_JSON}); "
-            "it is not replaced, choose another name"
-        )
-    return foreign
 
 
 def _copy(path: Path, folder: Path) -> None:

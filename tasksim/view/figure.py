@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 
 from tasksim.base.errors import InputError, unknown
-from tasksim.base.files import refuse_existing, writing
+from tasksim.base.files import refuse_existing, write_bytes
 from tasksim.run.record import Run
 from tasksim.view.gantt import gantt_height_inches, kernel_legend, panel_gantt
 from tasksim.view.panels import (
@@ -99,8 +100,11 @@ def save_figure(
             f"{target}: cannot draw a '{target.suffix}' file (legal: {', '.join(FORMATS)})"
         )
     refuse_existing(target, force=force)
-    with writing(target) as temporary, mpl.rc_context(_TEXT_AS_TEXT):
-        fig.savefig(temporary, format=format_, dpi=dots_per_inch, metadata=_METADATA[format_])
+    # In memory first: where a disk is full, Matplotlib's PDF writer fails for other reasons.
+    drawn = BytesIO()
+    with mpl.rc_context(_TEXT_AS_TEXT):
+        fig.savefig(drawn, format=format_, dpi=dots_per_inch, metadata=_METADATA[format_])
+    write_bytes(target, drawn.getvalue())
 
 
 def _check(runs: Sequence[Run], panels: Sequence[str]) -> None:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from tasksim.base.errors import InputError, OutputError
-from tasksim.base.files import new_folder, refuse_existing, write_bytes, write_text, writing
+from tasksim.base.files import (
+    new_folder,
+    refuse_existing,
+    refuse_folder,
+    write_bytes,
+    write_text,
+    writing,
+)
 
 
 def names(folder):
@@ -89,3 +97,83 @@ def test_a_file_is_no_run_folder(tmp_path):
     with pytest.raises(InputError, match="is a file"), new_folder(tmp_path / "one", force=True):
         pass
     assert (tmp_path / "one").read_text() == "precious"
+
+
+def test_a_link_stays_one_and_what_it_leads_to_is_written(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "a.txt").symlink_to("elsewhere/b.txt")
+    write_text(tmp_path / "a.txt", "new")
+    (tmp_path / "one").symlink_to("elsewhere/two")
+    for content in ("first", "second"):
+        with new_folder(tmp_path / "one", force=True) as folder:
+            (folder / content).write_text("")
+    assert (tmp_path / "a.txt").is_symlink()
+    assert (tmp_path / "one").is_symlink()
+    assert names(tmp_path) == ["a.txt", "elsewhere", "one"]
+    assert names(tmp_path / "elsewhere") == ["b.txt", "two"]
+    assert names(tmp_path / "elsewhere" / "two") == ["second"]
+
+
+def test_a_link_to_itself(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(OutputError, match=r"cannot write .*/loop/a\.txt: "):
+        write_text(tmp_path / "loop" / "a.txt", "")
+
+
+@pytest.mark.parametrize("name", [".", "..", "../one"])
+def test_the_current_folder_is_not_replaced(tmp_path, monkeypatch, name):
+    (tmp_path / "one").mkdir()
+    monkeypatch.chdir(tmp_path / "one")
+    with pytest.raises(InputError, match="holds the current folder"):
+        refuse_folder(Path(name), force=True, what="a run folder", mark="run.json")
+    with (
+        pytest.raises(InputError, match="holds the current folder"),
+        new_folder(Path(name), force=True),
+    ):
+        pass
+    assert (tmp_path / "one").is_dir()
+
+
+def test_only_folders_of_the_kind_are_replaced(tmp_path):
+    def refuse(name, force=True):
+        refuse_folder(tmp_path / name, force=force, what="a run folder", mark="run.json")
+
+    for name in ("empty", "run", "home"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "run" / "run.json").write_text("")
+    (tmp_path / "home" / "thesis.tex").write_text("")
+    (tmp_path / "file").write_text("")
+    for name in ("new", "empty", "run"):
+        refuse(name)
+    with pytest.raises(
+        InputError, match=r"not a run folder \(it holds 'thesis.tex' and no run.json"
+    ):
+        refuse("home")
+    with pytest.raises(InputError, match="is a file, not a run folder"):
+        refuse("file")
+    with pytest.raises(InputError, match="give --force"):
+        refuse("run", force=False)
+
+
+def test_a_folder_that_cannot_take_its_place_leaves_the_old_one(tmp_path, monkeypatch):
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "old").write_text("")
+    rename = Path.rename
+
+    def failing(self, target):
+        if target.name == "one" and "old" not in names(self):
+            raise OSError(5, "Input/output error")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(OutputError, match="Input/output"), new_folder(tmp_path / "one", force=True):
+        pass
+    assert names(tmp_path) == ["one"]
+    assert names(tmp_path / "one") == ["old"]
+
+
+def test_new_folders_have_the_permissions_of_others(tmp_path):
+    (tmp_path / "other").mkdir()
+    with new_folder(tmp_path / "one"):
+        pass
+    assert (tmp_path / "one").stat().st_mode == (tmp_path / "other").stat().st_mode

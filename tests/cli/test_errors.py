@@ -124,7 +124,11 @@ USAGE = {
     "simulat": "unknown command 'simulat', did you mean 'simulate'?",
     "simulate": "Missing argument 'GRAPH' (or --from RUN).",
     "simulate cholesky --shceduler x": "No such option",
-    "simulate cholesky --workers 0": "Invalid value for '--workers': 0 is not in the range x>=1.",
+    "simulate cholesky --workers 0": (
+        "Invalid value for '--workers': 0 is not in the range 1<=x<=32767."
+    ),
+    "run cholesky --workers 32768": "Invalid value for '--workers': 32768 is not in the range",
+    "demo --workers 1e9": "Invalid value for '--workers': '1e9' is not a valid integer.",
     "simulate cholesky --workers two": "Invalid value for '--workers': 'two' is not",
     "simulate cholesky --noise loud": "Invalid value for '--noise': 'loud' is not one of",
     "simulate cholesky --seed -1": "Invalid value for '--seed': -1 is not in the range x>=0.",
@@ -191,3 +195,53 @@ def test_unknown_models(tasksim):
     called = tasksim(f"simulate cholesky tiles=2 {W} --models none-such")
     assert called.code == 2
     assert called.err.startswith("Error: unknown model 'none-such'")
+
+
+def test_outputs_are_checked_before_the_work(tasksim, tmp_path, monkeypatch):
+    from tasksim.engine import simulate
+
+    monkeypatch.setattr(simulate, "simulate", lambda *_, **__: pytest.fail("it ran"))
+    line = f"simulate cholesky tiles=2 {W} {D} --force"
+    (tmp_path / "file.png").write_text("")
+    (tmp_path / "folder.png").mkdir()
+    (tmp_path / "folder.png" / "thesis.tex").write_text("")
+    expected = {
+        "-o file.png": "file.png is a file, not a run folder; choose another name",
+        "-o .": ". holds the current folder; it is not replaced, choose another",
+        "-o folder.png": (
+            "folder.png is not a run folder (it holds 'thesis.tex' and no run.json); "
+            "it is not replaced, choose another name"
+        ),
+        "-o new.png --gantt new.png": "--output and --gantt are both new.png; give two names",
+        "--gantt folder.png": "folder.png is a folder, not a figure; choose another name",
+    }
+    for options, message in expected.items():
+        called = tasksim(f"{line} {options}")
+        assert (called.code, called.err) == (2, f"Error: {message}\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file.png", "folder.png"]
+
+
+def test_a_demo_replaces_only_what_a_demo_wrote(tasksim, tmp_path):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "thesis.tex").write_text("")
+    called = tasksim("demo --output home --force")
+    assert called.code == 2
+    assert called.errors == [
+        "Error: home is not what a demo wrote (it holds 'thesis.tex' and no demo.json); "
+        "it is not replaced, choose another name"
+    ]
+
+
+def test_results_are_printed_although_they_cannot_be_kept(tasksim, monkeypatch):
+    from tasksim.base.errors import OutputError
+    from tasksim.run import storage
+
+    def full(*_, **__):
+        raise OutputError("cannot write out: No space left on device")
+
+    monkeypatch.setattr(storage, "save", full)
+    called = tasksim(f"simulate cholesky tiles=2 {W} {D} -o out --json")
+    assert (called.code, called.json["graph"]["tasks"]) == (1, 4)
+    assert called.err == "Error: cannot write out: No space left on device\n"
+    called = tasksim("run chain length=2 --workers 1 -o out --json")
+    assert (called.code, called.json["graph"]["tasks"]) == (1, 2)

@@ -1,5 +1,6 @@
 import dataclasses
 import itertools
+import resource
 import subprocess
 import sys
 
@@ -153,6 +154,19 @@ def test_an_unwritable_place(make, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match=r"cannot write .*file/a.png"):
         save_figure(figure(make.run()), tmp_path / "file" / "a.png")
+
+
+@pytest.mark.parametrize("suffix", ["png", "pdf", "svg"])
+def test_a_full_disk(make, tmp_path, suffix):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    drawn = figure(make.run())
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))
+    try:
+        with pytest.raises(OutputError, match=rf"^cannot write .*a\.{suffix}: File too large"):
+            save_figure(drawn, tmp_path / f"a.{suffix}")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not list(tmp_path.iterdir())
 
 
 def test_nothing_global_is_touched():
