@@ -33,6 +33,7 @@ import pytest
 from click.testing import CliRunner
 
 from tasksim.cli.main import cli
+from tasksim.graph.apps import registry
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
@@ -205,8 +206,10 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "user"))
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    before = set(sys.modules)
+    before, generators = set(sys.modules), set(registry.names())
     yield tmp_path
+    for name in set(registry.names()) - generators:
+        del registry._registered[name]
     # What a page imports from its folder is not what another page means by the same name.
     for name in set(sys.modules) - before:
         if str(tmp_path) in str(getattr(sys.modules[name], "__file__", None)):
