@@ -135,6 +135,7 @@ class Execution(Table):
                 self._wait(progress)
             finally:
                 self._stop()
+                start.abort()  # where the main thread was interrupted before it let them go
                 for thread in threads:
                     thread.join()
         if self._error is not None:
@@ -170,7 +171,8 @@ class Execution(Table):
 
     def _work(self, worker: int, start: threading.Barrier, cores: list[int] | None) -> None:
         pin_thread(cores[worker] if cores else None)
-        start.wait()
+        with suppress(threading.BrokenBarrierError):
+            start.wait()
         try:
             with self._lock:
                 task = self._next(worker)
@@ -283,7 +285,6 @@ def _undisturbed() -> Iterator[None]:
     """Keep the garbage collector and long turns of Python's lock out of the measurement."""
     interval = sys.getswitchinterval()
     was_enabled = gc.isenabled()
-    gc.collect()
     gc.disable()
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     try:

@@ -127,13 +127,16 @@ def test_a_scheduler_that_breaks_a_rule_ends_the_run(scheduler, error, message):
 
 
 def test_ctrl_c_ends_the_run_and_leaves_no_thread():
-    graph = generate("chain", length=1000, duration=0.01)
-    timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
-    timer.start()
+    graph = generate("chain", length=1000)
+
+    def kernel(task):
+        time.sleep(0.01)
+        if task == 5:
+            signal.raise_signal(signal.SIGINT)
+
     begun = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        run(graph, 2)
-    timer.join()
+        run(graph, 2, program=of_functions(graph, kernel))
     assert time.monotonic() - begun < 5
     assert threading.active_count() == 1
 
