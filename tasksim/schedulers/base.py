@@ -79,11 +79,16 @@ class Scheduler:
     """
 
     name: ClassVar[str] = ""
+    """What messages and runs call it; the name of the class where it is not given."""
     needs_estimates: ClassVar[bool] = False
     """Whether the policy looks at estimated durations, so that kernel models must be there."""
 
     view: View
     rng: random.Random
+
+    def __init_subclass__(cls) -> None:
+        if not cls.__dict__.get("name"):
+            cls.name = cls.__name__
 
     def attach(self, view: View, rng: random.Random) -> None:
         """Start a run that *view* shows. Called once, before anything else."""

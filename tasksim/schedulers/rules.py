@@ -54,5 +54,5 @@ def dropped(scheduler: str, graph: TaskGraph, state: Sequence[int], now: float) 
     more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
     return SchedulerError(
         f"scheduler {scheduler} dropped {graph.label(lost[0])}{more}: pushed, but all workers"
-        f" sleep at {now:.6g} s and nobody was given it"
+        f" sleep at {now:.6g} s and nobody was given it (does push wake a worker?)"
     )
