@@ -151,13 +151,17 @@ def exact_quantity(value: float, dimension: Dimension) -> str:
 
 
 def format_time(seconds: float) -> str:
-    """Return a duration with three digits, for people.
+    """Return a duration with three digits, for people; never in minutes or hours.
 
-    >>> format_time(0.0123), format_time(75.0), format_time(7200.0)
-    ('12.3 ms', '75 s', '2 h')
+    Less than a picosecond is the residue of a subtraction, hence 0.
+
+    >>> format_time(0.0123), format_time(75.0), format_time(7200.0), format_time(1e-15)
+    ('12.3 ms', '75 s', '7200 s', '0 s')
     """
-    steps = (("ns", 1e-9, 1e3), ("us", 1e-6, 1e3), ("ms", 1e-3, 1e3), ("s", 1.0, 1e3))
-    return _human(seconds, (*steps, ("min", 60.0, 120.0), ("h", 3600.0, math.inf)), "s")
+    if abs(seconds) < 1e-12:
+        return "0 s"
+    steps = (("ns", 1e-9, 1e3), ("us", 1e-6, 1e3), ("ms", 1e-3, 1e3), ("s", 1.0, math.inf))
+    return _human(seconds, steps, "s")
 
 
 def format_size(size_bytes: float) -> str:

@@ -87,7 +87,7 @@ class Scheduler:
     rng: random.Random
 
     def __init_subclass__(cls) -> None:
-        if not cls.__dict__.get("name"):
+        if not cls.name:
             cls.name = cls.__name__
 
     def attach(self, view: View, rng: random.Random) -> None:
