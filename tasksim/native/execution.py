@@ -34,6 +34,9 @@ SWITCH_INTERVAL_S = 1e-4
 """How long a thread may keep Python's lock from one that asks for it. The default, 5 ms, is ten
 times a typical task: a worker back from its kernel would wait for the submission to pause."""
 
+PATIENCE_S = 2.0
+"""How long an interrupted run waits for the scheduler to return from what it is doing."""
+
 Progress = Callable[[int, int], None]
 """Called now and then with the number of tasks done and of all tasks."""
 
@@ -115,7 +118,8 @@ class Execution(Table):
         """Execute the graph; return the makespan in seconds.
 
         Raises :exc:`TaskFailed` when a kernel does, :exc:`SchedulerError` when the scheduler
-        breaks a rule. However it ends, no thread is left behind.
+        breaks a rule. However it ends, no thread is left behind, but for a scheduler that does
+        not return.
         """
         self._scheduler.attach(self, rng)
         start = threading.Barrier(len(self.workers) + 1)
@@ -134,10 +138,10 @@ class Execution(Table):
                 self._submit()
                 self._wait(progress)
             finally:
-                self._stop()
                 start.abort()  # where the main thread was interrupted before it let them go
-                for thread in threads:
-                    thread.join()
+                if self._stop():
+                    for thread in threads:
+                        thread.join()
         if self._error is not None:
             raise self._error
         return max(self.end, default=0.0)
@@ -163,9 +167,16 @@ class Execution(Table):
             if progress is not None:
                 progress(total - self._left, total)
 
-    def _stop(self) -> None:
-        with self._lock:
+    def _stop(self) -> bool:
+        """End the run; return False if a scheduler that does not return holds the lock."""
+        if not self._lock.acquire(timeout=PATIENCE_S):
+            self._over.set()
+            return False
+        try:
             self._finish()
+        finally:
+            self._lock.release()
+        return True
 
     # The worker threads
 

@@ -141,6 +141,21 @@ def test_ctrl_c_ends_the_run_and_leaves_no_thread():
     assert threading.active_count() == 1
 
 
+def test_ctrl_c_ends_a_run_whose_scheduler_does_not_return():
+    begun = time.monotonic()
+    released = threading.Event()
+
+    class Loops(Fifo):
+        def pop(self, worker):
+            signal.raise_signal(signal.SIGINT)
+            released.wait(20)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(generate("chain", length=3), 1, Loops())
+    assert time.monotonic() - begun < 10
+    released.set()
+
+
 def test_progress_is_told_from_time_to_time_and_at_the_end():
     seen = []
     graph = generate("chain", length=5, duration=0.1)
