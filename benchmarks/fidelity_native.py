@@ -3,12 +3,13 @@
     python benchmarks/fidelity_native.py [--repetitions 5] [--json FILE]
 
 {cholesky, lu, qr} x tiles {8, 16} x {eager, lws, prio}, tile 256, float64. The models come from
-runs of other sizes (6, 10 and 12 tiles), never from those that are predicted. Two errors, both
-of predicted against median measured:
+runs of other sizes (6, 10 and 12 tiles), never from those that are predicted. Two errors:
 
-- ahead: everything is predicted from one calibration, before the first measured run;
-- beside: calibration runs and measured runs take turns, so that both see the same machine,
-  which on a shared one is faster in one minute and slower in the next.
+- ahead: everything is predicted from one calibration, before the first measured run; the error is
+  that of the prediction against the median measured;
+- beside: in each repetition a few calibration runs stand before every measured run, and the
+  repetition is predicted from them; the error is the median over the repetitions. On a shared
+  machine, faster in one minute and slower in the next, both sides then see the same machine.
 
 The peer, StarPU-SimGrid against native StarPU on a 2-core machine: median 3.4 %, worst 8.1 %.
 """
@@ -19,66 +20,187 @@ import argparse
 import json
 import statistics
 import sys
-import tempfile
+import time
+from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from tasksim.calibration.book import Book, Options
-from tasksim.calibration.insitu import Observed, measure_in_situ
-from tasksim.calibration.locality import fit_locality
-from tasksim.calibration.overheads import measured_overheads
-from tasksim.calibration.write import Destination, write_kernels, write_platform
+from tasksim.calibration.book import Book
+from tasksim.calibration.insitu import Observed
+from tasksim.calibration.locality import far_samples, fit_locality
+from tasksim.calibration.overheads import gaps, measured_overheads
+from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
-from tasksim.models.store import ModelLibrary
+from tasksim.kernels.program import bind
+from tasksim.models.history import HistoryModel
+from tasksim.native.execute import execute
 from tasksim.native.execution import usable_cores
 from tasksim.platform.description import Platform
-from tasksim.platform.load import load
-from tasksim.study.fidelity import Case, Outcome, measure, predict
+
+if TYPE_CHECKING:
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.models.base import KernelModel
+    from tasksim.models.locality import Locality
+    from tasksim.run.record import Run
 
 TARGET_MEDIAN, TARGET_WORST = 0.03, 0.08
 APPLICATIONS = ("cholesky", "lu", "qr")
-CASES = [
-    Case(name, {"tiles": tiles}, scheduler)
-    for name in APPLICATIONS
-    for tiles in (8, 16)
-    for scheduler in ("eager", "lws", "prio")
-]
-CALIBRATED_TILES = (6, 10, 12)
+CALIBRATED, PREDICTED = (6, 10, 12), (8, 16)
+SCHEDULERS = ("eager", "lws", "prio")
+CALIBRATION_SCHEDULERS = ("lws", "eager")
+CASES = [(a, t, s) for a in APPLICATIONS for t in PREDICTED for s in SCHEDULERS]
+
+Case = tuple[str, int, str]
+
+
+class Machine:
+    """The machine itself: runs graphs, each bound to its data once and warmed up."""
+
+    def __init__(self) -> None:
+        self.platform = Platform.identical(len(usable_cores()))
+        self.graphs: dict[tuple[str, int], TaskGraph] = {}
+        self.programs: dict[tuple[str, int], Any] = {}
+        for key in ((a, t) for a in APPLICATIONS for t in CALIBRATED + PREDICTED):
+            graph = self.graphs[key] = generate(key[0], tiles=key[1])
+            self.programs[key] = bind(graph, len(self.platform.workers))
+            execute(graph, self.platform, "eager", program=self.programs[key])
+
+    def run(self, application: str, tiles: int, scheduler: str) -> Run:
+        """Run natively, and check the result."""
+        key = application, tiles
+        program = self.programs[key]
+        return execute(self.graphs[key], self.platform, scheduler, program=program, check=True)
 
 
 class Calibration:
-    """A calibration that goes on between measured runs."""
+    """What runs of the calibrated sizes tell: models, locality, costs of the runtime."""
 
-    def __init__(self, folder: Path, seconds: float) -> None:
-        self.graphs = [generate(a, tiles=t) for t in CALIBRATED_TILES for a in APPLICATIONS]
-        self.workers = len(usable_cores())
-        self.destination = Destination(folder, "here", self.workers)
-        self.options = Options(tolerance=0.005, max_seconds=seconds)
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
         self.book, self.observed = Book(), Observed()
+        self.turns = {a: count() for a in APPLICATIONS}
 
-    def go_on(self) -> tuple[Platform, ModelLibrary]:
-        """Measure for a while; return what is known by then."""
-        platform = Platform.identical(self.workers)
-        measure_in_situ(self.graphs, platform, self.book, self.options, self.observed, tell)
-        rows = list(self.book.configurations(self.options))
-        locality = fit_locality(self.observed.far)
-        write_kernels(self.destination, self.book, rows, locality)
-        write_platform(self.destination, measured_overheads(self.observed.gaps))
-        models = ModelLibrary(self.destination.models_folder)
-        return load(str(self.destination.platform_path)), models
+    def go_on(self, application: str) -> None:
+        """Do one more run of *application*: the next size, the other scheduler."""
+        turn = next(self.turns[application])
+        tiles = CALIBRATED[turn % len(CALIBRATED)]
+        scheduler = CALIBRATION_SCHEDULERS[turn // len(CALIBRATED) % len(CALIBRATION_SCHEDULERS)]
+        graph = self.machine.graphs[application, tiles]
+        run = self.machine.run(application, tiles, scheduler)
+        self.book.add_run(run, graph)
+        self.observed.gaps.append(gaps(run))
+        self.observed.far.extend(far_samples(run, graph))
+
+    def predict(self) -> dict[Case, float]:
+        """Return the simulated makespan of every case, in seconds."""
+        models = Models(self)
+        free = self.machine.platform
+        platform = Platform(
+            name="here",
+            workers=free.workers,
+            memories=free.memories,
+            overheads=measured_overheads(self.observed.gaps),
+        )
+        return {
+            case: simulate(self.machine.graphs[case[:2]], platform, models, case[2]).makespan_s
+            for case in CASES
+        }
 
 
-def tell(what: str, share: float) -> None:
+class Models:
+    """The history models of a calibration."""
+
+    def __init__(self, calibration: Calibration) -> None:
+        samples = calibration.book.samples
+        self._models = {kernel: HistoryModel().fit(samples[kernel]) for kernel in samples}
+        self._locality = fit_locality(calibration.observed.far)
+
+    def model(self, kernel: str, architecture: str) -> KernelModel:  # noqa: ARG002
+        """Return the model of *kernel*."""
+        return self._models[kernel]
+
+    def locality(self, kernel: str, architecture: str) -> Locality | None:  # noqa: ARG002
+        """Return what far data cost *kernel*."""
+        return self._locality.get(kernel)
+
+
+def tell(what: str) -> None:
     """Say on stderr what goes on."""
-    print(f"\r{100 * min(1.0, share):5.1f} %  {what:60}", end="", file=sys.stderr, flush=True)
+    print(f"\r{what:60}", end="", file=sys.stderr, flush=True)
 
 
-def summary(name: str, outcomes: list[Outcome]) -> str:
-    """Return a line about the errors of *outcomes*."""
-    errors = [abs(o.error) for o in outcomes]
+def calibrate_ahead(machine: Machine, seconds: float) -> dict[Case, float]:
+    """Predict every case from one calibration of some length."""
+    calibration = Calibration(machine)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        for application in APPLICATIONS:
+            tell(f"calibrating ahead, {application}")
+            calibration.go_on(application)
+    return calibration.predict()
+
+
+def repetition(machine: Machine, runs_before: int) -> tuple[dict[Case, float], dict[Case, float]]:
+    """Measure every case once; return that, and the predictions from the runs in between."""
+    calibration = Calibration(machine)
+    measured = {}
+    for case in CASES:
+        tell(f"{case[0]} tiles={case[1]}, {case[2]}")
+        for _ in range(runs_before):
+            calibration.go_on(case[0])
+        measured[case] = machine.run(*case).makespan_s
+    return measured, calibration.predict()
+
+
+def summary(name: str, errors: list[float]) -> str:
+    """Return a line about *errors*."""
+    sizes = [abs(error) for error in errors]
     return (
-        f"|error|, {name:6}: median {100 * statistics.median(errors):.2f} %,"
-        f" worst {100 * max(errors):.2f} %,"
-        f" mean signed {100 * statistics.mean(o.error for o in outcomes):+.2f} %"
+        f"|error|, {name:6}: median {100 * statistics.median(sizes):.2f} %,"
+        f" worst {100 * max(sizes):.2f} %, mean signed {100 * statistics.mean(errors):+.2f} %"
+    )
+
+
+def outcome(
+    case: Case, ahead_s: float, measured: list[float], beside: list[float]
+) -> dict[str, Any]:
+    """Return a row of the table."""
+    median_s = statistics.median(measured)
+    ratios = [b / m for b, m in zip(beside, measured, strict=True)]
+    return {
+        "graph": f"{case[0]} tiles={case[1]}",
+        "scheduler": case[2],
+        "measured_s": measured,
+        "median_s": median_s,
+        "spread": (max(measured) - min(measured)) / median_s,
+        "ahead_s": ahead_s,
+        "ahead_error": ahead_s / median_s - 1,
+        "beside_s": beside,
+        "beside_error": statistics.median(ratios) - 1,
+    }
+
+
+def report(rows: list[dict[str, Any]]) -> None:
+    """Print the table and what it says."""
+    print(
+        f"\n\n{'graph':18} {'scheduler':9} {'measured':>10} {'spread':>8}"
+        f" {'ahead':>10} {'error':>8} {'beside':>10} {'error':>8}"
+    )
+    for row in rows:
+        beside_ms = 1e3 * statistics.median(row["beside_s"])
+        print(
+            f"{row['graph']:18} {row['scheduler']:9} {1e3 * row['median_s']:7.1f} ms"
+            f" {100 * row['spread']:6.1f} % {1e3 * row['ahead_s']:7.1f} ms"
+            f" {100 * row['ahead_error']:+6.2f} % {beside_ms:7.1f} ms"
+            f" {100 * row['beside_error']:+6.2f} %"
+        )
+    print(f"\n{summary('ahead', [row['ahead_error'] for row in rows])}")
+    print(summary("beside", [row["beside_error"] for row in rows]))
+    spreads = [row["spread"] for row in rows]
+    print(
+        f"targets: median {100 * TARGET_MEDIAN:.0f} %, worst {100 * TARGET_WORST:.0f} %;"
+        f" native spread (max - min) / median: median {100 * statistics.median(spreads):.1f} %,"
+        f" worst {100 * max(spreads):.1f} %"
     )
 
 
@@ -88,41 +210,22 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--runs-before", type=int, default=2, help="calibration runs before each")
+    parser.add_argument("--ahead-time", type=float, default=20.0, metavar="SECONDS")
     parser.add_argument("--json", type=Path, help="write all outcomes to this file")
     options = parser.parse_args()
-
-    with tempfile.TemporaryDirectory() as folder:
-        calibration = Calibration(Path(folder), seconds=15.0)
-        platform, models = calibration.go_on()
-        ahead = predict(CASES, platform, models)
-        for _ in range(options.repetitions):
-            measure(ahead, platform, models, 1, tell)
-            latest = calibration.go_on()
-        beside = [
-            Outcome(o.case, later.simulated, o.native)
-            for o, later in zip(ahead, predict(CASES, *latest), strict=True)
-        ]
-    print(
-        f"\n\n{'graph':18} {'scheduler':9} {'measured':>10} {'spread':>8}"
-        f" {'ahead':>10} {'error':>8} {'beside':>10} {'error':>8}"
-    )
-    for a, b in zip(ahead, beside, strict=True):
-        print(
-            f"{a.case.graph_text:18} {a.case.scheduler:9} {1e3 * a.median_s:7.1f} ms"
-            f" {100 * a.spread:6.1f} % {1e3 * a.predicted_s:7.1f} ms {100 * a.error:+6.2f} %"
-            f" {1e3 * b.predicted_s:7.1f} ms {100 * b.error:+6.2f} %"
+    machine = Machine()
+    ahead = calibrate_ahead(machine, options.ahead_time)
+    repetitions = [repetition(machine, options.runs_before) for _ in range(options.repetitions)]
+    rows = [
+        outcome(
+            case, ahead[case], [m[case] for m, _ in repetitions], [b[case] for _, b in repetitions]
         )
-    spreads = [o.spread for o in ahead]
-    print(f"\n{summary('ahead', ahead)}\n{summary('beside', beside)}")
-    print(
-        f"targets: median {100 * TARGET_MEDIAN:.0f} %, worst {100 * TARGET_WORST:.0f} %;"
-        f" native spread (max - min) / median: median {100 * statistics.median(spreads):.1f} %,"
-        f" worst {100 * max(spreads):.1f} %"
-    )
+        for case in CASES
+    ]
+    report(rows)
     if options.json:
-        found = {"ahead": ahead, "beside": beside}
-        text = json.dumps({k: [o.to_json() for o in v] for k, v in found.items()}, indent=1)
-        options.json.write_text(text + "\n")
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import numpy as np
 from tasksim.calibration.precision import relative_half_width
 from tasksim.models.base import Samples
 from tasksim.models.history import within_fence
+from tasksim.models.robust import typical_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -122,7 +123,8 @@ class Book:
 def _judged(
     kernel: str, parameters: dict[str, float], samples: Samples, options: Options
 ) -> Configuration:
-    kept = samples.select(within_fence(samples.durations_s))
+    inside = within_fence(samples.durations_s)
+    kept = samples.select(inside)
     of_runs = _run_means(kept)
     half_width = relative_half_width(of_runs, options.confidence)
     enough = len(kept) >= options.min_samples and len(of_runs) >= options.min_runs
@@ -131,7 +133,7 @@ def _judged(
         parameters=parameters,
         count=len(kept),
         dropped=len(samples) - len(kept),
-        mean_s=float(kept.durations_s.mean()),
+        mean_s=typical_mean(samples.durations_s, samples.runs, inside),
         half_width=half_width,
         stopped="tolerance" if enough and half_width <= options.tolerance else "limit",
     )

@@ -18,6 +18,7 @@ from tasksim.models.quantiles import (
     read_quantiles,
     within_fence,
 )
+from tasksim.models.robust import typical_mean
 from tasksim.models.rows import describe_row, find_rows, nearest_row, plain_number
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ class HistoryModel(KernelModel):
     Parameters
     ----------
     fence : float or None
-        Outliers are dropped before the mean is taken: samples outside Tukey's fence of this
-        width around the quartiles of their configuration
+        Outliers are counted, and do not enter spread and quantiles: samples outside Tukey's
+        fence of this width around the quartiles of their configuration
         (:func:`~tasksim.models.quantiles.within_fence`). None keeps all.
 
     Attributes
@@ -45,7 +46,8 @@ class HistoryModel(KernelModel):
     rows_ : ndarray, shape (configurations, parameters)
         The configurations that are known, in lexicographic order.
     mean_, spread_ : ndarray, shape (configurations,)
-        Mean and sample standard deviation, in seconds; the spread of one sample is 0.
+        Mean (:func:`~tasksim.models.robust.typical_mean`: robust, but stalls that happen in
+        every run are in it) and sample standard deviation, in seconds; that of one sample is 0.
     count_, dropped_ : ndarray of int, shape (configurations,)
         Samples that count, and outliers.
     quantiles_ : ndarray, shape (configurations, 11)
@@ -77,11 +79,26 @@ class HistoryModel(KernelModel):
         times, used = samples.durations_s[kept], group[kept]
         self.count_ = np.bincount(used)
         self.dropped_ = np.bincount(group) - self.count_
-        self.mean_ = group_means(times, used)
-        squares = np.bincount(used, weights=(times - self.mean_[used]) ** 2)
+        self.mean_ = self._means(samples, group, kept)
+        squares = np.bincount(used, weights=(times - group_means(times, used)[used]) ** 2)
         self.spread_ = np.sqrt(squares / np.maximum(self.count_ - 1, 1))
         self.quantiles_ = group_quantiles(times, used)
         return kept
+
+    def _means(
+        self, samples: Samples, group: NDArray[np.intp], kept: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Return the mean per configuration; without a fence, simply of all samples."""
+        if self.fence is None:
+            return group_means(samples.durations_s, group)
+        parts = [np.flatnonzero(group == index) for index in range(len(self.rows_))]
+        runs = samples.runs
+        return np.array(
+            [
+                typical_mean(samples.durations_s[p], None if runs is None else runs[p], kept[p])
+                for p in parts
+            ]
+        )
 
     def _predict(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         means: NDArray[np.float64] = self.mean_[self._found(table)]
