@@ -261,6 +261,7 @@ def _exact_binary(value: float, dimension: Dimension) -> str:
 
 def _human(value: float, steps: tuple[tuple[str, float, float], ...], base: str) -> str:
     """Return *value* in the first unit of *steps* (unit, scale, limit) that keeps it short."""
+    value = float(value)  # NumPy's warn when they overflow
     if value == 0 or not math.isfinite(value):
         return f"{value:g} {base}"
     for unit, scale, limit in steps[:-1]:

@@ -219,6 +219,10 @@ def _checked_durations(
     nowhere = ~np.isfinite(durations).any(axis=0)
     if nowhere.any():
         raise InputError(f"task {graph.label(int(np.argmax(nowhere)))} cannot run on any worker")
+    with np.errstate(over="ignore"):
+        total_s = durations.min(axis=0, initial=np.inf).sum()
+    if np.isinf(total_s):
+        raise InputError("the durations of the tasks add up to more than 1.8e308 s")
     return durations
 
 

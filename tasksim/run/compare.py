@@ -93,7 +93,9 @@ def compare(a: Run, b: Run, *, any_graph: bool = False) -> Comparison:
     """
     difference = _graph_difference(a, b)
     if difference and not any_graph:
-        raise InputError(f"the runs are of different graphs: {difference}")
+        raise InputError(
+            f"the runs are of different graphs: {difference}; --any-graph compares them too"
+        )
     if not a.makespan_s:
         raise InputError(f"the reference run of {a.graph_label} takes no time")
     return Comparison(

@@ -19,7 +19,14 @@ from tasksim.view.panels import (
     panel_ready,
     panel_submitted,
 )
-from tasksim.view.style import TEXT, new_figure, run_title
+from tasksim.view.style import (
+    TEXT,
+    WIDTH_INCHES,
+    legend_columns,
+    new_figure,
+    run_names,
+    run_title,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,8 +126,17 @@ def _row_heights(runs: Sequence[Run], panels: Sequence[str]) -> list[float]:
     """Return the heights of the rows of the figure in inches, from the top."""
     gantts = [gantt_height_inches(run) for run in runs] if "gantt" in panels else []
     curves = [1.4 for name in _CURVES if name in panels]
+    if curves and len(runs) > 1:
+        curves[0] += _legend_inches(runs)
     kernels = [3.0] if any(name in panels for name in _KERNELS) else []
     return gantts + curves + kernels
+
+
+def _legend_inches(runs: Sequence[Run]) -> float:
+    """Return the height of the legend of runs above the first curves."""
+    names = run_names(runs)
+    columns = legend_columns(names, 0.775 * WIDTH_INCHES * 72.0)
+    return 0.1 + 0.17 * -(-len(names) // columns)
 
 
 def _draw_time_panels(
@@ -133,10 +149,11 @@ def _draw_time_panels(
         axes = made.add_subplot(grid[len(drawn), :])
         title = run_title(run) if len(_graph_labels(runs)) == 1 else _title_with_graph(run)
         drawn.append(panel_gantt(run, axes, until_s=until_s, title=title, legend=False))
-    for name in _CURVES:
-        if name in panels:
-            axes = made.add_subplot(grid[len(drawn), :])
-            drawn.append(_CURVES[name](runs, axes, until_s=until_s))
+    curves = [name for name in _CURVES if name in panels]
+    for name in curves:
+        axes = made.add_subplot(grid[len(drawn), :])
+        first = name == curves[0]
+        drawn.append(_CURVES[name](runs, axes, until_s=until_s, legend=first))
     for axes in drawn[:-1]:
         axes.sharex(drawn[-1])
         axes.set_xlabel("")
@@ -146,12 +163,11 @@ def _draw_time_panels(
 def _name_kernels(made: Figure, runs: Sequence[Run]) -> None:
     """Put the legend of kernels below everything, in as many columns as fit."""
     handles = kernel_legend(runs)
-    widest = max((len(str(handle.get_label())) for handle in handles), default=0)
-    points = widest * 0.6 * TEXT["small"] + 45.0
+    names = [str(handle.get_label()) for handle in handles]
     made.legend(
         handles=handles,
         loc="outside lower center",
-        ncols=max(1, min(len(handles), int(made.get_figwidth() * 72.0 / points))),
+        ncols=legend_columns(names, made.get_figwidth() * 72.0),
         fontsize=TEXT["small"],
         frameon=False,
     )

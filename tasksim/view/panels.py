@@ -20,6 +20,7 @@ from tasksim.view.style import (
     TEXT,
     fits,
     kernel_colours,
+    name_runs,
     new_axes,
     run_names,
     time_axis,
@@ -56,17 +57,28 @@ _SHADES = (1.0, 0.55, 0.35, 0.75, 0.45)
 
 
 def panel_ready(
-    runs: Run | Sequence[Run], ax: Axes | None = None, *, until_s: float | None = None
+    runs: Run | Sequence[Run],
+    ax: Axes | None = None,
+    *,
+    until_s: float | None = None,
+    legend: bool = True,
 ) -> Axes:
-    """Draw how many tasks are ready and have not started, over time; a curve per run."""
-    return _panel_curve(runs, ax, ready_curve, "ready tasks", until_s)
+    """Draw how many tasks are ready and have not started, over time.
+
+    A curve per run; with several, *legend* says which is which.
+    """
+    return _panel_curve(runs, ax, ready_curve, "ready tasks", until_s, legend)
 
 
 def panel_submitted(
-    runs: Run | Sequence[Run], ax: Axes | None = None, *, until_s: float | None = None
+    runs: Run | Sequence[Run],
+    ax: Axes | None = None,
+    *,
+    until_s: float | None = None,
+    legend: bool = True,
 ) -> Axes:
-    """Draw how many tasks are submitted and have not ended, over time; a curve per run."""
-    return _panel_curve(runs, ax, submitted_curve, "submitted tasks", until_s)
+    """Draw how many tasks are submitted and have not ended, over time, as :func:`panel_ready`."""
+    return _panel_curve(runs, ax, submitted_curve, "submitted tasks", until_s, legend)
 
 
 def panel_kernel_totals(runs: Run | Sequence[Run], ax: Axes | None = None) -> Axes:
@@ -119,6 +131,7 @@ def _panel_curve(
     curve: Callable[[Run], Curve],
     label: str,
     until_s: float | None,
+    legend: bool,
 ) -> Axes:
     axes, drawn = new_axes(ax, _HEIGHT_INCHES), _as_list(runs)
     for number, (run, name) in enumerate(zip(drawn, run_names(drawn), strict=True)):
@@ -130,13 +143,13 @@ def _panel_curve(
     longest = max((run.makespan_s for run in drawn), default=0.0)
     time_axis(axes, longest if until_s is None else until_s)
     _count_axis(axes, label)
-    if len(drawn) > 1:
-        axes.legend(loc="upper right", fontsize=TEXT["small"], framealpha=0.8)
+    if legend and len(drawn) > 1:
+        name_runs(axes, axes.lines)
     return axes
 
 
 def _count_axis(axes: Axes, label: str) -> None:
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0.0, max(1.0, axes.get_ylim()[1]))
     axes.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
     axes.tick_params(labelsize=TEXT["small"])
     axes.set_ylabel(label, fontsize=TEXT["normal"])
@@ -221,14 +234,7 @@ def _kernel_axis(axes: Axes, table: Table, runs: Sequence[Run]) -> None:
         handles = [
             Patch(label=name, **_look("#888888", run)) for run, name in enumerate(run_names(runs))
         ]
-        axes.legend(
-            handles=handles,
-            loc="lower left",
-            bbox_to_anchor=(0.0, 1.0),
-            ncols=len(runs) if fits(axes, run_names(runs), extra_points=50.0) else 1,
-            fontsize=TEXT["small"],
-            frameon=False,
-        )
+        name_runs(axes, handles)
 
 
 def _counts(row: Sequence[KernelStatistics | None]) -> str:

@@ -16,6 +16,7 @@ from tasksim.view.times import duration_text, time_unit
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
     from tasksim.run.record import Run
@@ -27,6 +28,8 @@ __all__ = [
     "WIDTH_INCHES",
     "fits",
     "kernel_colours",
+    "legend_columns",
+    "name_runs",
     "new_axes",
     "new_figure",
     "run_names",
@@ -153,6 +156,26 @@ def fits(axes: Axes, texts: Iterable[str], extra_points: float = 0.0) -> bool:
     """Return whether *texts* in a row, each with some room, are no wider than *axes*."""
     points = axes.get_window_extent().width * 72.0 / axes.figure.dpi
     return sum(len(t) * 0.6 * TEXT["small"] + extra_points for t in texts) <= points
+
+
+def legend_columns(texts: Sequence[str], width_points: float) -> int:
+    """Return in how many columns a legend of *texts* is no wider than *width_points*."""
+    widest = max(map(len, texts), default=0) * 0.6 * TEXT["small"] + 45.0
+    return max(1, min(len(texts), int(width_points / widest)))
+
+
+def name_runs(axes: Axes, handles: Sequence[Artist]) -> None:
+    """Put a legend above *axes*, where it covers nothing, that says which run is which."""
+    names = [str(handle.get_label()) for handle in handles]
+    points = axes.get_window_extent().width * 72.0 / axes.figure.dpi
+    axes.legend(
+        handles=handles,
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        ncols=legend_columns(names, points),
+        fontsize=TEXT["small"],
+        frameon=False,
+    )
 
 
 def run_title(run: Run) -> str:

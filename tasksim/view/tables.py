@@ -60,7 +60,7 @@ def run_summary(run: Run) -> str:
     waited = waits(run)
     count = max(len(run), 1)
     facts = [
-        ("graph", f"{run.graph_label} ({len(run)} tasks)"),
+        ("graph", f"{run.graph_label} ({_tasks(len(run))})"),
         ("run", f"{run.kind}, scheduler {run.scheduler}, seed {run.seed}"),
         ("platform", f"{run.platform} ({_workers(run)})"),
         ("makespan", duration_text(run.makespan_s)),
@@ -123,7 +123,7 @@ def path_table(path: PracticalPath) -> str:
     parts = [(f"in {kernel}", seconds) for kernel, seconds in path.kernel_s.items()]
     parts += [(f"waiting: {reason}", seconds) for reason, seconds in path.waited_s.items()]
     rows = [[name, format_time(s), f"{100 * s / total_s:.1f} %"] for name, s in parts if s]
-    return table([f"{len(path.steps)} tasks", "time", "share"], rows)
+    return table([_tasks(len(path.steps)), "time", "share"], rows)
 
 
 def comparison_table(comparison: Comparison) -> str:
@@ -148,9 +148,9 @@ def comparison_table(comparison: Comparison) -> str:
         ["idle", f"{a.idleness_percent:.1f} %", f"{b.idleness_percent:.1f} %", ""],
         ["tasks per worker", _spread(a.worker_tasks), _spread(b.worker_tasks), ""],
     ]
-    if a.graph != b.graph:
-        facts.insert(0, ["graph", a.graph, b.graph, ""])
     parts = [table(["", "a", "b", "b against a"], facts), _kernel_comparison(comparison.kernels)]
+    if a.graph != b.graph:
+        parts.insert(0, f"graph of a: {a.graph}\ngraph of b: {b.graph}")
     return "\n\n".join([*parts, *_shift_lines(comparison)])
 
 
@@ -176,6 +176,8 @@ def _shift_lines(comparison: Comparison) -> list[str]:
     shift = comparison.end_shift
     if shift is None:
         return []
+    if not shift.largest_s:
+        return ["Tasks of b end when those of a do."]
     return [
         f"Tasks of b end {_later(shift.mean_s)} on average "
         f"(distance: mean {format_time(shift.mean_absolute_s)}, "
@@ -186,6 +188,10 @@ def _shift_lines(comparison: Comparison) -> list[str]:
 
 def _later(seconds: float) -> str:
     return f"{format_time(abs(seconds))} {'earlier' if seconds < 0 else 'later'}"
+
+
+def _tasks(count: int) -> str:
+    return f"{count} task" if count == 1 else f"{count} tasks"
 
 
 def _workers(run: Run) -> str:

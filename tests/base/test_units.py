@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -200,3 +201,7 @@ def test_bandwidths_for_people(bandwidth, text):
 @given(st.floats(1e-9, 1e6))
 def test_times_for_people_keep_three_digits(seconds):
     assert parse_quantity(format_time(seconds), "time") == pytest.approx(seconds, rel=0.0051)
+
+
+def test_huge_numbers_of_numpy_are_written_without_a_warning():
+    assert format_time(np.float64(1e300)).endswith("e+300 s")

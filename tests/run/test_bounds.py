@@ -139,3 +139,9 @@ def test_no_run_beats_its_bounds(make, seed, workers, tiles):
     durations = per_kernel[graph.kernel]
     run = make.schedule(graph, workers, durations)
     assert bounds(graph, [durations], [workers]).best_s <= run.makespan_s * (1 + 1e-12)
+
+
+def test_durations_that_no_float_holds_together(make):
+    graph = make.cholesky(2)
+    with pytest.raises(InputError, match=r"add up to more than 1.8e308 s"):
+        bounds(graph, np.full((1, len(graph)), 1e308), [2])

@@ -93,6 +93,13 @@ def test_curves_of_several_runs_are_in_one_panel(make):
     assert [line.get_label() for line in ready.lines] == ["simulated", "native"]
 
 
+def test_curves_below_each_other_share_one_legend(make):
+    runs = [make.run(), make.run(kind="native", seed=1)]
+    ready, submitted = figure(runs, ("ready", "submitted")).axes
+    assert [text.get_text() for text in ready.get_legend().get_texts()] == ["simulated", "native"]
+    assert submitted.get_legend() is None
+
+
 def test_every_panel_draws_one_run_and_none_of_its_tasks(make):
     for run in (make.run(), make.run(tasks=0)):
         for name in PANELS:

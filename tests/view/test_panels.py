@@ -14,6 +14,22 @@ def test_ready_tasks_are_steps(make):
     assert line.get_ydata().tolist() == [2, 1, 0, 0]
 
 
+def test_the_axis_of_a_count_that_stays_zero_has_whole_numbers(make):
+    axes = panel_ready(make.rows([(0, 0, 0.0, 1.0)], 1))
+    assert axes.get_ylim() == (0.0, 1.0)
+    axes.figure.canvas.draw()
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["0", "1"]
+
+
+def test_the_legend_of_runs_covers_no_curve(make):
+    axes = panel_ready([make.run(seed=seed) for seed in range(30)])
+    axes.figure.canvas.draw()
+    box = axes.get_legend().get_window_extent()
+    assert box.y0 >= axes.get_window_extent().y1
+    assert box.y1 <= axes.figure.bbox.y1
+    assert box.x1 <= axes.figure.bbox.x1
+
+
 def test_totals_have_a_bar_per_kernel_and_run(make):
     rows = [(0, 0, 0.0, 1.0), (3, 0, 1.0, 2.5), (3, 0, 2.5, 4.0)]
     run = make.rows(rows, 1)

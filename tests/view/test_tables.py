@@ -99,11 +99,20 @@ def test_comparison_table(make):
     assert "Tasks of b end 583 ms earlier on average" in earlier
 
 
+def test_comparison_with_itself(make):
+    run = example(make)
+    lines = tables.comparison_table(compare(run, run)).splitlines()
+    assert lines[-1] == "Tasks of b end when those of a do."
+
+
 def test_comparison_of_different_graphs(make):
     run = example(make)
     larger = dataclasses.replace(run, graph_name="lu")
     text = tables.comparison_table(compare(run, larger, any_graph=True))
-    assert "cholesky tiles=10 tile_size=256" in text
+    assert text.splitlines()[:2] == [
+        "graph of a: cholesky tiles=10 tile_size=256",
+        "graph of b: lu tiles=10 tile_size=256",
+    ]
     assert "Tasks of b" not in text
 
 
