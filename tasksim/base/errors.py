@@ -24,6 +24,7 @@ __all__ = [
     "SchedulerError",
     "TaskFailed",
     "TasksimError",
+    "expect",
     "nearest",
     "unknown",
 ]
@@ -79,6 +80,20 @@ class CheckFailed(TasksimError):
     """Everything ran, but a check that was asked for does not hold."""
 
     exit_code = 3
+
+
+def expect(value: object, kind: type, what: str) -> None:
+    """Raise :exc:`InputError` unless *value*, which the caller names *what*, is a *kind*.
+
+    >>> expect("cholesky", int, "tiles")
+    Traceback (most recent call last):
+    tasksim.base.errors.InputError: tiles: expected int, got 'cholesky' (str)
+    """
+    if not isinstance(value, kind):
+        got = repr(value)
+        short = got if len(got) <= 60 else f"{got[:57]}..."
+        name = type(value).__name__
+        raise InputError(f"{what}: expected {kind.__name__}, got {short} ({name})")
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tasksim.base.errors import unknown
+from tasksim.base.errors import InputError, unknown
 
 __all__ = ["find", "libraries", "names", "package_library", "user_library"]
 
@@ -31,7 +31,7 @@ def user_library() -> Path:
 def libraries(library: Path | None = None) -> list[Path]:
     """Return the libraries in search order, *library* first when given."""
     places = [Path.cwd(), user_library(), package_library()]
-    ordered = [library, *places] if library is not None else places
+    ordered = [Path(library), *places] if library is not None else places
     return list(dict.fromkeys(place.resolve() for place in ordered))
 
 
@@ -55,6 +55,8 @@ def find(kind: str, name: str, suffix: str = "", library: Path | None = None) ->
     path = Path(name)
     if path.exists() and (path.suffix or path.is_dir() or os.sep in name):
         return path
+    if os.sep in name:
+        raise InputError(f"{name}: no such {'file' if suffix else 'folder'}")
     known = names(kind, suffix, library)
     if name in known:
         return known[name]

@@ -273,4 +273,4 @@ def _human(value: float, steps: tuple[tuple[str, float, float], ...], base: str)
 
 
 def _three_digits(number: float) -> str:
-    return f"{number:.3g}" if abs(number) < 999.5 else f"{number:.0f}"
+    return f"{number:.0f}" if 999.5 <= abs(number) < 1e9 else f"{number:.3g}"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasksim.base.errors import GraphError
+from tasksim.base.errors import GraphError, expect
 from tasksim.graph.csr import Int32, Int64, from_pairs, owner
 from tasksim.graph.dependencies import Accesses, infer_dependencies, merge_repeated
 from tasksim.graph.taskgraph import AccessMode, HandleBlock, TaskGraph
@@ -80,8 +80,17 @@ class Matrix:
     def __init__(self, name: str, rows: int, columns: int, first: int) -> None:
         self.name, self.rows, self.columns, self.first = name, rows, columns, first
 
+    def __lshift__(self, other: object) -> int:
+        """Refuse ``R(A)``, which shifts its handle to make an access of it."""
+        raise GraphError(
+            f"{self.name} is a matrix; access one of its handles, {self.name}[row, column]"
+        )
+
     def __getitem__(self, index: tuple[int, int]) -> int:
-        row, column = index
+        try:
+            row, column = index
+        except TypeError:
+            raise GraphError(f"{self.name}[{index!r}]: legal: {self.name}[row, column]") from None
         if 0 <= row < self.rows and 0 <= column < self.columns:
             return self.first + row * self.columns + column
         raise GraphError(
@@ -96,6 +105,10 @@ class Vector:
 
     def __init__(self, name: str, length: int, first: int) -> None:
         self.name, self.length, self.first = name, length, first
+
+    def __lshift__(self, other: object) -> int:
+        """Refuse ``R(x)``, as :class:`Matrix` does."""
+        raise GraphError(f"{self.name} is a vector; access one of its handles, {self.name}[index]")
 
     def __len__(self) -> int:
         return self.length
@@ -128,6 +141,7 @@ class GraphBuilder:
         arguments: Mapping[str, str | int | float] | None = None,
         model_names: Mapping[str, str] | None = None,
     ) -> None:
+        expect(name, str, "name of the graph")
         self.name = name
         self.arguments = dict(arguments or {})
         self.model_names = dict(model_names or {})
@@ -207,7 +221,7 @@ class GraphBuilder:
         except (TypeError, OverflowError) as error:
             raise self._refused(kernel, accesses, parameters, priority) from error
         self._ends.append(len(self._accesses))
-        if after:
+        if after.__class__ is not tuple or after:  # after=0 is a mistake, not an empty list
             self._add_after(task, after)
         return task
 
@@ -252,17 +266,23 @@ class GraphBuilder:
         return graph
 
     def _register_block(self, name: str, shape: tuple[int, ...], size: int, home: int) -> int:
-        if any(extent < 1 for extent in shape):
+        expect(name, str, "name of the data")
+        if not all(_is_index(extent) and extent >= 1 for extent in shape):
             raise GraphError(f"data {name}: shape {shape}; legal: integers from 1")
-        if not (0 <= size < 2**63 and size == int(size)) or home < 0:
-            raise GraphError(f"data {name}: size_bytes {size}, home {home}; legal: integers from 0")
-        rows, columns = (*shape, 0, 0)[:2]
+        numeric = isinstance(size, int | float | np.number)
+        if not (numeric and 0 <= size < 2**63 and size == int(size)):
+            raise GraphError(
+                f"data {name}: size_bytes {size!r}; legal: an integer from 0, less than 2**63"
+            )
+        if not (_is_index(home) and home >= 0):
+            raise GraphError(f"data {name}: home {home!r}; legal: the number of a memory, from 0")
+        rows, columns = map(int, (*shape, 0, 0)[:2])
         block = HandleBlock(name, rows, columns, self._handles)
         if block.end >= 2**31:
             raise GraphError(f"data {name}: {block.end} handles; legal: fewer than {2**31}")
         self._blocks.append(block)
-        self._block_size.append(size)
-        self._block_home.append(home)
+        self._block_size.append(int(size))
+        self._block_home.append(int(home))
         self._handles = block.end
         return block.first
 
@@ -280,6 +300,8 @@ class GraphBuilder:
         return rows.setdefault(values, sum(map(len, self._rows.values())))
 
     def _check_values(self, kernel: str, parameters: Mapping[str, object]) -> None:
+        if not (isinstance(kernel, str) and kernel):
+            raise GraphError(f"task #{len(self)}: kernel {kernel!r}; legal: a name")
         for name, value in parameters.items():
             if not (isinstance(value, int | float | np.number) and 0 <= value <= float_info.max):
                 raise GraphError(
@@ -298,7 +320,7 @@ class GraphBuilder:
         del self._accesses[self._ends[-1] :]
         del self._configuration[len(self) :]
         self._check_values(kernel, parameters)
-        wrong = [item for item in accesses if not hasattr(item, "__index__")]
+        wrong = [item for item in accesses if not _is_index(item)]
         if wrong:
             got = f"access {wrong[0]!r}; legal: R, W, RW, Commute, Reduce, Scratch of a handle"
         else:
@@ -306,9 +328,12 @@ class GraphBuilder:
         return GraphError(f"{kernel} #{len(self)}: {got}")
 
     def _add_after(self, task: int, after: Iterable[int]) -> None:
+        if isinstance(after, int | str):
+            raise GraphError(f"task #{task}: after={after!r}; legal: a list of earlier tasks")
         for earlier in after:
-            if not 0 <= earlier < task:
-                raise GraphError(f"task #{task}: after={earlier}; legal: tasks 0 to {task - 1}")
+            if not (_is_index(earlier) and 0 <= earlier < task):
+                legal = f"tasks 0 to {task - 1}" if task else "none, it is the first task"
+                raise GraphError(f"task #{task}: after={earlier!r}; legal: {legal}")
             self._before.append(earlier)
             self._after.append(task)
 
@@ -344,3 +369,8 @@ class GraphBuilder:
             tables.append(np.array(list(rows), dtype=np.float64).reshape(len(rows), len(names)))
         configuration = np.array(self._configuration, dtype=np.int64)
         return kernel_of[configuration], row_of[configuration], tuple(tables)
+
+
+def _is_index(value: object) -> bool:
+    """Return whether *value* is an integer, Python's or NumPy's."""
+    return hasattr(value, "__index__")

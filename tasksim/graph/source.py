@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tasksim.base.errors import InputError, unknown
+from tasksim.base.errors import InputError, expect, unknown
 from tasksim.graph.apps import registry
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def load_graph(text: str, settings: Iterable[str] = ()) -> TaskGraph:
     >>> load_graph("cholesky", ["tiles=4"])
     <TaskGraph cholesky: 20 tasks, 30 edges>
     """
+    expect(text, str, "task graph")
     if text in registry.names():
         return registry.parse(text, settings)
     path = Path(text)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, expect
 from tasksim.base.files import refuse_existing, writing
 from tasksim.graph.taskgraph import HandleBlock, TaskGraph
 
@@ -64,6 +64,7 @@ def save(graph: TaskGraph, path: str | Path, *, force: bool = False) -> None:
     OutputError
         If the operating system refuses.
     """
+    expect(graph, TaskGraph, "graph")
     path = Path(path)
     if path.suffix != SUFFIX:
         raise InputError(f"{path}: the name of a task graph file ends in {SUFFIX}")
@@ -86,6 +87,8 @@ def load(path: str | Path) -> TaskGraph:
         If the graph in it is malformed.
     """
     path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder, not a task graph file")
     if not path.is_file():
         raise InputError(f"{path}: no such task graph file")
     try:

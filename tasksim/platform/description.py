@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base import library as libraries
 from tasksim.base.errors import InputError
+from tasksim.platform.checks import check_platform
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,6 +87,9 @@ class WorkerClass:
 class Platform:
     """The machine that a task graph runs on.
 
+    Raises :exc:`InputError`, with all that is wrong, unless it is consistent: see
+    :mod:`tasksim.platform.checks`.
+
     ``speeds`` and ``model_architecture`` are completed: every architecture that a worker has is
     a key of both, with speed 1 and its own models unless something else is said.
     """
@@ -108,11 +112,12 @@ class Platform:
     description: str = ""
 
     def __post_init__(self) -> None:
-        """Complete the tables of architectures."""
+        """Complete the tables of architectures, and check everything."""
         speeds = dict.fromkeys(self.architectures, 1.0)
         object.__setattr__(self, "speeds", _completed(self.speeds, speeds))
         own = {name: name for name in self.speeds}
         object.__setattr__(self, "model_architecture", _completed(self.model_architecture, own))
+        check_platform(self)
 
     @classmethod
     def identical(cls, n: int) -> Platform:

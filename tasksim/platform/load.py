@@ -49,6 +49,8 @@ def load(
         No such platform, or anything wrong with the file or the settings: all of it at once, one
         line each.
     """
+    if isinstance(settings, str):
+        raise InputError(f"settings: expected a list of texts, got the text {settings!r}")
     path = platform_path(str(name_or_path), library)
     return _resolve(Document.read(path), library, settings)
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, expect
+from tasksim.graph.taskgraph import TaskGraph
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = ["Bounds", "area_bound", "area_bound_lp", "bounds", "critical_path_bound"]
 
@@ -65,6 +65,7 @@ def bounds(graph: TaskGraph, durations_s: ArrayLike, workers: ArrayLike) -> Boun
     differ, the linear program of their means prices the time of each class, and every task counts
     at its cheapest: by weak duality no prices whatever give too much.
     """
+    expect(graph, TaskGraph, "graph")
     durations = _checked_durations(graph, durations_s, workers)
     counts, means, group = _by_configuration(graph, durations)
     best = durations.min(axis=0) if len(graph) else np.zeros(0)
@@ -212,8 +213,8 @@ def _by_configuration(
 def _checked_durations(
     graph: TaskGraph, durations_s: ArrayLike, workers: ArrayLike
 ) -> NDArray[np.float64]:
-    durations = np.asarray(durations_s, dtype=np.float64)
-    expected = (len(np.asarray(workers)), len(graph))
+    durations = _numbers(durations_s, "durations_s")
+    expected = (_numbers(workers, "workers").size, len(graph))
     if durations.shape != expected:
         raise InputError(f"durations_s has shape {durations.shape}, expected {expected}")
     nowhere = ~np.isfinite(durations).any(axis=0)
@@ -226,11 +227,18 @@ def _checked_durations(
     return durations
 
 
+def _numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}: {error}") from None
+
+
 def _checked_groups(
     counts: ArrayLike, durations_s: ArrayLike, workers: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the arguments of :func:`area_bound` as arrays, without classes of no worker."""
-    n, d, w = (np.asarray(x, dtype=np.float64) for x in (counts, durations_s, workers))
+    n, d, w = map(_numbers, (counts, durations_s, workers), ("counts", "durations_s", "workers"))
     if n.ndim != 1 or w.ndim != 1 or d.shape != (len(n), len(w)):
         raise InputError(
             f"durations_s has shape {d.shape}, expected {(n.size, w.size)} for {n.size} groups "

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from tasksim.base.errors import CheckFailed
+from tasksim.base.errors import CheckFailed, expect
 from tasksim.graph.taskgraph import AccessMode
+from tasksim.run.record import Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
-    from tasksim.run.record import Run
 
 __all__ = ["check_run"]
 
@@ -37,6 +37,7 @@ def check_run(
     (a row per class of the platform, a column per task, infinite where a class cannot run a
     task): every worker able. Differences of 1e-12 of the makespan are rounding.
     """
+    expect(run, Run, "run")
     _Checker(run, graph).check(platform, durations_s)
 
 

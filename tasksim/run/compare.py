@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, expect
 from tasksim.run.metrics import idleness_percent, kernel_durations, task_counts
+from tasksim.run.record import Run
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from tasksim.run.record import Run
 
 __all__ = ["Comparison", "EndShift", "KernelComparison", "Side", "compare", "ks_distance"]
 
@@ -91,6 +91,8 @@ def compare(a: Run, b: Run, *, any_graph: bool = False) -> Comparison:
         If the runs are of different graphs and *any_graph* is not given: unequal generators or
         arguments (other than ``priorities``), or tasks of other kernels.
     """
+    for name, run in (("a", a), ("b", b)):
+        expect(run, Run, name)
     difference = _graph_difference(a, b)
     if difference and not any_graph:
         raise InputError(

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, expect
+from tasksim.run.record import Run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from tasksim.run.record import Run
 
 __all__ = ["PracticalPath", "Reason", "Step", "practical_critical_path"]
 
@@ -76,6 +76,7 @@ def practical_critical_path(run: Run) -> PracticalPath:
 
     Raises :exc:`InputError` if the records go round in a circle, which no real run does.
     """
+    expect(run, Run, "run")
     steps = _walk(run)
     kernels = [run.kernel_names[run.tasks.kernel[step.task]] for step in steps]
     reasons = [step.reason for step in steps]

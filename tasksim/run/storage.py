@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, expect
 from tasksim.base.files import new_folder, refuse_folder
 from tasksim.run.header import SCHEMA_VERSION, encode, read_header
 from tasksim.run.record import Run, TaskTable
@@ -40,6 +40,7 @@ def save(run: Run, folder: str | Path, force: bool = False) -> None:
     OutputError
         If the operating system refuses: no permission, no space.
     """
+    expect(run, Run, "run")
     path = Path(folder)
     refuse_run_folder(path, force=force)
     kept = sorted(p for p in path.iterdir() if p.name not in _FILES) if path.is_dir() else []

@@ -8,8 +8,9 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
+from matplotlib.figure import Figure
 
-from tasksim.base.errors import InputError, unknown
+from tasksim.base.errors import InputError, expect, unknown
 from tasksim.base.files import refuse_existing, write_bytes
 from tasksim.run.record import Run
 from tasksim.view.gantt import gantt_height_inches, kernel_legend, panel_gantt
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.gridspec import GridSpec
 
 __all__ = ["FORMATS", "PANELS", "figure", "save_figure"]
@@ -100,6 +100,7 @@ def save_figure(
     OutputError
         If the operating system refuses.
     """
+    expect(fig, Figure, "fig")
     target = Path(path)
     format_ = FORMATS.get(target.suffix.lower())
     if format_ is None:
@@ -115,6 +116,10 @@ def save_figure(
 
 
 def _check(runs: Sequence[Run], panels: Sequence[str]) -> None:
+    for run in runs:
+        expect(run, Run, "run")
+    if isinstance(panels, str):
+        raise InputError(f"panels: expected a list of names, got the text {panels!r}")
     if not runs or not panels:
         raise InputError(f"nothing to draw: {len(runs)} runs, {len(panels)} panels")
     for name in panels:

@@ -21,4 +21,4 @@ def duration_text(seconds: float) -> str:
     """Return a duration with four digits: ``1.234 s``, ``56.78 ms``, ``12345 s``."""
     factor, unit = time_unit(abs(seconds))
     value = seconds * factor
-    return f"{value:.0f} {unit}" if abs(value) >= 1000 else f"{value:.4g} {unit}"
+    return f"{value:.0f} {unit}" if 1000 <= abs(value) < 1e9 else f"{value:.4g} {unit}"

@@ -19,6 +19,7 @@ from tasksim.base.errors import (
     SchedulerError,
     TaskFailed,
     TasksimError,
+    expect,
     nearest,
     unknown,
 )
@@ -64,3 +65,12 @@ def test_unknown_lists_what_is_known():
         "a.yaml:1:2: unknown kernel 'gem', did you mean 'gemm'? (known: gemm, trsm)"
     )
     assert str(unknown("kernel", "gem", [])) == "unknown kernel 'gem' (known: none)"
+
+
+def test_a_value_of_another_type_is_shown():
+    expect(3, int, "tiles")
+    with pytest.raises(InputError, match=r"^tiles: expected int, got '3' \(str\)$"):
+        expect("3", int, "tiles")
+    with pytest.raises(InputError) as refused:
+        expect([0] * 1000, int, "tiles")
+    assert len(str(refused.value)) < 120

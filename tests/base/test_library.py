@@ -74,3 +74,8 @@ def test_unknown_names_name_the_nearest(here):
         InputError, match="unknown platform 'identical', did you mean 'identical-8'"
     ):
         find("platforms", "identical", ".yaml")
+
+
+def test_a_path_that_leads_nowhere_is_no_unknown_name(here):
+    with pytest.raises(InputError, match=r"^elsewhere/b: no such folder$"):
+        find("models", "elsewhere/b")

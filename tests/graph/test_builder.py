@@ -7,6 +7,7 @@ import pytest
 
 from tasksim.base.errors import GraphError
 from tasksim.graph.builder import RW, Commute, GraphBuilder, R, Reduce, Scratch, W, access
+from tasksim.graph.storage import load, save
 from tasksim.graph.taskgraph import AccessMode
 
 
@@ -194,6 +195,47 @@ def test_after_names_earlier_tasks(after):
         g.insert("task", after=[after])
 
 
+@pytest.mark.parametrize("after", [0, "0", ["0"], [0.0]])
+def test_after_is_a_list_of_numbers(after):
+    g = GraphBuilder("bad")
+    g.insert("task")
+    with pytest.raises(GraphError, match=r"task #1: after=.*; legal: "):
+        g.insert("task", after=after)
+
+
+def test_the_first_task_is_after_none():
+    with pytest.raises(GraphError, match=r"after=0; legal: none, it is the first task"):
+        GraphBuilder("bad").insert("task", after=[0])
+
+
+@pytest.mark.parametrize("kernel", ["", 3, None, ["gemm"]])
+def test_kernels_have_names(kernel):
+    with pytest.raises(GraphError, match=r"task #0: kernel .*; legal: a name"):
+        GraphBuilder("bad").insert(kernel)
+
+
+def test_a_matrix_is_no_handle():
+    g = GraphBuilder("bad")
+    A, x = g.matrix("A", 2, 2, size_bytes=8), g.vector("x", 2, size_bytes=8)
+    with pytest.raises(GraphError, match=r"A is a matrix; access one of its handles, A\[row"):
+        R(A)
+    with pytest.raises(GraphError, match=r"x is a vector; access one of its handles, x\[index"):
+        RW(x)
+    with pytest.raises(GraphError, match=r"A\[0\]: legal: A\[row, column\]"):
+        A[0]
+
+
+def test_numpy_integers_are_integers(tmp_path):
+    g = GraphBuilder("numpy")
+    A = g.matrix("A", *np.array([2, 3]), size_bytes=np.int64(8), home=np.int64(0))
+    g.insert("task", W(A[np.int64(1), np.int64(2)]))
+    g.insert("task", after=np.array([0]))
+    graph = g.build()
+    save(graph, tmp_path / "g.npz")
+    assert load(tmp_path / "g.npz").same_as(graph)
+    assert graph.edges == 1
+
+
 @pytest.mark.parametrize("index", [(2, 0), (0, 3), (-1, 0)])
 def test_matrices_have_limits(index):
     A = GraphBuilder("g").matrix("A", 2, 3, size_bytes=8)
@@ -216,6 +258,14 @@ def test_data_have_positive_extents_and_sizes():
         g.matrix("A", 0, 2, size_bytes=8)
     with pytest.raises(GraphError, match="data x: size_bytes -8"):
         g.handle("x", size_bytes=-8)
+    for extent in (2.0, "2", None):
+        with pytest.raises(GraphError, match=r"data A: shape .*; legal: integers from 1"):
+            g.matrix("A", extent, 2, size_bytes=8)
+    for size in ("8", None, float("nan"), 2**63):
+        with pytest.raises(GraphError, match=r"size_bytes .*; legal: an integer from 0, less than"):
+            g.handle("x", size_bytes=size)
+    with pytest.raises(GraphError, match=r"home 'ram'; legal: the number of a memory"):
+        g.handle("x", size_bytes=8, home="ram")
     with pytest.raises(GraphError, match=r"data x: size_bytes 0\.5"):
         g.handle("x", size_bytes=0.5)
     with pytest.raises(GraphError, match="data A: 10000000000 handles; legal: fewer than"):

@@ -101,6 +101,18 @@ def test_the_list_of_generators():
     assert (dtype.legal, dtype.default) == ("float64, float32", "float64")
 
 
+def test_sizes_that_no_graph_can_have_name_the_generator():
+    with pytest.raises(InputError, match=r"^cholesky: data A: 10000000000 handles; legal: fewer"):
+        generate("cholesky", tiles=100_000)
+    with pytest.raises(InputError, match=r"^lu: data A: size_bytes 8000.*; legal: an integer from"):
+        generate("lu", tiles=2, tile_size=10**15)
+
+
+def test_a_name_is_text():
+    with pytest.raises(InputError, match=r"generator: expected str, got 3"):
+        generate(3, tiles=2)
+
+
 @pytest.fixture
 def wavefront(monkeypatch):
     monkeypatch.setattr(registry, "_registered", dict(registry._registered))

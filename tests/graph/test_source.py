@@ -30,6 +30,16 @@ def test_a_file_takes_no_settings(tmp_path):
         load_graph(str(tmp_path / "mine.npz"), ["tiles=3"])
 
 
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(InputError, match=r"is a folder, not a task graph file"):
+        load_graph(str(tmp_path))
+
+
+def test_something_else_than_text():
+    with pytest.raises(InputError, match=r"task graph: expected str, got 3 \(int\)"):
+        load_graph(3)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

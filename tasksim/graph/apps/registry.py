@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tasksim.base.errors import InputError, unknown
+from tasksim.base.errors import GraphError, InputError, expect, unknown
 from tasksim.graph.apps.parameters import Parameter, Value, parameters_of
 
 if TYPE_CHECKING:
@@ -105,7 +105,11 @@ class Generator:
 
         values: dict[str, Any] = self.complete(arguments)
         own = {name: value for name, value in values.items() if name != _PRIORITIES.name}
-        graph = with_priorities(self.function(**own), values[_PRIORITIES.name])
+        try:
+            made = self.function(**own)
+        except GraphError as error:
+            raise GraphError(f"{self.name}: {error}") from error
+        graph = with_priorities(made, values[_PRIORITIES.name])
         return replace(graph, name=self.name, arguments=values)
 
 
@@ -140,6 +144,7 @@ def find(name: str) -> Generator:
     InputError
         If there is none; with the nearest name.
     """
+    expect(name, str, "generator")
     if name not in _registered and name in _BUILT_IN:
         import_module(_BUILT_IN[name])
     if name not in _registered:
