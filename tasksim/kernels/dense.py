@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 __all__ = ["KERNELS", "Kernel", "PreparedCall", "dense_kernel", "kernel_names"]
 
 _SINGLE = "_float32"
+_LARGEST = 2**31 - 1  # of Fortran's integers
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,11 @@ class Kernel:
                 f"got {', '.join(parameters) or 'none'}"
             )
         for name, value in parameters.items():
-            if not (value >= 1 and value == int(value)):
-                raise InputError(f"{prefix}kernel {self.name}: {name}={value:g}: not a size")
+            if not (1 <= value <= _LARGEST and value == int(value)):
+                raise InputError(
+                    f"{prefix}kernel {self.name}: {name}={value:g}: not a size; "
+                    f"legal: an integer from 1 to {_LARGEST}"
+                )
         for small, large in self.at_most:
             if parameters[small] > parameters[large]:
                 raise InputError(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from threading import TIMEOUT_MAX
 from time import sleep
 from typing import TYPE_CHECKING, Protocol
 
@@ -117,8 +117,11 @@ class WaitingProgram:
             durations[tasks] = column[graph.row[tasks]]
         self._durations: list[float] = durations.tolist()
         for task, duration in enumerate(self._durations):
-            if not (duration >= 0 and math.isfinite(duration)):
-                raise InputError(f"graph {graph.name}: {graph.label(task)}: not a duration")
+            if not 0 <= duration <= TIMEOUT_MAX:
+                raise InputError(
+                    f"graph {graph.name}: {graph.label(task)}: not a time one can wait; "
+                    f"legal: 0 to {TIMEOUT_MAX:g} s"
+                )
 
     def run(self, task: int, worker: int) -> None:  # noqa: ARG002
         """Sleep, without the GIL, for the duration of *task*."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import cycle
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -11,17 +10,15 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.kernels.dense import Kernel, PreparedCall, dense_kernel
 from tasksim.kernels.errors import KernelError
-from tasksim.kernels.memory import Memory
+from tasksim.kernels.memory import Memory, refuse_too_large
 from tasksim.kernels.pointers import Precision, precision
 from tasksim.kernels.tiled import failure
 from tasksim.kernels.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
-
-    from tasksim.kernels.pointers import Reference
 
     Sizes = Mapping[str, int]
 
@@ -29,12 +26,7 @@ __all__ = ["Standalone", "standalone"]
 
 
 def standalone(
-    name: str,
-    parameters: Mapping[str, float],
-    dtype: str | None = None,
-    seed: int = 0,
-    *,
-    buffers: int = 1,
+    name: str, parameters: Mapping[str, float], dtype: str | None = None, seed: int = 0
 ) -> Standalone:
     """Return the kernel *name* with data that it can work on.
 
@@ -48,14 +40,11 @@ def standalone(
         ``"float64"`` or ``"float32"``; by default what the name says.
     seed
         Of the data.
-    buffers
-        How many sets of operands there are; executions use one after the other. With more
-        of them than caches hold, every execution finds its data in main memory.
 
     Raises
     ------
     InputError
-        If there is no such kernel, or the parameters are not its.
+        If there is no such kernel, the parameters are not its, or there is not the memory.
 
     Examples
     --------
@@ -68,9 +57,7 @@ def standalone(
         if name != kernel.name:
             raise InputError(f"kernel {name} is not of {dtype}")
         real_type = precision(dtype)
-    if buffers < 1:
-        raise InputError(f"buffers={buffers}: at least 1")
-    return Standalone(kernel, kernel.sizes(parameters), real_type, seed, buffers)
+    return Standalone(kernel, kernel.sizes(parameters), real_type, seed)
 
 
 class Standalone:
@@ -81,53 +68,42 @@ class Standalone:
     kernel
         Which it is.
     operands
-        Name -> array, per set of operands.
+        Name -> array.
     """
 
-    def __init__(
-        self, kernel: Kernel, sizes: Sizes, real_type: Precision, seed: int, buffers: int
-    ) -> None:
+    def __init__(self, kernel: Kernel, sizes: Sizes, real_type: Precision, seed: int) -> None:
         self.kernel = kernel
+        elements = sum(rows * columns for rows, columns in kernel.shapes(sizes).values())
+        # What it works on, and a copy to begin again with.
+        refuse_too_large(2 * elements * real_type.size_bytes, f"kernel {kernel.name}")
         self._initial = _data(kernel, sizes, real_type, np.random.default_rng(seed))
         self._workspace = Workspace(kernel.work_elements(sizes) * real_type.size_bytes)
+        memories = {name: Memory(data.nbytes) for name, data in self._initial.items()}
+        self.operands: dict[str, NDArray[Any]] = {
+            name: memories[name].array(0, data.shape, data.dtype.name)
+            for name, data in self._initial.items()
+        }
+        for name, data in self._initial.items():
+            self.operands[name][:] = data
         prepared = PreparedCall(kernel, sizes, real_type)
-        self._call, tail = prepared.routine, self._workspace.tail(prepared.tail)
-        self.operands: list[dict[str, NDArray[Any]]] = []
-        self._arguments: list[tuple[Reference, ...]] = []
-        for _ in range(buffers):
-            memories = [Memory(data.nbytes) for data in self._initial.values()]
-            references = [memory.reference() for memory in memories]
-            self.operands.append(_copies(self._initial, memories))
-            self._arguments.append((*prepared.arguments(references), *tail))
-        self._turn = cycle(range(buffers))
-        self._used: dict[int, None] = {}
+        references = [memory.reference() for memory in memories.values()]
+        self._call = prepared.routine
+        self._arguments = (
+            *prepared.arguments(references),
+            *self._workspace.tail(prepared.tail),
+        )
 
     def run(self) -> None:
-        """Execute the kernel once, on the next set of operands."""
-        turn = next(self._turn)
-        self._used[turn] = None
-        self._call(*self._arguments[turn])
+        """Execute the kernel once; :exc:`KernelError` if it fails."""
+        self._call(*self._arguments)
         info = self._workspace.info.value
         if info:
             raise KernelError(self.kernel.name, failure(self.kernel.name, info))
 
     def restore(self) -> None:
-        """Make the operands that were used again what they were at first."""
-        for turn in self._used:
-            for name in self.kernel.written:
-                self.operands[turn][name][:] = self._initial[name]
-        self._used.clear()
-
-
-def _copies(
-    initial: Mapping[str, NDArray[Any]], memories: Sequence[Memory]
-) -> dict[str, NDArray[Any]]:
-    """Return copies of the *initial* operands, each in its own memory."""
-    copies = {}
-    for (name, data), memory in zip(initial.items(), memories, strict=True):
-        copies[name] = memory.array(0, data.shape, data.dtype.name)
-        copies[name][:] = data
-    return copies
+        """Make the operands again what they were at first."""
+        for name in self.kernel.written:
+            self.operands[name][:] = self._initial[name]
 
 
 def _data(
@@ -163,4 +139,4 @@ def _reflectors(
     factored = {"m": sizes["m"], "n": sizes["k"], "ib": sizes["ib"]}
     made = standalone(name, factored, real_type.dtype, seed)
     made.run()
-    return {"V": made.operands[0][where], "T": made.operands[0]["T"]}
+    return {"V": made.operands[where], "T": made.operands["T"]}

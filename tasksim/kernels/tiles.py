@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.kernels.memory import Memory, aligned
+from tasksim.kernels.memory import Memory, aligned, refuse_too_large
 from tasksim.kernels.pointers import precision
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ class Tiles:
             end = self._place(graph, blocks["T"], end)
         if "V" in blocks:
             self._alias_diagonal(blocks["V"])
+        # The tiles, and a copy of them to begin again with.
+        refuse_too_large(2 * end, f"graph {graph.name}")
         self.memory = Memory(end)
         self._initial: NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
 

@@ -19,7 +19,7 @@ SIZES = (1, 5, 33, 64)
 def before_and_after(kernel, dtype, **sizes):
     """Run *kernel* once; return its operands before and after, in double precision."""
     body = standalone(kernel, sizes, dtype, seed=3)
-    (operands,) = body.operands
+    operands = body.operands
     before = {name: array.astype(np.float64) for name, array in operands.items()}
     body.run()
     assert all(array.dtype == dtype for array in operands.values())
@@ -85,7 +85,7 @@ class TestLuKernels:
 
     def test_getrf_does_not_interchange_rows_where_pivoting_would(self, n, dtype):
         body = standalone("getrf", {"n": n}, dtype)
-        (operands,) = body.operands
+        operands = body.operands
         # A product of random unit triangles: its pivots are 1, and seldom the largest.
         rng = np.random.default_rng(n)
         small = rng.uniform(-1, 1, (n, n)) * np.minimum(1, 8 / n)
@@ -164,7 +164,7 @@ def test_every_model_of_a_factorisation_is_a_kernel_with_its_parameters(app, dty
 
 def test_matrix_that_is_not_positive_definite_raises_naming_the_kernel():
     body = standalone("potrf", {"n": 4})
-    body.operands[0]["A"][2, 2] = -1.0
+    body.operands["A"][2, 2] = -1.0
     with pytest.raises(KernelError, match="leading minor of order 3 is not positive") as caught:
         body.run()
     assert caught.value.kernel == "potrf"
@@ -183,7 +183,7 @@ def test_matrix_that_is_not_positive_definite_raises_naming_the_kernel():
 )
 def test_zero_pivot_raises_with_its_number(matrix, pivot):
     body = standalone("getrf", {"n": len(matrix)})
-    body.operands[0]["A"][:] = matrix
+    body.operands["A"][:] = matrix
     with pytest.raises(KernelError, match=f"kernel getrf: pivot {pivot} is zero"):
         body.run()
 
@@ -200,6 +200,8 @@ def test_unknown_kernel_names_the_nearest():
         ("potrf", {"n": 0}, "n=0: not a size"),
         ("potrf", {"n": 2.5}, "n=2.5: not a size"),
         ("potrf", {"n": float("nan")}, "n=nan: not a size"),
+        ("potrf", {"n": float("inf")}, "n=inf: not a size; legal: an integer from 1 to 2147483647"),
+        ("potrf", {"n": 2**31}, "not a size; legal: an integer from 1 to 2147483647"),
         ("tpqrt", {"m": 4, "n": 4, "ib": 5}, "ib=5 is more than n=4"),
         ("geqrt", {"m": 3, "n": 4, "ib": 2}, "n=4 is more than m=3"),
     ],

@@ -256,7 +256,9 @@ def test_tasks_with_a_duration_take_at_least_that_long(graph):
 
 def test_duration_that_is_none_is_refused():
     graph = replace(generate("chain", length=2), parameters=(np.array([[-1.0]]),))
-    with pytest.raises(InputError, match=r"task #0 \(duration_s=-1\): not a duration"):
+    with pytest.raises(
+        InputError, match=r"task #0 \(duration_s=-1\): not a time one can wait; legal: 0 to"
+    ):
         bind(graph, 1)
 
 
@@ -301,3 +303,8 @@ def test_functions_that_do_not_match_the_kernels_are_refused():
 @pytest.mark.parametrize(("value", "ok"), [(0.0, True), (2.0, True), (2.1, False), (np.nan, False)])
 def test_residual_is_right_up_to_its_tolerance(value, ok):
     assert Residual(value, 2.0, "x").ok is ok
+
+
+def test_a_matrix_that_no_memory_holds_is_refused():
+    with pytest.raises(InputError, match=r"^graph cholesky needs .* of memory, this machine has "):
+        bind(generate("cholesky", tiles=4, tile_size=10**6), 1)
