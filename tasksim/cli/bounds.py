@@ -42,8 +42,11 @@ def bounds(request: Request, as_json: bool) -> None:
 
 
 def _is_run(request: Request) -> bool:
+    from tasksim.graph.apps.registry import names
+
     path = Path(request.graph)
-    return path.name == "run.json" or (path / "run.json").is_file()
+    is_folder = path.is_dir() and request.graph not in names()
+    return is_folder or path.name == "run.json" or (path / "run.json").is_file()
 
 
 def _of_graph(request: Request, as_json: bool) -> None:

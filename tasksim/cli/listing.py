@@ -67,7 +67,7 @@ def _settings(parameters: list[tuple[str, bool, object]]) -> str:
 def _schedulers(library: Path | None) -> dict[str, str]:  # noqa: ARG001
     from tasksim.schedulers.registry import describe
 
-    return describe()
+    return {name: text.replace("``", "'") for name, text in describe().items()}
 
 
 def _platforms(library: Path | None) -> dict[str, str]:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["validate"]
 
+RUN_FILES = ("run.json", "tasks.parquet")
+PATTERNS = ("*.yaml", "*.yml", "*.json", "*.samples.csv", "*.npz", *RUN_FILES)
+"""What is checked in a folder."""
+
 
 @command(
     "validate",
@@ -53,17 +57,21 @@ def validate(
 
 def _expanded(path: Path) -> list[Path]:
     """Return the files that *path* stands for."""
-    if not path.is_dir() or (path / "run.json").exists():
+    if not path.is_dir() or _is_run(path):
         return [path]
-    patterns = ("*.yaml", "*.json", "*.samples.csv")
-    found = [file for pattern in patterns for file in path.rglob(pattern)]
+    found = [file for pattern in PATTERNS for file in path.rglob(pattern) if not file.is_dir()]
     chosen = [p for p in found if not p.name.endswith(".schema.json") and not _hidden(p, path)]
     # The folders of runs are checked as runs.
-    runs = {p.parent for p in chosen if p.name == "run.json"}
+    runs = {p.parent for p in chosen if _is_run(p.parent)}
     files = sorted({p for p in chosen if p.parent not in runs} | runs)
     if not files:
-        raise InputError(f"{path}: nothing to check: no run, no .yaml, no .json in it")
+        raise InputError(f"{path}: nothing to check: no run, and no {', '.join(PATTERNS)} in it")
     return files
+
+
+def _is_run(folder: Path) -> bool:
+    """Return whether *folder* is that of a run, complete or not."""
+    return any((folder / name).exists() for name in RUN_FILES)
 
 
 def _hidden(path: Path, below: Path) -> bool:
@@ -150,4 +158,5 @@ def _run(path: Path, library: Path | None) -> str:  # noqa: ARG001
         check_run(run, graph)
     except CheckFailed as error:
         raise CheckFailed(f"{path}: {error}") from error
-    return f"{run.kind} run of {run.graph_label}, {len(run)} tasks"
+    count = "1 task" if len(run) == 1 else f"{len(run)} tasks"
+    return f"{run.kind} run of {run.graph_label}, {count}"

@@ -197,6 +197,34 @@ def test_list_describes_what_there_is(tasksim):
     assert result["kernels"]["gemm_float32"] == "m=... n=... k=..."
 
 
+def test_validate_finds_graphs_and_broken_runs_in_folders(two_runs, tmp_path):
+    from tasksim.graph.apps.registry import generate
+    from tasksim.graph.storage import save
+
+    save(generate("cholesky", tiles=2), tmp_path / "all" / "g.npz")
+    (tmp_path / "a").rename(tmp_path / "all" / "a")
+    (tmp_path / "all" / "a" / "run.json").unlink()
+    (tmp_path / "all" / "folder.yaml").mkdir()
+    called = two_runs("validate all")
+    assert called.out == "all/g.npz: ok, task graph cholesky: 4 tasks, 3 edges\n"
+    assert called.err == "Error: all/a is not a run folder: it has no run.json\n"
+    assert called.code == 2
+
+
+def test_bounds_of_a_folder_that_is_no_run(tasksim, tmp_path):
+    (tmp_path / "empty").mkdir()
+    called = tasksim("bounds empty")
+    assert (called.code, called.err) == (
+        2,
+        "Error: empty is not a run folder: it has no run.json\n",
+    )
+
+
+def test_a_folder_with_the_name_of_a_generator_hides_it_not(tasksim, tmp_path):
+    (tmp_path / "chain").mkdir()
+    assert tasksim("bounds chain length=2 --workers 1").code == 0
+
+
 def test_list_of_one_kind(tasksim):
     out = tasksim("list schedulers").out
     assert out.startswith("schedulers:\n  eager")
