@@ -20,6 +20,8 @@ __all__ = ["validate"]
 RUN_FILES = ("run.json", "tasks.parquet")
 PATTERNS = ("*.yaml", "*.yml", "*.json", "*.samples.csv", "*.npz", *RUN_FILES)
 """What is checked in a folder."""
+OTHER_JSON = (".schema.json", "demo.json")
+"""What ends like this is no kernel model."""
 
 
 @command(
@@ -60,7 +62,7 @@ def _expanded(path: Path) -> list[Path]:
     if not path.is_dir() or _is_run(path):
         return [path]
     found = [file for pattern in PATTERNS for file in path.rglob(pattern) if not file.is_dir()]
-    chosen = [p for p in found if not p.name.endswith(".schema.json") and not _hidden(p, path)]
+    chosen = [p for p in found if not p.name.endswith(OTHER_JSON) and not _hidden(p, path)]
     # The folders of runs are checked as runs.
     runs = {p.parent for p in chosen if _is_run(p.parent)}
     files = sorted({p for p in chosen if p.parent not in runs} | runs)

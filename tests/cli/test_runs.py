@@ -205,6 +205,7 @@ def test_validate_finds_graphs_and_broken_runs_in_folders(two_runs, tmp_path):
     (tmp_path / "a").rename(tmp_path / "all" / "a")
     (tmp_path / "all" / "a" / "run.json").unlink()
     (tmp_path / "all" / "folder.yaml").mkdir()
+    (tmp_path / "all" / "demo.json").write_text("{}")
     called = two_runs("validate all")
     assert called.out == "all/g.npz: ok, task graph cholesky: 4 tasks, 3 edges\n"
     assert called.err == "Error: all/a is not a run folder: it has no run.json\n"
