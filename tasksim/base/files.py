@@ -1,4 +1,4 @@
-"""Writing files so that nothing is ever half-written, and nothing lost."""
+"""Reading text files; writing files so that nothing is ever half-written, and nothing lost."""
 
 from __future__ import annotations
 
@@ -16,12 +16,27 @@ if TYPE_CHECKING:
 
 __all__ = [
     "new_folder",
+    "read_text",
     "refuse_existing",
     "refuse_folder",
     "write_bytes",
     "write_text",
     "writing",
 ]
+
+
+def read_text(path: Path) -> str:
+    """Return the text (UTF-8) of a file; :exc:`InputError` if there is none."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: is a folder, not a file") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is not UTF-8 text (byte {error.start})") from None
 
 
 @contextmanager

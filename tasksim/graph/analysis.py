@@ -1,7 +1,8 @@
 """Lengths and shapes of task graphs: levels, critical path, width.
 
-Durations are float64 [tasks] in seconds (or any other unit: results are in the same). Tasks
-are numbered topologically, so one pass over plain lists finds every longest path in time
+Durations are one per task, in seconds (or any other unit: results are in the same); where there
+is not one per task, or one is negative or NaN, :exc:`InputError` is raised. Tasks are numbered
+topologically, so one pass over plain lists finds every longest path in time
 linear in tasks and dependencies.
 """
 
@@ -82,22 +83,7 @@ def top_levels(graph: TaskGraph, durations_s: ArrayLike) -> NDArray[np.float64]:
     """Return the top level of every task: the longest path from the beginning to its start.
 
     The duration of the task itself does not count: it is when the task starts at the earliest.
-
-    Parameters
-    ----------
-    graph
-        The task graph.
-    durations_s
-        Duration of every task, in seconds.
-
-    Returns
-    -------
-    float64 [tasks]
-
-    Raises
-    ------
-    InputError
-        If there is not one duration per task, or one is negative or NaN.
+    In other respects as :func:`bottom_levels`.
     """
     durations: list[float] = _checked(graph, durations_s).tolist()
     level = [0.0] * len(durations)
@@ -117,23 +103,11 @@ def critical_path(graph: TaskGraph, durations_s: ArrayLike) -> tuple[float, list
     No schedule on any number of workers is shorter. Among paths of equal length, the one whose
     task numbers are the smallest, compared from the first on.
 
-    Parameters
-    ----------
-    graph
-        The task graph.
-    durations_s
-        Duration of every task, in seconds.
-
     Returns
     -------
     length : float
         In seconds; 0 for a graph without tasks.
     tasks : list of int
-
-    Raises
-    ------
-    InputError
-        If there is not one duration per task, or one is negative or NaN.
     """
     level = bottom_levels(graph, durations_s)
     if not len(level):
@@ -149,13 +123,7 @@ def critical_path(graph: TaskGraph, durations_s: ArrayLike) -> tuple[float, list
 
 
 def work(graph: TaskGraph, durations_s: ArrayLike) -> float:
-    """Return the sum of all durations: the makespan on one worker, in seconds.
-
-    Raises
-    ------
-    InputError
-        If there is not one duration per task, or one is negative or NaN.
-    """
+    """Return the sum of all durations: the makespan on one worker, in seconds."""
     return float(_checked(graph, durations_s).sum())
 
 
@@ -163,11 +131,6 @@ def average_parallelism(graph: TaskGraph, durations_s: ArrayLike) -> float:
     """Return work divided by the length of the critical path; 0 where nothing takes time.
 
     More workers than this cannot all be busy all the time.
-
-    Raises
-    ------
-    InputError
-        If there is not one duration per task, or one is negative or NaN.
     """
     length, _ = critical_path(graph, durations_s)
     return work(graph, durations_s) / length if length else 0.0

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import yaml
 
 from tasksim.base.errors import InputError
+from tasksim.base.files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Hashable, Iterator
@@ -61,16 +62,7 @@ class Document:
     @classmethod
     def read(cls, path: Path) -> Document:
         """Read a file; raises :exc:`InputError` where it is missing or not YAML."""
-        try:
-            return cls.parse(path.read_bytes().decode("utf-8-sig"), path)
-        except FileNotFoundError:
-            raise InputError(f"{path}: no such file") from None
-        except IsADirectoryError:
-            raise InputError(f"{path}: is a folder, not a platform file") from None
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-        except UnicodeDecodeError as error:
-            raise InputError(f"{path}: is not UTF-8 text (byte {error.start})") from None
+        return cls.parse(read_text(path), path)
 
     @classmethod
     def parse(cls, text: str, path: Path) -> Document:

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, cast
 
 from tasksim.base.errors import InputError, unknown
+from tasksim.base.files import read_text
 from tasksim.models.document import FormatError, Node, parse_json, position
 from tasksim.run.metrics import summary
 from tasksim.run.record import Run, RunKind, TaskTable, WorkerInfo
@@ -55,12 +56,7 @@ def read_header(path: Path) -> tuple[Run, int]:
 
     Raises :exc:`InputError` with ``file:line:column``, what was got and what is legal.
     """
-    try:
-        text = path.read_bytes().decode()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not a text file (UTF-8), byte {error.start}") from error
+    text = read_text(path)
     if not text.strip():
         raise InputError(f"{path}: the file is empty")
     try:

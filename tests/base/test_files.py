@@ -10,6 +10,7 @@ import pytest
 from tasksim.base.errors import InputError, OutputError
 from tasksim.base.files import (
     new_folder,
+    read_text,
     refuse_existing,
     refuse_folder,
     write_bytes,
@@ -177,3 +178,17 @@ def test_new_folders_have_the_permissions_of_others(tmp_path):
     with new_folder(tmp_path / "one"):
         pass
     assert (tmp_path / "one").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_text_is_read_or_it_is_said_why_not(tmp_path):
+    (tmp_path / "a.txt").write_bytes("\ufeffµ\n".encode())
+    (tmp_path / "b.txt").write_bytes(b"a\xff")
+    assert read_text(tmp_path / "a.txt") == "µ\n"
+    for name, message in (
+        ("b.txt", r"b\.txt: is not UTF-8 text \(byte 1\)"),
+        ("c.txt", r"c\.txt: no such file"),
+        (".", r": is a folder, not a file"),
+        ("a.txt/x", r"x: cannot be read: Not a directory"),
+    ):
+        with pytest.raises(InputError, match=message):
+            read_text(tmp_path / name)

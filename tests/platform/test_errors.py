@@ -189,7 +189,7 @@ def test_no_such_name(here, errors):
 
 def test_not_a_file(here, errors):
     (here / "folder.yaml").mkdir()
-    assert errors("folder.yaml") == ["folder.yaml: is a folder, not a platform file"]
+    assert errors("folder.yaml") == ["folder.yaml: is a folder, not a file"]
 
 
 def test_not_text(here, errors):

@@ -22,16 +22,8 @@ def lu(tiles: Count, tile_size: Count = 256, dtype: Dtype = "float64") -> TaskGr
     transposed), so its model is ``gemm_nn``.
 
     The application's priorities are those of StarPU's example: what is nearer to the next
-    diagonal tile is more urgent.
-
-    Parameters
-    ----------
-    tiles
-        Tile rows, and columns, of the matrix.
-    tile_size
-        Rows, and columns, of a tile.
-    dtype
-        The elements. Kernels of float32 have models of their own (``gemm_nn_float32``).
+    diagonal tile is more urgent. The parameters are those of
+    :func:`~tasksim.graph.apps.cholesky.cholesky`.
     """
     N, b = tiles, tile_size
     models = model_names(dtype, "getrf", "trsm_ll", "trsm_ru", gemm="gemm_nn")
