@@ -10,7 +10,7 @@ __all__ = ["KernelError"]
 class KernelError(TasksimError):
     """A kernel failed: a matrix that is not positive definite, a zero pivot, an exception.
 
-    ``kernel`` is its name; the message says which task, where there is one.
+    ``kernel`` is its name. Whoever executes a task knows which one it was.
     """
 
     def __init__(self, kernel: str, message: str) -> None:

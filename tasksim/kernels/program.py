@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from tasksim.base.errors import InputError, unknown
+from tasksim.base.errors import InputError, expect, unknown
+from tasksim.graph.taskgraph import TaskGraph
 from tasksim.kernels.errors import KernelError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = ["FunctionProgram", "Program", "Residual", "WaitingProgram", "bind"]
 
@@ -88,8 +87,11 @@ def bind(
     InputError
         If nothing is known to execute the graph with, or a function is missing or superfluous.
     """
+    expect(graph, TaskGraph, "graph")
     if workers < 1:
         raise InputError(f"workers={workers}: at least 1")
+    if not (isinstance(seed, int) and seed >= 0):
+        raise InputError(f"seed={seed!r}; legal: an integer from 0")
     if functions is not None:
         return FunctionProgram(graph, functions)
     if all("duration_s" in names for names in graph.parameter_names):
@@ -153,7 +155,7 @@ class FunctionProgram:
         try:
             self._functions[task](task)
         except Exception as error:
-            message = f"{self.graph.label(task)}: {type(error).__name__}: {error}"
+            message = f"{type(error).__name__}: {error}"
             raise KernelError(self.graph.kernel_of(task), message) from error
 
     def reset(self) -> None:

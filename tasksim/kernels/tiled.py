@@ -73,8 +73,7 @@ class TiledProgram:
         info = self._infos[worker].value
         if info:
             model, _ = dense_kernel(self.graph.model_names[self.graph.kernel[task]])
-            message = f"{self.graph.label(task)}: {failure(model.name, info)}"
-            raise KernelError(self.graph.kernel_of(task), message)
+            raise KernelError(self.graph.kernel_of(task), failure(model.name, info))
 
     def reset(self) -> None:
         """Make the data again what they were at first."""
