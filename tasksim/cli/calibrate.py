@@ -11,7 +11,7 @@ import click
 from tasksim.base.errors import InputError, unknown
 from tasksim.cli.command import command
 from tasksim.cli.options import SHARE, TIME, WORKERS, json_option
-from tasksim.cli.output import note, print_json
+from tasksim.cli.output import note, print_json, refuse_unwritable
 from tasksim.cli.progress import showing
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ def calibrate(
     what was measured so far is kept.
     """
     wanted = parse_items(items)
+    refuse_unwritable(library / "models")
     from tasksim.calibration.book import Options
     from tasksim.calibration.calibrate import calibrate as measure
     from tasksim.native.execution import usable_cores

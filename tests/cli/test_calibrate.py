@@ -106,3 +106,14 @@ def test_interrupted_calibrations_keep_what_they_have(tasksim, monkeypatch):
     assert called.code == 130
     assert called.json["interrupted"] is True
     assert called.err == "Interrupted: what was measured so far is kept.\n"
+
+
+def test_an_unwritable_library_is_refused_before_the_measuring(tasksim, tmp_path, monkeypatch):
+    from tasksim.calibration import calibrate
+
+    monkeypatch.setattr(calibrate, "calibrate", lambda *_, **__: pytest.fail("it measured"))
+    (tmp_path / "file").write_text("")
+    called = tasksim("calibrate cholesky tiles=2 --library file/lib")
+    assert called.code == 1
+    assert called.err.startswith("Error: cannot write file/lib/models: ")
+    assert called.err.endswith("file is not a folder\n")
