@@ -105,7 +105,7 @@ def _module(name: str, target: str) -> Any:
         sys.path.insert(0, here)
     try:
         return importlib.import_module(name)
-    except ImportError as error:
+    except (ImportError, SyntaxError) as error:
         raise InputError(f"scheduler '{target}': cannot import '{name}': {error}") from error
 
 
