@@ -284,7 +284,7 @@ def _extrapolated(setup: Setup) -> Iterator[str]:
 
 def _model_architectures(platform: Platform) -> tuple[str, ...]:
     """Return the architectures whose models the workers use."""
-    used = [platform.model_architecture[name] for name in platform.architectures]
+    used = [group.models for group in platform.classes]
     return tuple(dict.fromkeys(used))
 
 

@@ -75,7 +75,7 @@ def _models_per_class(kernel: str, platform: Platform, models: Models) -> dict[i
     found: dict[int, KernelModel] = {}
     refused: InputError | None = None
     for index, group in enumerate(platform.classes):
-        architecture = platform.model_architecture[group.architecture]
+        architecture = group.models
         try:
             found[index] = models.model(kernel, architecture)
         except InputError as error:

@@ -69,7 +69,7 @@ def _far_charge(
     reach, per_byte, contained = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     task_bytes = _task_bytes(graph)
     for index, group in enumerate(platform.classes):
-        architecture = platform.model_architecture[group.architecture]
+        architecture = group.models
         speed = platform.speeds[group.architecture]
         for kernel, name in enumerate(graph.model_names):
             known = _locality(models, name, architecture)

@@ -115,8 +115,10 @@ def _costs(platform: Platform) -> Iterator[str]:
 
 def _links(platform: Platform) -> Iterator[str]:
     for link in platform.links:
-        first, second = link.between
-        if not all(_exists(end, platform.memories) for end in link.between) or first == second:
+        ends = link.between
+        if ends is not None and (
+            not all(_exists(end, platform.memories) for end in ends) or ends[0] == ends[1]
+        ):
             yield f"link {link.name} must be between two memories (got {link.between})"
         if not (math.isfinite(link.bandwidth_bytes_per_s) and link.bandwidth_bytes_per_s > 0):
             yield f"link {link.name} has bandwidth {link.bandwidth_bytes_per_s}, must be positive"

@@ -12,12 +12,25 @@ from typing import TYPE_CHECKING, Any, Final
 from tasksim.base import library as libraries
 from tasksim.base.errors import InputError
 from tasksim.platform.checks import check_platform
+from tasksim.platform.costs import Allocation, Copying, Overheads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["MAX_WORKERS", "Link", "Memory", "Overheads", "Platform", "Worker", "WorkerClass"]
+__all__ = [
+    "MAX_WORKERS",
+    "Allocation",
+    "Copying",
+    "Device",
+    "Link",
+    "Memory",
+    "Overheads",
+    "Platform",
+    "Route",
+    "Worker",
+    "WorkerClass",
+]
 
 MAX_WORKERS: Final = 32767
 """The most workers of a platform: records of runs number them with 16 bits."""
@@ -37,6 +50,9 @@ class Worker:
     node: int = 0
     core: int | None = None
     """The operating system's number of the core it is bound to, or None."""
+    models: str | None = None
+    """The architecture whose models it uses, where devices of one architecture differ; None:
+    what :attr:`Platform.model_architecture` says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +68,44 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A connection between two memories, in both directions."""
+    """Something that data move over, with a bandwidth that those on it share.
+
+    A link between two memories is by itself a route from each to the other. A link between none
+    is a part of the routes that name it: a bus, a switch, one direction of a cable.
+    """
 
     id: int
     name: str
-    between: tuple[int, int]
-    """The numbers of its two memories."""
+    between: tuple[int, int] | None
+    """The numbers of its two memories, or None."""
     bandwidth_bytes_per_s: float
     latency_s: float = 0.0
+    measured_bandwidth_bytes_per_s: float | None = None
+    """What was measured from end to end on a route whose first link this is, which schedulers
+    believe. None: the least bandwidth of the route."""
+    measured_latency_s: float | None = None
+    """The same for the latency. None: the sum of the route's."""
 
 
 @dataclass(frozen=True, slots=True)
-class Overheads:
-    """The costs of the runtime itself, zero by default."""
+class Route:
+    """The way from one memory to another."""
 
-    submission_s: float = 0.0
-    """Task *i* is submitted at ``(i + 1) * submission_s``."""
-    task_s: float = 0.0
-    """From a worker's pop to the start of the kernel."""
-    wakeup_s: float = 0.0
-    """Added to ``task_s`` when the worker was asleep."""
+    source: int
+    target: int
+    links: tuple[int, ...]
+    """The numbers of the links it crosses. One that it crosses twice counts twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """How the workers of an architecture are driven."""
+
+    pipeline: int = 0
+    """How many tasks a worker may hold, the running one included; 0: the worker is a core,
+    which runs a task itself and does nothing else meanwhile."""
+    synchronous: tuple[str, ...] = ()
+    """The kernels, by the names of their models, during which a driver does nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +115,8 @@ class WorkerClass:
     architecture: str
     memory: int
     workers: tuple[int, ...]
+    models: str = ""
+    """The architecture whose models they use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +133,7 @@ class Platform:
     name: str
     workers: tuple[Worker, ...]
     memories: tuple[Memory, ...]
-    overheads: Overheads = Overheads()
+    overheads: Overheads = field(default_factory=Overheads)
     speeds: dict[str, float] = field(default_factory=dict)
     """Per architecture: the durations of the models are divided by this."""
     models: str | None = None
@@ -110,6 +146,12 @@ class Platform:
     """Per architecture: the architecture whose models it uses."""
     links: tuple[Link, ...] = ()
     description: str = ""
+    routes: tuple[Route, ...] = ()
+    """Ways of several links, or of one direction; see :meth:`route`."""
+    devices: dict[str, Device] = field(default_factory=dict)
+    """Per architecture how its workers are driven; those not named are cores."""
+    allocation: Allocation = field(default_factory=Allocation)
+    copying: Copying = field(default_factory=Copying)
 
     def __post_init__(self) -> None:
         """Complete the tables of architectures, and check everything."""
@@ -140,11 +182,32 @@ class Platform:
 
     @property
     def classes(self) -> tuple[WorkerClass, ...]:
-        """The workers by architecture and memory, in first-seen order."""
-        members: dict[tuple[str, int], list[int]] = {}
+        """The workers by architecture, memory and models, in first-seen order."""
+        members: dict[tuple[str, int, str], list[int]] = {}
         for worker in self.workers:
-            members.setdefault((worker.architecture, worker.memory), []).append(worker.id)
-        return tuple(WorkerClass(*key, tuple(ids)) for key, ids in members.items())
+            models = worker.models or self.model_architecture[worker.architecture]
+            members.setdefault((worker.architecture, worker.memory, models), []).append(worker.id)
+        return tuple(
+            WorkerClass(architecture, memory, tuple(ids), models)
+            for (architecture, memory, models), ids in members.items()
+        )
+
+    def device(self, architecture: str) -> Device:
+        """Return how the workers of *architecture* are driven."""
+        return self.devices.get(architecture, Device())
+
+    def route(self, source: int, target: int) -> tuple[int, ...] | None:
+        """Return the links from memory *source* to *target*; None if no way leads there.
+
+        A route that is given comes before a link between the two.
+        """
+        for route in self.routes:
+            if (route.source, route.target) == (source, target):
+                return route.links
+        for link in self.links:
+            if link.between is not None and set(link.between) == {source, target}:
+                return (link.id,)
+        return None
 
     @property
     def nodes(self) -> int:

@@ -47,7 +47,10 @@ def test_a_platform_has_a_worker_and_not_too_many(n):
 
 def test_classes_are_by_architecture_and_memory_in_first_seen_order():
     assert hybrid().architectures == ("cpu", "cuda")
-    assert hybrid().classes == (WorkerClass("cpu", 0, (0, 2)), WorkerClass("cuda", 1, (1,)))
+    assert hybrid().classes == (
+        WorkerClass("cpu", 0, (0, 2), "cpu"),
+        WorkerClass("cuda", 1, (1,), "cuda"),
+    )
 
 
 def test_every_architecture_has_a_speed_and_models():

@@ -1,0 +1,80 @@
+"""What the runtime and the devices charge for, beside kernels: all zero, or harmless, by default.
+
+A task graph that runs on these costs alone takes no time for its runtime. Calibrations and
+imported machines fill them in; each can be set by name (``--set platform.overheads.push=2us``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+__all__ = ["Allocation", "Copying", "Overheads"]
+
+KIB, MIB = 1024.0, 1024.0**2
+
+
+@dataclass(frozen=True, slots=True)
+class Overheads:
+    """The time that the runtime itself takes, in seconds; zero by default."""
+
+    submission_s: float = 0.0
+    """Task *i* is submitted at ``(i + 1) * submission_s``."""
+    task_s: float = 0.0
+    """From a worker's pop to the start of the kernel."""
+    wakeup_s: float = 0.0
+    """Added to ``task_s`` when the worker was asleep."""
+    push_s: float = 0.0
+    """To give one released task to the scheduler, on the worker whose task released it."""
+    fetch_s: float = 0.0
+    """Per datum of a task, on the worker that has popped it."""
+    progress_s: float = 0.0
+    """One round of a worker's loop, per memory that it looks after, before it pops."""
+    kernel_s: float = 0.0
+    """To queue a kernel on a device, on the worker that drives it."""
+    copy_s: float = 0.0
+    """To start a copy, on the worker that drives the device."""
+
+    @property
+    def only_basic(self) -> bool:
+        """Whether nothing but submission, task and wake-up costs anything."""
+        basic = ("submission_s", "task_s", "wakeup_s")
+        return not any(getattr(self, f.name) for f in fields(self) if f.name not in basic)
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """How memory is allocated on devices, and what it costs.
+
+    Blocks up to ``largest_bytes`` come, in whole units, out of chunks that are allocated
+    at once; larger ones are allocated each on its own. Allocations of all devices exclude each
+    other, as those of CUDA do.
+    """
+
+    allocate_s: float = 0.0
+    """One allocation by the driver."""
+    free_s: float = 0.0
+    """One release by the driver."""
+    chunk_bytes: float = 32 * MIB
+    unit_bytes: float = 16 * KIB
+    largest_bytes: float = 4 * MIB
+    usable: float = 1.0
+    """The part of a device's memory that the runtime uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copying:
+    """How copies between memories are started, and what schedulers believe of them."""
+
+    fetches: int = 5
+    """A copy that a task waits for starts while fewer than this many are under way between
+    the two memories, in its direction."""
+    prefetches: int = 2
+    """The same for copies made ahead."""
+    idle: int = 1
+    """The same for copies that nobody waits for, such as writing back."""
+    serialised: bool = False
+    """Whether copies exclude each other as CUDA's do: see
+    :mod:`tasksim.engine.copyengines`."""
+    contention: float = 0.0
+    """Schedulers believe that a copy takes ``latency + max(1, contention * devices in use) *
+    bytes / bandwidth``."""
