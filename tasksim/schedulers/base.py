@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     import random
@@ -34,6 +34,16 @@ class View(ABC):
 
     @property
     @abstractmethod
+    def sizes(self) -> Sequence[int]:
+        """Per data handle, its size in bytes."""
+
+    @property
+    @abstractmethod
+    def accesses(self) -> Sequence[Sequence[tuple[int, int]]]:
+        """Per task, what it accesses, in the order given: handle and access mode."""
+
+    @property
+    @abstractmethod
     def now(self) -> float:
         """The time since the start of the run, in seconds."""
 
@@ -43,7 +53,19 @@ class View(ABC):
 
     @abstractmethod
     def transfer_estimate(self, task: int, memory: int) -> float:
-        """Return the expected time to bring the data of *task* to *memory*, in seconds."""
+        """Return the expected time to bring the data of *task* to *memory*, in seconds.
+
+        The sum over the data that it reads and that are neither there nor on their way there.
+        """
+
+    @abstractmethod
+    def unready(self, task: int, memory: int) -> tuple[int, int, int]:
+        """Return how many bytes *task* lacks in *memory*.
+
+        Of what it reads: what is not there; and of that, what is not even on its way there.
+        Third, of all that it accesses: what has no place allocated there yet. Scratch memory
+        and reductions do not count.
+        """
 
     @abstractmethod
     def can_run(self, task: int, worker: int) -> bool:
@@ -74,7 +96,8 @@ class Scheduler:
     """A scheduling policy: tasks are pushed when ready, workers pop them.
 
     The same object works under both clocks. It has none of its own, and draws random numbers
-    only from the generator it is given. Subclasses override :meth:`push` and :meth:`pop`;
+    only from the generator it is given. Subclasses override :meth:`pop`, and :meth:`push` or
+    the two halves of it, :meth:`choose` and :meth:`commit`;
     a policy that needs tables of its own builds them in :meth:`attach`.
     """
 
@@ -82,6 +105,8 @@ class Scheduler:
     """What messages and runs call it; the name of the class where it is not given."""
     needs_estimates: ClassVar[bool] = False
     """Whether the policy looks at estimated durations, so that kernel models must be there."""
+    uses_priorities: ClassVar[bool] = False
+    """Whether copies made for its tasks have the tasks' priorities, or all have the same."""
 
     view: View
     rng: random.Random
@@ -97,6 +122,18 @@ class Scheduler:
 
     def push(self, task: int) -> None:
         """Take *task*, which is ready, and wake whoever may run it."""
+        self.commit(task, self.choose(task))
+
+    def choose(self, task: int) -> Any:
+        """Return what to do with *task*, which is ready; change nothing.
+
+        Optional. With it, a clock can let all pushes of one instant choose before any of them
+        is committed, as if they did not see each other.
+        """
+        raise NotImplementedError
+
+    def commit(self, task: int, choice: Any) -> None:
+        """Do with *task* what :meth:`choose` returned, and wake whoever may run it."""
         raise NotImplementedError
 
     def pop(self, worker: int) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError, SchedulerError
@@ -40,14 +42,33 @@ class Table(View):
         self.estimates = estimates
         self.able = able
         self.pusher = None
+        self._task_graph = graph
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """Per data handle, its size in bytes."""
+        sizes: list[int] = self._task_graph.handle_size.tolist()
+        return sizes
+
+    @cached_property
+    def accesses(self) -> list[list[tuple[int, int]]]:
+        """Per task, what it accesses, in the order given: handle and access mode."""
+        graph = self._task_graph
+        pairs = list(zip(graph.access_handle.tolist(), graph.access_mode.tolist(), strict=True))
+        ends = graph.access_ptr.tolist()
+        return [pairs[first:last] for first, last in pairwise(ends)]
 
     def estimate(self, task: int, worker: int) -> float:
         """Return the expected duration of *task* on *worker*, in seconds."""
         return self.estimates[self.class_of[worker]][task]
 
     def transfer_estimate(self, task: int, memory: int) -> float:  # noqa: ARG002
-        """Return 0: all workers share one memory so far."""
+        """Return 0: where all workers share one memory, nothing is copied."""
         return 0.0
+
+    def unready(self, task: int, memory: int) -> tuple[int, int, int]:  # noqa: ARG002
+        """Return (0, 0, 0): where all workers share one memory, all data are there."""
+        return 0, 0, 0
 
     def can_run(self, task: int, worker: int) -> bool:
         """Return whether *worker* has an implementation of the kernel of *task*."""
