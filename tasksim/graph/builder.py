@@ -158,6 +158,8 @@ class GraphBuilder:
         self._ends = array("q", [0])
         self._after = array("q")
         self._before = array("q")
+        self._hint_handle = array("i")
+        self._hint_after = array("i")
 
     def __len__(self) -> int:
         """Return the number of tasks so far."""
@@ -225,6 +227,33 @@ class GraphBuilder:
             self._add_after(task, after)
         return task
 
+    def wont_use(self, handle: int) -> None:
+        """Say that no task from here on uses *handle*, or none soon.
+
+        A hint, not an access: it makes no dependency and changes no result. Where there are
+        several memories, the datum is written back to its home as soon as the tasks inserted
+        so far have written it, and is among the first to be evicted.
+
+        Raises
+        ------
+        GraphError
+            If there is no such handle.
+
+        Examples
+        --------
+        >>> g = GraphBuilder("hinted")
+        >>> x = g.handle("x", size_bytes=8)
+        >>> task = g.insert("axpy", RW(x))
+        >>> g.wont_use(x)
+        >>> g.build().hint_after.tolist()
+        [1]
+        """
+        if not (_is_index(handle) and 0 <= handle < self._handles):
+            got = handle if _is_index(handle) else getattr(handle, "name", repr(handle))
+            raise GraphError(f"wont_use({got}); legal: one of the {self._handles} handles")
+        self._hint_handle.append(handle)
+        self._hint_after.append(len(self._priority))
+
     def build(self, *, infer: bool = True) -> TaskGraph:
         """Return the task graph, validated.
 
@@ -261,6 +290,8 @@ class GraphBuilder:
             handle_size=np.repeat(np.array(self._block_size, dtype=np.int64), extents),
             handle_home=np.repeat(np.array(self._block_home, dtype=np.int32), extents),
             handle_blocks=tuple(self._blocks),
+            hint_handle=np.array(self._hint_handle, dtype=np.int32),
+            hint_after=np.array(self._hint_after, dtype=np.int32),
         )
         graph.validate()
         return graph

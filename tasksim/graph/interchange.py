@@ -34,9 +34,10 @@ def to_networkx(graph: TaskGraph, durations_s: ArrayLike | None = None) -> nx.Di
     -------
     networkx.DiGraph
         Nodes are task numbers with attributes ``kernel``, ``priority``, ``parameters`` (a
-        dictionary), ``accesses`` (pairs of handle and mode name), and ``duration_s`` if given.
+        dictionary), ``accesses`` (pairs of handle and mode name), ``wont_use`` (the handles
+        that were hinted at after this task), if any, and ``duration_s``, if given.
         The graph has ``name``, ``arguments``, ``model_names``, ``handle_size``,
-        ``handle_home`` and ``handle_blocks``.
+        ``handle_home``, ``handle_blocks`` and ``wont_use`` (hints before the first task).
 
     Examples
     --------
@@ -55,6 +56,7 @@ def to_networkx(graph: TaskGraph, durations_s: ArrayLike | None = None) -> nx.Di
         handle_size=graph.handle_size.tolist(),
         handle_home=graph.handle_home.tolist(),
         handle_blocks=[tuple(block) for block in graph.handle_blocks],
+        wont_use=[],
     )
     for task in range(len(graph)):
         G.add_node(
@@ -67,6 +69,8 @@ def to_networkx(graph: TaskGraph, durations_s: ArrayLike | None = None) -> nx.Di
     if durations_s is not None:
         durations = np.asarray(durations_s, dtype=np.float64).tolist()
         nx.set_node_attributes(G, dict(zip(G, durations, strict=True)), "duration_s")
+    for handle, after in zip(graph.hint_handle.tolist(), graph.hint_after.tolist(), strict=True):
+        (G.nodes[after - 1] if after else G.graph).setdefault("wont_use", []).append(handle)
     before = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr)).tolist()
     G.add_edges_from(zip(before, graph.successors.tolist(), strict=True))
     return G
@@ -83,7 +87,8 @@ def from_networkx(G: nx.DiGraph) -> TaskGraph:
     G
         Nodes of any kind. All attributes are optional: ``kernel`` ("task"), ``priority`` (0),
         ``parameters`` (none; or ``duration_s``, also called ``duration``, where a node has
-        that), ``accesses``; and those of the graph as :func:`to_networkx` writes them.
+        that), ``accesses``, ``wont_use``; and those of the graph as :func:`to_networkx` writes
+        them.
 
     Returns
     -------
@@ -104,6 +109,8 @@ def from_networkx(G: nx.DiGraph) -> TaskGraph:
     sizes = G.graph.get("handle_size", [])
     if sizes:
         g.vector("handles", len(sizes), size_bytes=0)
+    for handle in G.graph.get("wont_use", ()):
+        g.wont_use(handle)
     for node in order:
         _insert(g, node, G.nodes[node], [number[before] for before in G.predecessors(node)])
     graph = replace(
@@ -148,6 +155,8 @@ def _insert(g: GraphBuilder, node: Hashable, data: Mapping[str, Any], after: lis
             after=after,
             **_parameters(data),
         )
+        for handle in data.get("wont_use", ()):
+            g.wont_use(handle)
     except (GraphError, InputError) as error:
         raise type(error)(f"node {node!r}: {error}") from error
     except (TypeError, ValueError) as error:

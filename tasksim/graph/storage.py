@@ -31,6 +31,7 @@ _COLUMNS = (
     "handle_size",
     "handle_home",
 )
+_ADDED = ("hint_handle", "hint_after")  # files written before there were hints lack them
 # All that NumPy and zipfile raise for files that are foreign, cut short or altered.
 _UNREADABLE = (
     EOFError,
@@ -69,7 +70,7 @@ def save(graph: TaskGraph, path: str | Path, *, force: bool = False) -> None:
     if path.suffix != SUFFIX:
         raise InputError(f"{path}: the name of a task graph file ends in {SUFFIX}")
     refuse_existing(path, force=force)
-    arrays: dict[str, Any] = {name: getattr(graph, name) for name in _COLUMNS}
+    arrays: dict[str, Any] = {name: getattr(graph, name) for name in (*_COLUMNS, *_ADDED)}
     arrays |= {f"parameters_{kernel}": table for kernel, table in enumerate(graph.parameters)}
     header = np.frombuffer(json.dumps(_header(graph)).encode(), dtype=np.uint8)
     with writing(path) as temporary:
@@ -135,4 +136,5 @@ def _read(path: Path) -> TaskGraph:
             model_names=tuple(header["model_names"]),
             handle_blocks=tuple(HandleBlock(*block) for block in header["handle_blocks"]),
             **{name: data[name] for name in _COLUMNS},
+            **{name: data[name] for name in _ADDED if name in data},
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from enum import IntEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -71,6 +71,8 @@ _COLUMNS: Mapping[str, type[np.generic]] = {
     "successors": np.int32,
     "handle_size": np.int64,
     "handle_home": np.int32,
+    "hint_handle": np.int32,
+    "hint_after": np.int32,
 }
 
 
@@ -103,6 +105,9 @@ class TaskGraph:
         int64 [handles] in bytes; int32 [handles]: the memory where the data are at first.
     handle_blocks
         The names of the handles, per block; see :meth:`handle_name`.
+    hint_handle, hint_after
+        int32 [hints]: the handles of which was said that they will not be used any more, and
+        when: how many tasks had been submitted by then, ascending.
     """
 
     name: str
@@ -122,6 +127,8 @@ class TaskGraph:
     handle_size: Int64
     handle_home: Int32
     handle_blocks: tuple[HandleBlock, ...] = ()
+    hint_handle: Int32 = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    hint_after: Int32 = field(default_factory=lambda: np.empty(0, dtype=np.int32))
 
     def __post_init__(self) -> None:
         tables = tuple(_frozen(table, np.float64) for table in self.parameters)
@@ -139,7 +146,7 @@ class TaskGraph:
 
     def __reduce__(self) -> tuple[type[TaskGraph], tuple[Any, ...]]:
         # Through the constructor, so that the arrays of a copy are read-only as well.
-        return TaskGraph, tuple(getattr(self, field.name) for field in fields(self))
+        return TaskGraph, tuple(getattr(self, column.name) for column in fields(self))
 
     @property
     def edges(self) -> int:
@@ -150,6 +157,11 @@ class TaskGraph:
     def handles(self) -> int:
         """The number of data handles."""
         return len(self.handle_size)
+
+    @property
+    def hints(self) -> int:
+        """The number of hints that a datum will not be used any more."""
+        return len(self.hint_handle)
 
     @cached_property
     def predecessor_count(self) -> Int32:
@@ -217,11 +229,12 @@ class TaskGraph:
     def same_as(self, other: TaskGraph) -> bool:
         """Return whether *other* is the same graph: names, columns, tables, everything."""
         return all(
-            _same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
+            _same(getattr(self, column.name), getattr(other, column.name))
+            for column in fields(self)
         )
 
     def summary(self) -> dict[str, Any]:
-        """Return the sizes: tasks, edges, handles in use and their bytes, tasks per kernel."""
+        """Return the sizes: tasks, edges, handles in use and their bytes, hints, kernels."""
         used = np.unique(self.access_handle)
         counts = np.bincount(self.kernel, minlength=len(self.kernels)).tolist()
         return {
@@ -231,6 +244,7 @@ class TaskGraph:
             "edges": self.edges,
             "handles": len(used),
             "size_bytes": int(self.handle_size[used].sum()),
+            "hints": self.hints,
             "kernels": dict(zip(self.kernels, counts, strict=True)),
             "configurations": sum(map(len, self.parameters)),
         }

@@ -26,6 +26,7 @@ def validate(graph: TaskGraph) -> None:
     _check_handles(graph)
     _check_accesses(graph)
     _check_repeated_accesses(graph)
+    _check_hints(graph)
     _check_successors(graph)
     _check_direction(graph)
 
@@ -48,6 +49,7 @@ def _check_shapes(graph: TaskGraph) -> None:
         "model_names": kernels,
         "access_mode": len(graph.access_handle),
         "handle_home": graph.handles,
+        "hint_after": graph.hints,
     }
     for name, length in lengths.items():
         if (got := len(getattr(graph, name))) != length:
@@ -127,6 +129,22 @@ def _check_repeated_accesses(graph: TaskGraph) -> None:
         raise GraphError(
             f"{graph.label(task)}: accesses {graph.handle_name(handle)} as {' and '.join(modes)}; "
             "one task may combine only R, W and RW on one handle"
+        )
+
+
+def _check_hints(graph: TaskGraph) -> None:
+    handle, after = graph.hint_handle, graph.hint_after
+    if (hint := _first((handle < 0) | (handle >= graph.handles))) is not None:
+        raise GraphError(f"hint #{hint}: on handle {handle[hint]} (there are {graph.handles})")
+    if (hint := _first((after < 0) | (after > len(graph)))) is not None:
+        raise GraphError(
+            f"hint #{hint} (on {graph.handle_name(int(handle[hint]))}): after {after[hint]} tasks; "
+            f"legal: 0 to {len(graph)}"
+        )
+    if (hint := _first(np.diff(after) < 0)) is not None:
+        raise GraphError(
+            f"hint #{hint + 1} (on {graph.handle_name(int(handle[hint + 1]))}): after "
+            f"{after[hint + 1]} tasks, the hint before it after {after[hint]}; legal: ascending"
         )
 
 

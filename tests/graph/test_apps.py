@@ -73,6 +73,46 @@ def test_qr_of_two_by_two_tiles():
     assert graph.parameters_of(3) == {"m": 40, "n": 40, "k": 40, "ib": 32}
 
 
+def hints(graph):
+    """Return the hints in the order of the tasks: each after the task that it follows."""
+    pairs = zip(graph.hint_handle.tolist(), graph.hint_after.tolist(), strict=True)
+    return [f"{graph.label(n - 1).split(' (')[0]}: {graph.handle_name(h)}" for h, n in pairs]
+
+
+def test_cholesky_hints_at_what_was_read_last():
+    assert hints(generate("cholesky", tiles=3)) == [
+        "trsm #2: A[0, 0]", "gemm #4: A[1, 0]", "syrk #5: A[2, 0]",
+        "trsm #7: A[1, 1]", "syrk #8: A[2, 1]",
+        "potrf #9: A[2, 2]",
+    ]  # fmt: skip
+
+
+def test_lu_hints_at_a_step_when_it_is_over():
+    assert hints(generate("lu", tiles=3)) == [
+        "trsm_ru #4: A[0, 0]",
+        "gemm #8: A[1, 0]", "gemm #8: A[0, 1]", "gemm #8: A[2, 0]", "gemm #8: A[0, 2]",
+        "trsm_ru #11: A[1, 1]", "gemm #12: A[2, 1]", "gemm #12: A[1, 2]",
+        "getrf #13: A[2, 2]",
+    ]  # fmt: skip
+
+
+def test_qr_hints_at_reflectors_and_finished_rows():
+    assert hints(generate("qr", tiles=2)) == [
+        "gemqrt #1: V[0]", "gemqrt #1: T[0, 0]", "tpmqrt #3: A[1, 0]", "tpmqrt #3: T[1, 0]",
+        "tpmqrt #3: A[0, 0]", "tpmqrt #3: A[0, 1]",
+        "geqrt #4: V[1]", "geqrt #4: T[1, 1]", "geqrt #4: A[1, 1]",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["cholesky", "lu", "qr"])
+def test_what_was_hinted_at_is_never_accessed_again(name):
+    graph = generate(name, tiles=6)
+    last = {h: t for t in range(len(graph)) for h, _ in graph.accesses_of(t)}
+    hinted = dict(zip(graph.hint_handle.tolist(), graph.hint_after.tolist(), strict=True))
+    assert len(hinted) == graph.hints == graph.summary()["handles"]
+    assert all(last[handle] < after for handle, after in hinted.items())
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 8, 20])
 def test_cholesky_has_its_closed_forms(n):
     graph = generate("cholesky", tiles=n)

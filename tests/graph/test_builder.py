@@ -271,3 +271,25 @@ def test_data_have_positive_extents_and_sizes():
     with pytest.raises(GraphError, match="data A: 10000000000 handles; legal: fewer than"):
         g.matrix("A", 100_000, 100_000, size_bytes=8)
     assert g.handle("x", size_bytes=1e3) == 0
+
+
+def test_hints_are_kept_where_they_were_given():
+    g = GraphBuilder("hinted")
+    x, y = g.handle("x", size_bytes=8), g.handle("y", size_bytes=8)
+    g.wont_use(y)
+    g.insert("axpy", R(x), RW(y))
+    g.insert("axpy", R(x), RW(y))
+    g.wont_use(x)
+    g.wont_use(y)
+    graph = g.build()
+    assert (graph.hint_handle.tolist(), graph.hint_after.tolist()) == ([y, x, y], [0, 2, 2])
+    assert not graph.hint_handle.flags.writeable
+    assert graph.edges == 1
+
+
+def test_hints_are_on_handles():
+    g = GraphBuilder("hinted")
+    A = g.matrix("A", 2, 2, size_bytes=8)
+    for wrong, got in ((A, "A"), (R(A[0, 0]), "-2"), (4, "4"), ("A", "'A'")):
+        with pytest.raises(GraphError, match=rf"^wont_use\({got}\); legal: one of the 4 handles$"):
+            g.wont_use(wrong)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tasksim.base.errors import CycleError, GraphError, InputError
 from tasksim.graph.apps.registry import generate
+from tasksim.graph.builder import GraphBuilder
 from tasksim.graph.interchange import from_networkx, task_order, to_networkx
 
 
@@ -34,8 +35,10 @@ def test_nodes_carry_everything():
         "priority": 4,
         "parameters": {"m": 10, "n": 10, "k": 10},
         "accesses": [(2, "R"), (1, "R"), (3, "RW")],
+        "wont_use": [2, 1],
         "duration_s": 4.0,
     }
+    assert "wont_use" not in G.nodes[1]
     assert sorted(G.edges) == [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4)]
     assert G.graph["model_names"]["gemm"] == "gemm_nn"
 
@@ -76,6 +79,20 @@ def test_the_order_is_topological_then_of_insertion(insertion, pairs):
     assert from_networkx(G).edges == G.number_of_edges()
 
 
+def test_hints_go_with_the_task_that_they_follow():
+    g = GraphBuilder("hinted")
+    x = g.vector("x", 2, size_bytes=8)
+    g.wont_use(x[1])
+    for _ in range(2):
+        g.insert("task")
+        g.wont_use(x[0])
+    graph = g.build()
+    G = to_networkx(graph)
+    assert from_networkx(G).same_as(graph)
+    G.remove_node(0)
+    assert from_networkx(G).hint_after.tolist() == [0, 1]
+
+
 def test_parallel_edges_count_once():
     G = nx.MultiDiGraph([("a", "b"), ("a", "b")])
     assert from_networkx(G).edges == 1
@@ -101,6 +118,7 @@ def test_undirected_graphs_are_refused():
         ({"priority": "high"}, r"^node 'a': task #0: priority 'high'"),
         ({"accesses": [(0, "RWX")]}, r"^node 'a': unknown access mode 'RWX'"),
         ({"accesses": [(0, "R")]}, r"task #0: accesses handle 0 \(there are 0\)"),
+        ({"wont_use": [3]}, r"^node 'a': wont_use\(3\); legal: one of the 0 handles"),
         ({"accesses": [0]}, r"^node 'a': attributes {'accesses': \[0\]}: "),
         ({"parameters": 5}, r"^node 'a': attributes"),
     ],

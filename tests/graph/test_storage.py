@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,6 +26,17 @@ def test_there_and_back(tmp_path, name, arguments):
     assert copy.same_as(graph)
     assert copy.handle_name(0) == graph.handle_name(0)
     assert not copy.priority.flags.writeable
+
+
+def test_files_from_before_there_were_hints(tmp_path):
+    graph = generate("lu", tiles=3)
+    save(graph, tmp_path / "graph.npz")
+    with np.load(tmp_path / "graph.npz") as data:
+        arrays = {name: data[name] for name in data if not name.startswith("hint_")}
+    np.savez(tmp_path / "old.npz", **arrays)
+    old = load(tmp_path / "old.npz")
+    assert (graph.hints, old.hints) == (9, 0)
+    assert old.same_as(replace(graph, hint_handle=[], hint_after=[]))
 
 
 def test_an_empty_graph(tmp_path):

@@ -63,6 +63,7 @@ def test_summary_counts_data_in_use(graph):
         "edges": 3,
         "handles": 2,
         "size_bytes": 200,
+        "hints": 0,
         "kernels": {"fill": 2, "scale": 1, "copy": 1},
         "configurations": 4,
     }
@@ -73,7 +74,7 @@ def test_nothing_can_be_changed(graph):
     with pytest.raises(FrozenInstanceError):
         graph.name = "other"
     columns = [value for value in vars(graph).values() if isinstance(value, np.ndarray)]
-    assert len(columns) == 10
+    assert len(columns) == 12
     for column in [*columns, *graph.parameters, graph.predecessor_count]:
         with pytest.raises(ValueError, match="read-only"):
             column[...] = 0

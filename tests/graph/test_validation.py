@@ -90,6 +90,16 @@ def test_successors_out_of_order(graph, successors):
         ({"access_mode": [3, 3, 7, 3, 1]}, r"gemm #1 \(m=2\): access mode 7 \(legal: 1 R, 2 W"),
         ({"access_handle": [0, 0, 0, 0, 1]}, r"gemm #0 \(m=2\): accesses x as RW and RW"),
         ({"handle_size": [8, -1]}, r"y: size in bytes is -1"),
+        ({"hint_handle": [0]}, r"hint_after has length 0, not 1"),
+        ({"hint_handle": [2], "hint_after": [1]}, r"hint #0: on handle 2 \(there are 2\)"),
+        (
+            {"hint_handle": [1], "hint_after": [5]},
+            r"hint #0 \(on y\): after 5 tasks; legal: 0 to 4",
+        ),
+        (
+            {"hint_handle": [1, 0], "hint_after": [4, 3]},
+            r"hint #1 \(on x\): after 3 tasks, the hint before it after 4; legal: ascending",
+        ),
         ({"handle_home": [-1, 0]}, r"x: home memory is -1"),
         ({"model_names": ("gemm",)}, r"model_names has length 1, not 2"),
         (

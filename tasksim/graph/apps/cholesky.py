@@ -21,7 +21,8 @@ def cholesky(tiles: Count, tile_size: Count = 256, dtype: Dtype = "float64") -> 
     and syrk each, N(N-1)(N-2)/6 gemm.
 
     The application's priorities are those of StarPU's example: what is nearer to the next
-    diagonal tile is more urgent.
+    diagonal tile is more urgent. So are the hints: a tile of L that has been read last will not
+    be used any more.
 
     Parameters
     ----------
@@ -40,6 +41,7 @@ def cholesky(tiles: Count, tile_size: Count = 256, dtype: Dtype = "float64") -> 
         g.insert("potrf", RW(A[k, k]), n=b, priority=urgency)
         for m in range(k + 1, N):
             g.insert("trsm", R(A[k, k]), RW(A[m, k]), m=b, n=b, priority=urgency - m)
+        g.wont_use(A[k, k])
         for n in range(k + 1, N):
             g.insert("syrk", R(A[n, k]), RW(A[n, n]), n=b, k=b, priority=urgency - n)
             for m in range(n + 1, N):
@@ -47,4 +49,5 @@ def cholesky(tiles: Count, tile_size: Count = 256, dtype: Dtype = "float64") -> 
                     "gemm", R(A[m, k]), R(A[n, k]), RW(A[m, n]),
                     m=b, n=b, k=b, priority=urgency - m - n,
                 )  # fmt: skip
+            g.wont_use(A[n, k])
     return g.build()

@@ -22,7 +22,8 @@ def lu(tiles: Count, tile_size: Count = 256, dtype: Dtype = "float64") -> TaskGr
     transposed), so its model is ``gemm_nn``.
 
     The application's priorities are those of StarPU's example: what is nearer to the next
-    diagonal tile is more urgent. The parameters are those of
+    diagonal tile is more urgent. So are the hints: the tiles of L and U of a step will not be
+    used any more after it. The parameters are those of
     :func:`~tasksim.graph.apps.cholesky.cholesky`.
     """
     N, b = tiles, tile_size
@@ -35,10 +36,14 @@ def lu(tiles: Count, tile_size: Count = 256, dtype: Dtype = "float64") -> TaskGr
             urgency = 3 * N - (2 * k + i)
             g.insert("trsm_ll", R(A[k, k]), RW(A[k, i]), m=b, n=b, priority=urgency)
             g.insert("trsm_ru", R(A[k, k]), RW(A[i, k]), m=b, n=b, priority=urgency)
+        g.wont_use(A[k, k])
         for i in range(k + 1, N):
             for j in range(k + 1, N):
                 g.insert(
                     "gemm", R(A[i, k]), R(A[k, j]), RW(A[i, j]),
                     m=b, n=b, k=b, priority=3 * N - (k + i + j),
                 )  # fmt: skip
+        for i in range(k + 1, N):
+            g.wont_use(A[i, k])
+            g.wont_use(A[k, i])
     return g.build()

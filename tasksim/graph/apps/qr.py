@@ -12,7 +12,8 @@ handle of its own, ``V[k]``; in memory it can be the tile itself.
 
 The application's priorities follow those of :func:`~tasksim.graph.apps.lu.lu`, N being the
 larger of the tile rows and columns: geqrt 3N-3k, gemqrt 3N-(2k+n), tpqrt 3N-(2k+m), tpmqrt
-3N-(k+m+n).
+3N-(k+m+n). So do its hints: reflectors that have been applied, and row k of R at the end of
+step k, will not be used any more.
 """
 
 from __future__ import annotations
@@ -72,6 +73,8 @@ def qr(
                 "gemqrt", R(V[k]), R(T[k, k]), RW(A[k, n]),
                 m=b, n=b, k=b, ib=ib, priority=3 * N - (2 * k + n),
             )  # fmt: skip
+        g.wont_use(V[k])
+        g.wont_use(T[k, k])
         for m in range(k + 1, P):
             g.insert(
                 "tpqrt", RW(A[k, k]), RW(A[m, k]), W(T[m, k]),
@@ -82,6 +85,10 @@ def qr(
                     "tpmqrt", R(A[m, k]), R(T[m, k]), RW(A[k, n]), RW(A[m, n]),
                     m=b, n=b, k=b, ib=ib, priority=3 * N - (k + m + n),
                 )  # fmt: skip
+            g.wont_use(A[m, k])
+            g.wont_use(T[m, k])
+        for n in range(k, Q):
+            g.wont_use(A[k, n])
     return g.build()
 
 
