@@ -85,6 +85,9 @@ class Link:
     believe. None: the least bandwidth of the route."""
     measured_latency_s: float | None = None
     """The same for the latency. None: the sum of the route's."""
+    shared: bool = True
+    """Whether copies that cross it together share its bandwidth; else each has all of it, as the
+    classic model of static scheduling has it (SimGrid: a fat pipe)."""
 
 
 @dataclass(frozen=True, slots=True)

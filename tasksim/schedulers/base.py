@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
 
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Worker, WorkerClass
 
 __all__ = ["Scheduler", "View"]
@@ -17,6 +18,8 @@ __all__ = ["Scheduler", "View"]
 class View(ABC):
     """What a scheduler sees of a run, simulated or native, and what it can ask of it."""
 
+    graph: TaskGraph
+    """All tasks, for schedulers that plan ahead; what happens when is not in it."""
     workers: tuple[Worker, ...]
     """The workers, in order of their number."""
     classes: tuple[WorkerClass, ...]
@@ -68,6 +71,13 @@ class View(ABC):
         """
 
     @abstractmethod
+    def copy_estimate(self, size_bytes: float, source: int, target: int) -> float:
+        """Return the expected time of a copy from memory *source* to *target*, in seconds.
+
+        Zero within one memory, infinite where no way leads.
+        """
+
+    @abstractmethod
     def can_run(self, task: int, worker: int) -> bool:
         """Return whether *worker* has an implementation of the kernel of *task*."""
 
@@ -90,6 +100,10 @@ class View(ABC):
     @abstractmethod
     def prefetch(self, task: int, memory: int) -> None:
         """Start to bring the data of *task* to *memory*."""
+
+    @abstractmethod
+    def prefetch_handle(self, handle: int, memory: int) -> None:
+        """Start to bring one datum, as it is now, to *memory*."""
 
 
 class Scheduler:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import pairwise
+from math import inf
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError, SchedulerError
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
 
-__all__ = ["Table", "able_classes"]
+__all__ = ["Table", "able_classes", "copy_seconds"]
 
 
 class Table(View):
@@ -32,6 +33,8 @@ class Table(View):
         estimates: Sequence[Sequence[float]],
         able: Sequence[int],
     ) -> None:
+        self.graph = graph
+        self.platform = platform
         self.workers = platform.workers
         self.classes = platform.classes
         self.class_of = [0] * len(self.workers)
@@ -70,12 +73,19 @@ class Table(View):
         """Return (0, 0, 0): where all workers share one memory, all data are there."""
         return 0, 0, 0
 
+    def copy_estimate(self, size_bytes: float, source: int, target: int) -> float:
+        """Return the expected time of a copy between two memories, alone on its way."""
+        return copy_seconds(self.platform, size_bytes, source, target)
+
     def can_run(self, task: int, worker: int) -> bool:
         """Return whether *worker* has an implementation of the kernel of *task*."""
         return bool(self.able[task] >> self.class_of[worker] & 1)
 
     def prefetch(self, task: int, memory: int) -> None:
         """Do nothing: the data are there already."""
+
+    def prefetch_handle(self, handle: int, memory: int) -> None:
+        """Do nothing: all data are there already."""
 
     def known_worker(self, worker: int, scheduler: str) -> int:
         """Return *worker*, or raise :exc:`SchedulerError` if there is no such worker."""
@@ -85,6 +95,26 @@ class Table(View):
             f"scheduler {scheduler} woke worker {worker!r}; the workers are"
             f" 0 to {len(self.workers) - 1}"
         )
+
+
+def copy_seconds(platform: Platform, size_bytes: float, source: int, target: int) -> float:
+    """Return how long a copy takes that is alone on its way, in seconds; infinite: no way.
+
+    ``latency + size / bandwidth``, as measured from end to end where that is known, else the sum
+    of the latencies and the least bandwidth of the route.
+    """
+    if source == target:
+        return 0.0
+    route = platform.route(source, target)
+    if route is None:
+        return inf
+    links = [platform.links[link] for link in route]
+    latency_s, bandwidth = links[0].measured_latency_s, links[0].measured_bandwidth_bytes_per_s
+    if latency_s is None:
+        latency_s = sum(link.latency_s for link in links)
+    if bandwidth is None:
+        bandwidth = min(link.bandwidth_bytes_per_s for link in links)
+    return latency_s + size_bytes / bandwidth
 
 
 def able_classes(graph: TaskGraph, costs: Sequence[Sequence[float]]) -> list[int]:
