@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.files import read_text
 from tasksim.models.document import FormatError, Node, parse_json, position
 from tasksim.run.metrics import summary
-from tasksim.run.record import Run, RunKind, TaskTable, WorkerInfo
+from tasksim.run.record import MemoryInfo, Run, RunKind, TaskTable, WorkerInfo
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["SCHEMA_VERSION", "encode", "read_header"]
+__all__ = ["SCHEMA_VERSION", "Rows", "encode", "read_header"]
 
 SCHEMA_VERSION = 1
 """Of ``run.json``; grows when a reader of the old ones would be misled."""
 
 _KINDS = ("simulated", "native")
-_WORKER = ("name", "architecture", "node")
+_WORKER = ("name", "architecture", "node", "memory")
+_MEMORY = ("name", "node", "size_bytes")
+
+
+class Rows(NamedTuple):
+    """How many rows the tables of a run have; None where there is no such table."""
+
+    tasks: int
+    transfers: int | None
+    memory: int | None
 
 
 def encode(run: Run) -> str:
@@ -41,7 +50,8 @@ def encode(run: Run) -> str:
         "metrics": summary(run),
         "wall_s": run.wall_s,
         "kernels": run.kernel_names,
-        "workers": [{name: getattr(worker, name) for name in _WORKER} for worker in run.workers],
+        "workers": [_worker_json(worker) for worker in run.workers],
+        **_memories_json(run),
         "config": run.config,
         "versions": run.versions,
     }
@@ -51,8 +61,26 @@ def encode(run: Run) -> str:
         raise InputError(f"the run cannot be written as JSON: {error}") from error
 
 
-def read_header(path: Path) -> tuple[Run, int]:
-    """Return the run that the file *path* describes, without its tasks, and how many they are.
+def _worker_json(worker: WorkerInfo) -> dict[str, Any]:
+    """Return a worker; in the first memory, as most are, it names none."""
+    names = _WORKER if worker.memory else _WORKER[:-1]
+    return {name: getattr(worker, name) for name in names}
+
+
+def _memories_json(run: Run) -> dict[str, Any]:
+    """Return what a run with several memories has besides."""
+    if not run.memories and run.transfers is None and run.memory is None:
+        return {}
+    return {
+        "memories": [{name: getattr(memory, name) for name in _MEMORY} for memory in run.memories],
+        "transfers": None if run.transfers is None else len(run.transfers),
+        "memory_changes": None if run.memory is None else len(run.memory),
+        "evictions": run.evictions,
+    }
+
+
+def read_header(path: Path) -> tuple[Run, Rows]:
+    """Return the run that the file *path* describes, without its tables, and their lengths.
 
     Raises :exc:`InputError` with ``file:line:column``, what was got and what is legal.
     """
@@ -62,7 +90,7 @@ def read_header(path: Path) -> tuple[Run, int]:
     try:
         root = Node(parse_json(text))
         _check_version(root, path)
-        return _run(root), root["tasks"].integer()
+        return _run(root), _rows(root)
     except json.JSONDecodeError as error:
         raise InputError(f"{path}:{error.lineno}:{error.colno}: {error.msg}") from error
     except FormatError as error:
@@ -78,6 +106,17 @@ def _check_version(root: Node, path: Path) -> None:
         raise InputError(
             f"{path} has schema version {version!r}, this tasksim reads {SCHEMA_VERSION}"
         )
+
+
+def _rows(root: Node) -> Rows:
+    return Rows(
+        root["tasks"].integer(), *(_count(root, n) for n in ("transfers", "memory_changes"))
+    )
+
+
+def _count(root: Node, name: str) -> int | None:
+    node = root.get(name, None)
+    return None if node.value is None else node.integer()
 
 
 def _run(root: Node) -> Run:
@@ -96,6 +135,8 @@ def _run(root: Node) -> Run:
         versions={name: _text(node) for name, node in root["versions"].items()},
         wall_s=root["wall_s"].number(),
         bounds=None if bounds.value is None else {n: node.number() for n, node in bounds.items()},
+        memories=tuple(_memory(node) for node in root.get("memories", [])),
+        evictions=root.get("evictions", 0).integer(),
     )
 
 
@@ -118,8 +159,24 @@ def _argument(node: Node) -> str | int | float:
 
 
 def _worker(node: Node) -> WorkerInfo:
+    _known_fields(node, _WORKER)
+    name, architecture = _text(node["name"]), _text(node["architecture"])
+    return WorkerInfo(
+        name, architecture, node.get("node", 0).integer(), node.get("memory", 0).integer()
+    )
+
+
+def _memory(node: Node) -> MemoryInfo:
+    _known_fields(node, _MEMORY)
+    size = node.get("size_bytes", None)
+    return MemoryInfo(
+        _text(node["name"]),
+        node.get("node", 0).integer(),
+        None if size.value is None else size.positive(),
+    )
+
+
+def _known_fields(node: Node, legal: tuple[str, ...]) -> None:
     for name in node.mapping():
-        if name not in _WORKER:
-            raise node.error(str(unknown("field", name, _WORKER)))
-    values: dict[str, Any] = {name: _text(node[name]) for name in ("name", "architecture")}
-    return WorkerInfo(**values, node=node.get("node", 0).integer())
+        if name not in legal:
+            raise node.error(str(unknown("field", name, legal)))

@@ -1,15 +1,15 @@
-"""What came out of a run: one row per task, and what is needed to repeat it."""
+"""What came out of a run: its records, and what is needed to repeat it."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tasksim.base.errors import InputError
+from tasksim.run.tables import MemoryTable, TaskTable, TransferTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-__all__ = ["Run", "RunKind", "TaskTable", "WorkerInfo"]
+__all__ = [
+    "MemoryInfo",
+    "MemoryTable",
+    "Run",
+    "RunKind",
+    "TaskTable",
+    "TransferTable",
+    "WorkerInfo",
+]
 
 _LIBRARIES = ("tasksim", "numpy", "scipy", "simpy")
 
@@ -31,106 +39,18 @@ class WorkerInfo:
     name: str
     architecture: str
     node: int = 0
+    memory: int = 0
+    """The index of the memory that its tasks read and write."""
 
 
-@dataclass(frozen=True, eq=False)
-class TaskTable:
-    """The task records of a run: NumPy columns of equal length, one row per task in task order.
+@dataclass(frozen=True, slots=True)
+class MemoryInfo:
+    """A memory as a run remembers it."""
 
-    Whatever sequence is given becomes a read-only array of the column's type. Times are in
-    seconds since the start of the run.
-
-    Raises
-    ------
-    InputError
-        If a column is not one-dimensional, has another length than ``task``, or holds a value
-        that its type cannot.
-
-    Examples
-    --------
-    >>> table = TaskTable([0], [0], [0], [0], [0.0], [0.0], [0.0], [1.5], [-1])
-    >>> table.duration_s
-    array([1.5])
-    """
-
-    dtypes: ClassVar[dict[str, np.dtype[Any]]] = {
-        "task": np.dtype(np.int32),
-        "kernel": np.dtype(np.int16),
-        "worker": np.dtype(np.int16),
-        "priority": np.dtype(np.int32),
-        "submitted_s": np.dtype(np.float64),
-        "ready_s": np.dtype(np.float64),
-        "start_s": np.dtype(np.float64),
-        "end_s": np.dtype(np.float64),
-        "released_by": np.dtype(np.int32),
-    }
-
-    task: NDArray[np.int32]
-    """The number of the task in its graph."""
-    kernel: NDArray[np.int16]
-    """Index into the run's ``kernel_names``."""
-    worker: NDArray[np.int16]
-    """Index into the run's ``workers``."""
-    priority: NDArray[np.int32]
-    submitted_s: NDArray[np.float64]
-    ready_s: NDArray[np.float64]
-    """When it was submitted and its dependencies were done."""
-    start_s: NDArray[np.float64]
-    end_s: NDArray[np.float64]
-    released_by: NDArray[np.int32]
-    """The task whose end made it ready; -1: none, it waited for its submission."""
-
-    def __post_init__(self) -> None:
-        for name, dtype in self.dtypes.items():
-            column = _column(name, getattr(self, name), dtype)
-            object.__setattr__(self, name, column)
-            if len(column) != len(self.task):
-                raise InputError(
-                    f"column '{name}' of the task table has {len(column)} rows, "
-                    f"column 'task' has {len(self.task)}"
-                )
-
-    def __len__(self) -> int:
-        return len(self.task)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, TaskTable):
-            return NotImplemented
-        return all(
-            np.array_equal(a, b) for a, b in zip(self.columns(), other.columns(), strict=True)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    @classmethod
-    def empty(cls) -> TaskTable:
-        """Return the table of no tasks."""
-        return cls(**{name: np.zeros(0, dtype) for name, dtype in cls.dtypes.items()})
-
-    def columns(self) -> list[NDArray[Any]]:
-        """Return the columns in the order of :attr:`dtypes`."""
-        return [getattr(self, name) for name in self.dtypes]
-
-    @property
-    def duration_s(self) -> NDArray[np.float64]:
-        """How long each task ran."""
-        return self.end_s - self.start_s
-
-
-def _column(name: str, values: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return *values* as a read-only array of *dtype* that shares no writable memory."""
-    try:
-        given = np.asarray(values)
-        with np.errstate(invalid="ignore"):
-            column = given.astype(dtype) if given.size else np.zeros(given.shape, dtype)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"column '{name}' of the task table: {error}") from error
-    if column.ndim != 1:
-        raise InputError(f"column '{name}' of the task table has {column.ndim} dimensions, not 1")
-    if dtype.kind == "i" and not np.array_equal(column, given):
-        raise InputError(f"column '{name}' of the task table has values that are not {dtype}")
-    column.setflags(write=False)
-    return column
+    name: str
+    node: int = 0
+    size_bytes: float | None = None
+    """None: without limit."""
 
 
 @cache
@@ -176,6 +96,14 @@ class Run:
     """How long it took to simulate or to execute."""
     bounds: dict[str, float] | None = None
     """Lower bounds on the makespan, in seconds, by name (see :mod:`tasksim.run.bounds`)."""
+    transfers: TransferTable | None = None
+    """The copies between memories; None: no data were moved, or nobody watched."""
+    memory: MemoryTable | None = None
+    """How full the memories were."""
+    memories: tuple[MemoryInfo, ...] = ()
+    """The memories of the platform; none if ``transfers`` and ``memory`` are None."""
+    evictions: int = 0
+    """How many copies of data were dropped to make room."""
 
     def __len__(self) -> int:
         return len(self.tasks)

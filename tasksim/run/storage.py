@@ -1,36 +1,43 @@
-"""A run on disk: a folder with ``run.json`` and ``tasks.parquet``, complete or absent."""
+"""A run on disk: a folder with ``run.json`` and its tables, complete or absent."""
 
 from __future__ import annotations
 
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from tasksim.base.errors import InputError, expect
 from tasksim.base.files import new_folder, refuse_folder
 from tasksim.run.header import SCHEMA_VERSION, encode, read_header
-from tasksim.run.record import Run, TaskTable
+from tasksim.run.record import Run
+from tasksim.run.references import check_references
+from tasksim.run.tables import MemoryTable, Table, TaskTable, TransferTable
 
 if TYPE_CHECKING:
     import pyarrow
-    from numpy.typing import NDArray
 
 __all__ = ["SCHEMA_VERSION", "load", "refuse_run_folder", "save"]
 
 RUN_JSON = "run.json"
 TASKS = "tasks.parquet"
-_FILES = {RUN_JSON, TASKS}
+TRANSFERS = "transfers.parquet"
+MEMORY = "memory.parquet"
+_FILES = {RUN_JSON, TASKS, TRANSFERS, MEMORY}
+
+T = TypeVar("T", bound=Table)
 
 
 def save(run: Run, folder: str | Path, force: bool = False) -> None:
     """Write *run* to *folder*, all or nothing.
 
     ``run.json`` holds the resolved configuration, seed, versions, makespan, bounds and a
-    summary of the metrics; ``tasks.parquet`` the task records, the same bytes for the same
-    records. What else lies in a run folder that is replaced, such as a figure, stays there.
+    summary of the metrics; ``tasks.parquet`` the task records, and where there are several
+    memories ``transfers.parquet`` and ``memory.parquet`` the copies and what is allocated: the
+    same bytes for the same records. What else lies in a run folder that is replaced, such as a
+    figure, stays there.
 
     Raises
     ------
@@ -46,7 +53,8 @@ def save(run: Run, folder: str | Path, force: bool = False) -> None:
     kept = sorted(p for p in path.iterdir() if p.name not in _FILES) if path.is_dir() else []
     header = encode(run)
     with new_folder(path, force=force) as temporary:
-        _write_tasks(run.tasks, temporary / TASKS)
+        for name, table in _tables(run).items():
+            _write(table, temporary / name)
         (temporary / RUN_JSON).write_text(header, encoding="utf-8")
         for other in kept:
             _copy(other, temporary)
@@ -63,40 +71,21 @@ def load(path: str | Path) -> Run:
     Raises :exc:`InputError` if there is no run, or not all of one.
     """
     folder = _folder(Path(path))
-    run, count = read_header(folder / RUN_JSON)
-    tasks = _read_tasks(folder / TASKS)
-    if len(tasks) != count:
-        raise InputError(
-            f"{folder / TASKS} has {len(tasks)} tasks, {RUN_JSON} says {count}: "
-            "they are not of one run"
-        )
-    run = replace(run, tasks=tasks)
-    _check_references(run, folder / TASKS)
+    run, rows = read_header(folder / RUN_JSON)
+    run = replace(
+        run,
+        tasks=_read(TaskTable, folder / TASKS, rows.tasks),
+        transfers=_read_if(TransferTable, folder / TRANSFERS, rows.transfers),
+        memory=_read_if(MemoryTable, folder / MEMORY, rows.memory),
+    )
+    check_references(run, {table.what: folder / name for name, table in _tables(run).items()})
     return run
 
 
-def _check_references(run: Run, path: Path) -> None:
-    """Raise unless workers, kernels and tasks that the records name exist, and times are times."""
-    tasks = run.tasks
-    limits = (
-        ("kernel", 0, len(run.kernel_names)),
-        ("worker", 0, len(run.workers)),
-        ("released_by", -1, len(run)),
-    )
-    for name, low, high in limits:
-        column = getattr(tasks, name)
-        _refuse((column < low) | (column >= high), column, name, path, f"{low} to {high - 1}")
-    for name in ("submitted_s", "ready_s", "start_s", "end_s"):
-        column = getattr(tasks, name)
-        _refuse(~np.isfinite(column), column, name, path, "finite times")
-
-
-def _refuse(
-    wrong: NDArray[np.bool_], column: NDArray[Any], name: str, path: Path, legal: str
-) -> None:
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise InputError(f"{path}: row {row}: {name} is {column[row]}; legal: {legal}")
+def _tables(run: Run) -> dict[str, Table]:
+    """Return the tables that a run has by the names of their files."""
+    tables = {TASKS: run.tasks, TRANSFERS: run.transfers, MEMORY: run.memory}
+    return {name: table for name, table in tables.items() if table is not None}
 
 
 def _copy(path: Path, folder: Path) -> None:
@@ -118,36 +107,51 @@ def _folder(path: Path) -> Path:
     return path
 
 
-# tasks.parquet
+# Tables
 
 
-def _write_tasks(tasks: TaskTable, path: Path) -> None:
+def _write(table: Table, path: Path) -> None:
     import pyarrow
     import pyarrow.parquet
 
-    table = pyarrow.table(dict(zip(tasks.dtypes, tasks.columns(), strict=True)))
+    columns = dict(zip(table.dtypes, table.columns(), strict=True))
+    known = {n: c for n, c in columns.items() if n not in table.optional or not np.isnan(c).all()}
     # Through Python's file: its errors carry the reason, such as a full disk.
     with path.open("wb") as file:
         pyarrow.parquet.write_table(
-            table, file, compression="zstd", store_schema=False, write_page_checksum=True
+            pyarrow.table(known),
+            file,
+            compression="zstd",
+            store_schema=False,
+            write_page_checksum=True,
         )
 
 
-def _read_tasks(path: Path) -> TaskTable:
+def _read_if(kind: type[T], path: Path, rows: int | None) -> T | None:
+    return None if rows is None else _read(kind, path, rows)
+
+
+def _read(kind: type[T], path: Path, rows: int) -> T:
     import pyarrow
     import pyarrow.parquet
 
     if not path.is_file():
         raise InputError(f"the run in {path.parent} is not complete: it has no {path.name}")
     try:
-        table = pyarrow.parquet.read_table(path, page_checksum_verification=True)
+        found = pyarrow.parquet.read_table(path, page_checksum_verification=True)
     except (OSError, pyarrow.ArrowException) as error:
         raise InputError(f"cannot read {path}, is it truncated? {error}") from error
-    return TaskTable(**_columns(table, path))
+    table = kind(**_columns(kind, found, path))
+    if len(table) != rows:
+        raise InputError(
+            f"{path} has {len(table)} {kind.rows}, {RUN_JSON} says {rows}: they are not of one run"
+        )
+    return table
 
 
-def _columns(table: pyarrow.Table, path: Path) -> dict[str, Any]:
-    missing = [name for name in TaskTable.dtypes if name not in table.column_names]
+def _columns(kind: type[Table], table: pyarrow.Table, path: Path) -> dict[str, Any]:
+    present = [name for name in kind.dtypes if name in table.column_names]
+    missing = [name for name in kind.dtypes if name not in {*present, *kind.optional}]
     if missing:
         raise InputError(f"{path} lacks the column '{missing[0]}'")
-    return {name: table.column(name).to_numpy() for name in TaskTable.dtypes}
+    return {name: table.column(name).to_numpy() for name in present}

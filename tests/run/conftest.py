@@ -1,13 +1,21 @@
 """Runs made by hand, and by a small list scheduler."""
 
 import heapq
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from tasksim.graph.builder import RW, Commute, GraphBuilder, R
-from tasksim.run.record import Run, TaskTable, WorkerInfo
+from tasksim.run.record import (
+    MemoryInfo,
+    MemoryTable,
+    Run,
+    TaskTable,
+    TransferTable,
+    WorkerInfo,
+)
 
 
 def make_run(rows, workers=("cpu0", "cpu1"), kernels=("potrf", "gemm"), **changes):
@@ -80,9 +88,60 @@ def schedule(graph, workers=3, durations_s=None, **changes):
     return make_run(rows, names, graph.kernels, **(given | changes))
 
 
+def two_memories():
+    """Four tasks on three data: a of 40 bytes, b of 60, c of 20, all in RAM at first."""
+    g = GraphBuilder("travel")
+    a, b, c = (g.handle(name, size) for name, size in (("a", 40), ("b", 60), ("c", 20)))
+    g.insert("potrf", RW(a), i=0)
+    g.insert("gemm", RW(a), RW(b), i=1)
+    g.insert("gemm", R(c), RW(b), i=2)
+    g.insert("potrf", R(b), i=3)
+    return g.build()
+
+
+def travel(**changes):
+    """The graph above: 0 and 3 on cpu0, 1 and 2 on gpu0, whose memory holds 100 bytes.
+
+    b is prefetched for 1, a fetched; a has to leave before c can be fetched for 2; 3 waits for
+    b to come back.
+    """
+    transfers = [
+        # handle, source, target, size, requested, start, end, reason, task
+        (1, 0, 1, 60, 0.0, 0.0, 1.0, 1, 1),
+        (0, 0, 1, 40, 2.0, 2.0, 3.0, 0, 1),
+        (0, 1, 0, 40, 5.0, 5.0, 5.5, 3, -1),
+        (2, 0, 1, 20, 5.0, 5.5, 6.0, 0, 2),
+        (1, 1, 0, 60, 7.25, 7.25, 8.5, 0, 3),
+    ]
+    run = make_run(
+        [
+            (0, 0, 0.0, 0.0, 0.0, 2.0, -1),
+            (1, 1, 0.0, 2.0, 3.0, 5.0, 0),
+            (1, 1, 0.0, 5.0, 6.0, 7.0, 1),
+            (0, 0, 0.0, 7.0, 8.75, 9.0, 2),
+        ],
+        graph_name="travel",
+        graph_arguments={},
+        workers=("cpu0", "gpu0"),
+        transfers=TransferTable(*zip(*transfers, strict=True)),
+        memory=MemoryTable([0.0, 2.0, 5.5, 5.5], [1, 1, 1, 1], [60, 100, 60, 80]),
+        memories=(MemoryInfo("ram"), MemoryInfo("gpu0", 0, 100.0)),
+        evictions=1,
+    )
+    tasks = replace(run.tasks, popped_s=[0.0, 2.0, 5.0, 7.25])
+    workers = (run.workers[0], replace(run.workers[1], memory=1))
+    return replace(run, tasks=tasks, workers=workers, **changes)
+
+
 @pytest.fixture(scope="session")
 def make():
-    return SimpleNamespace(run=make_run, cholesky=cholesky, reduction=reduction, schedule=schedule)
+    return SimpleNamespace(
+        run=make_run,
+        cholesky=cholesky,
+        reduction=reduction,
+        schedule=schedule,
+        two_memories=two_memories,
+    )
 
 
 @pytest.fixture
@@ -96,3 +155,9 @@ def small(make):
             (1, 1, 0.5, 2.0, 2.0, 4.0, 0),
         ]
     )
+
+
+@pytest.fixture
+def travelled():
+    """Four tasks in two memories, with five copies between them."""
+    return travel()

@@ -21,6 +21,7 @@ def test_columns_have_the_types_of_the_contract():
         "start_s": "float64",
         "end_s": "float64",
         "released_by": "int32",
+        "popped_s": "float64",
     }
 
 
@@ -71,7 +72,7 @@ def test_frame_speaks_in_names(make):
     row = run.frame().iloc[0]
     assert (row.kernel, row.worker, row.architecture, row.node) == ("gemm", "gpu0", "gpu", 0)
     assert row.duration_s == 2.5
-    assert list(run.frame().columns[:9]) == list(TaskTable.dtypes)
+    assert list(run.frame().columns[:10]) == list(TaskTable.dtypes)
 
 
 def test_labels(small):

@@ -2,10 +2,12 @@ import dataclasses
 import json
 import resource
 
+import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError, OutputError
-from tasksim.run.storage import TASKS, _write_tasks, load, save
+from tasksim.run.record import TransferTable
+from tasksim.run.storage import TASKS, _write, load, save
 
 
 @pytest.fixture
@@ -189,7 +191,7 @@ def test_task_records_that_refer_to_nothing(run, tmp_path, column, value, messag
     changed = getattr(run.tasks, column).copy()
     changed[3] = value
     save(run, tmp_path / "out")
-    _write_tasks(dataclasses.replace(run.tasks, **{column: changed}), tmp_path / "out" / TASKS)
+    _write(dataclasses.replace(run.tasks, **{column: changed}), tmp_path / "out" / TASKS)
     with pytest.raises(InputError, match=message):
         load(tmp_path / "out")
 
@@ -234,3 +236,89 @@ def test_files_of_two_runs_are_not_mixed(run, make, tmp_path):
         InputError, match=r"has 10 tasks, run.json says 35: they are not of one run"
     ):
         load(tmp_path / "a")
+
+
+def test_copies_and_memories_are_kept(travelled, tmp_path):
+    save(travelled, tmp_path / "a")
+    again = load(tmp_path / "a")
+    assert again == travelled
+    save(again, tmp_path / "b")
+    names = {path.name for path in (tmp_path / "a").iterdir()}
+    assert names == {"run.json", "tasks.parquet", "transfers.parquet", "memory.parquet"}
+    for name in names:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_one_memory_leaves_no_trace(run, tmp_path):
+    save(run, tmp_path / "out")
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["run.json", "tasks.parquet"]
+    header = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert not {"memories", "transfers", "memory_changes", "evictions"} & set(header)
+    assert "memory" not in header["workers"][0]
+
+
+def test_copies_of_an_older_run_do_not_stay(travelled, run, tmp_path):
+    save(travelled, tmp_path / "out")
+    save(run, tmp_path / "out", force=True)
+    assert load(tmp_path / "out") == run
+    assert not (tmp_path / "out" / "transfers.parquet").exists()
+
+
+def test_tasks_without_times_of_pops_are_read(travelled, tmp_path):
+    import pyarrow.parquet
+
+    save(travelled, tmp_path / "out")
+    path = tmp_path / "out" / TASKS
+    pyarrow.parquet.write_table(pyarrow.parquet.read_table(path).drop(["popped_s"]), path)
+    tasks = load(tmp_path / "out").tasks
+    assert np.isnan(tasks.popped_s).all()
+    assert tasks.taken_s.tolist() == tasks.start_s.tolist()
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value", "message"),
+    [
+        ("transfers", "handle", -1, r"transfers.parquet: row 1: handle is -1; legal: 0 or more"),
+        ("transfers", "source", 2, r"row 1: source is 2; legal: 0 to 1"),
+        ("transfers", "target", -1, r"row 1: target is -1; legal: 0 to 1"),
+        ("transfers", "size_bytes", 0, r"row 1: size_bytes is 0; legal: 1 or more"),
+        ("transfers", "reason", 4, r"row 1: reason is 4; legal: 0 to 3"),
+        ("transfers", "task", 4, r"row 1: task is 4; legal: -1 to 3"),
+        ("transfers", "end_s", float("inf"), r"row 1: end_s is inf; legal: finite times"),
+        ("memory", "memory", 2, r"memory.parquet: row 1: memory is 2; legal: 0 to 1"),
+        ("memory", "used_bytes", -8, r"row 1: used_bytes is -8; legal: 0 or more"),
+        ("memory", "time_s", float("nan"), r"row 1: time_s is nan; legal: finite times"),
+        ("tasks", "popped_s", float("inf"), r"row 1: popped_s is inf; legal: finite times"),
+    ],
+)
+def test_records_of_copies_that_refer_to_nothing(
+    travelled, tmp_path, table, column, value, message
+):
+    changed = getattr(getattr(travelled, table), column).copy()
+    changed[1] = value
+    save(travelled, tmp_path / "out")
+    broken_table = dataclasses.replace(getattr(travelled, table), **{column: changed})
+    _write(broken_table, tmp_path / "out" / f"{table}.parquet")
+    with pytest.raises(InputError, match=message):
+        load(tmp_path / "out")
+
+
+def test_workers_are_in_memories_that_exist(travelled, tmp_path):
+    lost = dataclasses.replace(travelled.workers[1], memory=2)
+    save(
+        dataclasses.replace(travelled, workers=(travelled.workers[0], lost)),
+        tmp_path / "out",
+    )
+    with pytest.raises(InputError, match=r"worker gpu0 is in memory 2, the run has 2 memories"):
+        load(tmp_path / "out")
+
+
+def test_tables_that_are_not_all_there(travelled, tmp_path):
+    save(travelled, tmp_path / "out")
+    _write(TransferTable.empty(), tmp_path / "out" / "transfers.parquet")
+    with pytest.raises(InputError, match=r"has 0 transfers, run.json says 5: they are not of one"):
+        load(tmp_path / "out")
+    (tmp_path / "out" / "memory.parquet").unlink()
+    (tmp_path / "out" / "transfers.parquet").unlink()
+    with pytest.raises(InputError, match=r"is not complete: it has no transfers.parquet"):
+        load(tmp_path / "out")

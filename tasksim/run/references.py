@@ -1,0 +1,91 @@
+"""Whether the tables of a run that was read name only what exists."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.run.tables import TransferReason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from tasksim.run.record import Run
+    from tasksim.run.tables import Table
+
+__all__ = ["check_references"]
+
+
+def check_references(run: Run, paths: Mapping[str, Path]) -> None:
+    """Raise :exc:`InputError` unless indices name something, sizes are sizes and times are times.
+
+    *paths* says, by what tables are called, in which file each is. Whether handles exist only
+    the graph knows: see :func:`tasksim.run.checks.check_run`.
+    """
+    for worker in run.workers:
+        if worker.memory >= max(len(run.memories), 1):
+            raise InputError(
+                f"worker {worker.name} is in memory {worker.memory}, "
+                f"the run has {len(run.memories)} memories"
+            )
+    for table, limits in _limits(run):
+        for name, dtype in table.dtypes.items():
+            if dtype.kind == "f":
+                _check_times(table, name, paths[table.what])
+        for name, (low, high) in limits.items():
+            _check_numbers(getattr(table, name), name, low, high, paths[table.what])
+
+
+def _limits(run: Run) -> Iterator[tuple[Table, dict[str, tuple[int, int | None]]]]:
+    """Yield the tables, and per column of each the least and the largest number."""
+    last_memory, last_task = len(run.memories) - 1, len(run) - 1
+    yield (
+        run.tasks,
+        {
+            "kernel": (0, len(run.kernel_names) - 1),
+            "worker": (0, len(run.workers) - 1),
+            "released_by": (-1, last_task),
+        },
+    )
+    if run.transfers is not None:
+        yield (
+            run.transfers,
+            {
+                "handle": (0, None),
+                "source": (0, last_memory),
+                "target": (0, last_memory),
+                "size_bytes": (1, None),
+                "reason": (0, max(TransferReason)),
+                "task": (-1, last_task),
+            },
+        )
+    if run.memory is not None:
+        yield run.memory, {"memory": (0, last_memory), "used_bytes": (0, None)}
+
+
+def _check_times(table: Table, name: str, path: Path) -> None:
+    column = getattr(table, name)
+    unknown = np.isnan(column) & (name in table.optional)
+    _refuse(~(np.isfinite(column) | unknown), column, name, path, "finite times")
+
+
+def _check_numbers(
+    column: NDArray[np.integer], name: str, low: int, high: int | None, path: Path
+) -> None:
+    wrong = column < low
+    if high is not None:
+        wrong |= column > high
+    _refuse(wrong, column, name, path, f"{low} or more" if high is None else f"{low} to {high}")
+
+
+def _refuse(
+    wrong: NDArray[np.bool_], column: NDArray[Any], name: str, path: Path, legal: str
+) -> None:
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InputError(f"{path}: row {row}: {name} is {column[row]}; legal: {legal}")

@@ -1,0 +1,242 @@
+"""The records of a run as tables: NumPy columns of equal length that nobody can change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["MemoryTable", "Table", "TaskTable", "TransferReason", "TransferTable"]
+
+_INT64 = np.dtype(np.int64)
+_INT32 = np.dtype(np.int32)
+_INT16 = np.dtype(np.int16)
+_INT8 = np.dtype(np.int8)
+_TIME = np.dtype(np.float64)
+
+
+class TransferReason(IntEnum):
+    """Why a copy was made: the codes in the column ``reason`` of a :class:`TransferTable`."""
+
+    FETCH = 0
+    """A task waited for it."""
+    PREFETCH = 1
+    """A task was expected to need it."""
+    IDLE = 2
+    """It was written back while nothing else was to be done."""
+    EVICTION = 3
+    """It was written back to make room."""
+
+
+class Table:
+    """Columns of equal length: whatever sequences are given become read-only arrays.
+
+    Subclasses are frozen dataclasses whose fields are the columns.
+
+    Raises
+    ------
+    InputError
+        If a column is not one-dimensional, has another length than the first, or holds a value
+        that its type cannot.
+    """
+
+    what: ClassVar[str]
+    """What messages call the table."""
+    rows: ClassVar[str]
+    """What they call its rows."""
+    dtypes: ClassVar[dict[str, np.dtype[Any]]]
+    """The columns in order, with their types."""
+    optional: ClassVar[tuple[str, ...]] = ()
+    """Columns of times that files may lack: not known."""
+
+    def __post_init__(self) -> None:
+        first = next(iter(self.dtypes))
+        for name, dtype in self.dtypes.items():
+            column = _column(self.what, name, getattr(self, name), dtype)
+            object.__setattr__(self, name, column)
+            if len(column) != len(self):
+                raise InputError(
+                    f"column '{name}' of the {self.what} has {len(column)} rows, "
+                    f"column '{first}' has {len(self)}"
+                )
+
+    def __len__(self) -> int:
+        return len(getattr(self, next(iter(self.dtypes))))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return all(map(_same, self.columns(), other.columns()))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def empty(cls) -> Self:
+        """Return the table without rows."""
+        return cls(**{name: np.zeros(0, dtype) for name, dtype in cls.dtypes.items()})
+
+    def columns(self) -> list[NDArray[Any]]:
+        """Return the columns in the order of :attr:`dtypes`."""
+        return [getattr(self, name) for name in self.dtypes]
+
+
+@dataclass(frozen=True, eq=False)
+class TaskTable(Table):
+    """The task records of a run, one row per task in task order.
+
+    Times are in seconds since the start of the run.
+
+    Examples
+    --------
+    >>> table = TaskTable([0], [0], [0], [0], [0.0], [0.0], [0.0], [1.5], [-1])
+    >>> table.duration_s
+    array([1.5])
+    """
+
+    what: ClassVar[str] = "task table"
+    rows: ClassVar[str] = "tasks"
+    dtypes: ClassVar[dict[str, np.dtype[Any]]] = {
+        "task": _INT32,
+        "kernel": _INT16,
+        "worker": _INT16,
+        "priority": _INT32,
+        "submitted_s": _TIME,
+        "ready_s": _TIME,
+        "start_s": _TIME,
+        "end_s": _TIME,
+        "released_by": _INT32,
+        "popped_s": _TIME,
+    }
+    optional: ClassVar[tuple[str, ...]] = ("popped_s",)
+
+    task: NDArray[np.int32]
+    """The number of the task in its graph."""
+    kernel: NDArray[np.int16]
+    """Index into the run's ``kernel_names``."""
+    worker: NDArray[np.int16]
+    """Index into the run's ``workers``."""
+    priority: NDArray[np.int32]
+    submitted_s: NDArray[np.float64]
+    ready_s: NDArray[np.float64]
+    """When it was submitted and its dependencies were done."""
+    start_s: NDArray[np.float64]
+    end_s: NDArray[np.float64]
+    released_by: NDArray[np.int32]
+    """The task whose end made it ready; -1: none, it waited for its submission."""
+    popped_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    """When its worker took it from the scheduler; NaN, the default: not known."""
+
+    def __post_init__(self) -> None:
+        if not np.size(self.popped_s):
+            object.__setattr__(self, "popped_s", np.full(np.size(self.task), np.nan))
+        super().__post_init__()
+
+    @property
+    def duration_s(self) -> NDArray[np.float64]:
+        """How long each task ran."""
+        return self.end_s - self.start_s
+
+    @property
+    def taken_s(self) -> NDArray[np.float64]:
+        """When its worker took each task; where that is not known, when it started."""
+        return np.where(np.isnan(self.popped_s), self.start_s, self.popped_s)
+
+
+@dataclass(frozen=True, eq=False)
+class TransferTable(Table):
+    """The copies between memories of a run, one row per copy.
+
+    Times are in seconds since the start of the run, memories are indices into its ``memories``.
+
+    Examples
+    --------
+    >>> table = TransferTable([7], [0], [1], [2**20], [0.0], [0.5], [0.75], [0], [3])
+    >>> table.duration_s, TransferReason(table.reason[0]).name
+    (array([0.25]), 'FETCH')
+    """
+
+    what: ClassVar[str] = "transfer table"
+    rows: ClassVar[str] = "transfers"
+    dtypes: ClassVar[dict[str, np.dtype[Any]]] = {
+        "handle": _INT32,
+        "source": _INT16,
+        "target": _INT16,
+        "size_bytes": _INT64,
+        "requested_s": _TIME,
+        "start_s": _TIME,
+        "end_s": _TIME,
+        "reason": _INT8,
+        "task": _INT32,
+    }
+
+    handle: NDArray[np.int32]
+    """The number of the datum in its graph."""
+    source: NDArray[np.int16]
+    target: NDArray[np.int16]
+    size_bytes: NDArray[np.int64]
+    requested_s: NDArray[np.float64]
+    start_s: NDArray[np.float64]
+    end_s: NDArray[np.float64]
+    """When the datum was there."""
+    reason: NDArray[np.int8]
+    """A :class:`TransferReason`."""
+    task: NDArray[np.int32]
+    """The task that it was made for; -1: none."""
+
+    @property
+    def duration_s(self) -> NDArray[np.float64]:
+        """How long each copy took."""
+        return self.end_s - self.start_s
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryTable(Table):
+    """How full the memories of a run were: a row per change, in order of time.
+
+    Examples
+    --------
+    >>> MemoryTable([0.0, 0.5], [1, 1], [2**20, 0]).used_bytes
+    array([1048576,       0])
+    """
+
+    what: ClassVar[str] = "memory table"
+    rows: ClassVar[str] = "changes"
+    dtypes: ClassVar[dict[str, np.dtype[Any]]] = {
+        "time_s": _TIME,
+        "memory": _INT16,
+        "used_bytes": _INT64,
+    }
+
+    time_s: NDArray[np.float64]
+    memory: NDArray[np.int16]
+    """Index into the run's ``memories``."""
+    used_bytes: NDArray[np.int64]
+    """What is allocated from this time on."""
+
+
+def _same(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    """Return whether two columns are equal; what is not known equals itself."""
+    return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+
+
+def _column(what: str, name: str, values: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return *values* as a read-only array of *dtype* that shares no writable memory."""
+    try:
+        given = np.asarray(values)
+        with np.errstate(invalid="ignore"):
+            column = given.astype(dtype) if given.size else np.zeros(given.shape, dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"column '{name}' of the {what}: {error}") from error
+    if column.ndim != 1:
+        raise InputError(f"column '{name}' of the {what} has {column.ndim} dimensions, not 1")
+    if dtype.kind == "i" and not np.array_equal(column, given):
+        raise InputError(f"column '{name}' of the {what} has values that are not {dtype}")
+    column.setflags(write=False)
+    return column
