@@ -22,6 +22,13 @@ BUILT_IN = {
     "ws": "tasksim.schedulers.ws:WorkStealing",
     "lws": "tasksim.schedulers.ws:LocalityWorkStealing",
     "dm": "tasksim.schedulers.dm:DequeModel",
+    "modular-eager": "tasksim.schedulers.modular_eager:ModularEager",
+    "modular-prio": "tasksim.schedulers.modular_eager:ModularPrio",
+    "modular-dmda": "tasksim.schedulers.modular_dmda:ModularDmda",
+    "modular-dmdap": "tasksim.schedulers.modular_dmda:ModularDmdap",
+    "modular-dmdar": "tasksim.schedulers.modular_dmda:ModularDmdar",
+    "modular-dmdas": "tasksim.schedulers.modular_dmda:ModularDmdas",
+    "modular-heft": "tasksim.schedulers.modular_heft:ModularHeft",
 }
 
 GROUP = "tasksim.schedulers"

@@ -1,0 +1,205 @@
+"""Each task where it is expected to end first, decided at push, in a tree of components."""
+
+from __future__ import annotations
+
+from collections import deque
+from math import inf, isnan
+from typing import TYPE_CHECKING, ClassVar
+
+from tasksim.base.errors import InputError
+from tasksim.schedulers.base import Scheduler, View
+from tasksim.schedulers.modular_expected import Expected
+from tasksim.schedulers.modular_queue import WorkerQueue
+
+if TYPE_CHECKING:
+    import random
+
+__all__ = ["ModularDmda", "ModularDmdap", "ModularDmdar", "ModularDmdas", "number"]
+
+Entry = tuple[float, float, float, int]
+"""Of one worker: the end of the task there, its transfer, its duration, the worker's number."""
+
+US_S = 1e-6
+
+
+class ModularDmda(Scheduler):
+    """Each task to the worker with the earliest expected end, transfers included.
+
+    As StarPU's ``modular-dmda`` (``modular_heft.c``, ``component_mct.c``, ``helper_mct.c``): over
+    the workers that can run a task, the least of
+    ``alpha·(end − earliest end) + beta·transfer + gamma·idle_power·(end − latest end of all)``,
+    the last term only where positive. The end is the expected end of the worker's work, or the end
+    of the transfer if that is later, plus the duration. Ties go to the lowest number.
+    *gamma* is in microseconds per joule, *idle_power* in watts.
+
+    Tasks whose duration is not known, or is zero, go to the worker to which the fewest
+    of them went.
+    """
+
+    name: ClassVar[str] = "modular-dmda"
+    needs_estimates: ClassVar[bool] = True
+    by_priority: ClassVar[bool] = False
+    ready_first: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        beta: float = 1.0,
+        gamma: float = 1000.0,
+        idle_power: float = 0.0,
+    ) -> None:
+        self.alpha = number(self.name, "alpha", alpha)
+        self.beta = number(self.name, "beta", beta)
+        self.gamma = number(self.name, "gamma", gamma)
+        self.idle_power = number(self.name, "idle_power", idle_power)
+        self.power = self.gamma * US_S * self.idle_power
+
+    def attach(self, view: View, rng: random.Random) -> None:
+        """Start with empty queues."""
+        super().attach(view, rng)
+        self._memories = [worker.memory for worker in view.workers]
+        self._several = len(set(self._memories)) > 1
+        self._queues = [
+            WorkerQueue(view, memory, by_priority=self.by_priority, ready_first=self.ready_first)
+            for memory in self._memories
+        ]
+        self._expected = [Expected() for _ in view.workers]
+        self._own: list[deque[int]] = [deque() for _ in view.workers]
+        self._gone = [0] * len(view.workers)
+        self._durations = [0.0] * len(view.priority)
+        self._transfers = [0.0] * len(view.priority)
+        self._members = [
+            (1 << index, index, list(group.workers)) for index, group in enumerate(view.classes)
+        ]
+
+    def push(self, task: int) -> None:
+        """Decide for *task* and queue it there."""
+        self._place(task)
+
+    def pop(self, worker: int) -> int | None:
+        """Return the next task of *worker*'s queue."""
+        if self._own[worker]:
+            return self._own[worker].popleft()
+        return self._pull(worker)
+
+    def started(self, task: int, worker: int) -> None:
+        """Move *task* from what was taken to what runs."""
+        self._expected[worker].begin(self.view.now, self._durations[task], self._transfers[task])
+
+    def finished(self, task: int, worker: int) -> None:
+        """Forget *task*."""
+        self._expected[worker].finish(self.view.now, self._durations[task])
+
+    def _pull(self, worker: int) -> int | None:
+        now, expected, queue = self.view.now, self._expected[worker], self._queues[worker]
+        expected.asked(now)
+        task = queue.pop()
+        if task is None:
+            return None
+        expected.unqueue(self._durations[task], self._transfers[task], len(queue))
+        self._left(worker)
+        self._transfers[task] = expected.take(
+            now, self._durations[task], self._transfer(task, self._memories[worker])
+        )
+        return task
+
+    def _left(self, worker: int) -> None:
+        """A task has left *worker*'s queue, and is not yet in its hands."""
+
+    def _transfer(self, task: int, memory: int) -> float:
+        return self.view.transfer_estimate(task, memory) if self._several else 0.0
+
+    def _place(self, task: int) -> bool:
+        """Decide for *task* and queue it; return whether the queue took it."""
+        now = self.view.now
+        ends = self._ends(task, now)
+        if ends is None:
+            return self._place_unknown(task)
+        _, transfer, duration, worker = self._best(ends, now)
+        if self._full(worker, duration):
+            return False
+        self._durations[task] = duration
+        self._transfers[task] = self._expected[worker].queue(now, duration, transfer)
+        self._queues[worker].push(task)
+        if self._several:
+            self.view.prefetch(task, self._memories[worker])
+        self.view.wake(worker)
+        return True
+
+    def _full(self, worker: int, duration: float) -> bool:  # noqa: ARG002
+        return False
+
+    def _ends(self, task: int, now: float) -> list[Entry] | None:
+        """Return per able worker end, transfer, duration, number; None: a duration is unknown."""
+        able, ends, known = self.view.able[task], [], 0.0
+        transfers: dict[int, float] = {}
+        for bit, index, workers in self._members:
+            if not able & bit:
+                continue
+            duration = self.view.estimates[index][task]
+            if isnan(duration):
+                return None
+            known += duration
+            for worker in workers:
+                memory = self._memories[worker]
+                transfer = transfers.get(memory)
+                if transfer is None:
+                    transfer = transfers[memory] = self._transfer(task, memory)
+                free = self._expected[worker].end(now)
+                ends.append((max(free, now + transfer) + duration, transfer, duration, worker))
+        return ends if known else None
+
+    def _best(self, ends: list[Entry], now: float) -> Entry:
+        alpha, beta, earliest = self.alpha, self.beta, min(ends)[0]
+        latest = max(self._expected[entry[3]].end(now) for entry in ends) if self.power else inf
+        best, least, lowest = ends[0], inf, -1
+        for entry in ends:
+            end, transfer, _, worker = entry
+            fitness = alpha * (end - earliest) + beta * transfer
+            if end > latest:
+                fitness += self.power * (end - latest)
+            if fitness < least or (fitness == least and worker < lowest):
+                best, least, lowest = entry, fitness, worker
+        return best
+
+    def _place_unknown(self, task: int) -> bool:
+        able = [w.id for w in self.view.workers if self.view.can_run(task, w.id)]
+        worker = min(able, key=lambda worker: (self._gone[worker], worker))
+        self._gone[worker] += 1
+        self._own[worker].append(task)
+        self.view.wake(worker)
+        return True
+
+
+class ModularDmdap(ModularDmda):
+    """As ``modular-dmda``, with the workers' queues sorted by priority."""
+
+    name: ClassVar[str] = "modular-dmdap"
+    uses_priorities: ClassVar[bool] = True
+    by_priority: ClassVar[bool] = True
+
+
+class ModularDmdar(ModularDmda):
+    """As ``modular-dmda``; a worker takes first what lacks the fewest bytes in its memory."""
+
+    name: ClassVar[str] = "modular-dmdar"
+    ready_first: ClassVar[bool] = True
+
+
+class ModularDmdas(ModularDmda):
+    """As ``modular-dmda``, queues sorted by priority; among equals the readiest task first."""
+
+    name: ClassVar[str] = "modular-dmdas"
+    uses_priorities: ClassVar[bool] = True
+    by_priority: ClassVar[bool] = True
+    ready_first: ClassVar[bool] = True
+
+
+def number(scheduler: str, option: str, value: object, least: float = 0.0) -> float:
+    """Return *value* as a number, or raise :exc:`InputError` if it is none, or below *least*."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and value >= least:
+        return float(value)
+    raise InputError(
+        f"scheduler '{scheduler}': option '{option}' is {value!r},"
+        f" not a number of at least {least:g}"
+    )

@@ -1,0 +1,89 @@
+"""A worker's own queue below a decision: by priority or not, data-aware or not."""
+
+from __future__ import annotations
+
+from collections import deque
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tasksim.schedulers.base import View
+
+__all__ = ["WorkerQueue"]
+
+
+class WorkerQueue:
+    """Tasks for the workers of one memory, by priority level if *by_priority*.
+
+    With *ready_first*, a pop takes from the highest level the task that lacks the fewest bytes
+    in *memory*; among equals the one of whose data the fewest are not even on their way, then the
+    one that needs the least new room, then the oldest. The search ends at a task that lacks
+    nothing. As StarPU's queue components (``component_prio.c``, ``prio_deque.c``).
+    """
+
+    __slots__ = ("_heap", "_levels", "_memory", "_priority", "_ready_first", "_size", "_view")
+
+    def __init__(
+        self, view: View, memory: int = 0, *, by_priority: bool, ready_first: bool
+    ) -> None:
+        self._view = view
+        self._memory = memory
+        self._priority = view.priority if by_priority else None
+        self._ready_first = ready_first
+        self._levels: dict[int, deque[int]] = {}
+        self._heap: list[int] = []
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def push(self, task: int) -> None:
+        """Append *task* to its level."""
+        self._level(task).append(task)
+        self._size += 1
+
+    def give_back(self, task: int) -> None:
+        """Put *task*, which was popped, in front of its level."""
+        self._level(task).appendleft(task)
+        self._size += 1
+
+    def first(self) -> int | None:
+        """Return the oldest task of the highest level; it stays."""
+        return self._levels[-self._heap[0]][0] if self._size else None
+
+    def pop(self) -> int | None:
+        """Remove and return the task to run next."""
+        if not self._size:
+            return None
+        priority = -self._heap[0]
+        level = self._levels[priority]
+        if self._ready_first and len(level) > 1:
+            index = self._readiest(level)
+            task = level[index]
+            del level[index]
+        else:
+            task = level.popleft()
+        if not level:
+            del self._levels[priority]
+            heappop(self._heap)
+        self._size -= 1
+        return task
+
+    def _level(self, task: int) -> deque[int]:
+        priority = self._priority[task] if self._priority is not None else 0
+        level = self._levels.get(priority)
+        if level is None:
+            level = self._levels[priority] = deque()
+            heappush(self._heap, -priority)
+        return level
+
+    def _readiest(self, level: deque[int]) -> int:
+        unready, memory = self._view.unready, self._memory
+        best, least = 0, unready(level[0], memory)
+        for index, task in enumerate(level):
+            if least[0] == 0 and least[2] == 0:
+                break
+            lacking = unready(task, memory)
+            if lacking < least:
+                best, least = index, lacking
+        return best
