@@ -1,0 +1,1 @@
+"""StarPU's performance models and machines: the files of a sampling directory."""

@@ -1,0 +1,331 @@
+"""Codelet files: what StarPU measured of one codelet (``sampling/codelets/45/SYMBOL.HOST``).
+
+Text of version 45; lines that begin with ``#`` are comments. Per *combination* of devices and
+per *implementation* there: the sums and results of StarPU's regressions, and the history, an
+entry per footprint. See StarPU's ``src/core/perfmodel/perfmodel_history.c``.
+
+Numbers stay in StarPU's units here: microseconds, bytes, flop.
+:mod:`tasksim.formats.starpu.codelet` makes kernel models of them, and codelets of these.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from tasksim.base.files import read_text, write_text
+from tasksim.formats.starpu.words import Words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tasksim.formats.starpu.words import Word
+
+__all__ = [
+    "DEVICE_TYPES",
+    "Codelet",
+    "Combination",
+    "Device",
+    "Entry",
+    "Implementation",
+    "ModelType",
+    "Regression",
+    "read_codelet",
+    "write_codelet",
+]
+
+VERSION: Final = 45
+
+DEVICE_TYPES: Final = {
+    0: "cpu",
+    1: "cuda",
+    2: "opencl",
+    3: "mic",
+    4: "fpga",
+    5: "mpi_sc",
+    6: "tcpip_sc",
+    7: "hip",
+    8: "sycl",
+}
+"""StarPU's numbers of types of devices; 3 is no longer used, but old files have it."""
+
+_COMMENT: Final = (
+    "CPU - 0, CUDA - 1, OpenCL - 2, FPGA - 4, MPI_SC - 5, TCPIP_SC - 6, HIP - 7, SYCL - 8"
+)
+
+ModelType = Literal["mlr", "nl", "regression", "history"]
+
+
+class Device(NamedTuple):
+    """A device of a combination: its type (:data:`DEVICE_TYPES`), number, cores in use."""
+
+    type: int
+    devid: int
+    ncores: int
+
+    @property
+    def name(self) -> str:
+        """What architectures of kernel models are called: ``cpu``, ``cuda0``, ``cuda1``."""
+        kind = DEVICE_TYPES[self.type]
+        return kind if (self.type, self.devid) == (0, 0) else f"{kind}{self.devid}"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The history of one footprint; times in µs, *sum2* in µs²."""
+
+    hash: int
+    size_bytes: int
+    flops: float
+    mean_us: float
+    deviation_us: float
+    sum: float
+    sum2: float
+    n: int
+
+
+class Regression(NamedTuple):
+    """Sums over the samples, x sizes in bytes and y times in µs, and y = alpha·x^beta."""
+
+    sum_lnx: float = 0.0
+    sum_lnx2: float = 0.0
+    sum_lny: float = 0.0
+    sum_lnxlny: float = 0.0
+    alpha: float = math.nan
+    beta: float = math.nan
+    n: int = 0
+    min_size: int = 0
+    max_size: int = 0
+
+
+@dataclass(frozen=True)
+class Implementation:
+    """What is known of one variant of a codelet on one combination of devices.
+
+    *nonlinear* are a, b, c of y = a·x^b + c. *coefficients* are those of a multiple regression,
+    the intercept first, none where there is no such; *coefficient_names* what a comment in the
+    file calls the others: ``("M^2*N", "N^3*K")``, empty where it does not.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    regression: Regression = field(default_factory=Regression)
+    nonlinear: tuple[float, float, float] = (math.nan, math.nan, math.nan)
+    coefficients: tuple[float, ...] = ()
+    coefficient_names: tuple[str, ...] = ()
+
+    @property
+    def type(self) -> ModelType | None:
+        """The type of model that this is, as StarPU's tools find it out; None: of none."""
+        if self.coefficients:
+            return "mlr"
+        if not any(map(math.isnan, self.nonlinear)):
+            return "nl"
+        if not (math.isnan(self.regression.alpha) or math.isnan(self.regression.beta)):
+            return "regression"
+        return "history" if self.entries else None
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Devices that run a task together (mostly one), and the implementations for them."""
+
+    devices: tuple[Device, ...]
+    implementations: tuple[Implementation, ...]
+
+    @property
+    def name(self) -> str:
+        """As StarPU calls it: ``cuda0``, or ``cpu0_cores4`` where there are several cores."""
+        if len(self.devices) == 1 and self.devices[0].ncores <= 1:
+            return self.devices[0].name
+        return _full_name(self.devices)
+
+
+@dataclass(frozen=True)
+class Codelet:
+    """What a codelet file says; *host* is the machine, empty where its name does not say."""
+
+    symbol: str
+    host: str
+    combinations: tuple[Combination, ...]
+
+    @property
+    def type(self) -> ModelType | None:
+        """The type of the first implementation that has one: StarPU takes it for all."""
+        implementations = (i for c in self.combinations for i in c.implementations)
+        return next((i.type for i in implementations if i.type is not None), None)
+
+
+def read_codelet(path: Path) -> Codelet:
+    """Return what the codelet file at *path* says.
+
+    The file's name is ``SYMBOL.HOST``, or ``SYMBOL``. Any white space separates numbers; entries
+    without flop (7 numbers, of older versions) have 0.
+
+    Raises
+    ------
+    InputError
+        ``file:line:column: where: what was expected, what was found``.
+    """
+    words = Words(path, read_text(path))
+    version = words.one("the version of the file, 45")
+    if words.whole(version, "the version of the file, 45") != VERSION:
+        raise words.error(version, f"version {VERSION}")
+    count = words.count("the number of combinations")
+    combinations = tuple(_combination(words, index) for index in range(1, count + 1))
+    words.where = ""
+    words.finish(f"the end of the file after {count} combination(s)")
+    symbol, _, host = path.name.partition(".")
+    return Codelet(symbol, host, combinations)
+
+
+def write_codelet(codelet: Codelet, path: Path) -> None:
+    """Write *codelet* to *path*, all or nothing, as StarPU does, comments too.
+
+    Numbers have the seven digits of StarPU's own files, and more only where these would not
+    give the same number back.
+    """
+    write_text(path, "".join(_text(codelet)))
+
+
+def _combination(words: Words, number: int) -> Combination:
+    words.where = f"combination {number}"
+    devices = tuple(_device(words) for _ in range(words.count("the number of devices")))
+    if not devices:
+        raise words.error(words.last, "at least 1 device")
+    name = Combination(devices, ()).name
+    words.where = f"combination {number} ({name})"
+    count = words.count("the number of implementations")
+    found = []
+    for index in range(1, count + 1):
+        part = f", implementation {index}" if count > 1 else ""
+        words.where = f"combination {number} ({name}){part}"
+        found.append(_implementation(words))
+    return Combination(devices, tuple(found))
+
+
+def _device(words: Words) -> Device:
+    kind = words.count("the type of a device")
+    if kind not in DEVICE_TYPES:
+        legal = ", ".join(f"{key} {value}" for key, value in DEVICE_TYPES.items())
+        raise words.error(words.last, f"a type of device ({legal})")
+    return Device(kind, words.count("the number of a device"), words.count("a number of cores"))
+
+
+def _implementation(words: Words) -> Implementation:
+    count = words.count("the number of history entries")
+    sums = words.line("the regression", 9)
+    lnx, lnx2, lny, lnxlny, alpha, beta = (_number(words, word) for word in sums[:6])
+    n, low, high = (words.whole(word, "a whole number") for word in sums[6:])
+    regression = Regression(lnx, lnx2, lny, lnxlny, alpha, beta, n, low, high)
+    a, b, c = words.line("a, b and c of the non-linear regression", 3)
+    nonlinear = (_number(words, a), _number(words, b), _number(words, c))
+    coefficients = words.line("the number of coefficients, and these")
+    needed = words.whole(coefficients[0], "the number of coefficients of the multiple regression")
+    if len(coefficients) != needed + 1:
+        found = f"{len(coefficients) - 1} on this line"
+        raise words.error(coefficients[0], f"{needed} coefficients after their number", found)
+    values = tuple(_number(words, word) for word in coefficients[1:])
+    names = _coefficient_names(words.comment, needed)
+    entries = tuple(_entry(words) for _ in range(count))
+    return Implementation(entries, regression, nonlinear, values, names)
+
+
+def _entry(words: Words) -> Entry:
+    line = words.line("a history entry: hash, size, flop, mean, deviation, sum, sum2, n")
+    if len(line) not in (7, 8):
+        found = f"{len(line)} numbers, from '{line[0].text[:40]}'"
+        raise words.error(line[0], "a history entry of 8 numbers (or 7, without flop)", found)
+    if len(line) == 7:
+        line = [*line[:2], line[0]._replace(text="0"), *line[2:]]
+    what = ("flop", "a mean in µs", "a deviation in µs", "a sum in µs", "a sum of squares in µs²")
+    legal = [f"{name}, not negative" for name in what]
+    flops, mean, deviation, total, squares = (
+        words.not_negative(word, name) for word, name in zip(line[2:7], legal, strict=True)
+    )
+    size = words.whole(line[1], "a size in bytes")
+    n = words.whole(line[7], "a number of samples")
+    key = words.hexadecimal(line[0], "a hash of up to 8 hexadecimal digits")
+    return Entry(key, size, flops, mean, deviation, total, squares, n)
+
+
+def _number(words: Words, word: Word) -> float:
+    return words.number(word, "a number or nan")
+
+
+def _coefficient_names(comment: str, count: int) -> tuple[str, ...]:
+    """Return the names in the comment above the coefficients, if they are as many."""
+    heads = comment.lstrip("# \t").split()
+    names = tuple(heads[2:])
+    return names if heads[:2] == ["n", "intercept"] and len(names) == count - 1 else ()
+
+
+def _text(codelet: Codelet) -> Iterator[str]:
+    yield f"##################\n# Performance Model Version\n{VERSION}\n\n"
+    yield f"####################\n# COMBs\n# number of combinations\n{len(codelet.combinations)}\n"
+    for index, combination in enumerate(codelet.combinations):
+        yield from _combination_text(combination, index)
+
+
+def _combination_text(combination: Combination, number: int) -> Iterator[str]:
+    rule = "####################\n"
+    devices = combination.devices
+    yield f"{rule}# COMB_{number}\n# number of types devices\n{len(devices)}\n"
+    for index, device in enumerate(devices):
+        yield f"{rule}# DEV_{index}\n# device type ({_COMMENT})\n{device.type}\n"
+        yield f"{rule}# DEV_{index}\n# device id \n{device.devid}\n"
+        yield f"{rule}# DEV_{index}\n# number of cores \n{device.ncores}\n"
+    yield f"##########\n# number of implementations\n{len(combination.implementations)}\n"
+    for index, implementation in enumerate(combination.implementations):
+        name = f"{_full_name(devices)}_impl{index} (Comb{number})"
+        yield f"#####\n# Model for {name}\n# number of entries\n{len(implementation.entries)}\n"
+        yield from _implementation_text(implementation)
+        yield "\n"
+
+
+def _implementation_text(implementation: Implementation) -> Iterator[str]:
+    regression = implementation.regression
+    yield "# sumlnx\tsumlnx2\t\tsumlny\t\tsumlnxlny\talpha\t\tbeta\t\tn\tminx\t\tmaxx\n"
+    yield "".join(f"{_float(value)}\t" for value in regression[:6])
+    yield f"{regression.n}\t{regression.min_size:<15d}\t{regression.max_size:<15d}\n"
+    yield "# a\t\tb\t\tc\n" + "\t".join(map(_float, implementation.nonlinear)) + "\n"
+    if implementation.type == "mlr":
+        yield _coefficients_text(implementation)
+        if not implementation.entries:
+            return
+        yield "\n"
+    else:
+        yield "# not multiple-regression-base\n0\n"
+    yield "# hash\t\tsize\t\tflops\t\tmean (us or J)\tdev (us or J)\tsum\t\tsum2\t\tn\n"
+    for e in implementation.entries:
+        values = (e.flops, e.mean_us, e.deviation_us, e.sum, e.sum2)
+        columns = "\t".join(map(_float, values))
+        yield f"{e.hash:08x}\t{e.size_bytes:<15d}\t{columns}\t{e.n}\n"
+
+
+def _coefficients_text(implementation: Implementation) -> str:
+    values = implementation.coefficients
+    given = implementation.coefficient_names
+    names = given if given else tuple(f"c{index}" for index in range(1, len(values)))
+    head = "# n\tintercept\t" + "".join(f"{name}\t\t" for name in names)
+    return f"{head}\n{len(values)}" + "".join(f"\t{_float(value)}" for value in values)
+
+
+def _full_name(devices: tuple[Device, ...]) -> str:
+    return "_".join(f"{DEVICE_TYPES[d.type]}{d.devid}_cores{d.ncores}" for d in devices)
+
+
+def _float(value: float) -> str:
+    """Return ``%-15e``, with more digits where a number would not come back without them."""
+    if math.isnan(value):
+        return f"{'nan':<15}"
+    short = f"{value:e}"
+    mantissa, _, exponent = f"{value:.16e}".partition("e")
+    if float(short) == value:
+        return f"{short:<15}"
+    for digits in range(7, 17):
+        longer = f"{value:.{digits}e}"
+        if float(longer) == value:
+            return longer
+    return f"{mantissa}e{exponent}"

@@ -1,0 +1,146 @@
+"""The words of StarPU's text files, one after the other, and errors that say where they are."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tasksim.base.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Word", "Words"]
+
+_WHOLE: Final = re.compile(r"\+?[0-9]{1,19}")
+_HEXADECIMAL: Final = re.compile(r"(?:0[xX])?[0-9a-fA-F]{1,8}")
+_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,5})?")
+_NAN: Final = re.compile(r"[+-]?nan(?:\([^)]*\))?", re.IGNORECASE)
+
+SHOWN: Final = 40
+
+
+class Word(NamedTuple):
+    """What is between white space, and where it is: line and column from 1."""
+
+    text: str
+    line: int
+    column: int
+
+
+class Words:
+    """A text without its comments, read from the beginning to the end.
+
+    Attributes
+    ----------
+    where
+        What is being read, for messages: ``"combination 2 (cuda0)"``.
+    last
+        The word that was read last.
+    comment
+        The comment just above it, if there is one.
+    """
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.path = path
+        self.where = ""
+        self.comment = ""
+        self._lines, self._comments = _lines_and_comments(text)
+        self._next = self._column = 0
+        self.last = self._end = _end(text)
+
+    def line(self, what: str, length: int | None = None) -> list[Word]:
+        """Return the words that remain on this line, or those of the next; *length* of them."""
+        self._seek(what)
+        words = self._lines[self._next][self._column :]
+        self.last, self.comment = words[0], self._comments[self._next]
+        if length is not None and len(words) != length:
+            found = f"{len(words)}: {_quoted(' '.join(word.text for word in words))}"
+            raise self.error(words[0], f"{length} numbers on a line, {what}", found)
+        self._next, self._column = self._next + 1, 0
+        return words
+
+    def one(self, what: str) -> Word:
+        """Return the next word, which is *what*."""
+        self._seek(what)
+        self.last = self._lines[self._next][self._column]
+        self.comment = self._comments[self._next]
+        self._column += 1
+        return self.last
+
+    def count(self, what: str) -> int:
+        """Return the next word, a whole number."""
+        return self.whole(self.one(what), f"{what} (a whole number)")
+
+    def finish(self, what: str) -> None:
+        """Refuse words that are left; *what* was expected instead."""
+        rest = [word for words in self._lines[self._next :] for word in words][self._column :]
+        if rest:
+            raise self.error(rest[0], what)
+
+    def whole(self, word: Word, what: str) -> int:
+        """Return *word* as a whole number, not negative."""
+        if not _WHOLE.fullmatch(word.text):
+            raise self.error(word, what)
+        return int(word.text)
+
+    def hexadecimal(self, word: Word, what: str) -> int:
+        """Return *word* as a number of 32 bits in hexadecimal digits."""
+        if not _HEXADECIMAL.fullmatch(word.text):
+            raise self.error(word, what)
+        return int(word.text, 16)
+
+    def number(self, word: Word, what: str) -> float:
+        """Return *word* as a finite number, or NaN."""
+        if _NAN.fullmatch(word.text):
+            return math.nan
+        if not _NUMBER.fullmatch(word.text) or not math.isfinite(float(word.text)):
+            raise self.error(word, what)
+        return float(word.text)
+
+    def not_negative(self, word: Word, what: str) -> float:
+        """Return *word* as a finite number that is not negative, or NaN."""
+        value = self.number(word, what)
+        if value < 0:
+            raise self.error(word, what)
+        return value
+
+    def error(self, word: Word, expected: str, found: str = "") -> InputError:
+        """Return the error that *word* is not what was *expected*."""
+        got = found or (_quoted(word.text) if word is not self._end else "the end of the file")
+        where = f"{self.where}: " if self.where else ""
+        place = f"{self.path}:{word.line}:{word.column}"
+        return InputError(f"{place}: {where}expected {expected}, found {got}")
+
+    def _seek(self, what: str) -> None:
+        """Go to where the next word is."""
+        if self._next < len(self._lines) and self._column == len(self._lines[self._next]):
+            self._next, self._column = self._next + 1, 0
+        if self._next == len(self._lines):
+            raise self.error(self._end, what)
+
+
+def _lines_and_comments(text: str) -> tuple[list[list[Word]], list[str]]:
+    """Return the lines that have words and are no comments, and the comment above each."""
+    lines, comments = [], []
+    above = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        words = [Word(m[0], number, m.start() + 1) for m in re.finditer(r"\S+", line)]
+        if words and words[0].text.startswith("#"):
+            above = line
+        elif words:
+            lines.append(words)
+            comments.append(above)
+            above = ""
+    return lines, comments
+
+
+def _end(text: str) -> Word:
+    """Return an empty word where *text* ends."""
+    return Word("", text.count("\n") + 1, len(text) - (text.rfind("\n") + 1) + 1)
+
+
+def _quoted(text: str) -> str:
+    short = text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
+    return repr(short)
