@@ -1,0 +1,283 @@
+"""From what StarPU measured of a machine to the fields of a platform file.
+
+What the platform costs beside kernels and links are the constants of StarPU-SimGrid: in StarPU's
+source ``src/core/simgrid.c`` and ``doc/doxygen/chapters/starpu_extensions/simgrid.doxy``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.base.units import exact_quantity
+from tasksim.formats.starpu.platformxml import Host, PlatformXml, XmlLink, XmlRoute
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from tasksim.formats.starpu.bus import Affinity, Counts
+
+__all__ = ["COSTS", "Bus", "Topology", "topology"]
+
+COSTS: Final[dict[str, Any]] = {
+    "overheads": {
+        "submission": "1 us",
+        "push": "1 us",
+        "fetch": "1 us",
+        "progress": "1 us",
+        "kernel": "10 us",
+        "copy": "10 us",
+    },
+    "allocation": {
+        "allocate": "175 us",
+        "free": "750 us",
+        "chunk": "32 MiB",
+        "unit": "16 KiB",
+        "largest": "4 MiB",
+        "usable": 0.9,
+    },
+    "copying": {"fetches": 5, "prefetches": 2, "idle": 1, "serialised": True, "contention": 2},
+}
+"""What StarPU-SimGrid charges for its runtime and its devices."""
+PIPELINE: Final = 2
+
+
+@dataclass(frozen=True)
+class Bus:
+    """The files in ``bus/`` of a machine, as far as they are there."""
+
+    xml: PlatformXml | None = None
+    counts: Counts | None = None
+    bandwidth: NDArray[np.float64] | None = None
+    latency: NDArray[np.float64] | None = None
+    affinity: tuple[Affinity, ...] = ()
+
+
+@dataclass
+class Topology:
+    """The hardware of a machine, as a platform file has it, and what is to be said about it."""
+
+    cpus: int
+    gpus: tuple[Host, ...]
+    links: dict[str, dict[str, str]] = field(default_factory=dict)
+    routes: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def cores(self) -> int:
+        """The CPU workers: each GPU's driver takes a core."""
+        return max(0, self.cpus - len(self.gpus))
+
+    def summary(self) -> str:
+        """Return a line for people: ``12 CPUs, 3 Tesla M2070``."""
+        models = [gpu.properties.get("model") or "CUDA device" for gpu in self.gpus]
+        counted = [f"{models.count(model)} {model}" for model in dict.fromkeys(models)]
+        return ", ".join([f"{self.cpus} CPUs", *counted])
+
+    def description(self, synchronous: Sequence[str]) -> dict[str, Any]:
+        """Return the fields of the platform file that tell the hardware and its costs."""
+        names = [f"gpu{index}" for index in range(len(self.gpus))]
+        sizes = [gpu.properties.get("memsize") for gpu in self.gpus]
+        memories = {
+            name: {"size": exact_quantity(float(size), "size")} if size and int(size) else {}
+            for name, size in zip(names, sizes, strict=True)
+        }
+        found: dict[str, Any] = {"memories": {"ram": {}, **memories}, "arch": {"cpu": {}}}
+        workers: dict[str, Any] = {"cpu": {"count": self.cores, "memory": "ram"}}
+        if names:
+            cuda = {"pipeline": PIPELINE, "synchronous": list(synchronous)}
+            found["arch"] = {"cuda": cuda, "cpu": {}}
+            workers = {"cuda": _drivers(names), **workers}
+        found |= {"workers": workers, "links": self.links, "routes": self.routes}
+        return {key: value for key, value in found.items() if value} | COSTS
+
+
+def _drivers(memories: list[str]) -> dict[str, Any]:
+    return {
+        "count": len(memories),
+        "memory": memories,
+        "models": [f"cuda{index}" for index in range(len(memories))],
+        "drivers": "cpu",
+    }
+
+
+def topology(bus: Bus, where: str) -> Topology:
+    """Return the hardware that the files tell; *where* is what messages call them.
+
+    Raises
+    ------
+    InputError
+        The files do not tell how many CPUs there are, or how fast the GPUs are reached.
+    """
+    notes: list[str] = []
+    xml = bus.xml if bus.xml is not None else _from_matrices(bus, where, notes)
+    numbers = sorted(int(name[4:]) for name in xml.hosts if re.fullmatch(r"CUDA[0-9]+", name))
+    if numbers != list(range(len(numbers))):
+        raise InputError(f"{where}: expected the hosts CUDA0, CUDA1, ... , found {numbers}")
+    gpus = tuple(xml.hosts[f"CUDA{number}"] for number in numbers)
+    found = Topology(xml.count("CPU"), gpus, notes=notes)
+    if found.cpus == 0:
+        raise InputError(f"{where}: expected the hosts CPU0, CPU1, ..., found none")
+    _compare(found, bus, notes)
+    _connect(found, xml, bus)
+    return found
+
+
+def _compare(found: Topology, bus: Bus, notes: list[str]) -> None:
+    """Note where files differ, and what is unusual."""
+    counts = bus.counts
+    if counts is not None:
+        told = counts.cpus, counts.devices.get("CUDA", 0)
+        if told != (found.cpus, len(found.gpus)):
+            notes.append(
+                f"the .config counts {told[0]} CPUs and {told[1]} CUDA devices, the XML "
+                f"{found.cpus} and {len(found.gpus)}: the XML holds"
+            )
+    if len(found.gpus) > found.cpus:
+        notes.append("there are more GPUs than CPUs: some drivers share a core")
+    if any(not int(gpu.properties.get("memsize", "0")) for gpu in found.gpus):
+        notes.append("the size of the GPUs' memories is not known: they are without limit")
+
+
+def _from_matrices(bus: Bus, where: str, notes: list[str]) -> PlatformXml:
+    """Return the platform that the matrices alone tell: a link per pair, and the host's bus."""
+    if bus.counts is None:
+        raise InputError(f"{where}: expected a .platform.v4.xml or a .config, found neither")
+    gpus = bus.counts.devices.get("CUDA", 0)
+    names = ["RAM", *(f"CUDA{index}" for index in range(gpus))]
+    hosts = [f"CPU{index}" for index in range(bus.counts.cpus)] + names
+    platform = PlatformXml({name: Host(name) for name in hosts})
+    notes.append("no .platform.v4.xml: one link per pair of memories, and one bus for all of them")
+    if not gpus:
+        return platform
+    links = [link for a in names for b in names if a != b for link in _pair(bus, a, b)]
+    if len(links) < 2 * gpus:
+        raise InputError(
+            f"{where}: expected the bandwidths of {gpus} CUDA devices in .bandwidth, "
+            f"found those of {len(links)} links"
+        )
+    widest = max(link.bandwidth_bytes_per_s for link in links)
+    platform.links = {link.name: link for link in (XmlLink("Host", widest, 0.0), *links)}
+    for link in links:
+        source, _, target = link.name.partition("-")
+        platform.routes.append(XmlRoute(source, target, (link.name, "Host")))
+    return platform
+
+
+def _pair(bus: Bus, source: str, target: str) -> Iterator[XmlLink]:
+    """Yield the link that was measured from *source* to *target*, if it was."""
+    bandwidth, latency = _measured(bus, source, target)
+    if bandwidth is not None:
+        yield XmlLink(f"{source}-{target}", bandwidth, latency or 0.0)
+
+
+def _measured(bus: Bus, source: str, target: str) -> tuple[float | None, float | None]:
+    """Return the measured bandwidth and latency between two memories; None where there is none.
+
+    Of several NUMA nodes the one best placed counts, as in StarPU's XML.
+    """
+    numa = 1 if bus.counts is None else bus.counts.numa_nodes
+    rows, columns = _nodes(source, numa), _nodes(target, numa)
+    return _best(bus.bandwidth, rows, columns, max), _best(bus.latency, rows, columns, min)
+
+
+def _nodes(name: str, numa: int) -> range:
+    """Return the rows of the matrices for a memory."""
+    if name == "RAM":
+        return range(numa)
+    first = numa + int(name.removeprefix("CUDA"))
+    return range(first, first + 1)
+
+
+def _best(
+    matrix: NDArray[np.float64] | None, rows: range, columns: range, choose: Any
+) -> float | None:
+    if matrix is None:
+        return None
+    part = matrix[rows.start : rows.stop, columns.start : columns.stop]
+    values = part[np.isfinite(part) & (part > 0)]
+    return float(choose(values)) if values.size else None
+
+
+def _connect(found: Topology, xml: PlatformXml, bus: Bus) -> None:
+    """Add the routes between main memory and GPUs, the links they cross, and what is left out."""
+    memories = {"RAM": "ram"} | {gpu.name: f"gpu{i}" for i, gpu in enumerate(found.gpus)}
+    routes = [r for r in xml.routes if r.source in memories and r.target in memories]
+    used = dict.fromkeys(link for route in routes for link in route.links)
+    ordered = [link for link in xml.links.values() if link.name in used]
+    names = _link_names([link.name for link in ordered])
+    found.links = {names[link.name]: _link(link) for link in ordered}
+    for route in routes:
+        ends = {"from": memories[route.source], "to": memories[route.target]}
+        found.routes.append({**ends, "links": [names[link] for link in route.links]})
+    unmeasured = _add_measured(found, routes, names, bus)
+    if unmeasured and routes:
+        found.notes.append(f"no measured bandwidth for {unmeasured} of {len(routes)} routes")
+    found.notes.extend(_unreached(found))
+    out = [name for name in xml.hosts if name not in memories and not _is_cpu(name)]
+    if out:
+        found.notes.append(f"left out: {', '.join(out)}")
+
+
+def _is_cpu(name: str) -> bool:
+    return name == "MAIN" or re.fullmatch(r"CPU[0-9]+", name) is not None
+
+
+def _link(link: XmlLink) -> dict[str, str]:
+    found = {"bandwidth": exact_quantity(link.bandwidth_bytes_per_s, "bandwidth")}
+    if link.latency_s:
+        found["latency"] = exact_quantity(link.latency_s, "time")
+    return found
+
+
+def _add_measured(found: Topology, routes: list[XmlRoute], names: dict[str, str], bus: Bus) -> int:
+    """Add to the first link of each route what was measured; return for how many that fails."""
+    firsts = [route.links[0] for route in routes]
+    missing = 0
+    for route, first in zip(routes, firsts, strict=True):
+        bandwidth, latency = _measured(bus, route.source, route.target)
+        if bandwidth is None or firsts.count(first) > 1:
+            missing += 1
+            continue
+        link = found.links[names[first]]
+        link["measured_bandwidth"] = exact_quantity(bandwidth, "bandwidth")
+        if latency is not None:
+            link["measured_latency"] = exact_quantity(latency, "time")
+    return missing
+
+
+def _unreached(found: Topology) -> Iterator[str]:
+    """Yield a note for each GPU that no route connects with main memory."""
+    ways = {(route["from"], route["to"]) for route in found.routes}
+    for index in range(len(found.gpus)):
+        name = f"gpu{index}"
+        if not {("ram", name), (name, "ram")} <= ways:
+            raise InputError(f"expected routes from RAM to CUDA{index} and back, found none")
+    gpus = [f"gpu{index}" for index in range(len(found.gpus))]
+    missing = [f"{a} to {b}" for a in gpus for b in gpus if a != b and (a, b) not in ways]
+    if missing:
+        yield f"no direct way from {', '.join(missing)}: copies go through main memory"
+
+
+def _link_names(originals: Sequence[str]) -> dict[str, str]:
+    """Return for each link of the XML a name that platform files allow, all different.
+
+    ``RAM-CUDA0`` is ``ram-gpu0``, ``PCI:0000:[06-08] up`` is ``pci-06-08-up``.
+    """
+    taken: dict[str, str] = {}
+    for original in originals:
+        plain = re.sub(r"CUDA(?=[0-9])", "gpu", original).lower()
+        plain = re.sub(r"^pci:0000:", "pci:", plain)
+        name = re.sub(r"[^a-z0-9_]+", "-", plain).strip("-_") or "link"
+        name = name if name[0].isalpha() else f"link-{name}"
+        number = 1
+        while (unique := name if number == 1 else f"{name}-{number}") in taken:
+            number += 1
+        taken[unique] = original
+    return {original: name for name, original in taken.items()}
