@@ -1,0 +1,192 @@
+"""Expected ends with what moving the data costs: dmda and its relatives."""
+
+from __future__ import annotations
+
+from math import inf, isfinite
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from tasksim.base.errors import InputError
+from tasksim.schedulers.ahead import EndsAhead, WeighedTasks
+from tasksim.schedulers.dm import Choice, DequeModel
+from tasksim.schedulers.ready import first_ready
+from tasksim.schedulers.tasklists import SortedTasks, TaskList
+
+if TYPE_CHECKING:
+    import random
+
+    from tasksim.schedulers.base import View
+    from tasksim.schedulers.expected import Ends
+
+    Candidate = tuple[float, float, int, float]
+
+__all__ = [
+    "DataAware",
+    "DataAwarePriority",
+    "DataAwareReady",
+    "DataAwareSorted",
+    "DataAwareSortedDecision",
+]
+
+MICRO: Final = 1e-6
+
+
+class DataAware(DequeModel):
+    """As dm, and moving data counts: in the expected end, and as a cost by itself.
+
+    As StarPU's ``dmda``, also called ``heft``. With D the transfer estimate of a task in a worker's
+    memory and L its expected duration there, the task is expected to end at ``END = max(end of the
+    worker's work, now + D) + L``; the worker of least ::
+
+        alpha·(END − least END) + beta·D + gamma·G + [END > MAXE]·gamma·idle_power·(END − MAXE)
+
+    gets it, of equals the one of lowest number. MAXE is the latest end of the work that the able
+    workers have; G, the energy of the task, is 0: there are no models of energy yet.
+
+    Parameters
+    ----------
+    alpha, beta : float
+        Weights of the end time and of the transfer, at least 0.
+    gamma : float
+        What a joule costs, in microseconds.
+    idle_power : float
+        Of the whole machine, in watts.
+    prefetch : int
+        1: a task's data are brought to its worker's memory as soon as it is pushed; 0: not.
+    """
+
+    name: ClassVar[str] = "dmda"
+    ready_first: ClassVar[bool] = False
+    """Whether a worker takes, of its most urgent tasks, the one that lacks the fewest bytes."""
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        beta: float = 1.0,
+        gamma: float = 1000.0,
+        idle_power: float = 0.0,
+        prefetch: int = 1,
+    ) -> None:
+        super().__init__(prefetch)
+        weights = {"alpha": alpha, "beta": beta, "gamma": gamma, "idle_power": idle_power}
+        for name, value in weights.items():
+            if not isinstance(value, int | float) or not isfinite(value) or value < 0:
+                raise InputError(
+                    f"{self.name}: {name}: expected a number, at least 0, got {value!r}"
+                )
+        self.alpha, self.beta, self.gamma, self.idle_power = alpha, beta, gamma, idle_power
+        self._idle = gamma * MICRO * idle_power
+
+    def choose(self, task: int) -> Choice:
+        """Return the worker with the least fitness for *task*."""
+        now, transfer_estimate = self.view.now, self.view.transfer_estimate
+        groups = self._groups_for(task)
+        latest = max(group.ends.latest(now) for group in groups) if self._idle else inf
+        candidates: list[Candidate] = []
+        for ends, estimates, memory, _ in groups:
+            length = estimates[task]
+            if not length > 0.0:
+                return self._greedy(task)
+            transfer = transfer_estimate(task, memory)
+            arrival = now + transfer
+            # Without alpha, no end is better than another, up to the latest.
+            limit = arrival if self.alpha else max(arrival, latest - length)
+            end, worker = ends.earliest(now, limit)
+            if end < arrival:
+                end = arrival
+            candidates.append((end + length, transfer, worker, length))
+        return self._fittest(candidates, latest)
+
+    def pop(self, worker: int) -> int | None:
+        """Return the first task of *worker*'s own queue, or the first that is ready."""
+        queue = self._queues[worker]
+        waiting = len(queue)
+        if not waiting:
+            return None
+        if waiting > 1 and self.ready_first:
+            place = first_ready(queue.urgent(), self._memory[worker], self.view.unready)
+            task = queue.take(place)
+        else:
+            task = queue.popleft()
+        self._handed_out(task, worker)
+        return task
+
+    def _new_queue(self, worker: int) -> TaskList:
+        if self.uses_priorities:
+            return SortedTasks(self.view.priority)
+        return super()._new_queue(worker)
+
+    def _fittest(self, candidates: list[Candidate], latest: float) -> Choice:
+        """Return the candidate of least fitness: they are ends, transfers, workers, lengths."""
+        alpha, beta = self.alpha, self.beta
+        least = min(candidates)[0]
+        best, best_fitness, choice = -1, inf, candidates[0]
+        for candidate in candidates:
+            end, transfer, worker, _ = candidate
+            fitness = alpha * (end - least) + beta * transfer
+            if end > latest:
+                fitness += self._idle * (end - latest)
+            if best < 0 or fitness < best_fitness or (fitness == best_fitness and worker < best):
+                best, best_fitness, choice = worker, fitness, candidate
+        return best, choice[3], choice[1]
+
+
+class DataAwarePriority(DataAware):
+    """As dmda, with each worker's queue sorted by priority. As StarPU's ``dmdap``."""
+
+    name: ClassVar[str] = "dmdap"
+    uses_priorities: ClassVar[bool] = True
+
+
+class DataAwareReady(DataAware):
+    """As dmda; a worker takes the task that lacks the fewest bytes. As StarPU's ``dmdar``."""
+
+    name: ClassVar[str] = "dmdar"
+    ready_first: ClassVar[bool] = True
+
+
+class DataAwareSorted(DataAware):
+    """As dmda; by priority, and of equal priority the task that lacks the fewest bytes.
+
+    As StarPU's ``dmdas``.
+    """
+
+    name: ClassVar[str] = "dmdas"
+    uses_priorities: ClassVar[bool] = True
+    ready_first: ClassVar[bool] = True
+
+
+class DataAwareSortedDecision(DataAwareSorted):
+    """As dmdas, and a decision looks only at what would run before the task.
+
+    As StarPU's ``dmdasd`` where the application declares no range of priorities. Costs a look at
+    each worker's queue.
+    """
+
+    name: ClassVar[str] = "dmdasd"
+
+    def attach(self, view: View, rng: random.Random) -> None:
+        """Start with empty queues."""
+        self._ahead_of: list[EndsAhead] = []
+        self._sorted: list[WeighedTasks] = []
+        super().attach(view, rng)
+
+    def choose(self, task: int) -> Choice:
+        """Return the worker with the least fitness for *task*."""
+        priority = self.view.priority[task]
+        for ends in self._ahead_of:
+            ends.priority = priority
+        return super().choose(task)
+
+    def _new_queue(self, worker: int) -> TaskList:
+        view = self.view
+        self._sorted.append(WeighedTasks(view.priority, view.estimates[view.class_of[worker]]))
+        return self._sorted[-1]
+
+    def _new_ends(self, workers: tuple[int, ...]) -> Ends:
+        ends = EndsAhead(workers, self._exp_start, self._exp_len, self._pipeline_len, self._sorted)
+        self._ahead_of.append(ends)
+        return ends
+
+    def _ahead(self, worker: int, task: int, queued: int) -> int:
+        count = self._sorted[worker].count_ahead(self.view.priority[task])
+        return queued if count is None else count
