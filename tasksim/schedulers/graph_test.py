@@ -1,0 +1,161 @@
+"""Tasks by their place in the whole graph, on the kind of worker that is faster for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from tasksim.base.errors import InputError
+from tasksim.graph.release import Release
+from tasksim.schedulers.base import Scheduler, View
+from tasksim.schedulers.queues import PriorityQueue
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Sequence
+
+    from tasksim.graph.taskgraph import TaskGraph
+
+__all__ = ["GraphTest", "depths", "descendants"]
+
+HOST = "cpu"
+"""Workers of this architecture are CPUs, all others accelerators."""
+
+
+class GraphTest(Scheduler):
+    """Nothing runs before the graph is complete; then the deepest task first.
+
+    As StarPU's ``graph_test`` (``graph_test_policy.c``), where waiting for all tasks starts the
+    schedule. Ready tasks wait in a bag until all that can be ready by then have been pushed.
+    The priority of a task, whatever the application said, is the longest path from it to the end
+    of the graph in dependencies; with ``descendants=1`` it is the number of tasks that depend on
+    it. There is a queue for the CPUs and one for all else: a task goes to the kind whose workers
+    together run it faster, that is, whose inverse durations have the larger sum.
+    """
+
+    name: ClassVar[str] = "graph_test"
+    needs_estimates: ClassVar[bool] = True
+
+    def __init__(self, descendants: int = 0) -> None:
+        if descendants not in (0, 1):
+            raise InputError(
+                f"scheduler '{self.name}': option 'descendants' is {descendants!r}, not 0 or 1"
+            )
+        self.descendants = bool(descendants)
+
+    def attach(self, view: View, rng: random.Random) -> None:
+        """Find the priorities and start with an empty bag."""
+        super().attach(view, rng)
+        graph = view.graph
+        priority = descendants(graph) if self.descendants else depths(graph)
+        self._host = [worker.architecture == HOST for worker in view.workers]
+        self._queues = (_GraphQueue(view, priority), _GraphQueue(view, priority))
+        self._sides = [
+            [worker.id for worker in view.workers if self._host[worker.id] == host]
+            for host in (False, True)
+        ]
+        self._kinds = [
+            (1 << index, index, len(group.workers), self._host[group.workers[0]])
+            for index, group in enumerate(view.classes)
+        ]
+        self._bag: list[int] = []
+        self._awaited = len(Release(graph, submitted=True).sources())
+
+    def push(self, task: int) -> None:
+        """Queue *task* and wake one worker for it; before the graph is complete, put it by."""
+        if not self._awaited:
+            self._wake(task, self._queue(task))
+            return
+        self._bag.append(task)
+        self._awaited -= 1
+        if not self._awaited:
+            self._open()
+
+    def pop(self, worker: int) -> int | None:
+        """Return the first task of the queue for *worker*'s kind that it can run."""
+        return None if self._awaited else self._queues[self._host[worker]].pop(worker)
+
+    def _open(self) -> None:
+        for task in self._bag:
+            self._queue(task)
+        self._bag.clear()
+        for worker in self.view.workers:
+            self.view.wake(worker.id)
+
+    def _queue(self, task: int) -> bool:
+        """Queue *task* for one kind of workers; return whether that is the CPUs."""
+        mask, speed, able = self.view.able[task], [0.0, 0.0], [False, False]
+        for bit, index, workers, host in self._kinds:
+            if mask & bit:
+                duration = self.view.estimates[index][task]
+                able[host] = True
+                # Not for zero, and not for one that is not known.
+                speed[host] += workers / duration if duration > 0.0 else 0.0
+        side = able[True] and (not able[False] or speed[True] > speed[False])
+        self._queues[side].push(task)
+        return side
+
+    def _wake(self, task: int, side: bool) -> None:
+        view = self.view
+        for worker in self._sides[side]:
+            if view.sleeping(worker) and view.can_run(task, worker):
+                view.wake(worker)
+                return
+
+
+class _GraphQueue(PriorityQueue):
+    """A queue by priorities that are not the application's."""
+
+    def __init__(self, view: View, priority: Sequence[int]) -> None:
+        super().__init__(view)
+        self._priority = priority
+
+
+def depths(graph: TaskGraph) -> list[int]:
+    """Return per task the longest path from it to the end of *graph*, in dependencies.
+
+    >>> from tasksim.graph.builder import GraphBuilder
+    >>> g = GraphBuilder("path")
+    >>> first = g.insert("task")
+    >>> second = g.insert("task", after=[first])
+    >>> depths(g.build())
+    [1, 0]
+    """
+    successors, end = graph.successors.tolist(), len(graph.successors)
+    depth = [0] * len(graph)
+    begins = graph.successor_ptr.tolist()
+    for task in range(len(graph) - 1, -1, -1):
+        begin = begins[task]
+        if begin < end:
+            depth[task] = 1 + max([depth[after] for after in successors[begin:end]])
+            end = begin
+    return depth
+
+
+def descendants(graph: TaskGraph) -> list[int]:
+    """Return per task the number of tasks that depend on it, directly or not.
+
+    >>> from tasksim.graph.builder import GraphBuilder
+    >>> g = GraphBuilder("fork")
+    >>> first = g.insert("task")
+    >>> for _ in range(3):
+    ...     _ = g.insert("task", after=[first])
+    >>> descendants(g.build())
+    [3, 0, 0, 0]
+    """
+    successors, end = graph.successors.tolist(), len(graph.successors)
+    begins, waiting = graph.successor_ptr.tolist(), graph.predecessor_count.tolist()
+    # A set of tasks is an integer, a bit per task; kept until all predecessors have seen it.
+    reached: dict[int, int] = {}
+    counts = [0] * len(graph)
+    for task in range(len(graph) - 1, -1, -1):
+        begin, below = begins[task], 0
+        for after in successors[begin:end]:
+            below |= reached[after] | 1 << after
+            waiting[after] -= 1
+            if not waiting[after]:
+                del reached[after]
+        end = begin
+        counts[task] = below.bit_count()
+        if waiting[task]:
+            reached[task] = below
+    return counts
