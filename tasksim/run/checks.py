@@ -9,6 +9,7 @@ import numpy as np
 
 from tasksim.base.errors import CheckFailed, expect
 from tasksim.graph.taskgraph import AccessMode
+from tasksim.run.copychecks import CopyChecker, others, place
 from tasksim.run.record import Run
 
 if TYPE_CHECKING:
@@ -30,12 +31,16 @@ def check_run(
 ) -> None:
     """Raise :exc:`CheckFailed`, which names the task and the worker, if *run* is impossible.
 
-    Always: every task once, times in order (submitted <= ready <= start <= end), no two tasks
-    at once on a worker. With *graph*: its tasks and kernels, every task after its
-    predecessors, commutative accesses to one handle one at a time, and ``released_by`` a task
-    whose end made this one ready. With *platform*: its workers. With *durations_s* as well
-    (a row per class of the platform, a column per task, infinite where a class cannot run a
-    task): every worker able. Differences of 1e-12 of the makespan are rounding.
+    Always: every task once, times in order (submitted <= ready <= popped <= start <= end), no
+    two tasks at once on a worker; of copies, that they lead from one memory to another, times
+    in order (requested <= start <= end), and tasks after the copies made for them; of
+    memories, that nothing is fuller than it can be. With *graph*: its tasks and kernels, every
+    task after its predecessors, commutative accesses to one handle one at a time, and
+    ``released_by`` a task whose end made this one ready; that whatever a task reads is valid in
+    its worker's memory, and what is copied in the memory it comes from. With *platform*: its
+    workers and memories. With *durations_s* as well (a row per class of the platform, a column
+    per task, infinite where a class cannot run a task): every worker able. Differences of 1e-12
+    of the makespan are rounding.
     """
     expect(run, Run, "run")
     _Checker(run, graph).check(platform, durations_s)
@@ -65,6 +70,7 @@ class _Checker:
             self.dependencies(self.graph)
             self.commutative(self.graph)
         self.releases()
+        CopyChecker(self.run, self.graph, self.slack_s).check()
 
     # What is checked of every run
 
@@ -80,7 +86,7 @@ class _Checker:
         count = np.bincount(inside, minlength=expected)
         for wrong, what in ((count == 0, "did not run"), (count > 1, "ran more than once")):
             if wrong.any():
-                raise CheckFailed(f"task #{np.argmax(wrong)} {what}{_others(wrong)}")
+                raise CheckFailed(f"task #{np.argmax(wrong)} {what}{others(wrong)}")
         raise CheckFailed("the task records are not in task order")
 
     def indices(self) -> None:
@@ -104,6 +110,10 @@ class _Checker:
         ]
         for (before, earlier), (after, later) in pairwise(columns):
             self.ordered(before, earlier, after, later)
+        unknown = np.isnan(tasks.popped_s)
+        popped_s = np.where(unknown, tasks.ready_s, tasks.popped_s)
+        self.ordered("is ready", tasks.ready_s, "is popped", popped_s)
+        self.ordered("is popped", popped_s, "starts", tasks.start_s)
 
     def ordered(
         self, before: str, earlier: NDArray[np.float64], after: str, later: NDArray[np.float64]
@@ -128,6 +138,8 @@ class _Checker:
     # What is checked against a platform
 
     def workers_of(self, platform: Platform) -> None:
+        if self.run.memories:
+            self.memories_of(platform)
         there = [(w.name, w.architecture) for w in platform.workers]
         here = [(w.name, w.architecture) for w in self.run.workers]
         if len(here) != len(there):
@@ -139,6 +151,20 @@ class _Checker:
                 raise CheckFailed(
                     f"worker {index} of the run is {' '.join(mine)}, "
                     f"on platform {platform.name} it is {' '.join(theirs)}"
+                )
+
+    def memories_of(self, platform: Platform) -> None:
+        here = [(m.name, m.size_bytes) for m in self.run.memories]
+        there = [(m.name, m.size_bytes) for m in platform.memories]
+        if here != there:
+            raise CheckFailed(
+                f"the run has memories {_sizes(here)}, platform {platform.name} has {_sizes(there)}"
+            )
+        for mine, theirs in zip(self.run.workers, platform.workers, strict=False):
+            if mine.memory != theirs.memory:
+                raise CheckFailed(
+                    f"worker {mine.name} of the run is in memory {mine.memory}, "
+                    f"on platform {platform.name} in {theirs.memory}"
                 )
 
     def workers_able(self, platform: Platform, durations_s: NDArray[np.float64]) -> None:
@@ -227,18 +253,18 @@ class _Checker:
             self.fail(row, message(row), ~holds)
 
     def fail(self, row: int, message: str, wrong: NDArray[np.bool_] | None = None) -> NoReturn:
-        worker = self.run.workers[self.tasks.worker[row]].name
-        others = "" if wrong is None else _others(wrong)
-        raise CheckFailed(f"task {self.name(row)} on worker {worker}: {message}{others}")
+        more = "" if wrong is None else others(wrong)
+        raise CheckFailed(f"{place(self.run, self.graph, row)}: {message}{more}")
 
     def name(self, row: int) -> str:
         return self.run.label(row) if self.graph is None else self.graph.label(row)
 
 
-def _others(wrong: NDArray[np.bool_]) -> str:
-    """Say how many more there are than the one that is named."""
-    more = int(np.count_nonzero(wrong)) - 1
-    return f" (and {more} more)" if more else ""
+def _sizes(memories: list[tuple[str, float | None]]) -> str:
+    """Return names and sizes: ``ram, gpu0 (5637144576 bytes)``."""
+    return ", ".join(
+        name if size is None else f"{name} ({size:.0f} bytes)" for name, size in memories
+    )
 
 
 def _commutative_accesses(graph: TaskGraph) -> tuple[NDArray[np.intp], NDArray[np.int32]]:

@@ -59,7 +59,7 @@ def _limits(run: Run) -> Iterator[tuple[Table, dict[str, tuple[int, int | None]]
                 "handle": (0, None),
                 "source": (0, last_memory),
                 "target": (0, last_memory),
-                "size_bytes": (1, None),
+                "size_bytes": (0, None),
                 "reason": (0, max(TransferReason)),
                 "task": (-1, last_task),
             },

@@ -281,7 +281,7 @@ def test_tasks_without_times_of_pops_are_read(travelled, tmp_path):
         ("transfers", "handle", -1, r"transfers.parquet: row 1: handle is -1; legal: 0 or more"),
         ("transfers", "source", 2, r"row 1: source is 2; legal: 0 to 1"),
         ("transfers", "target", -1, r"row 1: target is -1; legal: 0 to 1"),
-        ("transfers", "size_bytes", 0, r"row 1: size_bytes is 0; legal: 1 or more"),
+        ("transfers", "size_bytes", -1, r"row 1: size_bytes is -1; legal: 0 or more"),
         ("transfers", "reason", 4, r"row 1: reason is 4; legal: 0 to 3"),
         ("transfers", "task", 4, r"row 1: task is 4; legal: -1 to 3"),
         ("transfers", "end_s", float("inf"), r"row 1: end_s is inf; legal: finite times"),

@@ -1,0 +1,146 @@
+"""What a run says about its copies between memories: pure functions of its records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.run.tables import TransferReason
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.run.record import Run
+    from tasksim.run.tables import TransferTable
+
+__all__ = [
+    "PairStatistics",
+    "data_arrival_s",
+    "moved_bytes",
+    "pair_statistics",
+    "reason_statistics",
+    "thrashing",
+    "transfer_summary",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class PairStatistics:
+    """The copies from one memory to another."""
+
+    source: str
+    target: str
+    count: int
+    bytes: int
+    busy_s: float
+    """How long at least one of them was under way."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the statistics as plain JSON data."""
+        return {
+            "from": self.source,
+            "to": self.target,
+            "count": self.count,
+            "bytes": self.bytes,
+            "busy_s": self.busy_s,
+        }
+
+
+def data_arrival_s(run: Run) -> NDArray[np.float64]:
+    """Return per task when the last of the copies made for it was in its worker's memory.
+
+    Counted are fetches and prefetches whose ``task`` it is and that led there; minus infinity
+    for tasks without any.
+    """
+    arrival_s = np.full(len(run), -np.inf)
+    transfers = run.transfers
+    if transfers is None or not len(transfers):
+        return arrival_s
+    memories = np.array([worker.memory for worker in run.workers])
+    memory = memories[run.tasks.worker[transfers.task]] if len(run) else transfers.target
+    brings = (transfers.reason == TransferReason.FETCH) | (
+        transfers.reason == TransferReason.PREFETCH
+    )
+    own = brings & (transfers.task >= 0) & (transfers.target == memory)
+    np.maximum.at(arrival_s, transfers.task[own], transfers.end_s[own])
+    return arrival_s
+
+
+def moved_bytes(run: Run) -> int:
+    """Return how many bytes were copied between memories."""
+    return 0 if run.transfers is None else int(run.transfers.size_bytes.sum())
+
+
+def thrashing(run: Run) -> float:
+    """Return the bytes that were copied over those of the distinct data among them; 0 without.
+
+    1 says that every datum that moved moved once; more, that data come and go.
+    """
+    transfers = run.transfers
+    if transfers is None:
+        return 0.0
+    _, first = np.unique(transfers.handle, return_index=True)
+    distinct = int(transfers.size_bytes[first].sum())
+    return moved_bytes(run) / distinct if distinct else 0.0
+
+
+def pair_statistics(run: Run) -> list[PairStatistics]:
+    """Return the statistics per pair of memories that anything was copied between.
+
+    Ordered by source, then target, as the memories are.
+    """
+    transfers, memories = run.transfers, run.memories
+    if transfers is None or not len(transfers):
+        return []
+    pair = transfers.source.astype(np.int64) * len(memories) + transfers.target
+    found = []
+    for key in np.unique(pair).tolist():
+        source, target = divmod(key, len(memories))
+        rows = pair == key
+        found.append(_pair(transfers, rows, memories[source].name, memories[target].name))
+    return found
+
+
+def _pair(
+    transfers: TransferTable, rows: NDArray[np.bool_], source: str, target: str
+) -> PairStatistics:
+    return PairStatistics(
+        source=source,
+        target=target,
+        count=int(np.count_nonzero(rows)),
+        bytes=int(transfers.size_bytes[rows].sum()),
+        busy_s=_covered_s(transfers.start_s[rows], transfers.end_s[rows]),
+    )
+
+
+def _covered_s(start_s: NDArray[np.float64], end_s: NDArray[np.float64]) -> float:
+    """Return the length of the union of intervals."""
+    order = np.argsort(start_s, kind="stable")
+    start_s, end_s = start_s[order], end_s[order]
+    covered_until = np.maximum.accumulate(np.concatenate(([-np.inf], end_s)))[:-1]
+    return float(np.maximum(0.0, end_s - np.maximum(start_s, covered_until)).sum())
+
+
+def reason_statistics(run: Run) -> dict[str, dict[str, int]]:
+    """Return count and bytes of the copies by the name of their reason, all reasons in order."""
+    columns = np.zeros((2, len(TransferReason)), dtype=np.int64)
+    if run.transfers is not None:
+        np.add.at(columns[0], run.transfers.reason, 1)
+        np.add.at(columns[1], run.transfers.reason, run.transfers.size_bytes)
+    return {
+        reason.name.lower(): {"count": count, "bytes": size}
+        for reason, count, size in zip(TransferReason, *columns.tolist(), strict=True)
+    }
+
+
+def transfer_summary(run: Run) -> dict[str, Any]:
+    """Return what was copied in a few numbers, as plain JSON data."""
+    return {
+        "count": 0 if run.transfers is None else len(run.transfers),
+        "bytes": moved_bytes(run),
+        "thrashing": thrashing(run),
+        "reasons": reason_statistics(run),
+        "links": [pair.to_json() for pair in pair_statistics(run)],
+    }
