@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import numpy as np
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["KernelModel", "Samples", "clone", "columns"]
+__all__ = ["SIZE", "KernelModel", "Samples", "clone", "columns"]
+
+SIZE: Final = "size_bytes"
+"""The parameter that every task has without being given it: the bytes of the data it accesses."""
 
 SHOWN = 5
 
@@ -44,6 +47,8 @@ class KernelModel(ABC):
     kind: ClassVar[str] = ""
     """The name of this kind of model, in coefficient files and on the command line."""
     needs_fit: ClassVar[bool] = True
+    parameter_count: ClassVar[int | None] = None
+    """How many parameters samples must have; None: any number."""
 
     label: str = ""
     """What messages call the model: ``"gemm on cpu"``. A library of models sets it."""
@@ -64,6 +69,11 @@ class KernelModel(ABC):
             delattr(self, name)
         if len(samples) == 0:
             raise self._refusal("no samples to fit: measure the kernel first")
+        if self.parameter_count not in (None, len(samples.names)):
+            raise self._refusal(
+                f"{self.kind} models need samples with {self.parameter_count} parameter(s), "
+                f"got {len(samples.names)} ({', '.join(samples.names)})"
+            )
         kept = self._fit(samples)
         low, high = samples.parameters.min(axis=0), samples.parameters.max(axis=0)
         bounds = zip(low.tolist(), high.tolist(), strict=True)
@@ -106,6 +116,12 @@ class KernelModel(ABC):
         """Return whether each row lies where the model was fitted, not extrapolated."""
         self._check_fitted("inside")
         return self._inside(self._table(parameters))
+
+    def measured(self) -> str:
+        """Return where the model was fitted, for people: ``m 64 to 512, n 64 to 512``."""
+        self._check_fitted("measured")
+        bounds = ((name, *box) for name, box in self.domain_.items())
+        return ", ".join(f"{name} {low:.15g} to {high:.15g}" for name, low, high in bounds)
 
     def report(self) -> dict[str, Any]:
         """Return how good the fit is, as plain data.

@@ -9,7 +9,8 @@
         check(model)
 
 Each check is given a factory (a class will do), fits models of its own to samples of a matrix
-product, with parameters m, n and k, and raises :exc:`CheckFailed` where a rule is broken.
+product, with parameters m, n and k (for kinds of one parameter: the size of the matrices), and
+raises :exc:`CheckFailed` where a rule is broken.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ import numpy as np
 
 from tasksim.base.errors import CheckFailed, InputError, NotFittedError, TasksimError
 from tasksim.models.base import KernelModel, columns
+from tasksim.models.examples import example_samples, examples_for
 from tasksim.models.registry import from_json
-from tasksim.models.samples import Samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["check_model", "checks", "example_samples", "parametrize_with_checks"]
 
-SIZES = (64.0, 96.0, 128.0, 192.0)
 REPORT = ("kind", "samples", "dropped", "configurations", "mlogq", "bias", "mape", "worst")
 
 
@@ -64,15 +64,6 @@ def parametrize_with_checks(factories: list[Factory]) -> Any:
         for check in CHECKS
     ]
     return pytest.mark.parametrize(("model", "check"), cases)
-
-
-def example_samples(repetitions: int = 12, seed: int = 0) -> Samples:
-    """Return durations of a matrix product with 5 % of noise, measured at 64 sizes."""
-    rng = np.random.default_rng(seed)
-    grid = np.array([(m, n, k) for m in SIZES for n in SIZES for k in SIZES])
-    table = np.repeat(grid, repetitions, axis=0)
-    durations_s = (2e-6 + 6e-11 * table.prod(axis=1)) * rng.lognormal(0.0, 0.05, len(table))
-    return Samples(("m", "n", "k"), table, durations_s, np.arange(len(table)) % repetitions)
 
 
 def init_stores_its_options_and_nothing_else(factory: Factory) -> None:
@@ -121,14 +112,14 @@ def refuses_to_predict_before_fit(factory: Factory) -> None:
 def fit_returns_the_model(factory: Factory) -> None:
     """So that calls can be chained."""
     model = factory()
-    _demand(model.fit(example_samples()) is model, "fit() does not return the model itself")
+    _demand(model.fit(examples_for(model)) is model, "fit() does not return the model itself")
 
 
 def fit_starts_from_nothing(factory: Factory) -> None:
     """Learn from a second fit what a first would, and leave the options as they were."""
     model = _fitted(factory, seed=1)
     options = copy.deepcopy(model.get_params())
-    model.fit(example_samples())
+    model.fit(examples_for(model))
     fresh = _fitted(factory)
     _demand(_same(model, fresh), "fitting again gives another model than fitting for once")
     _demand(model.get_params() == options, "fit() changes the options")
@@ -139,8 +130,10 @@ def learns_names_and_domain(factory: Factory) -> None:
     model = _fitted(factory)
     if not model.needs_fit:
         return
-    _demand(model.names_ == ("m", "n", "k"), f"names_ are {model.names_}, not those of the samples")
-    box = dict.fromkeys(("m", "n", "k"), (SIZES[0], SIZES[-1]))
+    samples = examples_for(model)
+    _demand(model.names_ == samples.names, f"names_ are {model.names_}, not those of the samples")
+    columns_of = zip(samples.names, samples.parameters.T, strict=True)
+    box = {name: (column.min(), column.max()) for name, column in columns_of}
     _demand(model.domain_ == box, f"domain_ is {model.domain_}, not {box}")
 
 
@@ -278,7 +271,7 @@ def refuses_malformed_json(factory: Factory) -> None:
 
 def reports_the_fit(factory: Factory) -> None:
     """With the keys that every kind has, and counts that are right."""
-    samples = example_samples()
+    samples = examples_for(factory())
     report = factory().fit(samples).report()
     missing = [key for key in REPORT if key not in report]
     _demand(not missing, f"report() has no {missing}")
@@ -291,7 +284,7 @@ def reports_the_fit(factory: Factory) -> None:
 
 def leaves_its_input_alone(factory: Factory) -> None:
     """Neither samples nor parameters are changed."""
-    samples = example_samples()
+    samples = examples_for(factory())
     before = samples.parameters.copy(), samples.durations_s.copy()
     model = factory().fit(samples)
     rows = _rows(model)
@@ -308,7 +301,7 @@ def leaves_its_input_alone(factory: Factory) -> None:
 
 def fits_little_or_refuses(factory: Factory) -> None:
     """One sample, one configuration, none: either it predicts what it saw, or says why not."""
-    some = example_samples()
+    some = examples_for(factory())
     for count in (0, 1, 12):
         few = some.select(np.arange(count))
         model = factory()
@@ -358,14 +351,14 @@ def _name(factory: Factory) -> str:
 
 def _rows(model: KernelModel) -> NDArray[np.float64]:
     """Return the distinct rows of the example, the columns that *model* has."""
-    rows = example_samples(1).parameters
+    rows = examples_for(model, 1).parameters
     return rows if model.names_ else rows[:, :0]
 
 
 def _fitted(factory: Factory, seed: int = 0) -> KernelModel:
     model = factory()
     try:
-        return model.fit(example_samples(seed=seed))
+        return model.fit(examples_for(model, seed=seed))
     except TasksimError as error:
         raise CheckFailed(f"fit() to the durations of a matrix product fails: {error}") from error
 

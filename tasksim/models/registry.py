@@ -23,6 +23,8 @@ __all__ = ["describe", "from_json", "kinds", "model_class"]
 BUILT_IN: Final = {
     "history": "tasksim.models.history:HistoryModel",
     "mlr": "tasksim.models.regression:LinearModel",
+    "bysize": "tasksim.models.bysize:SizeHistory",
+    "power": "tasksim.models.power:PowerLaw",
     "constant": "tasksim.models.constant:ConstantModel",
 }
 

@@ -5,9 +5,11 @@ import pytest
 
 from tasksim.base.errors import CheckFailed
 from tasksim.models.base import KernelModel
+from tasksim.models.bysize import SizeHistory
 from tasksim.models.checks import check_model, checks, parametrize_with_checks
 from tasksim.models.constant import ConstantModel
 from tasksim.models.history import HistoryModel
+from tasksim.models.power import PowerLaw
 from tasksim.models.regression import LinearModel
 
 
@@ -19,6 +21,10 @@ from tasksim.models.regression import LinearModel
         lambda: LinearModel("m*n*k", weights="none"),
         lambda: LinearModel("m*n*k + m*n", weights="huber", fence=None),
         lambda: LinearModel("m*n*k^0.5*log2(k) - 1"),
+        SizeHistory,
+        lambda: SizeHistory(fence=None),
+        PowerLaw,
+        lambda: PowerLaw(constant=True),
         lambda: ConstantModel(1e-3),
     ]
 )

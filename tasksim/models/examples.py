@@ -1,0 +1,40 @@
+"""Samples of a matrix product, generated: what the checks of kernel models fit them to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasksim.models.samples import Samples
+
+if TYPE_CHECKING:
+    from tasksim.models.base import KernelModel
+
+__all__ = ["example_samples", "example_sizes", "examples_for"]
+
+SIZES = (64.0, 96.0, 128.0, 192.0)
+
+
+def example_samples(repetitions: int = 12, seed: int = 0) -> Samples:
+    """Return durations of a matrix product with 5 % of noise, measured at 64 sizes."""
+    rng = np.random.default_rng(seed)
+    grid = np.array([(m, n, k) for m in SIZES for n in SIZES for k in SIZES])
+    table = np.repeat(grid, repetitions, axis=0)
+    durations_s = (2e-6 + 6e-11 * table.prod(axis=1)) * rng.lognormal(0.0, 0.05, len(table))
+    return Samples(("m", "n", "k"), table, durations_s, np.arange(len(table)) % repetitions)
+
+
+def example_sizes(repetitions: int = 12, seed: int = 0) -> Samples:
+    """Return durations of products of square matrices of 64 sizes, by their bytes."""
+    rng = np.random.default_rng(seed)
+    orders = np.repeat(np.arange(64.0, 128.0), repetitions)
+    durations_s = (2e-6 + 6e-11 * orders**3) * rng.lognormal(0.0, 0.05, len(orders))
+    sizes = 3 * 8 * orders[:, None] ** 2
+    return Samples(("size_bytes",), sizes, durations_s, np.arange(len(orders)) % repetitions)
+
+
+def examples_for(model: KernelModel, repetitions: int = 12, seed: int = 0) -> Samples:
+    """Return samples with as many parameters as *model* can be fitted to."""
+    make = example_sizes if model.parameter_count == 1 else example_samples
+    return make(repetitions, seed)

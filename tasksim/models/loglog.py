@@ -1,0 +1,71 @@
+"""Power laws, y = a·x^b, which are straight lines between logarithms; what models share of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["LEAST_S", "fit_power", "log_normal", "logarithms", "repeated_median"]
+
+LEAST_S: Final = 1e-11
+"""The least that a formula can predict, in seconds; StarPU's too (1e-5 µs)."""
+
+MOST_POINTS: Final = 256
+
+
+def logarithms(sizes: NDArray[np.float64], least: float) -> NDArray[np.float64]:
+    """Return ln of *sizes*; 0, which has none, counts as 1, or as *least* if that is smaller."""
+    logs: NDArray[np.float64] = np.log(np.maximum(sizes, min(1.0, least)))
+    return logs
+
+
+def fit_power(
+    x: NDArray[np.float64], y: NDArray[np.float64], weights: NDArray[np.float64]
+) -> tuple[float, float]:
+    """Return a and b of y = a·x^b by least squares between logarithms, weighted.
+
+    NaN where the points do not tell: fewer than two different x.
+
+    >>> a, b = fit_power(np.array([1.0, 4.0]), np.array([3.0, 24.0]), np.ones(2))
+    >>> round(a, 12), round(b, 12)
+    (3.0, 1.5)
+    """
+    log_x, log_y = np.log(x), np.log(y)
+    total = weights.sum()
+    if not total > 0 or len(np.unique(x)) < 2:
+        return np.nan, np.nan
+    mean_x, mean_y = weights @ log_x / total, weights @ log_y / total
+    b = float(weights @ ((log_x - mean_x) * log_y) / (weights @ (log_x - mean_x) ** 2))
+    return float(np.exp(mean_y - b * mean_x)), b
+
+
+def repeated_median(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+    """Return a slope of *y* over *x* that almost half of the points cannot spoil.
+
+    The median over the points of the median of the slopes to the others (A. F. Siegel, "Robust
+    regression using repeated medians", Biometrika 69(1), 1982). *x* ascends, all different; of
+    many points, 256 are used.
+
+    >>> repeated_median(np.array([0.0, 1.0, 2.0, 3.0, 4.0]), np.array([0.0, 2.0, 4.0, 6.0, 99.0]))
+    2.0
+    """
+    if len(x) > MOST_POINTS:
+        chosen = np.linspace(0, len(x) - 1, MOST_POINTS).round().astype(np.intp)
+        x, y = x[chosen], y[chosen]
+    run, rise = x[:, None] - x, y[:, None] - y
+    np.fill_diagonal(run, np.nan)
+    return float(np.median(np.nanmedian(rise / run, axis=1)))
+
+
+def log_normal(
+    mean: NDArray[np.float64], relative: NDArray[np.float64], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return a draw for each *mean*, log-normal, with the *relative* standard deviation."""
+    variance = np.log1p(relative**2)
+    draws = np.sqrt(variance) * rng.standard_normal(len(mean)) - variance / 2
+    result: NDArray[np.float64] = mean * np.exp(draws)
+    return result
