@@ -1,0 +1,169 @@
+"""Buckets of tasks by kernel, which each architecture takes from in an order of its own."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING, ClassVar
+
+from tasksim.base.errors import InputError
+from tasksim.schedulers.base import Scheduler, View
+from tasksim.schedulers.heteroprio_buckets import Buckets, GivenBuckets, LearnedBuckets
+
+if TYPE_CHECKING:
+    import random
+
+__all__ = ["Heteroprio"]
+
+HOST = "cpu"
+PREFETCH = 2
+"""How many tasks a worker holds, the one that it is about to run among them."""
+
+
+class Heteroprio(Scheduler):
+    """Tasks in buckets by kernel; CPUs and accelerators take from them in different orders.
+
+    As StarPU's ``heteroprio`` (``heteroprio.c``) without locality. A bucket is a stack: the
+    newest task first. A worker that asks takes up to two tasks from the buckets in its
+    architecture's order (one, and only if it holds none, where fewer tasks are left than there
+    are workers), runs the one of higher priority and keeps the other, whose data
+    are prefetched; if there is none, it steals from the next worker of its architecture. An
+    architecture that is slower than the fastest one for a bucket by a factor takes from it only
+    if the bucket has at least that many tasks per worker of the fastest one, unless CPUs
+    are the fastest.
+
+    The orders are learned during the run from measured durations
+    (:mod:`tasksim.schedulers.heteroprio_statistics`), anew every *interval* pushes, or given, one
+    option per architecture: ``heteroprio:cpu=potrf/trsm/gemm@11,cuda=gemm/trsm/potrf``
+    (:mod:`tasksim.schedulers.heteroprio_orders`). StarPU learns an order for every architecture
+    that kernels have an implementation for, and takes a duration of 1 ms for those of which the
+    machine has no worker; *absent* says whether there is such an architecture.
+    """
+
+    name: ClassVar[str] = "heteroprio"
+    uses_priorities: ClassVar[bool] = True
+
+    def __init__(self, interval: int = 32, absent: int = 0, **orders: str) -> None:
+        if not isinstance(interval, int) or interval < 1:
+            raise InputError(
+                f"scheduler '{self.name}': option 'interval' is {interval!r}, not a positive count"
+            )
+        if absent not in (0, 1):
+            raise InputError(f"scheduler '{self.name}': option 'absent' is {absent!r}, not 0 or 1")
+        self.interval = interval
+        self.absent = bool(absent)
+        self.orders = {name: str(order) for name, order in orders.items()}
+
+    def attach(self, view: View, rng: random.Random) -> None:
+        """Start with empty buckets."""
+        super().attach(view, rng)
+        names = dict.fromkeys(worker.architecture for worker in view.workers)
+        architectures = sorted(names, key=lambda name: name != HOST)
+        self._architecture = [architectures.index(w.architecture) for w in view.workers]
+        self._host = 0 if HOST in names else -1
+        self._buckets = self._make_buckets(view, architectures)
+        count = len(self._buckets.orders)
+        self._workers = [self._architecture.count(index) for index in range(count)]
+        self._ring = [
+            [w for w, a in enumerate(self._architecture) if a == index] for index in range(count)
+        ]
+        self._stacks: list[list[int]] = [[] for _ in self._buckets.takers]
+        self._left = [0] * count
+        self._held = [0] * count
+        self._own: list[list[int]] = [[] for _ in view.workers]
+        self._since = [0.0] * len(view.workers)
+
+    def push(self, task: int) -> None:
+        """Put *task* on top of its bucket and wake a worker that may take it."""
+        self._buckets.pushed(task, by_submission=self.view.pusher is None)
+        bucket = self._buckets.bucket_of[task]
+        self._stacks[bucket].append(task)
+        for architecture in self._buckets.takers[bucket]:
+            self._left[architecture] += 1
+        self._wake(task, bucket)
+
+    def pop(self, worker: int) -> int | None:
+        """Return the most urgent task that *worker* holds after it took what it may."""
+        architecture, own = self._architecture[worker], self._own[worker]
+        added = self._top_up(worker, architecture) if self._left[architecture] else 0
+        if not own:
+            return self._steal(worker, architecture) if self._held[architecture] else None
+        self._held[architecture] -= 1
+        task = own.pop(0)
+        if added and self._left[architecture]:
+            for next_task in own[:added]:
+                self.view.prefetch(next_task, self.view.workers[worker].memory)
+        return task
+
+    def started(self, task: int, worker: int) -> None:  # noqa: ARG002
+        """Note when *task* starts."""
+        self._since[worker] = self.view.now
+
+    def finished(self, task: int, worker: int) -> None:
+        """Learn how long *task* took."""
+        now = self.view.now
+        self._buckets.executed(task, self._architecture[worker], now - self._since[worker])
+        self._since[worker] = now
+
+    def _make_buckets(self, view: View, architectures: list[str]) -> Buckets:
+        if self.orders:
+            return GivenBuckets(view, architectures, self.orders)
+        of_class = [self._architecture[group.workers[0]] for group in view.classes]
+        return LearnedBuckets(view, architectures, of_class, self.interval, absent=self.absent)
+
+    def _wake(self, task: int, bucket: int) -> None:
+        """Wake the sleeping workers that can run *task*, by number, up to one that may take it."""
+        view, can_run = self.view, self.view.can_run
+        for worker, architecture in enumerate(self._architecture):
+            if view.sleeping(worker) and can_run(task, worker):
+                view.wake(worker)
+                if self._may_take(bucket, architecture):
+                    return
+
+    def _may_take(self, bucket: int, architecture: int) -> bool:
+        fastest = self._buckets.fastest[bucket]
+        if fastest in (self._host, architecture):
+            return True
+        workers = self._workers[fastest]
+        per_worker = len(self._stacks[bucket]) / workers if workers else inf
+        return per_worker >= self._buckets.slow[bucket][architecture]
+
+    def _top_up(self, worker: int, architecture: int) -> int:
+        """Let *worker* take tasks; return how many it took."""
+        own, left = self._own[worker], self._left[architecture]
+        wanted = min(PREFETCH - len(own), left)
+        if left < len(self._architecture):
+            wanted = 0 if own else 1
+        added = 0
+        for bucket in self._buckets.orders[architecture]:
+            if added == wanted:
+                break
+            stack = self._stacks[bucket]
+            while (
+                stack
+                and added < wanted
+                and self._may_take(bucket, architecture)
+                and self.view.can_run(stack[-1], worker)
+            ):
+                self._hold(worker, stack.pop())
+                added += 1
+                for taker in self._buckets.takers[bucket]:
+                    self._left[taker] -= 1
+        self._held[architecture] += added
+        return added
+
+    def _hold(self, worker: int, task: int) -> None:
+        """Put *task* before what *worker* holds of the same priority."""
+        own, priority = self._own[worker], self.view.priority
+        before = (i for i, held in enumerate(own) if priority[held] <= priority[task])
+        own.insert(next(before, len(own)), task)
+
+    def _steal(self, worker: int, architecture: int) -> int | None:
+        ring = self._ring[architecture]
+        mine = ring.index(worker)
+        for victim in ring[mine + 1 :] + ring[:mine]:
+            for index, task in enumerate(self._own[victim]):
+                if self.view.can_run(task, worker):
+                    del self._own[victim][index]
+                    self._held[architecture] -= 1
+                    return task
+        return None

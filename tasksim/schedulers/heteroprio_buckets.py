@@ -1,0 +1,141 @@
+"""Which bucket a task belongs to, and who takes from which bucket first: learned, or given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasksim.schedulers.heteroprio_orders import parse
+from tasksim.schedulers.heteroprio_statistics import Statistics
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tasksim.schedulers.base import View
+
+__all__ = ["Buckets", "GivenBuckets", "LearnedBuckets"]
+
+
+class Buckets:
+    """The buckets of a run; architectures are numbered."""
+
+    bucket_of: Sequence[int]
+    """Per task."""
+    takers: Sequence[Sequence[int]]
+    """Per bucket, the architectures that take from it."""
+    orders: Sequence[Sequence[int]]
+    """Per architecture, the buckets from first to last."""
+    fastest: Sequence[int]
+    """Per bucket, the architecture that is the fastest for it."""
+    slow: Sequence[Sequence[float]]
+    """Per bucket and architecture, how many times slower it is than the fastest."""
+
+    def pushed(self, task: int, *, by_submission: bool) -> None:
+        """Note that *task* is about to be pushed."""
+
+    def executed(self, task: int, architecture: int, duration: float) -> None:
+        """Note that *task* took *duration* seconds on *architecture*."""
+
+
+class GivenBuckets(Buckets):
+    """Buckets as the user gave them, which never change."""
+
+    def __init__(self, view: View, architectures: Sequence[str], given: Mapping[str, str]) -> None:
+        kernels = view.graph.kernels
+        present = [kernels[kernel] for kernel in np.unique(view.graph.kernel)]
+        orders = parse(given, architectures, present)
+        self.bucket_of = [orders.bucket_of[kernels[kernel]] for kernel in view.graph.kernel]
+        self.orders = orders.orders
+        self.fastest = orders.fastest
+        self.slow = orders.slow
+        self.takers = [
+            [index for index, order in enumerate(orders.orders) if bucket in order]
+            for bucket in range(len(orders.slow))
+        ]
+
+
+class LearnedBuckets(Buckets):
+    """A bucket per kernel model and set of able architectures, ordered by what the run shows.
+
+    Orders are anew after each *interval* pushes; slow factors follow the measured durations at
+    every push. A bucket found in between comes last. *absent* says that there is one architecture
+    more, without workers, that could run everything: its durations are never measured.
+    """
+
+    def __init__(
+        self,
+        view: View,
+        architectures: Sequence[str],
+        architecture_of: Sequence[int],
+        interval: int,
+        *,
+        absent: bool,
+    ) -> None:
+        self._interval = interval
+        self._pushes = 0
+        self._number(view)
+        count = len(architectures) + absent
+        able = [_able(mask, architecture_of, count, absent) for mask in self._masks]
+        self.takers = [[index for index, can in enumerate(row) if can] for row in able]
+        self._statistics = Statistics(able, count)
+        self._orders: list[list[int]] = [[] for _ in range(count)]
+        self.orders = self._orders
+        self.fastest = self._fastest = [row[0] for row in self.takers]
+        self.slow = self._slow = [[1.0] * count for _ in able]
+        graph = view.graph
+        self._successors: list[int] = graph.successors.tolist()
+        self._first: list[int] = graph.successor_ptr.tolist()
+        self._weight: list[float] = (1.0 / np.maximum(1, graph.predecessor_count)).tolist()
+        self._stale: list[int] = []
+
+    def pushed(self, task: int, *, by_submission: bool) -> None:
+        """Learn from *task*, whose successors are known unless it comes *by_submission*."""
+        statistics, bucket = self._statistics, self.bucket_of[task]
+        self._find(bucket)
+        if self._pushes % self._interval == 0:
+            self.orders = self._orders = statistics.orders()
+        self._pushes += 1
+        released: dict[int, float] = {}
+        if not by_submission:
+            for after in self._successors[self._first[task] : self._first[task + 1]]:
+                other = self.bucket_of[after]
+                released[other] = released.get(other, 0.0) + self._weight[after]
+        for other in released:
+            self._find(other)
+        statistics.pushed(bucket, released.items())
+        for stale in self._stale:
+            self._fastest[stale], self._slow[stale] = statistics.slowness(stale)
+        self._stale.clear()
+
+    def executed(self, task: int, architecture: int, duration: float) -> None:
+        """Learn how long *task* took."""
+        bucket = self.bucket_of[task]
+        self._statistics.executed(bucket, architecture, duration)
+        if bucket not in self._stale:
+            self._stale.append(bucket)
+
+    def _find(self, bucket: int) -> None:
+        if self._statistics.find(bucket):
+            for architecture in self.takers[bucket]:
+                self._orders[architecture].append(bucket)
+
+    def _number(self, view: View) -> None:
+        """Number the buckets: tasks with one kernel model that the same workers can run."""
+        models = view.graph.model_names
+        names = {name: index for index, name in enumerate(dict.fromkeys(models))}
+        model = np.array([names[name] for name in models], dtype=np.int64)
+        masks = np.array(view.able, dtype=np.int64)
+        kinds, bucket_of = np.unique(
+            np.stack([model[view.graph.kernel], masks]), axis=1, return_inverse=True
+        )
+        self.bucket_of: list[int] = bucket_of.ravel().tolist()
+        self._masks: list[int] = kinds[1].tolist()
+
+
+def _able(mask: int, architecture_of: Sequence[int], count: int, absent: bool) -> list[bool]:
+    """Return per architecture whether it can run what the classes in *mask* can."""
+    able = [False] * count
+    for index, architecture in enumerate(architecture_of):
+        able[architecture] |= bool(mask >> index & 1)
+    return able[:-1] + [True] if absent else able

@@ -1,0 +1,97 @@
+"""Orders of buckets as a user gives them: which kernels an architecture takes first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tasksim.base.errors import InputError, unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["Orders", "parse"]
+
+
+@dataclass(frozen=True)
+class Orders:
+    """Buckets of kernels, and per architecture which it takes, in what order.
+
+    ``slow[bucket][architecture]`` is how many times slower than the bucket's fastest architecture
+    that one is, 0 for the fastest one itself.
+    """
+
+    bucket_of: Mapping[str, int]
+    orders: tuple[tuple[int, ...], ...]
+    slow: tuple[tuple[float, ...], ...]
+    fastest: tuple[int, ...]
+
+
+def parse(given: Mapping[str, str], architectures: Sequence[str], kernels: Sequence[str]) -> Orders:
+    """Return the orders of ``{"cpu": "potrf/trsm/gemm@11", "cuda": "gemm/trsm/potrf"}``.
+
+    A list has the kernels of one architecture from first to last. ``syrk+gemm`` share a bucket;
+    ``gemm@11`` says that this architecture takes 11 times as long as the fastest one, which is
+    the first of *architectures* that lists the bucket without that. Lists of other
+    architectures than *architectures* are ignored.
+
+    Raises :exc:`InputError` for an architecture without list, a kernel in no list or in two
+    buckets, and for what is not a number.
+
+    >>> parse({"cpu": "potrf/gemm@11", "cuda": "gemm"}, ["cpu", "cuda"], ["potrf", "gemm"]).orders
+    ((0, 1), (1,))
+    """
+    bucket_of: dict[str, int] = {}
+    factors: list[dict[int, float]] = []
+    for architecture in architectures:
+        if architecture not in given:
+            raise unknown("architecture", architecture, list(given), "scheduler 'heteroprio'")
+        entries = given[architecture].split("/")
+        factors.append(dict(_entry(entry, architecture, bucket_of) for entry in entries))
+    for kernel in kernels:
+        if kernel not in bucket_of:
+            raise unknown("kernel", kernel, list(bucket_of), "scheduler 'heteroprio'")
+    buckets = range(max(bucket_of.values()) + 1)
+    slow = tuple(tuple(row.get(bucket, 0.0) for row in factors) for bucket in buckets)
+    return Orders(
+        bucket_of,
+        tuple(tuple(row) for row in factors),
+        slow,
+        tuple(_fastest(bucket, factors) for bucket in buckets),
+    )
+
+
+def _entry(text: str, architecture: str, bucket_of: dict[str, int]) -> tuple[int, float]:
+    names, at, factor = text.partition("@")
+    kernels = names.split("+")
+    if not all(kernels):
+        raise InputError(
+            f"scheduler 'heteroprio': option '{architecture}': '{text}' names no kernel;"
+            " an order is KERNEL/KERNEL+KERNEL/KERNEL@FACTOR"
+        )
+    bucket = bucket_of.get(kernels[0], max(bucket_of.values(), default=-1) + 1)
+    for kernel in kernels:
+        if bucket_of.setdefault(kernel, bucket) != bucket:
+            raise InputError(
+                f"scheduler 'heteroprio': option '{architecture}':"
+                f" kernel '{kernel}' is in two buckets"
+            )
+    return bucket, _factor(factor, architecture) if at else 0.0
+
+
+def _factor(text: str, architecture: str) -> float:
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = -1.0
+    if factor >= 0.0:
+        return factor
+    raise InputError(
+        f"scheduler 'heteroprio': option '{architecture}': slow factor '{text}'"
+        " is not a number of at least 0"
+    )
+
+
+def _fastest(bucket: int, factors: Sequence[Mapping[int, float]]) -> int:
+    listing = [index for index, row in enumerate(factors) if bucket in row]
+    return next((index for index in listing if not factors[index][bucket]), listing[0])
