@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = ["Release"]
@@ -45,6 +47,22 @@ class Release:
             return freed
         self._held.difference_update(self._exclusive.get(task, ()))
         return self._granted(freed)
+
+    def complete_in_turn(self, task: int) -> Iterator[int]:
+        """Note the end of *task*; yield the tasks that this releases, in order of submission.
+
+        As :meth:`complete` does, but a successor hears of it only when those before it have been
+        dealt with: where a push takes time, another task may release it meanwhile.
+        """
+        if self._exclusive:
+            self._held.difference_update(self._exclusive.get(task, ()))
+            yield from self._granted([])
+        missing, first = self.missing, self._first
+        for successor in self._successors[first[task] : first[task + 1]]:
+            left = missing[successor] - 1
+            missing[successor] = left
+            if not left:
+                yield from self._granted([successor])
 
     def _count_down(self, tasks: list[int] | tuple[int, ...]) -> list[int]:
         missing = self.missing

@@ -1,0 +1,134 @@
+"""Which memory holds a valid copy of which datum, and what must leave to make room.
+
+Bit masks, one per datum, say where it is: *valid* copies (as in MSI: one of them is the owner's
+if it is alone, else all are shared), *places* (memory set aside, with or without a valid copy
+in it), copies on their *way*. What is in the memory of a device is kept in the order of use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tasksim.engine.pool import Pool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+
+__all__ = ["Copies", "Store"]
+
+
+class Store:
+    """The memory of a device: its allocator, and the data in it from the least recently used.
+
+    ``pinned`` counts who uses a datum or its place right now, ``wanted`` the tasks for which it was
+    brought ahead and that have not taken it yet.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+        self.used_bytes = 0
+        self.recent: dict[int, None] = {}
+        self.unneeded: dict[int, None] = {}
+        self.pinned: dict[int, int] = {}
+        self.wanted: dict[int, int] = {}
+
+    def touch(self, handle: int) -> None:
+        """Note that *handle* was used just now."""
+        recent = self.recent
+        if handle in recent:
+            del recent[handle]
+            recent[handle] = None
+
+    def pin(self, handle: int) -> None:
+        """Keep *handle* here."""
+        self.pinned[handle] = self.pinned.get(handle, 0) + 1
+
+    def unpin(self, handle: int) -> None:
+        """Take one :meth:`pin` back."""
+        count = self.pinned[handle] - 1
+        if count:
+            self.pinned[handle] = count
+        else:
+            del self.pinned[handle]
+
+    def want(self, handle: int) -> None:
+        """Note that a task will need *handle* here."""
+        self.wanted[handle] = self.wanted.get(handle, 0) + 1
+
+    def took(self, handle: int) -> None:
+        """Note that a task that needed *handle* has taken it."""
+        count = self.wanted.get(handle, 0) - 1
+        if count > 0:
+            self.wanted[handle] = count
+        elif count == 0:
+            del self.wanted[handle]
+
+    def victims(self, *, keep_wanted: bool) -> Iterator[int]:
+        """Yield what may leave, that which nobody needs first, then the least recently used."""
+        for handle in (*self.unneeded, *self.recent):
+            if handle not in self.pinned and not (keep_wanted and handle in self.wanted):
+                yield handle
+
+
+class Copies:
+    """The state of every datum of *graph* in every memory of *platform*."""
+
+    def __init__(self, graph: TaskGraph, platform: Platform) -> None:
+        self.size: list[int] = graph.handle_size.tolist()
+        self.home: list[int] = graph.handle_home.tolist()
+        self.valid = [1 << home for home in self.home]
+        self.places = list(self.valid)
+        self.coming = [0] * graph.handles
+        homes = frozenset(self.home)  # the memory that holds the application's data is not bounded
+        self.stores: list[Store | None] = [
+            None
+            if memory.size_bytes is None or memory.id in homes
+            else Store(Pool(memory.size_bytes, platform.allocation))
+            for memory in platform.memories
+        ]
+        self.evictions = 0
+
+    def read(self, handle: int, memory: int) -> None:
+        """Note that *memory* has a valid copy of *handle*, as others do."""
+        self.valid[handle] |= 1 << memory
+
+    def write(self, handle: int, memory: int) -> None:
+        """Note that *handle* is written in *memory*: all other copies are invalid."""
+        self.valid[handle] = 1 << memory
+
+    def settle(self, handle: int, memory: int) -> None:
+        """Note that *handle* was given a place in *memory*."""
+        self.places[handle] |= 1 << memory
+        store = self.stores[memory]
+        if store is not None:
+            store.used_bytes += self.size[handle]
+            store.recent[handle] = None
+
+    def drop(self, handle: int, memory: int) -> None:
+        """Take *handle* out of *memory*."""
+        away = ~(1 << memory)
+        if self.valid[handle] & ~away:
+            self.evictions += 1
+        self.valid[handle] &= away
+        self.places[handle] &= away
+        store = self.stores[memory]
+        if store is not None:
+            store.used_bytes -= self.size[handle]
+            store.pool.give_back(self.size[handle])
+            store.recent.pop(handle, None)
+            store.unneeded.pop(handle, None)
+            store.wanted.pop(handle, None)
+
+    def will_not_be_used(self, handle: int) -> None:
+        """Let *handle* be the first to leave wherever room is made."""
+        for store in self.stores:
+            if store is not None and handle in store.recent:
+                del store.recent[handle]
+                store.unneeded[handle] = None
+
+    def is_last(self, handle: int, memory: int) -> bool:
+        """Return whether *memory* has the only valid copy of *handle*."""
+        return self.valid[handle] == 1 << memory

@@ -1,0 +1,113 @@
+"""Which copies may be under way together: the engines that make them.
+
+Copies from one memory to another are made one after the other, in the order in which they were
+asked for. With ``serialised``, the further rules that were seen on CUDA devices hold (StarPU's
+simulation, ``core/simgrid.c``), where a copy is *direct* if neither end is main memory:
+
+- direct copies between the same two memories exclude each other, in either direction;
+- a direct copy excludes every copy *into* either of its two ends.
+
+A copy waits for all copies asked for before it that exclude it, also those that wait themselves.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tasksim.engine.clock import Alarm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from simpy.core import Environment
+
+    from tasksim.engine.network import Network
+
+__all__ = ["Copy", "CopyEngines"]
+
+
+class Copy:
+    """A copy that was asked for."""
+
+    __slots__ = ("blocked_by", "blocks", "done", "pair", "size", "started", "value")
+
+    def __init__(
+        self, pair: tuple[int, int], size: float, done: Callable[[Copy], None], value: Any
+    ) -> None:
+        self.pair, self.size, self.done, self.value = pair, size, done, value
+        self.blocks: list[Copy] = []
+        self.blocked_by = 0
+        self.started = 0
+
+
+class CopyEngines:
+    """Starts copies on the *network* when the rules let them.
+
+    *devices* says per memory whether it belongs to a device; *first_use* is the delay of the
+    first copy between two memories, in ticks.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        network: Network,
+        devices: list[bool],
+        *,
+        serialised: bool,
+        first_use: int,
+    ) -> None:
+        self._env = env
+        self._network = network
+        self._devices = devices
+        self._serialised = serialised
+        self._first_use = first_use
+        self._used: set[tuple[int, int]] = set()
+        self._asked: list[Copy] = []
+        self._exclusive: dict[tuple[tuple[int, int], tuple[int, int]], bool] = {}
+
+    def ask(self, copy: Copy) -> None:
+        """Make *copy* as soon as nothing asked for before excludes it."""
+        for other in self._asked:
+            if self._exclude(copy.pair, other.pair):
+                other.blocks.append(copy)
+                copy.blocked_by += 1
+        self._asked.append(copy)
+        if not copy.blocked_by:
+            self._start(copy)
+
+    def _start(self, copy: Copy) -> None:
+        if self._first_use and copy.pair not in self._used:
+            self._used.add(copy.pair)
+            Alarm(self._env, self._first_use, copy, self._on_first_use)
+        else:
+            self._send(copy)
+
+    def _on_first_use(self, event: Any) -> None:
+        self._send(event._value)
+
+    def _send(self, copy: Copy) -> None:
+        copy.started = self._env._now
+        self._network.send(*copy.pair, copy.size, self._on_end, copy)
+
+    def _on_end(self, copy: Copy) -> None:
+        self._asked.remove(copy)
+        copy.done(copy)
+        for other in copy.blocks:
+            other.blocked_by -= 1
+            if not other.blocked_by:
+                self._start(other)
+
+    def _exclude(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
+        known = self._exclusive.get((one, other))
+        if known is None:
+            known = one == other or (self._serialised and self._conflict(one, other))
+            self._exclusive[one, other] = known
+        return known
+
+    def _conflict(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
+        if self._direct(one) and (one == other[::-1] or other[1] in one):
+            return True
+        return self._direct(other) and one[1] in other
+
+    def _direct(self, pair: tuple[int, int]) -> bool:
+        return self._devices[pair[0]] and self._devices[pair[1]]

@@ -1,0 +1,97 @@
+"""What schedulers believe that copies take; never what they are charged."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tasksim.platform.description import Platform
+
+__all__ = ["CopyEstimates"]
+
+
+class CopyEstimates:
+    """Expected times of copies between the memories of *platform*, *devices* of them in use.
+
+    StarPU's (``core/perfmodel/perfmodel_bus.c``): a copy takes the latency plus its bytes over the
+    bandwidth, as measured when nothing else moved, times a fixed factor for contention: all
+    devices at once, in both directions. On a route of a single link, a device of its own.
+    """
+
+    def __init__(self, platform: Platform, devices: int) -> None:
+        count = len(platform.memories)
+        self._fixed = [[inf] * count for _ in range(count)]
+        self._per_byte = [[inf] * count for _ in range(count)]
+        for source in range(count):
+            for target in range(count):
+                links = platform.route(source, target) if source != target else None
+                if links is not None:
+                    self._set(platform, source, target, links, devices)
+        self._add_hops(count)
+        self._direct = [[bool(platform.route(s, t)) for t in range(count)] for s in range(count)]
+        self._nearest: dict[tuple[int, int, int], int] = {}
+        self._best: dict[tuple[int, int, int], float] = {}
+
+    def _set(
+        self, platform: Platform, source: int, target: int, links: tuple[int, ...], devices: int
+    ) -> None:
+        route = [platform.links[link] for link in links]
+        bandwidth = route[0].measured_bandwidth_bytes_per_s
+        if bandwidth is None:
+            crossed = {link: links.count(link) for link in links}
+            bandwidth = min(
+                platform.links[link].bandwidth_bytes_per_s / times
+                for link, times in crossed.items()
+            )
+        latency = route[0].measured_latency_s
+        if latency is None:
+            latency = sum(link.latency_s for link in route)
+        sharing = platform.copying.contention * (1 if len(links) == 1 else devices)
+        self._fixed[source][target] = latency
+        self._per_byte[source][target] = max(1.0, sharing) / bandwidth
+
+    def _add_hops(self, count: int) -> None:
+        """Where no route leads, the best way over a third memory: the two copies added."""
+        direct = [[f < inf for f in row] for row in self._fixed]
+        for source in range(count):
+            for target in range(count):
+                if source == target or direct[source][target]:
+                    continue
+                hops = [m for m in range(count) if direct[source][m] and direct[m][target]]
+                if hops:
+                    middle = hops[0]
+                    for table in (self._fixed, self._per_byte):
+                        table[source][target] = table[source][middle] + table[middle][target]
+
+    def copy_s(self, size: float, source: int, target: int) -> float:
+        """Return the expected time to copy *size* bytes from *source* to *target*, in seconds."""
+        if source == target or not size:
+            return 0.0
+        return self._fixed[source][target] + size * self._per_byte[source][target]
+
+    def nearest(self, valid: int, target: int, size: int) -> int:
+        """Return the memory, of those in the mask *valid*, from which *target* is reached soonest.
+
+        Memories with a route of their own come first; of equals, the lowest number.
+        """
+        key = (valid, target, size)
+        found = self._nearest.get(key)
+        if found is None:
+            sources = [m for m in range(valid.bit_length()) if valid >> m & 1 and m != target]
+            found = min(
+                sources,
+                key=lambda m: (not self._direct[m][target], self.copy_s(size, m, target), m),
+                default=target,
+            )
+            self._nearest[key] = found
+        return found
+
+    def best_s(self, valid: int, target: int, size: int) -> float:
+        """Return the expected time to copy a datum from the nearest of *valid* to *target*."""
+        key = (valid, target, size)
+        found = self._best.get(key)
+        if found is None:
+            found = self.copy_s(size, self.nearest(valid, target, size), target)
+            self._best[key] = found
+        return found

@@ -1,0 +1,200 @@
+"""Copies that are under way share the links: weighted max-min fairness, as in SimGrid.
+
+A copy waits for the latency of its route; then it is a *flow*. The rate of a flow is what its
+fair share of the most contended link allows. With the settings that StarPU writes into its
+platform files (no TCP window, no cross traffic), SimGrid's shares are proportional to 1 / latency
+of the flow's route, and a link that a route crosses twice counts twice.
+"""
+
+from __future__ import annotations
+
+from math import ceil, inf
+from typing import TYPE_CHECKING, Any
+
+from tasksim.engine.clock import Alarm, ticks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from simpy.core import Environment
+
+    from tasksim.platform.description import Platform
+
+__all__ = ["Network", "Path", "fair_rates"]
+
+SHORTEST = 1e-9
+"""A latency of zero counts as this many seconds when shares are weighted."""
+
+REMEMBERED = 20_000
+"""Combinations of flows whose rates are remembered."""
+
+
+class Path:
+    """The links of a route, each with the number of times that it is crossed.
+
+    *limit* is the rate that the route has for every flow alone.
+    """
+
+    __slots__ = ("latency", "limit", "links", "number", "weight")
+
+    def __init__(
+        self, number: int, links: Sequence[int], latency_s: float, limit: float = inf
+    ) -> None:
+        self.number = number
+        self.limit = limit
+        self.links = tuple((link, links.count(link)) for link in dict.fromkeys(links))
+        self.latency = ticks(latency_s)
+        self.weight = 1.0 / max(latency_s, SHORTEST)
+
+
+class Flow:
+    """A copy under way: what is left of it, and how fast it goes, in bytes and bytes per tick."""
+
+    __slots__ = ("done", "path", "rate", "remaining", "value")
+
+    def __init__(self, path: Path, size: float, done: Callable[[Any], None], value: Any) -> None:
+        self.path, self.remaining, self.done, self.value = path, size, done, value
+        self.rate = 0.0
+
+
+class Network:
+    """The links of *platform*, and the flows on them.
+
+    Only the end of the flow that ends first is an event; when flows come or go it is settled anew,
+    and the one set before, known by its number, means nothing any more.
+    """
+
+    def __init__(self, env: Environment, platform: Platform) -> None:
+        self._env = env
+        self._capacity = [link.bandwidth_bytes_per_s * 1e-9 for link in platform.links]
+        self._paths = _paths(platform)
+        self._flows: list[Flow] = []
+        self._since = 0
+        self._settled = 0
+        self._known: dict[tuple[int, ...], list[float]] = {}
+
+    def connects(self, source: int, target: int) -> bool:
+        """Return whether a route leads from memory *source* to *target*."""
+        return (source, target) in self._paths
+
+    def send(
+        self, source: int, target: int, size: float, done: Callable[[Any], None], value: Any
+    ) -> None:
+        """Copy *size* bytes from memory *source* to *target*, then call ``done(value)``."""
+        path = self._paths[source, target]
+        flow = Flow(path, size, done, value)
+        if path.latency:
+            Alarm(self._env, path.latency, flow, self._on_latency)
+        else:
+            self._enter(flow)
+
+    def _on_latency(self, event: Any) -> None:
+        self._enter(event._value)
+
+    def _enter(self, flow: Flow) -> None:
+        self._advance()
+        self._flows.append(flow)
+        self._settle()
+
+    def _on_end(self, event: Any) -> None:
+        if event._value != self._settled:
+            return
+        self._advance()
+        # What is left for less than a tick is over: SimGrid merges such events, too.
+        ended = [flow for flow in self._flows if flow.remaining <= flow.rate]
+        self._flows = [flow for flow in self._flows if flow.remaining > flow.rate]
+        self._settle()
+        for flow in ended:
+            flow.done(flow.value)
+
+    def _advance(self) -> None:
+        now = self._env._now
+        elapsed = now - self._since
+        if elapsed:
+            self._since = now
+            for flow in self._flows:
+                flow.remaining -= flow.rate * elapsed
+
+    def _settle(self) -> None:
+        """Share the links among the flows, and find which of them ends first."""
+        self._settled += 1
+        flows = self._flows
+        if not flows:
+            return
+        combination = tuple([flow.path.number for flow in flows])
+        rates = self._known.get(combination)
+        if rates is None:
+            rates = fair_rates([flow.path for flow in flows], self._capacity)
+            if len(self._known) < REMEMBERED:
+                self._known[combination] = rates
+        first = inf
+        for flow, rate in zip(flows, rates, strict=True):
+            flow.rate = rate
+            left = flow.remaining / rate
+            if left < first:
+                first = left
+        Alarm(self._env, max(0, ceil(first - 1e-6)), self._settled, self._on_end)
+
+
+def _paths(platform: Platform) -> dict[tuple[int, int], Path]:
+    """Return the routes between the memories, by their ends."""
+    paths: dict[tuple[int, int], Path] = {}
+    for source in platform.memories:
+        for target in platform.memories:
+            links = platform.route(source.id, target.id) if source.id != target.id else None
+            if links is not None:
+                paths[source.id, target.id] = _path(platform, len(paths), links)
+    return paths
+
+
+def _path(platform: Platform, number: int, links: Sequence[int]) -> Path:
+    route = [platform.links[link] for link in links]
+    alone = [link.bandwidth_bytes_per_s * 1e-9 for link in route if not link.shared]
+    shared = [link.id for link in route if link.shared]
+    return Path(number, shared, sum(link.latency_s for link in route), min(alone, default=inf))
+
+
+def fair_rates(paths: Sequence[Path], capacity: Sequence[float]) -> list[float]:
+    """Return the weighted max-min fair rates of flows on *paths*.
+
+    The level rises for all flows at once, each getting ``level * weight``; those on a link
+    that is full stay at what they have (progressive filling; D. Bertsekas, R. Gallager, "Data
+    Networks", 2nd edition, section 6.5.2).
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        One per flow.
+    capacity : sequence of float
+        Per link, in the unit that the rates come in.
+    """
+    rates = [0.0] * len(paths)
+    left: dict[int, float] = {}
+    rising = list(range(len(paths)))
+    for path in paths:
+        for link, _ in path.links:
+            left[link] = capacity[link]
+    while rising:
+        load = dict.fromkeys(left, 0.0)
+        for flow in rising:
+            for link, times in paths[flow].links:
+                load[link] += times * paths[flow].weight
+        level = min(
+            min((left[link] / weight for link, weight in load.items() if weight), default=inf),
+            min(paths[flow].limit / paths[flow].weight for flow in rising),
+        )
+        reached = level * (1 + 1e-9)
+        full = {k for k, weight in load.items() if weight and left[k] / weight <= reached}
+        for flow in rising:
+            rates[flow] = max(level * paths[flow].weight, 1e-18)
+        stopped = [
+            flow
+            for flow in rising
+            if paths[flow].limit <= reached * paths[flow].weight
+            or any(link in full for link, _ in paths[flow].links)
+        ]
+        for flow in stopped:
+            for link, times in paths[flow].links:
+                left[link] = max(0.0, left[link] - times * rates[flow])
+        rising = [flow for flow in rising if flow not in stopped]
+    return rates

@@ -1,0 +1,103 @@
+"""What is allocated in one memory of a device: chunks, blocks out of them, blocks kept for reuse."""
+
+from __future__ import annotations
+
+from math import ceil, floor
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tasksim.platform.costs import Allocation
+
+__all__ = ["Pool"]
+
+
+class Pool:
+    """The allocator of a memory of *limit* bytes.
+
+    Small blocks are whole units out of chunks that the driver allocated at once; chunks are kept.
+    A large block that is given back is kept too, for the next one of exactly its size, until
+    the space is needed (StarPU's sub-allocator and allocation cache). Where small blocks lie inside
+    a chunk is not followed: their units are counted.
+    """
+
+    def __init__(self, limit: float, allocation: Allocation) -> None:
+        self._unit = allocation.unit_bytes
+        self._largest = allocation.largest_bytes
+        self._chunk_units = floor(allocation.chunk_bytes / self._unit)
+        self._room = limit * allocation.usable
+        self._limit = self._room
+        self._chunks: list[int] = []  # the free units of each
+        self._kept: dict[int, int] = {}  # free large blocks by size
+
+    def fits(self, sizes: list[int]) -> bool:
+        """Return whether blocks of *sizes* fit in the memory together when nothing else does."""
+        return sum(map(self._rounded, sizes)) <= self._limit
+
+    def allocate(self, size: int) -> tuple[int, int] | None:
+        """Allocate *size* bytes; None if there is no room.
+
+        Returns the number of allocations and of releases that the driver makes for it.
+        """
+        if size <= self._largest:
+            return self._allocate_units(ceil(size / self._unit))
+        if self._kept.get(size):
+            self._kept[size] -= 1
+            return 0, 0
+        released = self._release_kept(size)
+        if size > self._room:
+            return None
+        self._room -= size
+        return 1, released
+
+    def give_back(self, size: int) -> None:
+        """Give back a block of *size* bytes."""
+        if size > self._largest:
+            self._kept[size] = self._kept.get(size, 0) + 1
+            return
+        units = ceil(size / self._unit)
+        # The emptier chunks are filled last, so blocks are counted back into the fullest that
+        # can have lent them.
+        for index, free in enumerate(self._chunks):
+            if free + units <= self._chunk_units:
+                self._chunks[index] = free + units
+                return
+        self._room += units * self._unit
+
+    def _rounded(self, size: int) -> float:
+        return ceil(size / self._unit) * self._unit if size <= self._largest else size
+
+    def _allocate_units(self, units: int) -> tuple[int, int] | None:
+        for index, free in enumerate(self._chunks):
+            if free >= units:
+                self._chunks[index] = free - units
+                return 0, 0
+        chunk = self._chunk_units * self._unit
+        released = self._release_kept(chunk)
+        if chunk <= self._room:
+            self._room -= chunk
+            self._chunks.append(self._chunk_units - units)
+            return 1, released
+        if units * self._unit <= self._room:
+            self._room -= units * self._unit
+            return 1, released
+        return self._scattered(units, released)
+
+    def _scattered(self, units: int, released: int) -> tuple[int, int] | None:
+        """Put a block together from what is left in several chunks: the last resort."""
+        if sum(self._chunks) < units:
+            return None
+        for index, free in enumerate(self._chunks):
+            taken = min(free, units)
+            self._chunks[index] -= taken
+            units -= taken
+        return 0, released
+
+    def _release_kept(self, size: float) -> int:
+        """Let the driver release blocks that were kept until *size* bytes are free, or none left."""
+        released = 0
+        for kept in sorted(self._kept):
+            while self._kept[kept] and self._room < size:
+                self._kept[kept] -= 1
+                self._room += kept
+                released += 1
+        return released

@@ -1,0 +1,183 @@
+"""Requests for copies: who asks, who makes them, in which order.
+
+A request goes to the memory whose driver *handles* it: a device's for copies between it and main
+memory, both ways; the target's between two devices. There it queues in a *channel*, one
+per peer and direction, by class (data a task waits for; data brought ahead; copies nobody
+waits for) and, inside a class, by priority. A driver starts what the limits of its channels
+allow, class by class: StarPU's ``datawizard/data_request.c`` and ``datawizard.c``.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+__all__ = ["FETCH", "IDLE", "PREFETCH", "WRITE_BACK", "Channel", "Post", "Request"]
+
+FETCH: Final = 0
+"""A task waits for the datum."""
+PREFETCH: Final = 1
+"""The datum is brought ahead, for a task that was given to a worker."""
+IDLE: Final = 2
+"""Nobody waits: data written back because they will not be used any more."""
+WRITE_BACK: Final = 3
+"""The reason, not a class, of what is written back to make room."""
+
+
+class Request:
+    """A request for a copy of *handle* in memory *target*, or, without a source, for a place."""
+
+    __slots__ = (
+        "asked", "cancelled", "channel", "done", "followers", "handle", "kind", "next_hop",
+        "pinned", "priority", "reason", "source", "started", "target", "task", "under_way",
+        "waiters", "write",
+    )  # fmt: skip
+
+    def __init__(
+        self, handle: int, source: int, target: int, kind: int, priority: int, task: int, write: bool
+    ) -> None:
+        self.handle, self.source, self.target = handle, source, target
+        self.kind, self.priority, self.task, self.write = kind, priority, task, write
+        self.reason = kind
+        self.waiters: list[Callable[[], None]] = []
+        self.followers: list[Request] = []
+        self.next_hop: Request | None = None
+        self.cancelled = self.done = self.pinned = self.under_way = False
+        self.asked = self.started = 0
+        self.channel: Channel | None = None
+
+
+class Channel:
+    """The requests between a memory and one peer in one direction, at the one that handles them."""
+
+    __slots__ = ("arrived", "pending", "queues", "waiting")
+
+    def __init__(self) -> None:
+        self.queues: tuple[list[tuple[int, int, Request]], ...] = ([], [], [])
+        self.waiting = 0
+        self.pending = 0
+        """Copies under way, whatever their class."""
+        self.arrived: list[Request] = []
+
+    def next(self, kind: int) -> Request | None:
+        """Remove and return the first request of class *kind*; None if there is none."""
+        queue = self.queues[kind]
+        while queue:
+            request = heappop(queue)[2]
+            # One whose class has changed was queued again where it belongs.
+            if request.kind == kind and not request.under_way and not request.done:
+                return request
+        return None
+
+
+class Post:
+    """The requests that one memory handles, and their coming and going.
+
+    *inward* and *outward* have a channel per peer. ``busy`` counts what a driver would find
+    to do: requests that wait, copies that have arrived.
+    """
+
+    def __init__(self, memories: int, limits: tuple[int, int, int]) -> None:
+        self.inward = [Channel() for _ in range(memories)]
+        self.outward = [Channel() for _ in range(memories)]
+        self._limits = limits
+        self.waiting = 0
+        self.arrived = 0
+        self._last = 0
+        self._first = 0
+
+    def add(self, request: Request, channel: Channel) -> None:
+        """Queue *request* in *channel*."""
+        request.channel = channel
+        channel.waiting += 1
+        self.waiting += 1
+        self._append(request, channel)
+
+    def promote(self, request: Request, kind: int) -> None:
+        """Move *request* to the more urgent class *kind*."""
+        request.kind = kind
+        if request.channel is not None and not request.under_way:
+            self._append(request, request.channel)
+
+    def _append(self, request: Request, channel: Channel) -> None:
+        self._last += 1
+        heappush(channel.queues[request.kind], (-request.priority, self._last, request))
+
+    def serve(
+        self,
+        start: Callable[[Request], Generator[int | None, None, bool]],
+        complete: Callable[[Request], None],
+    ) -> Generator[int | None, None, bool]:
+        """Note what has arrived, and start what the limits allow; say whether there was anything.
+
+        First all that comes in, over all peers, then what goes out, peer by peer. *start*
+        makes one copy begin, and takes the driver's time; it says False if there was no room.
+        """
+        worked = False
+        groups = [self.inward, *([channel] for channel in self.outward)]
+        for channels in groups:
+            for channel in channels:
+                if channel.arrived:
+                    worked = True
+                    self._note_arrivals(channel, complete)
+            if any(channel.waiting for channel in channels):
+                worked |= yield from self._start_all(channels, start)
+        return worked
+
+    def _note_arrivals(self, channel: Channel, complete: Callable[[Request], None]) -> None:
+        arrived, channel.arrived = channel.arrived, []
+        arrived.sort(key=lambda request: -request.priority)
+        self.arrived -= len(arrived)
+        channel.pending -= len(arrived)
+        for request in arrived:
+            complete(request)
+
+    def _start_all(
+        self, channels: list[Channel], start: Callable[[Request], Generator[Any, None, bool]]
+    ) -> Generator[int | None, None, bool]:
+        worked = False
+        for kind, limit in enumerate(self._limits):
+            if kind == IDLE and any(channel.pending for channel in channels):
+                break
+            for channel in channels:
+                if channel.queues[kind]:
+                    started, room = yield from self._start(channel, kind, limit, start)
+                    worked |= started
+                    if not room:
+                        return worked
+        return worked
+
+    def _start(
+        self,
+        channel: Channel,
+        kind: int,
+        limit: int,
+        start: Callable[[Request], Generator[Any, None, bool]],
+    ) -> Generator[int | None, None, tuple[bool, bool]]:
+        """Start requests of one class in one channel: whether any was, whether there was room."""
+        taken: list[Request] = []
+        while channel.pending + len(taken) < limit and (request := channel.next(kind)):
+            taken.append(request)
+        started = False
+        for place, request in enumerate(taken):
+            if channel.pending >= limit:
+                self._put_back(channel, taken[place:])
+                break
+            if (yield from start(request)):
+                started = True
+                channel.waiting -= 1
+                self.waiting -= 1
+            else:
+                self._put_back(channel, taken[place:])
+                return started, False
+        return started, True
+
+    def _put_back(self, channel: Channel, requests: list[Request]) -> None:
+        """Put *requests* back in front of their class."""
+        for request in reversed(requests):
+            self._first -= 1
+            heappush(channel.queues[request.kind], (-request.priority, self._first, request))
+

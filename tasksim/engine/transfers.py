@@ -1,0 +1,489 @@
+"""The movement of data between memories: what tasks need is brought, what is in the way leaves."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING
+
+from tasksim.base.errors import InputError
+from tasksim.engine.clock import Routine, ticks
+from tasksim.engine.copies import Copies, Store
+from tasksim.engine.copyengines import Copy, CopyEngines
+from tasksim.engine.estimates import CopyEstimates
+from tasksim.engine.network import Network
+from tasksim.engine.requests import FETCH, IDLE, PREFETCH, WRITE_BACK, Channel, Post, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from simpy.core import Environment
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+
+__all__ = ["Transfers"]
+
+
+class Log:
+    """The copies that were made and the use of memory, in columns."""
+
+    def __init__(self) -> None:
+        self.handle, self.task = array("q"), array("q")
+        self.source, self.target, self.reason = array("q"), array("q"), array("q")
+        self.asked, self.start, self.end = array("q"), array("q"), array("q")
+        self.time, self.memory, self.used = array("q"), array("q"), array("q")
+
+    def copied(self, request: Request, now: int) -> None:
+        """Add the copy of *request*, which has just ended."""
+        self.handle.append(request.handle)
+        self.task.append(request.task)
+        self.source.append(request.source)
+        self.target.append(request.target)
+        self.reason.append(request.reason)
+        self.asked.append(request.asked)
+        self.start.append(request.started)
+        self.end.append(now)
+
+    def changed(self, memory: int, used: int, now: int) -> None:
+        """Add what is used of *memory* from now on."""
+        self.time.append(now)
+        self.memory.append(memory)
+        self.used.append(used)
+
+
+class Transfers:
+    """What moves data for a replay of *graph* on *platform*.
+
+    *devices* says per memory whether it is a device's. The replay sets ``drivers``, the routine per
+    memory that calls :meth:`serve`: a device's worker, or a routine of the memory's own.
+    """
+
+    def __init__(
+        self, env: Environment, graph: TaskGraph, platform: Platform, devices: list[bool]
+    ) -> None:
+        self._env = env
+        self._memories = len(platform.memories)
+        self.copies = Copies(graph, platform)
+        self.network = Network(env, platform)
+        self.estimates = CopyEstimates(platform, sum(devices))
+        self.drivers: list[Routine] = []
+        self.log = Log()
+        copying, overheads = platform.copying, platform.overheads
+        self._devices = devices
+        self._copy = ticks(overheads.copy_s)
+        self._allocate = ticks(platform.allocation.allocate_s)
+        self._free = ticks(platform.allocation.free_s)
+        self._allocator_free = 0
+        limits = (copying.fetches, copying.prefetches, copying.idle)
+        self.posts = [Post(self._memories, limits) for _ in platform.memories]
+        self._engines = CopyEngines(
+            env,
+            self.network,
+            devices,
+            serialised=copying.serialised,
+            first_use=ticks(overheads.progress_s),
+        )
+        # Requests that are not done: per datum; those that load a datum into a memory, and how
+        # many will, both keyed by datum * memories + memory.
+        self._open: dict[int, list[Request]] = {}
+        self._loading: dict[int, Request] = {}
+        self._towards: dict[int, int] = {}
+        self._starved = [False] * self._memories
+        self._check_routes(graph, platform)
+
+    def _check_routes(self, graph: TaskGraph, platform: Platform) -> None:
+        homes = sorted(set(self.copies.home))
+        used = sorted({worker.memory for worker in platform.workers} | set(homes))
+        for source in used:
+            for target in used:
+                if source != target and not self._hops(source, target):
+                    names = [platform.memories[end].name for end in (source, target)]
+                    raise InputError(
+                        f"platform {platform.name}: no route leads from memory {names[0]} to"
+                        f" {names[1]}, not even by one other memory; graph {graph.name} needs it"
+                    )
+
+    def _hops(self, source: int, target: int) -> list[tuple[int, int]]:
+        """Return the copies that bring data from *source* to *target*: one, or two by a third."""
+        if self.network.connects(source, target):
+            return [(source, target)]
+        for middle in range(self._memories):
+            if self.network.connects(source, middle) and self.network.connects(middle, target):
+                return [(source, middle), (middle, target)]
+        return []
+
+    # What tasks ask for
+
+    def fetch(
+        self,
+        task: int,
+        handle: int,
+        memory: int,
+        priority: int,
+        reads: bool,
+        writes: bool,
+        arrived: Callable[[], None],
+    ) -> bool:
+        """Bring *handle* to *memory* for *task*, which a worker has popped, and keep it there.
+
+        Returns whether that takes time; then *arrived* is called once it is there.
+        """
+        copies = self.copies
+        store = copies.stores[memory]
+        if store is not None:
+            store.pin(handle)
+        others = self._open.get(handle)
+        here = copies.valid[handle] if reads else copies.places[handle] | copies.valid[handle]
+        if here >> memory & 1 and not (writes and others):
+            if writes:
+                copies.valid[handle] = 1 << memory
+            if store is not None:
+                store.touch(handle)
+                if handle in store.wanted:
+                    store.took(handle)
+            if others:
+                self._cancel(others, task, memory)
+            return False
+        if not reads and store is None and not others:
+            copies.places[handle] |= 1 << memory
+            copies.write(handle, memory)
+            return False
+        self._fetch_later(task, handle, memory, priority, reads, writes, arrived)
+        return True
+
+    def _cancel(self, requests: list[Request], task: int, memory: int) -> None:
+        """Cancel what was asked ahead for *task*: it has the datum now."""
+        for request in requests:
+            if request.task == task and request.target == memory and not request.under_way:
+                request.cancelled = True
+
+    def _fetch_later(
+        self,
+        task: int,
+        handle: int,
+        memory: int,
+        priority: int,
+        reads: bool,
+        writes: bool,
+        arrived: Callable[[], None],
+    ) -> None:
+        """Wait for a request of *task*; a writer waits for all the others as well."""
+        others = list(self._open.get(handle, ())) if writes else []
+        valid = self.copies.valid[handle] >> memory & 1
+        own = [] if valid else [self._ask(handle, memory, FETCH, priority, task, reads, writes)]
+        waited = own + [r for r in others if r not in own]
+        left = len(waited)
+
+        def one_done() -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                store = self.copies.stores[memory]
+                if store is not None:
+                    store.touch(handle)
+                    if handle in store.wanted:
+                        store.took(handle)
+                if writes:
+                    self.copies.write(handle, memory)
+                arrived()
+
+        for request in waited:
+            request.waiters.append(one_done)
+
+    def prefetch(
+        self, task: int, handle: int, memory: int, priority: int, reads: bool, writes: bool
+    ) -> None:
+        """Bring *handle* to *memory* ahead, for *task*, which was given to a worker there."""
+        copies = self.copies
+        if (copies.valid[handle] if reads else copies.places[handle]) >> memory & 1:
+            if writes and reads:
+                copies.valid[handle] = 1 << memory
+            store = copies.stores[memory]
+            if store is not None:
+                store.want(handle)
+                store.touch(handle)
+        elif reads or copies.stores[memory] is not None:
+            self._ask(handle, memory, PREFETCH, priority, task, reads, writes and reads)
+
+    def will_not_be_used(self, handle: int) -> None:
+        """Let *handle* leave first, and write it back when nothing else is to be copied."""
+        copies = self.copies
+        copies.will_not_be_used(handle)
+        home = copies.home[handle]
+        if not copies.valid[handle] >> home & 1:
+            self._ask(handle, home, IDLE, 0, -1, True, False)
+
+    def release(self, handle: int, memory: int) -> None:
+        """Take back that *handle* is kept in *memory*, by a task that has ended."""
+        store = self.copies.stores[memory]
+        if store is not None:
+            self._unpin(store, handle, memory)
+
+    # Requests
+
+    def _ask(
+        self,
+        handle: int,
+        memory: int,
+        kind: int,
+        priority: int,
+        task: int,
+        reads: bool,
+        writes: bool,
+    ) -> Request:
+        """Return the request for *handle* in *memory*: one there is already, or a new one."""
+        source = self.estimates.nearest(self.copies.valid[handle], memory, self.copies.size[handle])
+        hops = self._hops(source, memory) if reads else [(-1, memory)]
+        found = self._find(handle, hops[-1], task)
+        if found is not None:
+            found.write |= writes
+            if kind < found.kind:
+                self._promote(found, kind)
+            return found
+        last: Request | None = None
+        for hop_source, hop_target in reversed(hops):
+            final = hop_target == memory
+            request = Request(
+                handle, hop_source, hop_target, kind, priority, task, writes and final
+            )
+            request.next_hop = last
+            self._opened(request)
+            last = request
+        assert last is not None
+        self._send(last)
+        while last.next_hop is not None:
+            last = last.next_hop
+        return last
+
+    def _find(self, handle: int, hop: tuple[int, int], task: int) -> Request | None:
+        """Return the open request for this copy, of the same task or of none."""
+        for request in self._open.get(handle, ()):
+            if (
+                (request.source, request.target) == hop
+                and not request.cancelled
+                and (request.task == task or request.task < 0 or task < 0)
+            ):
+                return request
+        return None
+
+    def _opened(self, request: Request) -> None:
+        handle, target = request.handle, request.target
+        request.asked = self._env._now
+        self._open.setdefault(handle, []).append(request)
+        key = handle * self._memories + target
+        self._towards[key] = self._towards.get(key, 0) + 1
+        self.copies.coming[handle] |= 1 << target
+        if request.source >= 0:
+            store = self.copies.stores[request.source]
+            if store is not None:
+                store.pin(handle)
+
+    def _send(self, request: Request) -> None:
+        """Queue *request* where it is handled, and wake whoever does that."""
+        source, target = request.source, request.target
+        if source >= 0 and self._devices[source] and not self._devices[target]:
+            handler, channel = source, self.posts[source].outward[target]
+        else:
+            peer = source if source >= 0 else target
+            handler, channel = target, self.posts[target].inward[peer]
+        self.posts[handler].add(request, channel)
+        self.drivers[handler].notify()
+
+    def _promote(self, request: Request, kind: int) -> None:
+        """Make *request*, and those it comes before, as urgent as *kind*."""
+        target = request.target
+        outward = (
+            request.source >= 0 and self._devices[request.source] and not self._devices[target]
+        )
+        handler = request.source if outward else target
+        self.posts[handler].promote(request, kind)
+        if request.reason != WRITE_BACK:
+            request.reason = kind
+        self.drivers[handler].notify()
+        for other in self._open.get(request.handle, ()):
+            if other.next_hop is request and other.kind > kind:
+                self._promote(other, kind)
+
+    # What drivers do
+
+    def serve(self, memory: int) -> Generator[int | None, None, bool]:
+        """Let the driver of *memory* look after its requests; return whether there was anything."""
+        return self.posts[memory].serve(self._start, self._complete)
+
+    def _start(self, request: Request) -> Generator[int | None, None, bool]:
+        """Begin what *request* asks for; return False if there is no room for it now."""
+        copies, handle, target = self.copies, request.handle, request.target
+        if request.cancelled or copies.valid[handle] >> target & 1:
+            self._complete(request)
+            return True
+        key = handle * self._memories + target
+        leader = self._loading.get(key)
+        if leader is not None:
+            if request.kind < leader.kind:
+                self._promote(leader, request.kind)
+            leader.followers.append(request)
+            request.under_way = True
+            return True
+        self._loading[key] = request
+        store = copies.stores[target]
+        if store is not None:
+            store.pin(handle)
+            request.pinned = True
+            if not copies.places[handle] >> target & 1 and not (
+                yield from self._place(request, store)
+            ):
+                del self._loading[key]
+                request.pinned = False
+                store.unpin(handle)
+                self._starved[target] = True
+                return False
+        else:
+            copies.places[handle] |= 1 << target
+        if request.source < 0:
+            self._complete(request)
+            return True
+        request.under_way = True
+        if self._copy:
+            yield self._copy
+        channel = request.channel
+        assert channel is not None
+        channel.pending += 1
+        pair = (request.source, target)
+        self._engines.ask(Copy(pair, copies.size[handle], self._on_copied, request))
+        return True
+
+    def _on_copied(self, copy: Copy) -> None:
+        """Note that *copy* has ended; the driver that began it will see it."""
+        request: Request = copy.value
+        request.started = copy.started
+        self.log.copied(request, self._env._now)
+        channel = request.channel
+        assert channel is not None
+        channel.arrived.append(request)
+        target = request.target
+        outward = self._devices[request.source] and not self._devices[target]
+        handler = request.source if outward else target
+        self.posts[handler].arrived += 1
+        self.drivers[handler].notify()
+
+    def _complete(self, request: Request) -> None:
+        """Note that *request* is done: the state of the datum, who waited, who comes next."""
+        copies, handle, target = self.copies, request.handle, request.target
+        key = handle * self._memories + target
+        request.done = True
+        if self._loading.get(key) is request:
+            del self._loading[key]
+        if not request.cancelled:
+            if request.write or request.source < 0:
+                if request.write or request.kind == FETCH:
+                    copies.write(handle, target)
+            else:
+                copies.read(handle, target)
+        self._closed(request, key)
+        if self._devices[target]:
+            self.drivers[target].notify()
+        if request.next_hop is not None:
+            self._send(request.next_hop)
+        for waiter in request.waiters:
+            waiter()
+        for follower in request.followers:
+            self._complete(follower)
+
+    def _closed(self, request: Request, key: int) -> None:
+        handle, target = request.handle, request.target
+        requests = self._open[handle]
+        requests.remove(request)
+        if not requests:
+            del self._open[handle]
+        left = self._towards[key] - 1
+        if left:
+            self._towards[key] = left
+        else:
+            del self._towards[key]
+            self.copies.coming[handle] &= ~(1 << target)
+        store = self.copies.stores[target]
+        if store is not None:
+            if request.kind == PREFETCH and not request.cancelled:
+                store.want(handle)
+            store.touch(handle)
+            if request.pinned:
+                self._unpin(store, handle, target)
+        if request.source >= 0:
+            store = self.copies.stores[request.source]
+            if store is not None:
+                self._unpin(store, handle, request.source)
+                if request.reason == WRITE_BACK:
+                    self._drop_written_back(store, handle, request.source)
+
+    def _unpin(self, store: Store, handle: int, memory: int) -> None:
+        store.unpin(handle)
+        if self._starved[memory]:
+            self._starved[memory] = False
+            self.drivers[memory].notify()
+
+    # Room
+
+    def _place(self, request: Request, store: Store) -> Generator[int | None, None, bool]:
+        """Find a place for *request* in the memory of *store*; return whether there is one."""
+        size, memory = self.copies.size[request.handle], request.target
+        found = store.pool.allocate(size)
+        if found is None and request.kind != IDLE:
+            found = self._make_room(store, memory, size, keep_wanted=request.kind == PREFETCH)
+        if found is None:
+            return False
+        self.copies.settle(request.handle, memory)
+        self.log.changed(memory, store.used_bytes, self._env._now)
+        cost = found[0] * self._allocate + found[1] * self._free
+        if cost:
+            now = self._env._now
+            self._allocator_free = max(now, self._allocator_free) + cost
+            yield self._allocator_free - now
+        return True
+
+    def _make_room(
+        self, store: Store, memory: int, size: int, *, keep_wanted: bool
+    ) -> tuple[int, int] | None:
+        """Let data leave until *size* bytes fit: what is valid elsewhere first, of equal size best.
+
+        What only this memory has is written home, twice the size at a time, and leaves when that
+        is done.
+        """
+        copies = self.copies
+        victims = list(store.victims(keep_wanted=keep_wanted))
+        clean = [v for v in victims if not copies.is_last(v, memory)]
+        clean.sort(key=lambda v: copies.size[v] != size)
+        for victim in clean:
+            self._drop(store, victim, memory)
+            found = store.pool.allocate(size)
+            if found is not None:
+                return found
+        needed = 2 * size
+        for victim in victims:
+            if needed <= 0:
+                break
+            if copies.is_last(victim, memory):
+                needed -= copies.size[victim]
+                self._write_back(victim, memory)
+        return None
+
+    def _drop(self, store: Store, handle: int, memory: int) -> None:
+        self.copies.drop(handle, memory)
+        self.log.changed(memory, store.used_bytes, self._env._now)
+
+    def _write_back(self, handle: int, memory: int) -> None:
+        """Ask for the only copy of *handle*, which must leave *memory*, to be written home."""
+        home = self.copies.home[handle]
+        request = self._ask(handle, home, FETCH, 0, -1, True, False)
+        while request.source != memory:  # by another memory: the first copy is the one that counts
+            before = [r for r in self._open[handle] if r.next_hop is request]
+            if not before:
+                return
+            request = before[0]
+        request.reason = WRITE_BACK
+
+    def _drop_written_back(self, store: Store, handle: int, memory: int) -> None:
+        there = handle in store.recent or handle in store.unneeded
+        if there and handle not in store.pinned and not self.copies.is_last(handle, memory):
+            self._drop(store, handle, memory)
+        self._starved[memory] = False
+        self.drivers[memory].notify()
