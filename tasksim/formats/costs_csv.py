@@ -1,0 +1,394 @@
+"""Task graphs on unrelated processors, typed by hand: a file of costs and a file of edges.
+
+::
+
+    costs.csv               edges.csv               links.csv (if wanted)
+    task,P0,P1,P2           from,to,volume          from,to,bandwidth,latency
+    T1,14,16,9              T1,T2,18                P0,P1,2,0.5
+    T2,13,19,18             ...                     ...
+
+A cost is how long a task takes on a processor; an empty field: it cannot run there. To send a
+volume from one processor to another takes ``latency + volume / bandwidth``; without a file of
+links, every bandwidth is 1 and every latency 0. Edges and links may be square matrices as well,
+names in the first line and the first column (then 0 or nothing: no edge). Copies do not slow each
+other down, and processors compute meanwhile: the model of most papers on static scheduling.
+
+Inside, a cost of 1 is a second, a volume of 1 a byte, a bandwidth of 1 a byte per second.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from heapq import heapify, heappop, heappush
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tasksim.base.errors import CycleError, InputError, nearest, unknown
+from tasksim.formats.csv_rows import Row, Rows, read_rows
+from tasksim.graph.builder import GraphBuilder, R, W
+from tasksim.models.given import GivenModel
+from tasksim.platform.costs import Copying
+from tasksim.platform.description import Link, Memory, Platform, Route, Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.models.base import KernelModel
+
+__all__ = ["CostFiles", "GivenCosts", "ProcessorModel", "beside", "read_costs"]
+
+MAX_TASKS: Final = 32767
+"""Every task is a kernel of its own, and records of runs number kernels with 16 bits."""
+UNLIMITED: Final = 2**31 - 1
+MAX_DECIMALS: Final = 9
+
+
+class CostFiles(NamedTuple):
+    """What the files say: what is to be run, where, and how long that takes."""
+
+    graph: TaskGraph
+    platform: Platform
+    models: GivenCosts
+
+
+class ProcessorModel(GivenModel):
+    """How long tasks take on one processor, as their parameters say: nothing is learnt.
+
+    Examples
+    --------
+    >>> ProcessorModel("P0").predict([[14.0], [13.0]]).tolist()
+    [14.0, 13.0]
+    """
+
+    def __init__(self, processor: str) -> None:
+        super().__init__()
+        self.processor = processor
+        self.names_ = (parameter(processor),)
+        self.domain_ = {self.names_[0]: (0.0, float("inf"))}
+
+
+class GivenCosts:
+    """Kernel models for a graph whose tasks say how long they take on each architecture.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+        One from :func:`read_costs`: each kernel has a parameter ``NAME_s`` per architecture
+        that can run it.
+    """
+
+    def __init__(self, graph: TaskGraph) -> None:
+        self._names = dict(zip(graph.model_names, graph.parameter_names, strict=True))
+
+    def kernels(self) -> tuple[str, ...]:
+        """Return the kernels there are, in order of their names."""
+        return tuple(sorted(self._names))
+
+    def require(self, kernels: Iterable[str], architectures: Sequence[str] = ()) -> None:
+        """Raise :exc:`InputError` for the first of *kernels* that none of *architectures* runs."""
+        for kernel in kernels:
+            if kernel not in self._names:
+                raise unknown("kernel", kernel, self._names)
+            if architectures and not any(
+                parameter(a) in self._names[kernel] for a in architectures
+            ):
+                self.model(kernel, architectures[0])
+
+    def model(self, kernel: str, architecture: str) -> KernelModel:
+        """Return the model of *kernel*; :exc:`InputError` if it cannot run there."""
+        self.require([kernel])
+        known = [name.removesuffix("_s") for name in self._names[kernel]]
+        if architecture not in known:
+            raise unknown("processor", architecture, known, f"task {kernel}")
+        model = ProcessorModel(architecture)
+        model.label = f"{kernel} on {architecture}"
+        return model
+
+    def locality(self, kernel: str, architecture: str) -> None:
+        """Return None: what is given does not depend on where the data are."""
+
+    def predict(
+        self, kernel: str, architecture: str, names: Sequence[str], table: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the column of *architecture* in *table*, whose columns are *names*."""
+        from tasksim.models.base import columns
+
+        model = self.model(kernel, architecture)
+        return model.predict(columns(model, names, table))
+
+
+def read_costs(
+    path: str | Path, edges: str | Path | None = None, links: str | Path | None = None
+) -> CostFiles:
+    """Return the task graph, the platform and the models that the files describe.
+
+    Parameters
+    ----------
+    path
+        The file of costs. Its name has ``costs`` in it.
+    edges, links
+        By default the files beside it of the same name with ``edges`` or ``links`` instead of
+        ``costs``; the one of links need not exist.
+
+    Returns
+    -------
+    CostFiles
+        Tasks in the order of the file as far as dependencies allow; each is a kernel named
+        as it is. Processors are workers, and architectures, each with a memory of its own.
+
+    Raises
+    ------
+    InputError
+        ``file:line: what is wrong, what was got, what is legal, the nearest``.
+    CycleError
+        If tasks depend on each other in a circle; with their names.
+    """
+    path = Path(path)
+    costs = read_rows(path)
+    processors = _processors(costs)
+    tasks = _names(costs, "task")
+    edge_path = Path(edges) if edges is not None else beside(path, "edges")
+    volumes = _pairs(read_rows(edge_path), tasks, "volume")
+    link_path = Path(links) if links is not None else beside(path, "links")
+    scale = _scale(text for _, text in volumes.values())
+    graph = _graph(path, costs, processors, volumes, scale)
+    if links is None and not link_path.is_file():
+        return CostFiles(graph, _platform(path, processors, None, scale), GivenCosts(graph))
+    speeds = _speeds(read_rows(link_path), processors)
+    return CostFiles(graph, _platform(path, processors, speeds, scale), GivenCosts(graph))
+
+
+def parameter(processor: str) -> str:
+    """Return the name of the parameter that has the costs on *processor*."""
+    return f"{processor}_s"
+
+
+def beside(path: Path, what: str) -> Path:
+    """Return the file beside *path* of costs that has *what* (edges, links).
+
+    Raises :exc:`InputError` if the name of the first has no ``costs`` in it.
+    """
+    before, found, after = path.name.rpartition("costs")
+    if not found:
+        raise InputError(
+            f"{path}: the name of a file of costs has 'costs' in it, so that the file of {what} "
+            f"is found beside it: legal: costs.csv with {what}.csv"
+        )
+    return path.with_name(f"{before}{what}{after}")
+
+
+def _processors(costs: Rows) -> dict[str, int]:
+    """Return the processors, numbered."""
+    first, *names = costs.header.fields
+    if first != "task" or not names:
+        raise costs.header.error(
+            f"header: got '{','.join(costs.header.fields)[:60]}'; legal: task,PROCESSOR,..., "
+            "such as task,P0,P1,P2"
+        )
+    found: dict[str, int] = {}
+    for name in names:
+        if not name or name in found:
+            raise costs.header.error(f"processor '{name}': legal: a name that no other has")
+        found[name] = len(found)
+    return found
+
+
+def _names(costs: Rows, what: str) -> dict[str, int]:
+    """Return what the first column names, numbered."""
+    found: dict[str, int] = {}
+    for row in costs.body:
+        name = row.fields[0]
+        if not name or name in found:
+            raise row.error(f"{what}: got '{name}'; legal: a name that no other {what} has")
+        found[name] = len(found)
+    if len(found) > MAX_TASKS:
+        raise costs.header.error(f"{len(found)} tasks; legal: at most {MAX_TASKS}")
+    return found
+
+
+def _pairs(
+    rows: Rows, known: Mapping[str, int], what: str
+) -> dict[tuple[int, int], tuple[Row, str]]:
+    """Return (from, to) -> the row that says it, and the text, of a list or of a matrix."""
+    kind = "task" if what == "volume" else "processor"
+    head = rows.header.fields
+    found: dict[tuple[int, int], tuple[Row, str]] = {}
+    for row, source, target, text in _listed(rows, what) or _matrix(rows, known, kind):
+        pair = (_known(row, source, known, kind), _known(row, target, known, kind))
+        if pair in found:
+            raise row.error(f"{source} to {target} is in line {found[pair][0].line} already")
+        if source == target:
+            raise row.error(f"{kind} '{source}' to itself; legal: two different ones")
+        row.number(text, head[2] if head[:2] == ("from", "to") else what)
+        found[pair] = row, text
+    return found
+
+
+def _listed(rows: Rows, what: str) -> list[tuple[Row, str, str, str]] | None:
+    """Return row, from, to and text of a list; None if the table is no list."""
+    head = rows.header.fields
+    if head[:2] != ("from", "to"):
+        return None
+    legal = [("from", "to", what)] + ([("from", "to", what, "latency")] * (what != "volume"))
+    if head not in legal:
+        texts = " or ".join(f"'{','.join(names)}'" for names in legal)
+        raise rows.header.error(f"header: got '{','.join(head)}'; legal: {texts}")
+    return [(row, *row.fields[:3]) for row in rows.body]  # type: ignore[misc]
+
+
+def _matrix(rows: Rows, known: Mapping[str, int], kind: str) -> Iterator[tuple[Row, str, str, str]]:
+    """Yield row, from, to and text of the entries of a matrix that are not 0 or empty."""
+    names = rows.header.fields[1:]
+    if len(names) != len(known) or len(rows.body) != len(known):
+        raise rows.header.error(
+            f"got '{','.join(rows.header.fields)[:60]}' and {len(rows.body)} rows; legal: a list "
+            f"with the header from,to,..., or a matrix of all {len(known)} {kind}s"
+        )
+    for name in names:
+        _known(rows.header, name, known, kind)
+    for row in rows.body:
+        for name, text in zip(names, row.fields[1:], strict=True):
+            if text and row.number(text, f"{row.fields[0]} to {name}") > 0:
+                yield row, row.fields[0], name, text
+
+
+def _known(row: Row, name: str, known: Mapping[str, int], kind: str) -> int:
+    if name not in known:
+        some = ", ".join([*known][:8]) + (", ..." if len(known) > 8 else "")
+        raise row.error(f"unknown {kind} '{name}'{nearest(name, known)} (known: {some})")
+    return known[name]
+
+
+def _scale(texts: Iterable[str]) -> int:
+    """Return the power of ten that makes whole numbers of the volumes: bytes are whole."""
+    decimals = 0
+    for text in texts:
+        exponent = Decimal(text).normalize().as_tuple().exponent
+        decimals = max(decimals, -exponent if isinstance(exponent, int) else 0)
+    return int(10 ** min(decimals, MAX_DECIMALS))
+
+
+def _graph(
+    path: Path,
+    costs: Rows,
+    processors: Mapping[str, int],
+    volumes: Mapping[tuple[int, int], tuple[Row, str]],
+    scale: int,
+) -> TaskGraph:
+    """Return the graph: a datum per edge that sends anything, dependencies for the others."""
+    names = [row.fields[0] for row in costs.body]
+    g = GraphBuilder(path.stem, {"file": path.name})
+    order = _topological(names, volumes)
+    accesses: list[list[int]] = [[] for _ in names]
+    waits: list[list[int]] = [[] for _ in names]
+    for (source, target), (row, text) in volumes.items():
+        size = round(float(text) * scale)
+        if not size < 2**63:
+            raise row.error(f"volume: got '{text}'; legal: less than {2**63 // scale}")
+        waits[target].append(source)
+        if size:
+            handle = g.handle(f"{names[source]}->{names[target]}", size_bytes=size)
+            accesses[source].append(W(handle))
+            accesses[target].append(R(handle))
+    number: dict[int, int] = {}
+    for task in order:
+        durations = _durations(costs.body[task], processors)
+        after = [number[source] for source in waits[task]]
+        number[task] = g.insert(names[task], *accesses[task], priority=0, after=after, **durations)
+    return g.build()
+
+
+def _durations(row: Row, processors: Mapping[str, int]) -> dict[str, float]:
+    texts = zip(processors, row.fields[1:], strict=True)
+    found = {parameter(name): row.number(text, f"cost on {name}") for name, text in texts if text}
+    if not found:
+        raise row.error(f"task '{row.fields[0]}' has no cost; legal: one on some processor")
+    return found
+
+
+def _topological(names: Sequence[str], pairs: Iterable[tuple[int, int]]) -> list[int]:
+    """Return the tasks so that each comes after those it depends on, else as in the file."""
+    after: list[list[int]] = [[] for _ in names]
+    waiting = [0] * len(names)
+    for source, target in pairs:
+        after[source].append(target)
+        waiting[target] += 1
+    ready = [task for task, count in enumerate(waiting) if not count]
+    heapify(ready)
+    order = []
+    while ready:
+        task = heappop(ready)
+        order.append(task)
+        for other in after[task]:
+            waiting[other] -= 1
+            if not waiting[other]:
+                heappush(ready, other)
+    if len(order) < len(names):
+        raise CycleError(f"tasks depend on each other in a circle: {_circle(names, after)}")
+    return order
+
+
+def _circle(names: Sequence[str], after: Sequence[Sequence[int]]) -> str:
+    import networkx as nx
+
+    edges = [(task, other) for task, others in enumerate(after) for other in others]
+    cycle = [edge[0] for edge in nx.find_cycle(nx.DiGraph(edges))]
+    return " -> ".join(names[task] for task in [*cycle, cycle[0]])
+
+
+def _speeds(
+    rows: Rows, processors: Mapping[str, int]
+) -> dict[tuple[int, int], tuple[float, float]]:
+    """Return (from, to) -> bandwidth and latency; a way that is not given is as the way back."""
+    found = {}
+    for pair, (row, text) in _pairs(rows, processors, "bandwidth").items():
+        latency = row.number(row.fields[3], "latency") if _has_latency(rows) else 0.0
+        found[pair] = row.number(text, "bandwidth", positive=True), latency
+    for (source, target), speed in list(found.items()):
+        found.setdefault((target, source), speed)
+    names = list(processors)
+    for source in range(len(names)):
+        for target in range(source):
+            if (source, target) not in found:
+                raise rows.header.error(
+                    f"no link between {names[target]} and {names[source]}; legal: one for every "
+                    "two processors"
+                )
+    return found
+
+
+def _has_latency(rows: Rows) -> bool:
+    return rows.header.fields[:2] == ("from", "to") and len(rows.header.fields) > 3
+
+
+def _platform(
+    path: Path,
+    processors: Mapping[str, int],
+    speeds: Mapping[tuple[int, int], tuple[float, float]] | None,
+    scale: int,
+) -> Platform:
+    """Return the processors, each with its memory, and a way from each to each."""
+    names = list(processors)
+    pairs = [(a, b) for a in range(len(names)) for b in range(len(names)) if a != b]
+    if speeds is None:
+        links = [Link(0, "network", None, float(scale), shared=False)] if pairs else []
+        routes = [Route(a, b, (0,)) for a, b in pairs]
+    else:
+        links = [
+            Link(k, f"{names[a]}-{names[b]}", None, speeds[a, b][0] * scale, speeds[a, b][1],
+                 shared=False)
+            for k, (a, b) in enumerate(pairs)
+        ]  # fmt: skip
+        routes = [Route(a, b, (k,)) for k, (a, b) in enumerate(pairs)]
+    return Platform(
+        name=path.stem,
+        workers=tuple(Worker(k, name, name, k) for k, name in enumerate(names)),
+        memories=tuple(Memory(k, name) for k, name in enumerate(names)),
+        links=tuple(links),
+        routes=tuple(routes),
+        copying=Copying(fetches=UNLIMITED, prefetches=UNLIMITED, idle=UNLIMITED),
+    )

@@ -1,0 +1,83 @@
+"""Small tables that people type: CSV with a header, comments and empty lines allowed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tasksim.base.errors import InputError
+from tasksim.base.files import read_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Row", "Rows", "read_rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a table; fields are without spaces around them."""
+
+    path: Path
+    line: int
+    fields: tuple[str, ...]
+
+    def error(self, message: str) -> InputError:
+        """Return the error that begins with the file and the line."""
+        return InputError(f"{self.path}:{self.line}: {message}")
+
+    def number(self, text: str, what: str, *, positive: bool = False) -> float:
+        """Return *text* as a finite number, not negative; or larger than 0 where *positive*.
+
+        Raises :exc:`InputError` saying that it was meant to be *what*.
+        """
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if math.isfinite(value) and (value > 0 if positive else value >= 0):
+            return value
+        legal = "a number larger than 0" if positive else "a number from 0"
+        raise self.error(f"{what}: got '{text}'; legal: {legal}")
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A table: the header, and the rows, each with as many fields as the header."""
+
+    header: Row
+    body: tuple[Row, ...]
+
+
+def read_rows(path: Path) -> Rows:
+    """Return the table in the file at *path*.
+
+    Lines that are empty or begin with ``#`` do not count.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, it has no header, or a row has more or fewer fields than it.
+    """
+    lines = csv.reader(io.StringIO(read_text(path), newline=""), strict=True, skipinitialspace=True)
+    rows = []
+    try:
+        for fields in lines:
+            stripped = tuple(field.strip() for field in fields)
+            if any(stripped) and not stripped[0].startswith("#"):
+                rows.append(Row(path, lines.line_num, stripped))
+    except csv.Error as error:
+        raise InputError(f"{path}:{lines.line_num}: {error}") from None
+    if not rows:
+        raise InputError(f"{path}: is empty; expected a line with the names of the columns")
+    header = rows[0]
+    for row in rows[1:]:
+        if len(row.fields) != len(header.fields):
+            raise row.error(
+                f"got {len(row.fields)} fields, '{','.join(row.fields)[:60]}'; "
+                f"legal: {len(header.fields)}, as in the header '{','.join(header.fields)[:60]}'"
+            )
+    return Rows(header, tuple(rows[1:]))

@@ -1,0 +1,50 @@
+"""Static schedules: the whole graph is planned before it runs.
+
+:func:`plan` plans by the name of an algorithm; the schedulers ``heft``, ``cpop``, ``peft``,
+``min-min`` and ``max-min`` plan when a run begins and follow their plan; ``static:file=PATH``
+follows a plan in a file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tasksim.base.errors import unknown
+from tasksim.schedulers.static.batch import max_min, min_min
+from tasksim.schedulers.static.cpop import cpop
+from tasksim.schedulers.static.heft import heft
+from tasksim.schedulers.static.peft import peft
+from tasksim.schedulers.static.plan import Plan, schedule_of
+from tasksim.schedulers.static.problem import Problem
+from tasksim.schedulers.static.schedule_file import read_schedule, write_schedule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "ALGORITHMS",
+    "Plan",
+    "Problem",
+    "plan",
+    "read_schedule",
+    "schedule_of",
+    "write_schedule",
+]
+
+ALGORITHMS: dict[str, Callable[[Problem], Plan]] = {
+    "heft": heft,
+    "cpop": cpop,
+    "peft": peft,
+    "min-min": min_min,
+    "max-min": max_min,
+}
+
+
+def plan(algorithm: str, problem: Problem) -> Plan:
+    """Return the plan that *algorithm* makes for *problem*.
+
+    Raises :exc:`InputError` for an unknown algorithm, with the nearest name.
+    """
+    if algorithm not in ALGORITHMS:
+        raise unknown("static scheduling algorithm", algorithm, ALGORITHMS)
+    return ALGORITHMS[algorithm](problem)

@@ -1,0 +1,161 @@
+"""Min-min and max-min: of all tasks that could come next, the one that ends first, or last."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from tasksim.schedulers.static.follower import StaticScheduler
+from tasksim.schedulers.static.timeline import Timetable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.schedulers.static.plan import Plan
+    from tasksim.schedulers.static.problem import Problem
+
+__all__ = ["MaxMin", "MinMin", "max_min", "min_min"]
+
+
+def min_min(problem: Problem) -> Plan:
+    """Return the plan of min-min.
+
+    Of the tasks whose predecessors are placed, the one that can end first comes next, on the
+    worker where it does, after what is there. O. H. Ibarra, C. E. Kim, "Heuristic
+    algorithms for scheduling independent tasks on nonidentical processors", Journal of the ACM
+    24(2), 1977, algorithm D; T. D. Braun et al., Journal of Parallel and Distributed Computing
+    61(6), 2001, section 3; for task graphs, batches of ready tasks: J. Blythe et al., CCGrid 2005.
+    Of equals the task, then the worker, of lowest number.
+    """
+    return _batch(problem, longest=False)
+
+
+def max_min(problem: Problem) -> Plan:
+    """Return the plan of max-min: as :func:`min_min`, but the task that ends last comes next.
+
+    Ibarra and Kim's algorithm E: each task still goes where it ends first.
+    """
+    return _batch(problem, longest=True)
+
+
+def _batch(problem: Problem, *, longest: bool) -> Plan:
+    table = Timetable(problem)
+    ready = _Ready(problem)
+    waiting = np.diff(problem.edges.target_ptr).tolist()
+    target: list[int] = problem.edges.target.tolist()
+    bounds: list[int] = problem.edges.ptr.tolist()
+    for task in np.flatnonzero(np.diff(problem.edges.target_ptr) == 0).tolist():
+        ready.add(task, table.arrivals(task))
+    while ready.count:
+        task, worker, start = ready.take(longest=longest)
+        ready.occupied(worker, table.place(task, worker, start))
+        if task in problem.commuting:
+            ready.delay(task, table)
+        for after in target[bounds[task] : bounds[task + 1]]:
+            waiting[after] -= 1
+            if not waiting[after]:
+                ready.add(after, table.arrivals(after))
+    return table.plan()
+
+
+class _Ready:
+    """The tasks that could come next: per class of workers, when each can end there.
+
+    Rows are in no order; a row that is taken is filled with the last one. Only the earliest
+    free worker of a class counts, for the class's workers are alike.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.count = 0
+        self._problem = problem
+        self._free = np.zeros(problem.workers)
+        classes = problem.costs_s.shape[1]
+        self._class_free = np.zeros(classes)
+        self._class_memory = np.zeros(classes, dtype=np.int64)
+        self._class_memory[problem.class_of] = problem.memory_of
+        self._task = np.zeros(16, dtype=np.int64)
+        self._arrival = np.zeros((16, classes))
+        self._cost = np.zeros((16, classes))
+        self._best = np.zeros(16)
+        self._best_class = np.zeros(16, dtype=np.int64)
+
+    def add(self, task: int, arrivals: list[float]) -> None:
+        """Add *task*, whose data can be in the memories at *arrivals*."""
+        if self.count == len(self._task):
+            self._grow()
+        row = self.count
+        self.count += 1
+        self._task[row] = task
+        self._arrival[row] = np.array(arrivals)[self._class_memory]
+        self._cost[row] = self._problem.costs_s[task]
+        self._refresh(np.array([row]))
+
+    def take(self, *, longest: bool) -> tuple[int, int, float]:
+        """Remove the task that comes next; return it, its worker and its start."""
+        best = self._best[: self.count]
+        rows = np.flatnonzero(best == (best.max() if longest else best.min()))
+        row = int(rows[self._task[rows].argmin()])
+        task = int(self._task[row])
+        ready = self._arrival[row, self._problem.class_of]
+        starts = np.maximum(self._free, ready)
+        worker = int((starts + self._cost[row, self._problem.class_of]).argmin())
+        start = float(starts[worker])
+        self.count -= 1
+        for column in self._columns():
+            column[row] = column[self.count]
+        return task, worker, start
+
+    def occupied(self, worker: int, until: float) -> None:
+        """Note that *worker* is busy until then."""
+        group = int(self._problem.class_of[worker])
+        self._free[worker] = until
+        free = float(self._free[self._problem.class_of == group].min())
+        if free != self._class_free[group]:
+            self._class_free[group] = free
+            self._refresh(np.flatnonzero(self._best_class[: self.count] == group))
+
+    def delay(self, task: int, table: Timetable) -> None:
+        """Note that *task* has been placed, with which others commute."""
+        handles = set(self._problem.commuting[task])
+        for row, other in enumerate(self._task[: self.count].tolist()):
+            if not handles.isdisjoint(self._problem.commuting.get(other, ())):
+                self._arrival[row] = np.array(table.arrivals(other))[self._class_memory]
+                self._refresh(np.array([row]))
+
+    def _refresh(self, rows: NDArray[np.int64]) -> None:
+        """Find again where the tasks in *rows* end first."""
+        ends = np.maximum(self._arrival[rows], self._class_free) + self._cost[rows]
+        best_class = ends.argmin(axis=1)
+        self._best_class[rows] = best_class
+        self._best[rows] = ends[np.arange(len(rows)), best_class]
+
+    def _columns(self) -> list[NDArray[np.float64] | NDArray[np.int64]]:
+        return [self._task, self._arrival, self._cost, self._best, self._best_class]
+
+    def _grow(self) -> None:
+        self._task = np.concatenate((self._task, self._task))
+        self._arrival = np.concatenate((self._arrival, self._arrival))
+        self._cost = np.concatenate((self._cost, self._cost))
+        self._best = np.concatenate((self._best, self._best))
+        self._best_class = np.concatenate((self._best_class, self._best_class))
+
+
+class MinMin(StaticScheduler):
+    """A static plan: of the ready tasks, the one that can end first comes next."""
+
+    name: ClassVar[str] = "min-min"
+
+    def make_plan(self, problem: Problem) -> Plan:
+        """Return the plan of :func:`min_min`."""
+        return min_min(problem)
+
+
+class MaxMin(StaticScheduler):
+    """A static plan: of the ready tasks, the one that ends last where it can end first."""
+
+    name: ClassVar[str] = "max-min"
+
+    def make_plan(self, problem: Problem) -> Plan:
+        """Return the plan of :func:`max_min`."""
+        return max_min(problem)

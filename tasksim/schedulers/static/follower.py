@@ -1,0 +1,156 @@
+"""Following a plan, in simulation and natively: each worker runs its own tasks, as planned."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, ClassVar
+
+from tasksim.base.errors import unknown
+from tasksim.schedulers.base import Scheduler, View
+from tasksim.schedulers.static.problem import Problem
+
+if TYPE_CHECKING:
+    import random
+
+    from tasksim.schedulers.static.plan import Plan
+
+__all__ = ["StaticScheduler"]
+
+ORDERS = ("strict", "ready")
+
+AHEAD = 4
+"""So many tasks before its turn, what a task reads and no task writes is brought to its memory."""
+
+
+class StaticScheduler(Scheduler):
+    """A scheduler that plans the whole graph before the run, and then follows the plan.
+
+    What a task has written is sent to the memories where the plan has its readers as soon as it
+    has ended.
+
+    Parameters
+    ----------
+    order : {"strict", "ready"}
+        Whether a worker waits for the next task of its list though a later one is ready
+        ("strict"), or takes the first that is ready. Even then a task that has got its data
+        for commutative access does not wait for its turn: others wait for the data.
+
+    Attributes
+    ----------
+    plan : Plan
+        Of the run that was attached last.
+    """
+
+    needs_estimates: ClassVar[bool] = True
+
+    plan: Plan
+
+    def __init__(self, order: str = "strict") -> None:
+        if order not in ORDERS:
+            raise unknown("order", order, ORDERS, f"scheduler {self.name}")
+        self.order = order
+
+    def make_plan(self, problem: Problem) -> Plan:
+        """Return the plan for *problem*."""
+        raise NotImplementedError
+
+    def make_lists(self) -> list[list[int]]:
+        """Return per worker its tasks in the order of the plan."""
+        return self.plan.orders(len(self.view.workers))
+
+    def attach(self, view: View, rng: random.Random) -> None:
+        """Plan the run that *view* shows."""
+        super().attach(view, rng)
+        problem = Problem.of_view(view, known=self.needs_estimates)
+        self.plan = self.make_plan(problem)
+        self._lists = self.make_lists()
+        self._worker: list[int] = self.plan.worker.tolist()
+        self._turn = [0] * len(self._worker)
+        for tasks in self._lists:
+            for turn, task in enumerate(tasks):
+                self._turn[task] = turn
+        self._next = [0] * len(view.workers)
+        self._ready = [False] * len(self._worker)
+        self._taken = [False] * len(self._worker)
+        self._early: list[list[int]] = [[] for _ in view.workers]
+        self._commuting = set() if self.order == "ready" else set(problem.commuting)
+        self._post = Post(view, problem, self._worker)
+        self._begun = False
+
+    def push(self, task: int) -> None:
+        """Note that *task* is ready, and wake its worker if it is its turn."""
+        if not self._begun:
+            self._begin()
+        worker = self._worker[task]
+        self._ready[task] = True
+        self.view.prefetch(task, self.view.workers[worker].memory)
+        if self.order == "ready" or task in self._commuting:
+            heappush(self._early[worker], self._turn[task])
+            self.view.wake(worker)
+        elif self._turn[task] == self._next[worker]:
+            self.view.wake(worker)
+
+    def pop(self, worker: int) -> int | None:
+        """Return the next task of *worker*'s list if it is ready."""
+        tasks, turn = self._lists[worker], self._next[worker]
+        while turn < len(tasks) and self._taken[tasks[turn]]:
+            turn += 1
+        self._next[worker] = turn
+        if self.order == "strict" and turn < len(tasks) and self._ready[tasks[turn]]:
+            return self._take(worker, turn)
+        early = self._early[worker]
+        while early:
+            turn = heappop(early)
+            if not self._taken[tasks[turn]]:
+                return self._take(worker, turn)
+        return None
+
+    def finished(self, task: int, worker: int) -> None:  # noqa: ARG002
+        """Send what *task* has written to where it will be read."""
+        self._post.written(task)
+
+    def _begin(self) -> None:
+        self._begun = True
+        for tasks in self._lists:
+            for task in tasks[:AHEAD]:
+                self._post.initial(task)
+
+    def _take(self, worker: int, turn: int) -> int:
+        tasks = self._lists[worker]
+        if turn + AHEAD < len(tasks):
+            self._post.initial(tasks[turn + AHEAD])
+        self._taken[tasks[turn]] = True
+        return tasks[turn]
+
+
+class Post:
+    """Who needs which data where, as planned: what is sent when."""
+
+    def __init__(self, view: View, problem: Problem, worker: list[int]) -> None:
+        self._view = view
+        self._written: dict[int, dict[tuple[int, int], None]] = {}
+        self._initial: dict[int, list[tuple[int, int]]] = {}
+        if len(set(problem.memory_of.tolist())) > 1 or problem.memories > 1:
+            self._fill(problem, worker)
+
+    def written(self, task: int) -> None:
+        """Send what *task* has written to its readers' memories."""
+        for handle, memory in self._written.get(task, ()):
+            self._view.prefetch_handle(handle, memory)
+
+    def initial(self, task: int) -> None:
+        """Send what *task* reads and no task writes to its memory."""
+        for handle, memory in self._initial.get(task, ()):
+            self._view.prefetch_handle(handle, memory)
+
+    def _fill(self, problem: Problem, worker: list[int]) -> None:
+        memory: list[int] = problem.memory_of.tolist()
+        home: list[int] = problem.graph.handle_home.tolist()
+        columns = (column.tolist() for column in problem.flows)
+        for source, target, handle in zip(*columns, strict=True):
+            there = memory[worker[target]]
+            if source < 0:
+                if there != home[handle]:
+                    self._initial.setdefault(target, []).append((handle, there))
+            elif there != memory[worker[source]]:
+                self._written.setdefault(source, {})[handle, there] = None

@@ -1,0 +1,55 @@
+"""A plan: which worker runs each task, and when it is expected to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.run.record import Run
+
+__all__ = ["Plan", "schedule_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A static schedule, one entry per task in task order.
+
+    Attributes
+    ----------
+    worker : ndarray of int32
+    start_s, end_s : ndarray of float64
+        In seconds, if all takes as long as estimated.
+    """
+
+    worker: NDArray[np.int32]
+    start_s: NDArray[np.float64]
+    end_s: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.worker)
+
+    @property
+    def makespan_s(self) -> float:
+        """When the last task is planned to end."""
+        return float(self.end_s.max(initial=0.0))
+
+    def orders(self, workers: int) -> list[list[int]]:
+        """Return per worker its tasks in planned order; there are *workers* of them."""
+        # Tasks that take no time come before those that start when they end.
+        order = np.lexsort((np.arange(len(self)), self.end_s, self.start_s))
+        found: list[list[int]] = [[] for _ in range(workers)]
+        for task, worker in zip(order.tolist(), self.worker[order].tolist(), strict=True):
+            found[worker].append(task)
+        return found
+
+
+def schedule_of(run: Run) -> Plan:
+    """Return what happened in a recorded *run* as a plan, to be repeated or changed."""
+    tasks = run.tasks
+    order = np.argsort(tasks.task, kind="stable")
+    return Plan(tasks.worker[order].astype(np.int32), tasks.start_s[order], tasks.end_s[order])

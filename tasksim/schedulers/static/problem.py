@@ -1,0 +1,218 @@
+"""What a static scheduler plans with: tasks, how long they take where, what flows between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.graph.taskgraph import AccessMode
+from tasksim.schedulers.static.edges import Edges, Flows, edges_of, flows_of
+from tasksim.schedulers.view import copy_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from tasksim.graph.csr import Int64
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform, Worker, WorkerClass
+    from tasksim.schedulers.base import View
+
+__all__ = ["Initial", "Problem"]
+
+
+class Initial(NamedTuple):
+    """Data that a task reads and that no task has written: at their homes from the beginning."""
+
+    task: Int64
+    home: Int64
+    size_bytes: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A task graph on unrelated machines with communication.
+
+    Communication takes ``copies * latency + size / bandwidth`` between two memories, whatever
+    else is being copied, and nothing within one. Make one with :meth:`of_view` or :meth:`of`.
+
+    Attributes
+    ----------
+    graph : TaskGraph
+    costs_s : ndarray, shape (tasks, classes)
+        Durations in seconds; infinite where a class cannot run a task.
+    class_of, memory_of : ndarray of int, shape (workers,)
+        Per worker its class and its memory.
+    latency_s, seconds_per_byte : ndarray, shape (memories, memories)
+        Of copies from the first to the second.
+    """
+
+    graph: TaskGraph
+    costs_s: NDArray[np.float64]
+    class_of: NDArray[np.int64]
+    memory_of: NDArray[np.int64]
+    latency_s: NDArray[np.float64]
+    seconds_per_byte: NDArray[np.float64]
+
+    @classmethod
+    def of_view(cls, view: View, *, known: bool = True) -> Problem:
+        """Return what a scheduler sees as a problem: durations and copies are its estimates.
+
+        With ``known=False``, durations may be NaN.
+        """
+        return cls._made(
+            view.graph, view.workers, view.classes, view.estimates, view.copy_estimate, known
+        )
+
+    @classmethod
+    def of(cls, graph: TaskGraph, platform: Platform, costs_s: ArrayLike) -> Problem:
+        """Return the problem of running *graph* on *platform*.
+
+        Parameters
+        ----------
+        costs_s
+            Shape (classes, tasks), in seconds: those of
+            :func:`tasksim.engine.durations.durations`.
+        """
+        copy_estimate = partial(copy_seconds, platform)
+        return cls._made(
+            graph, platform.workers, platform.classes, costs_s, copy_estimate, known=True
+        )
+
+    @classmethod
+    def _made(
+        cls,
+        graph: TaskGraph,
+        workers: Sequence[Worker],
+        classes: Sequence[WorkerClass],
+        estimates: ArrayLike,
+        copy_estimate: Callable[[float, int, int], float],
+        known: bool,
+    ) -> Problem:
+        class_of = np.zeros(len(workers), dtype=np.int64)
+        for index, group in enumerate(classes):
+            class_of[list(group.workers)] = index
+        memory_of = np.array([worker.memory for worker in workers], dtype=np.int64)
+        costs = np.asarray(estimates, dtype=np.float64).reshape(len(classes), len(graph)).T
+        if known:
+            _check_costs(graph, costs)
+        latency, inverse = _copies(graph, memory_of, copy_estimate)
+        return cls(graph, np.ascontiguousarray(costs), class_of, memory_of, latency, inverse)
+
+    @property
+    def tasks(self) -> int:
+        """The number of tasks."""
+        return len(self.graph)
+
+    @property
+    def workers(self) -> int:
+        """The number of workers."""
+        return len(self.class_of)
+
+    @property
+    def memories(self) -> int:
+        """The number of memories that matter."""
+        return len(self.latency_s)
+
+    @cached_property
+    def flows(self) -> Flows:
+        """Which task reads which datum of which other task."""
+        return flows_of(self.graph)
+
+    @cached_property
+    def edges(self) -> Edges:
+        """The dependencies, with what flows along them."""
+        return edges_of(self.graph, self.flows)
+
+    @cached_property
+    def initial(self) -> Initial:
+        """What tasks read that is at its home from the beginning, sorted by task."""
+        flows = self.flows
+        rows = np.flatnonzero(flows.source < 0)
+        rows = rows[np.argsort(flows.target[rows], kind="stable")]
+        handle = flows.handle[rows]
+        home = self.graph.handle_home[handle].astype(np.int64)
+        return Initial(flows.target[rows], home, self.graph.handle_size[handle].astype(np.float64))
+
+    @cached_property
+    def commuting(self) -> dict[int, list[int]]:
+        """Task -> the data that it accesses commutatively, for tasks that do."""
+        places = np.flatnonzero(self.graph.access_mode == AccessMode.COMMUTATIVE)
+        tasks = np.searchsorted(self.graph.access_ptr, places, side="right") - 1
+        found: dict[int, list[int]] = {}
+        handles = self.graph.access_handle[places].tolist()
+        for task, handle in zip(tasks.tolist(), handles, strict=True):
+            found.setdefault(task, []).append(handle)
+        return found
+
+    @cached_property
+    def mean_costs_s(self) -> NDArray[np.float64]:
+        """Per task its duration, averaged over the workers that can run it."""
+        count = np.bincount(self.class_of, minlength=self.costs_s.shape[1]).astype(np.float64)
+        able = np.isfinite(self.costs_s)
+        total = (np.where(able, self.costs_s, 0.0) * count).sum(axis=1)
+        workers: NDArray[np.float64] = (able * count).sum(axis=1)
+        mean: NDArray[np.float64] = total / workers
+        return mean
+
+    def mean_communication_s(self, *, apart: bool = False) -> NDArray[np.float64]:
+        """Return per row of :attr:`edges` its time, averaged over the pairs of two workers.
+
+        With *apart*, only over those pairs whose memories differ.
+        """
+        count = np.bincount(self.memory_of, minlength=self.memories).astype(np.float64)
+        weight = np.outer(count, count)
+        np.fill_diagonal(weight, 0.0)
+        pairs = float(weight.sum()) if apart else float(self.workers * (self.workers - 1))
+        if not pairs or not weight.any():
+            return np.zeros(len(self.edges.source))
+        latency = float((weight * self.latency_s).sum()) / pairs
+        inverse = float((weight * self.seconds_per_byte).sum()) / pairs
+        times: NDArray[np.float64] = self.edges.copies * latency + self.edges.size_bytes * inverse
+        return times
+
+
+def _check_costs(graph: TaskGraph, costs: NDArray[np.float64]) -> None:
+    """Raise :exc:`InputError` unless every task has a known duration on some worker."""
+    unknown = np.isnan(costs).any(axis=1)
+    if unknown.any():
+        raise InputError(
+            f"{graph.label(int(unknown.argmax()))}: its duration is not known;"
+            " a static schedule needs an estimate for every task and class of workers"
+        )
+    nowhere = ~np.isfinite(costs).any(axis=1)
+    if nowhere.any():
+        raise InputError(f"no worker can run {graph.label(int(nowhere.argmax()))}")
+
+
+def _copies(
+    graph: TaskGraph,
+    memory_of: NDArray[np.int64],
+    copy_estimate: Callable[[float, int, int], float],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return latencies and times per byte, from two estimates for each pair of memories.
+
+    Estimates are straight lines over the size. They are taken at the largest size of the graph
+    and at twice that, where rounding matters least.
+    """
+    ends = sorted({*memory_of.tolist(), *graph.handle_home.tolist()} if len(graph) else {0})
+    memories = 1 + max(*ends, *memory_of.tolist())
+    latency, inverse = np.zeros((2, memories, memories))
+    used = sorted(set(memory_of.tolist()))
+    if len(used) == 1 and ends == used:
+        return latency, inverse
+    size = float(max(1, graph.handle_size.max(initial=1)))
+    for source in ends:
+        for target in used:
+            if source != target:
+                once, twice = (copy_estimate(n * size, source, target) for n in (1, 2))
+                if not np.isfinite(once):
+                    raise InputError(f"no way leads from memory {source} to memory {target}")
+                inverse[source, target] = (twice - once) / size
+                latency[source, target] = max(0.0, 2 * once - twice)
+    return latency, inverse

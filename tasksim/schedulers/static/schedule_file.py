@@ -1,0 +1,167 @@
+"""Plans in files: CSV with the columns ``task``, ``worker`` and, if wanted, ``order``."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tasksim.base.errors import InputError, nearest
+from tasksim.base.files import refuse_existing, write_text
+from tasksim.formats.csv_rows import Row, read_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.schedulers.static.plan import Plan
+
+__all__ = ["Entry", "Schedule", "read_schedule", "write_schedule"]
+
+HEADERS = (("task", "worker"), ("task", "worker", "order"))
+SHOWN = 8
+
+
+class Entry(NamedTuple):
+    """A line of a schedule: the texts that name a task and a worker, and its place."""
+
+    row: Row
+    task: str
+    worker: str
+    order: float
+
+
+class Schedule(NamedTuple):
+    """What a file says, matched with a graph and workers."""
+
+    lists: list[list[int]]
+    """Per worker its tasks, in order."""
+    rows: list[Row]
+    """Per task the line that is about it."""
+
+
+def read_schedule(path: str | Path) -> list[Entry]:
+    """Return the lines of the schedule in the file at *path*.
+
+    Without a column ``order``, the order is that of the lines.
+
+    Raises
+    ------
+    InputError
+        ``file:line: what is wrong, what was got, what is legal``.
+    """
+    rows = read_rows(Path(path))
+    header = rows.header.fields
+    if header not in HEADERS:
+        legal = " or ".join(f"'{','.join(names)}'" for names in HEADERS)
+        raise rows.header.error(f"header: got '{','.join(header)}'; legal: {legal}")
+    entries = []
+    for place, row in enumerate(rows.body):
+        order = row.number(row.fields[2], "order") if len(header) > 2 else float(place)
+        entries.append(Entry(row, row.fields[0], row.fields[1], order))
+    return entries
+
+
+def match(
+    entries: Sequence[Entry], path: str | Path, graph: TaskGraph, workers: Sequence[str]
+) -> Schedule:
+    """Return the schedule for *graph* on *workers*, in order.
+
+    Tasks and workers are given by name or number. A task's name is that of its kernel where no
+    other task has the same kernel.
+
+    Raises
+    ------
+    InputError
+        If a line names what does not exist, a task is there twice or not at all, or two tasks
+        have the same place on a worker.
+    """
+    task_number, worker_number = _task_names(graph), {name: k for k, name in enumerate(workers)}
+    rows: list[Row | None] = [None] * len(graph)
+    places: list[dict[float, int]] = [{} for _ in workers]
+    for entry in entries:
+        task = _number(entry.row, "task", entry.task, task_number, len(graph))
+        worker = _number(entry.row, "worker", entry.worker, worker_number, len(workers))
+        first = rows[task]
+        if first is not None:
+            raise entry.row.error(f"task '{entry.task}' is in line {first.line} already")
+        rows[task] = entry.row
+        other = places[worker].setdefault(entry.order, task)
+        if other != task:
+            raise entry.row.error(
+                f"order: got {entry.order:g} for worker '{entry.worker}', as task "
+                f"'{_name(rows[other])}' has; legal: a different number for each of its tasks"
+            )
+    _refuse_missing(path, rows, graph)
+    lists = [[task for _, task in sorted(taken.items())] for taken in places]
+    return Schedule(lists, [row for row in rows if row is not None])
+
+
+def write_schedule(
+    path: str | Path,
+    plan: Plan,
+    workers: Sequence[str],
+    tasks: Sequence[str] = (),
+    *,
+    force: bool = False,
+) -> None:
+    """Write *plan* to *path*, to be followed by ``--scheduler static:file=PATH``.
+
+    Parameters
+    ----------
+    path
+        A ``.csv`` file.
+    plan
+        From :func:`~tasksim.schedulers.static.plan` or
+        :func:`~tasksim.schedulers.static.schedule_of`.
+    workers
+        Their names.
+    tasks
+        Their names, where each has one of its own; else they are numbered.
+    force
+        Whether to replace an existing file.
+    """
+    refuse_existing(Path(path), force=force)
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(HEADERS[1])
+    for worker, listed in zip(workers, plan.orders(len(workers)), strict=True):
+        for place, task in enumerate(listed):
+            writer.writerow([tasks[task] if tasks else task, worker, place])
+    write_text(Path(path), out.getvalue())
+
+
+def _task_names(graph: TaskGraph) -> dict[str, int]:
+    """Return the names that belong to one task each."""
+    counts = np.bincount(graph.kernel, minlength=len(graph.kernels))
+    alone = np.flatnonzero(counts[graph.kernel] == 1).tolist()
+    return {graph.kernel_of(task): task for task in alone}
+
+
+def _number(row: Row, what: str, text: str, names: Mapping[str, int], count: int) -> int:
+    """Return the number that *text* names, or is."""
+    if text in names:
+        return names[text]
+    if text.isascii() and text.isdecimal() and int(text) < count:
+        return int(text)
+    numbers = f"a number from 0 to {count - 1}"
+    some = ", ".join([*names][:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+    legal = f"{numbers}, or one of {some}" if names else numbers
+    raise row.error(f"{what}: got '{text}'; legal: {legal}{nearest(text, names)}")
+
+
+def _refuse_missing(path: str | Path, rows: Sequence[Row | None], graph: TaskGraph) -> None:
+    missing = [task for task, row in enumerate(rows) if row is None]
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise InputError(
+            f"{path}: {graph.label(missing[0])}{more} missing; a schedule has one line for "
+            f"each of the {len(graph)} tasks of {graph.name}"
+        )
+
+
+def _name(row: Row | None) -> str:
+    return "" if row is None else row.fields[0]
