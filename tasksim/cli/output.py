@@ -62,8 +62,10 @@ def describe_graph(graph: TaskGraph) -> dict[str, Any]:
 
 def describe_run(run: Run, graph: TaskGraph) -> dict[str, Any]:
     """Return a run as commands print it."""
+    from tasksim.run.idleness import idle_time
     from tasksim.run.metrics import idle_s, idleness_percent, kernel_statistics
     from tasksim.run.metrics import parallel_efficiency as efficiency
+    from tasksim.run.transfers import transfer_summary
 
     names = [worker.name for worker in run.workers]
     return {
@@ -79,6 +81,9 @@ def describe_run(run: Run, graph: TaskGraph) -> dict[str, Any]:
         "efficiency": efficiency(run),
         "idle_s": dict(zip(names, idle_s(run).tolist(), strict=True)),
         "idle_percent": dict(zip(names, idleness_percent(run).tolist(), strict=True)),
+        "idle_waits_s": dict(zip(names, idle_time(run).of_workers(), strict=True)),
+        "transfers": transfer_summary(run),
+        "evictions": run.evictions,
         "kernels": {
             s.kernel: {"tasks": s.count, "total_s": s.total_s, "mean_s": s.mean_s}
             for s in kernel_statistics(run)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import InputError, expect
+from tasksim.run.idleness import idle_time
 from tasksim.run.metrics import idleness_percent, kernel_durations, task_counts
 from tasksim.run.record import Run
+from tasksim.run.transfers import moved_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -33,6 +35,12 @@ class Side:
     worker_tasks: tuple[int, ...]
     """Tasks per worker."""
     worker_idleness_percent: tuple[float, ...]
+    idle_waits_s: dict[str, float]
+    """What idle workers waited for, over all of them (:mod:`tasksim.run.idleness`)."""
+    transfers: int | None
+    """How many copies were made between memories; None: that was not recorded."""
+    transferred_bytes: int | None
+    evictions: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +162,10 @@ def _side(run: Run) -> Side:
         idleness_percent=float(idle.mean()) if len(idle) else 0.0,
         worker_tasks=tuple(task_counts(run).tolist()),
         worker_idleness_percent=tuple(idle.tolist()),
+        idle_waits_s=idle_time(run).totals(),
+        transfers=None if run.transfers is None else len(run.transfers),
+        transferred_bytes=None if run.transfers is None else moved_bytes(run),
+        evictions=None if run.transfers is None else run.evictions,
     )
 
 

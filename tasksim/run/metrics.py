@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tasksim.run.idleness import idle_time
+from tasksim.run.transfers import data_arrival_s, transfer_summary
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -57,8 +60,11 @@ class Waits:
 
     dependency_s: NDArray[np.float64]
     """From its submission until it was ready."""
+    transfer_s: NDArray[np.float64]
+    """Since it was ready and a worker had taken it until its data were there."""
     queue_s: NDArray[np.float64]
-    """From ready until it started: in the scheduler's queues, and the runtime's own costs."""
+    """The rest until it started: in the scheduler's queues, behind other tasks of its worker, and
+    the runtime's own costs."""
 
 
 def makespan_s(run: Run) -> float:
@@ -151,9 +157,13 @@ def _steps(
 
 
 def waits(run: Run) -> Waits:
-    """Return what each task waited for: its dependencies, then the scheduler and a worker."""
+    """Return what each task waited for: its dependencies, its data, the scheduler and a worker."""
     tasks = run.tasks
-    return Waits(tasks.ready_s - tasks.submitted_s, tasks.start_s - tasks.ready_s)
+    queue_s = tasks.start_s - tasks.ready_s
+    taken_s = np.maximum(tasks.taken_s, tasks.ready_s)
+    arrival_s = np.minimum(data_arrival_s(run), tasks.start_s)
+    transfer_s = np.maximum(0.0, arrival_s - taken_s)
+    return Waits(tasks.ready_s - tasks.submitted_s, transfer_s, queue_s - transfer_s)
 
 
 def summary(run: Run) -> dict[str, Any]:
@@ -169,8 +179,21 @@ def summary(run: Run) -> dict[str, Any]:
         "idleness_percent": float(idleness_percent(run).mean()) if run.workers else 0.0,
         "mean_dependency_wait_s": float(waited.dependency_s.sum() / tasks),
         "mean_queue_wait_s": float(waited.queue_s.sum() / tasks),
+        "idle_waits_s": idle_time(run).totals(),
+        **_copies(run, float(waited.transfer_s.sum() / tasks)),
         "kernels": {
             s.kernel: {"count": s.count, "total_s": s.total_s, "mean_s": s.mean_s}
             for s in kernel_statistics(run)
         },
+    }
+
+
+def _copies(run: Run, mean_wait_s: float) -> dict[str, Any]:
+    """Return what a run that moved data has besides."""
+    if run.transfers is None:
+        return {}
+    return {
+        "mean_transfer_wait_s": mean_wait_s,
+        "transfers": transfer_summary(run),
+        "evictions": run.evictions,
     }

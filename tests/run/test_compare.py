@@ -98,3 +98,13 @@ def test_ks_distance_is_the_largest_gap_between_the_distributions(a, b):
     assert ks_distance(a, b) == pytest.approx(max(abs(share(a, x) - share(b, x)) for x in a + b))
     assert ks_distance(a, b) == ks_distance(b, a)
     assert ks_distance(np.array(a), a) == 0.0
+
+
+def test_copies_and_what_workers_waited_for(travelled, small):
+    found = compare(travelled, travelled)
+    assert (found.a.transfers, found.a.transferred_bytes, found.a.evictions) == (5, 220, 1)
+    assert found.a.idle_waits_s == {"dependency": 7.0, "transfer": 3.25, "queue": 0.5, "end": 2.0}
+    mixed = compare(small, travelled, any_graph=True)
+    assert (mixed.a.transfers, mixed.a.transferred_bytes, mixed.a.evictions) == (None, None, None)
+    assert mixed.b.transfers == 5
+    assert json.loads(json.dumps(mixed.to_json()))["a"]["transfers"] is None
