@@ -4,34 +4,88 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tasksim.platform.description import Link, Memory, Overheads, Platform, Worker
-from tasksim.platform.references import split_full_name
+from tasksim.platform.costs import Allocation, Copying, Overheads
+from tasksim.platform.description import Device, Link, Memory, Platform, Route, Worker
+from tasksim.platform.devices import expanded
+from tasksim.platform.names import split_full_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tasksim.platform.schema import LinkSection, PlatformFile, WorkersSection
+    from tasksim.platform.schema import (
+        AllocationSection,
+        ArchitectureSection,
+        CopyingSection,
+        LinkSection,
+        OverheadsSection,
+        PlatformFile,
+    )
 
 __all__ = ["build"]
 
 
 def build(file: PlatformFile, path: Path) -> Platform:
     """Return the platform that a *file*, in which everything holds, describes."""
-    costs = file.overheads
-    memories = tuple(_memories(file))
+    machine = expanded(file)
+    memories = tuple(_memories(machine))
+    links = tuple(_links(machine, {memory.name: memory.id for memory in memories}))
     return Platform(
         name=path.stem if file.name is None else file.name,
-        workers=tuple(_workers(file)),
+        workers=tuple(_workers(machine)),
         memories=memories,
-        overheads=Overheads(costs.submission, costs.task, costs.wakeup),
+        overheads=_overheads(file.overheads),
         speeds={name: section.speed for name, section in file.arch.items()},
         models=file.models,
         fingerprint=file.fingerprint,
         path=path,
         model_architecture={name: s.models or name for name, s in file.arch.items()},
-        links=tuple(_links(file, {memory.name: memory.id for memory in memories})),
+        links=links,
         description=file.description,
+        routes=tuple(_routes(machine, {link.name: link.id for link in links})),
+        devices=_devices(file.arch),
+        allocation=_allocation(file.allocation),
+        copying=_copying(file.copying),
+    )
+
+
+def _overheads(section: OverheadsSection) -> Overheads:
+    return Overheads(
+        submission_s=section.submission,
+        task_s=section.task,
+        wakeup_s=section.wakeup,
+        push_s=section.push,
+        fetch_s=section.fetch,
+        progress_s=section.progress,
+        kernel_s=section.kernel,
+        copy_s=section.copy_,
+    )
+
+
+def _devices(architectures: dict[str, ArchitectureSection]) -> dict[str, Device]:
+    """Return how the workers of each architecture are driven, those that are cores left out."""
+    devices = {name: Device(s.pipeline, tuple(s.synchronous)) for name, s in architectures.items()}
+    return {name: device for name, device in devices.items() if device != Device()}
+
+
+def _allocation(section: AllocationSection) -> Allocation:
+    return Allocation(
+        allocate_s=section.allocate,
+        free_s=section.free,
+        chunk_bytes=section.chunk,
+        unit_bytes=section.unit,
+        largest_bytes=section.largest,
+        usable=section.usable,
+    )
+
+
+def _copying(section: CopyingSection) -> Copying:
+    return Copying(
+        fetches=section.fetches,
+        prefetches=section.prefetches,
+        idle=section.idle,
+        serialised=section.serialised,
+        contention=section.contention,
     )
 
 
@@ -49,15 +103,20 @@ def _memories(file: PlatformFile) -> Iterator[Memory]:
 
 
 def _workers(file: PlatformFile) -> Iterator[Worker]:
-    names = list(file.memories)
+    index = {name: number for number, name in enumerate(file.memories)}
     number = 0
     for node, prefix in enumerate(_prefixes(file)):
         for group, section in file.workers.items():
-            memory = node * len(names) + names.index(section.memory or names[0])
-            for index in range(section.count):
-                name = prefix + _member(group, index)
-                architecture = section.arch or group
-                yield Worker(number, name, architecture, memory, node, _core(section, index))
+            for k, memory in enumerate(section.memory or ()):
+                yield Worker(
+                    id=number,
+                    name=prefix + _member(group, k),
+                    architecture=section.arch or group,
+                    memory=node * len(index) + index[memory],
+                    node=node,
+                    core=None if section.cores is None else section.cores[k],
+                    models=None if section.models is None else section.models[k],
+                )
                 number += 1
 
 
@@ -66,22 +125,39 @@ def _member(group: str, index: int) -> str:
     return f"{group}-{index}" if group[-1].isdigit() else f"{group}{index}"
 
 
-def _core(section: WorkersSection, index: int) -> int | None:
-    return None if section.cores is None else section.cores[index]
-
-
 def _links(file: PlatformFile, number_of: dict[str, int]) -> Iterator[Link]:
     """Yield the links: those within a node on each node, those between two nodes once."""
     number = 0
     for name, section in file.links.items():
-        between_nodes = split_full_name(section.between[0])[0] is not None
-        for prefix in [""] if between_nodes else _prefixes(file):
+        for prefix in [""] if _between_nodes(section) else _prefixes(file):
             yield _link(number, prefix, name, section, number_of)
             number += 1
+
+
+def _between_nodes(link: LinkSection) -> bool:
+    return link.between is not None and split_full_name(link.between[0])[0] is not None
 
 
 def _link(
     number: int, prefix: str, name: str, section: LinkSection, number_of: dict[str, int]
 ) -> Link:
-    first, second = (number_of[prefix + end] for end in section.between)
-    return Link(number, prefix + name, (first, second), section.bandwidth, section.latency)
+    ends = [number_of[prefix + end] for end in section.between or ()]
+    return Link(
+        id=number,
+        name=prefix + name,
+        between=(ends[0], ends[1]) if ends else None,
+        bandwidth_bytes_per_s=section.bandwidth,
+        latency_s=section.latency,
+        measured_bandwidth_bytes_per_s=section.measured_bandwidth,
+        measured_latency_s=section.measured_latency,
+    )
+
+
+def _routes(file: PlatformFile, link_number: dict[str, int]) -> Iterator[Route]:
+    """Yield the routes, which lead from a memory to another of the same node."""
+    index = {name: number for number, name in enumerate(file.memories)}
+    for node, prefix in enumerate(_prefixes(file)):
+        first = node * len(index)
+        for route in file.routes:
+            links = tuple(link_number[prefix + name] for name in route.links)
+            yield Route(first + index[route.source], first + index[route.target], links)

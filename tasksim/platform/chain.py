@@ -12,7 +12,7 @@ from tasksim.base import library as libraries
 from tasksim.base.errors import InputError, unknown
 from tasksim.platform import schema
 from tasksim.platform.document import Document, Location, Place, Problem
-from tasksim.platform.settings import fit_cores
+from tasksim.platform.follow import fit_cores, forget_measured
 
 __all__ = ["Chain", "platform_path"]
 
@@ -76,7 +76,7 @@ class Chain:
             is_base = document is not self.documents[0]
             changes = _own(document, self.documents[0].path) if is_base else document.data
             data = _over(data, changes)
-            _fit_cores(data, changes)
+            _follow(data, changes)
         # The version was checked file by file.
         data["version"] = schema.VERSION
         return {key: value for key, value in data.items() if value is not None}
@@ -192,9 +192,16 @@ def _over(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]
     return merged
 
 
-def _fit_cores(data: dict[str, Any], changes: Mapping[str, Any]) -> None:
-    """Fit inherited cores to the counts that *changes* give."""
-    groups = changes.get("workers")
-    for name, group in groups.items() if isinstance(groups, Mapping) else ():
-        if isinstance(group, Mapping) and "count" in group and "cores" not in group:
+def _follow(data: dict[str, Any], changes: Mapping[str, Any]) -> None:
+    """Fit what is inherited to what *changes* say: cores to counts, measures to their links."""
+    for name, group in _sections(changes, "workers"):
+        if "count" in group and "cores" not in group:
             fit_cores(data["workers"][name])
+    for name, link in _sections(changes, "links"):
+        forget_measured(data["links"][name], link)
+
+
+def _sections(data: Mapping[str, Any], kind: str) -> list[tuple[str, Mapping[str, Any]]]:
+    sections = data.get(kind)
+    entries = sections.items() if isinstance(sections, Mapping) else ()
+    return [(name, entry) for name, entry in entries if isinstance(entry, Mapping)]

@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import fields
+from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError
+from tasksim.platform.reach import unreached
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tasksim.platform.description import Link, Memory, Platform, Worker
+    from tasksim.platform.description import Link, Memory, Platform, Route, Worker
 
-__all__ = ["check_platform"]
+__all__ = ["MAX_DEVICES", "MAX_PIPELINE", "check_platform"]
+
+MAX_PIPELINE: Final = 16
+"""The most tasks that a worker may hold."""
+MAX_DEVICES: Final = 256
+"""The most workers, on each node, of a group whose workers have memories of their own."""
 
 
 def check_platform(platform: Platform) -> None:
     """Raise :exc:`InputError`, with all that is wrong, unless *platform* is consistent.
 
-    Numbers are consecutive, names differ, each worker, memory and link refers to what exists and
-    lies on the right node, the classes partition the workers, speeds, costs and sizes are
-    numbers that a simulation can use.
+    Numbers are consecutive, names differ, each worker, memory, link and route refers to what
+    exists and lies on the right node, the classes partition the workers, speeds, costs and sizes
+    are numbers that a simulation can use. Where there are links or routes, every memory of a
+    node that has workers, and the first of the node, can be reached from every other of these,
+    directly or through one memory.
     """
-    checks = (_numbers, _names, _nodes, _workers, _classes, _architectures, _costs, _links)
+    checks = (
+        *(_numbers, _names, _nodes, _workers, _classes, _architectures, _devices),
+        *(_costs, _memory_costs, _copying, _links, _routes, _ways),
+    )
     found = [problem for check in checks for problem in check(platform)]
     if found:
         raise InputError("\n".join(f"platform {platform.name}: {problem}" for problem in found))
@@ -97,20 +109,62 @@ def _architectures(platform: Platform) -> Iterator[str]:
             yield f"architecture {name} has speed {speed}, must be positive"
 
 
+def _devices(platform: Platform) -> Iterator[str]:
+    for name, device in platform.devices.items():
+        if not (_whole(device.pipeline) and 0 <= device.pipeline <= MAX_PIPELINE):
+            legal = f"must be a whole number from 0 to {MAX_PIPELINE}"
+            yield f"architecture {name} has pipeline {device.pipeline}, {legal}"
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def _costs(platform: Platform) -> Iterator[str]:
-    costs = platform.overheads
+    costs, memory = platform.overheads, platform.allocation
     named = {
-        "submission": costs.submission_s,
-        "task": costs.task_s,
-        "wakeup": costs.wakeup_s,
-        **{f"latency of link {link.name}": link.latency_s for link in platform.links},
+        **{field.name.removesuffix("_s"): getattr(costs, field.name) for field in fields(costs)},
+        "allocate": memory.allocate_s,
+        "free": memory.free_s,
     }
     for name, seconds in named.items():
-        if not (math.isfinite(seconds) and seconds >= 0):
+        if not _at_least_0(seconds):
             yield f"{name} costs {seconds} s, must be 0 or more"
+
+
+def _at_least_0(value: float) -> bool:
+    return math.isfinite(value) and value >= 0
+
+
+def _positive(value: float) -> bool:
+    return math.isfinite(value) and value > 0
+
+
+def _memory_costs(platform: Platform) -> Iterator[str]:
     for memory in platform.memories:
         if memory.size_bytes is not None and not memory.size_bytes > 0:
             yield f"memory {memory.name} has size {memory.size_bytes}, must be positive"
+    sizes = platform.allocation
+    for name, size in {"chunk": sizes.chunk_bytes, "unit": sizes.unit_bytes}.items():
+        if not _positive(size):
+            yield f"the {name} of allocations is {size}, must be positive"
+    if not _at_least_0(sizes.largest_bytes):
+        yield f"the largest of allocations is {sizes.largest_bytes}, must be 0 or more"
+    for name, size in {"unit": sizes.unit_bytes, "largest": sizes.largest_bytes}.items():
+        if size > sizes.chunk_bytes:
+            yield f"the {name} of allocations is {size}, must be at most the chunk"
+    if not 0 < sizes.usable <= 1:
+        yield f"{sizes.usable} of each memory is usable, must be more than 0 and at most 1"
+
+
+def _copying(platform: Platform) -> Iterator[str]:
+    copying = platform.copying
+    limits = {"fetches": copying.fetches, "prefetches": copying.prefetches, "idle": copying.idle}
+    for name, limit in limits.items():
+        if not (_whole(limit) and limit >= 1):
+            yield f"the limit of {name} is {limit}, must be a whole number and at least 1"
+    if not _at_least_0(copying.contention):
+        yield f"the contention of copies is {copying.contention}, must be 0 or more"
 
 
 def _links(platform: Platform) -> Iterator[str]:
@@ -120,5 +174,66 @@ def _links(platform: Platform) -> Iterator[str]:
             not all(_exists(end, platform.memories) for end in ends) or ends[0] == ends[1]
         ):
             yield f"link {link.name} must be between two memories (got {link.between})"
-        if not (math.isfinite(link.bandwidth_bytes_per_s) and link.bandwidth_bytes_per_s > 0):
-            yield f"link {link.name} has bandwidth {link.bandwidth_bytes_per_s}, must be positive"
+        yield from _link_numbers(link)
+
+
+def _link_numbers(link: Link) -> Iterator[str]:
+    bandwidths = {
+        "bandwidth": link.bandwidth_bytes_per_s,
+        "measured bandwidth": link.measured_bandwidth_bytes_per_s,
+    }
+    latencies = {"latency": link.latency_s, "measured latency": link.measured_latency_s}
+    for name, bandwidth in bandwidths.items():
+        if bandwidth is not None and not _positive(bandwidth):
+            yield f"link {link.name} has {name} {bandwidth}, must be positive"
+    for name, seconds in latencies.items():
+        if seconds is not None and not _at_least_0(seconds):
+            yield f"{name} of link {link.name} costs {seconds} s, must be 0 or more"
+
+
+def _routes(platform: Platform) -> Iterator[str]:
+    seen: set[tuple[int, int]] = set()
+    for number, route in enumerate(platform.routes):
+        ends = route.source, route.target
+        if not all(_exists(end, platform.memories) for end in ends) or ends[0] == ends[1]:
+            yield f"route {number} must be from one memory to another (got {ends})"
+        elif ends in seen:
+            yield f"there are two routes {_from_to(platform, ends)}"
+        seen.add(ends)
+        yield from _links_of(number, route, platform)
+
+
+def _links_of(number: int, route: Route, platform: Platform) -> Iterator[str]:
+    if not route.links:
+        yield f"route {number} crosses no link"
+    for link in route.links:
+        if not _exists(link, platform.links):
+            yield f"route {number} crosses link {link}, which does not exist"
+
+
+def _from_to(platform: Platform, ends: tuple[int, int]) -> str:
+    source, target = (platform.memories[end].name for end in ends)
+    return f"from {source} to {target}"
+
+
+def _ways(platform: Platform) -> Iterator[str]:
+    if not (platform.links or platform.routes):
+        return
+    ways = [(route.source, route.target) for route in platform.routes]
+    for link in platform.links:
+        if link.between is not None:
+            ways += [link.between, link.between[::-1]]
+    for memories in _used(platform).values():
+        for ends in unreached(memories, ways):
+            yield f"no way leads {_from_to(platform, ends)}, not through one other memory either"
+
+
+def _used(platform: Platform) -> dict[int, list[int]]:
+    """Return per node its first memory, where data are at first, and those with workers."""
+    workers = {worker.memory for worker in platform.workers}
+    used: dict[int, list[int]] = {}
+    for number, memory in enumerate(platform.memories):
+        here = used.setdefault(memory.node, [])
+        if not here or number in workers:
+            here.append(number)
+    return used

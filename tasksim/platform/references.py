@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from tasksim.base.errors import nearest
-from tasksim.platform import schema
+from tasksim.platform import schema, ways
+from tasksim.platform.checks import MAX_DEVICES
 from tasksim.platform.description import MAX_WORKERS
 from tasksim.platform.document import Location, Problem
+from tasksim.platform.names import choice, entries, names, split_full_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["fill_defaults", "problems", "split_full_name"]
+__all__ = ["fill_defaults", "problems"]
 
 
 def fill_defaults(data: dict[str, Any]) -> None:
@@ -27,7 +28,7 @@ def fill_defaults(data: dict[str, Any]) -> None:
         data["memories"] = {"ram": {}}
     architectures = data.setdefault("arch", {})
     if isinstance(architectures, dict):
-        for name, group in _entries(data, "workers"):
+        for name, group in entries(data, "workers"):
             if group.get("arch") in (None, name) and re.fullmatch(schema.NAME_PATTERN, name):
                 architectures.setdefault(name, {})
 
@@ -35,30 +36,19 @@ def fill_defaults(data: dict[str, Any]) -> None:
 def problems(data: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield the references in *data*, with its defaults filled in, that do not hold."""
     yield from _worker_problems(data)
-    for name, group in _entries(data, "workers"):
+    for name, group in entries(data, "workers"):
         location = ("workers", name)
         yield from _architecture_problems(data, location, group)
         yield from _memory_problems(data, location, group)
+        yield from _list_problems(location, group)
+        yield from _driver_problems(data, location, group)
     yield from _core_problems(data)
     yield from _link_problems(data)
-
-
-def _entries(data: Mapping[str, Any], section: str) -> list[tuple[str, dict[str, Any]]]:
-    """Return the well-formed entries of one section."""
-    entries = data.get(section)
-    if not isinstance(entries, dict):
-        return []
-    return [(name, entry) for name, entry in entries.items() if isinstance(entry, dict)]
-
-
-def _names(data: Mapping[str, Any], section: str) -> list[str]:
-    """Return the names that one section declares."""
-    entries = data.get(section)
-    return list(entries) if isinstance(entries, dict) else []
+    yield from ways.problems(data)
 
 
 def _worker_problems(data: Mapping[str, Any]) -> Iterator[Problem]:
-    counts = [_count(group.get("count")) for _, group in _entries(data, "workers")]
+    counts = [_count(group.get("count")) for _, group in entries(data, "workers")]
     nodes = max(1, _count(data.get("nodes", 1)))
     if isinstance(data.get("workers"), dict) and all(
         _is_zero(group) for group in data["workers"].values()
@@ -82,27 +72,65 @@ def _architecture_problems(
     data: Mapping[str, Any], location: Location, group: Mapping[str, Any]
 ) -> Iterator[Problem]:
     name = group.get("arch")
-    known = _names(data, "arch")
+    known = names(data, "arch")
     if isinstance(name, str) and name not in known:
-        what = f"unknown architecture; give it an entry in `arch:` ({_choice(name, known)}"
+        what = f"unknown architecture; give it an entry in `arch:` ({choice(name, known)}"
         yield Problem((*location, "arch"), what)
 
 
 def _memory_problems(
     data: Mapping[str, Any], location: Location, group: Mapping[str, Any]
 ) -> Iterator[Problem]:
-    name = group.get("memory")
-    known = _names(data, "memories")
-    if isinstance(name, str) and name not in known:
-        yield Problem((*location, "memory"), f"unknown memory ({_choice(name, known)}")
-    elif name is None and len(known) > 1:
+    given = group.get("memory")
+    known = names(data, "memories")
+    if given is None and len(known) > 1:
         what = f"missing, since there are several memories (legal {', '.join(known)})"
         yield Problem((*location, "memory"), what)
+    for where, name in _each((*location, "memory"), given):
+        if isinstance(name, str) and name not in known:
+            yield Problem(where, f"unknown memory ({choice(name, known)}")
+
+
+def _each(location: Location, given: object) -> list[tuple[Location, object]]:
+    """Return the places and values of a list, or of the one value that is none."""
+    if isinstance(given, list):
+        return [((*location, index), item) for index, item in enumerate(given)]
+    return [(location, given)]
+
+
+def _list_problems(location: Location, group: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield what is wrong with the lists that describe devices."""
+    memory, models = group.get("memory"), group.get("models")
+    if not isinstance(memory, list):
+        return
+    if isinstance(models, list) and models and memory and len(models) != len(memory):
+        got = f"got {len(models)} for {len(memory)}"
+        yield Problem((*location, "models"), f"must have an entry per entry of memory ({got})")
+    count = group.get("count")
+    if isinstance(count, int) and MAX_DEVICES < count <= MAX_WORKERS:
+        got = f"got {count}, legal {MAX_DEVICES}"
+        what = f"too many workers with memories of their own ({got})"
+        yield Problem((*location, "count"), what)
+
+
+def _driver_problems(
+    data: Mapping[str, Any], location: Location, group: Mapping[str, Any]
+) -> Iterator[Problem]:
+    drivers = group.get("drivers")
+    others = [name for name, _ in entries(data, "workers") if name != location[-1]]
+    if not isinstance(drivers, str):
+        return
+    if drivers not in others:
+        what = f"unknown group, must be another group of workers ({choice(drivers, others)}"
+        yield Problem((*location, "drivers"), what)
+    elif dict(entries(data, "workers"))[drivers].get("drivers") is not None:
+        what = f"must be a group that needs no drivers itself (got {drivers!r})"
+        yield Problem((*location, "drivers"), what)
 
 
 def _core_problems(data: Mapping[str, Any]) -> Iterator[Problem]:
     owner: dict[int, str] = {}
-    for name, group in _entries(data, "workers"):
+    for name, group in entries(data, "workers"):
         cores = group.get("cores")
         if not isinstance(cores, list):
             continue
@@ -119,7 +147,7 @@ def _core_problems(data: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _link_problems(data: Mapping[str, Any]) -> Iterator[Problem]:
-    for name, link in _entries(data, "links"):
+    for name, link in entries(data, "links"):
         ends = link.get("between")
         if isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, str) for end in ends):
             location = ("links", name, "between")
@@ -130,13 +158,13 @@ def _link_problems(data: Mapping[str, Any]) -> Iterator[Problem]:
 def _unknown_ends(
     data: Mapping[str, Any], location: Location, ends: list[str]
 ) -> Iterator[Problem]:
-    memories = _names(data, "memories")
+    memories = names(data, "memories")
     nodes = _count(data.get("nodes", 1))
     legal = memories if nodes <= 1 else [*memories, *(f"node0/{name}" for name in memories)]
     for index, end in enumerate(ends):
         node, memory = split_full_name(end)
         if memory not in memories or (node is not None and not node < nodes > 1):
-            yield Problem((*location, index), f"unknown memory ({_choice(end, legal)}")
+            yield Problem((*location, index), f"unknown memory ({choice(end, legal)}")
 
 
 def _pair_problems(location: Location, ends: list[str]) -> Iterator[Problem]:
@@ -144,13 +172,3 @@ def _pair_problems(location: Location, ends: list[str]) -> Iterator[Problem]:
         yield Problem(location, f"must be two different memories (got {ends[0]!r} twice)")
     elif ("/" in ends[0]) != ("/" in ends[1]):
         yield Problem(location, f"must name the node of both memories, or of none (got {ends})")
-
-
-def split_full_name(name: str) -> tuple[int | None, str]:
-    """Return node and memory of ``node1/ram``; a plain name has no node."""
-    match = re.fullmatch(r"node(0|[1-9][0-9]{0,8})/(.+)", name)
-    return (int(match[1]), match[2]) if match else (None, name)
-
-
-def _choice(got: str, known: list[str]) -> str:
-    return f"got {got!r}, legal {', '.join(known) or 'none'}){nearest(got, known)}"

@@ -10,20 +10,25 @@ import datetime
 import json
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     StringConstraints,
+    Tag,
     ValidationError,
     WithJsonSchema,
+    model_validator,
 )
 
 from tasksim.base.errors import InputError, nearest
-from tasksim.base.units import Dimension, parse_quantity, unit_names
+from tasksim.base.units import Dimension, exact_quantity, parse_quantity, unit_names
+from tasksim.platform.checks import MAX_PIPELINE
+from tasksim.platform.costs import Allocation, Copying
 from tasksim.platform.description import MAX_WORKERS
 from tasksim.platform.document import Location, Problem
 
@@ -33,15 +38,22 @@ if TYPE_CHECKING:
 __all__ = [
     "NAME_PATTERN",
     "VERSION",
+    "AllocationSection",
     "ArchitectureSection",
+    "CopyingSection",
     "LinkSection",
     "MemorySection",
     "OverheadsSection",
     "PlatformFile",
+    "RouteSection",
     "WorkersSection",
+    "fields_of",
     "problems",
     "schema_json",
 ]
+
+_ALLOCATION: Final = Allocation()
+_COPYING: Final = Copying()
 
 VERSION: Final = 1
 """The version of the format that is read and written."""
@@ -87,9 +99,29 @@ def _plain(value: Any) -> Any:
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 Time = Annotated[float, _quantity_of("time"), Field(ge=0), _quantity_schema("time")]
 Size = Annotated[float, _quantity_of("size"), Field(gt=0), _quantity_schema("size")]
+Largest = Annotated[float, _quantity_of("size"), Field(ge=0), _quantity_schema("size")]
 Bandwidth = Annotated[float, _quantity_of("bandwidth"), Field(gt=0), _quantity_schema("bandwidth")]
 Speed = Annotated[float, BeforeValidator(_number), Field(gt=0), WithJsonSchema({"type": "number"})]
+Factor = Annotated[float, BeforeValidator(_number), Field(ge=0), WithJsonSchema({"type": "number"})]
+Part = Annotated[
+    float, BeforeValidator(_number), Field(gt=0, le=1), WithJsonSchema({"type": "number"})
+]
 Count = Annotated[int, Field(ge=0, le=MAX_WORKERS)]
+Limit = Annotated[int, Field(ge=1, le=MAX_WORKERS)]
+
+
+def _tag(value: object) -> str:
+    return _SEVERAL if isinstance(value, list) else _ONE
+
+
+_ONE, _SEVERAL = "<name>", "<names>"
+"""How pydantic's locations say which of two types was read; no name looks like that."""
+
+Names = Annotated[
+    Annotated[Name, Tag(_ONE)] | Annotated[list[Name], Field(min_length=1), Tag(_SEVERAL)],
+    Discriminator(_tag),
+]
+"""One name for all workers of a group, or one per worker."""
 
 
 class _Section(BaseModel):
@@ -107,6 +139,14 @@ class ArchitectureSection(_Section):
 
     speed: Speed = Field(default=1.0, description="the durations of the models are divided by this")
     models: Name | None = Field(default=None, description="the architecture whose models it uses")
+    pipeline: Annotated[int, Field(ge=0, le=MAX_PIPELINE)] = Field(
+        default=0,
+        description="how many tasks a worker may hold, the running one included; 0: it is a core",
+    )
+    synchronous: list[str] = Field(
+        default=[],
+        description="the models of kernels during which a driver does nothing else",
+    )
 
 
 class WorkersSection(_Section):
@@ -116,7 +156,16 @@ class WorkersSection(_Section):
     arch: Name | None = Field(
         default=None, description="their architecture; default: the group's name"
     )
-    memory: Name | None = Field(default=None, description="their memory; default: the only one")
+    memory: Names | None = Field(
+        default=None, description="their memory, or a list, one per worker; default: the only one"
+    )
+    models: Names | None = Field(
+        default=None,
+        description="the architecture whose models they use, or a list, one per worker",
+    )
+    drivers: Name | None = Field(
+        default=None, description="the group of which each worker takes a core to be driven"
+    )
     cores: list[Annotated[int, Field(ge=0)] | None] | None = Field(
         default=None,
         description="the cores they are bound to, as the operating system numbers them",
@@ -129,17 +178,93 @@ class OverheadsSection(_Section):
     submission: Time = Field(default=0.0, description="the time to submit one task")
     task: Time = Field(default=0.0, description="from a worker's pop to the start of the kernel")
     wakeup: Time = Field(default=0.0, description="added to task when the worker was asleep")
+    push: Time = Field(default=0.0, description="to give one released task to the scheduler")
+    fetch: Time = Field(default=0.0, description="per datum of a task that was popped")
+    progress: Time = Field(
+        default=0.0, description="one round of a worker's loop, per memory that it looks after"
+    )
+    kernel: Time = Field(default=0.0, description="to queue a kernel on a device")
+    copy_: Time = Field(default=0.0, alias="copy", description="to start a copy")
 
 
 class LinkSection(_Section):
-    """A connection between two memories, in both directions."""
+    """Something that data move over; between two memories it is the way both to and fro."""
 
     bandwidth: Bandwidth = Field(description="e.g. 12.5 GB/s")
     latency: Time = Field(default=0.0, description="e.g. 10 us")
-    between: list[str] = Field(
-        min_length=2,
-        max_length=2,
-        description="two memories of a node, or of two nodes: [node0/ram, node1/ram]",
+    measured_bandwidth: Bandwidth | None = Field(
+        default=None,
+        description="what schedulers believe of the routes that begin with this link",
+    )
+    measured_latency: Time | None = Field(
+        default=None,
+        description="what schedulers believe of the routes that begin with this link",
+    )
+    between: Annotated[list[str], Field(min_length=2, max_length=2)] | None = Field(
+        default=None,
+        description="two memories of a node, or of two nodes: [node0/ram, node1/ram]; "
+        "without it, the link is a part of the routes that name it",
+    )
+
+
+class RouteSection(_Section):
+    """The way from one memory to another of the same node."""
+
+    source: Name = Field(alias="from")
+    target: Name = Field(alias="to")
+    links: list[Name] = Field(
+        min_length=1, description="the links it crosses; one named twice counts twice"
+    )
+
+
+class AllocationSection(_Section):
+    """How memory is allocated on devices, and what it costs."""
+
+    allocate: Time = Field(default=0.0, description="one allocation by the driver")
+    free: Time = Field(default=0.0, description="one release by the driver")
+    chunk: Size = Field(
+        default=_ALLOCATION.chunk_bytes, description="what is allocated at once for small blocks"
+    )
+    unit: Size = Field(
+        default=_ALLOCATION.unit_bytes, description="small blocks are whole multiples of this"
+    )
+    largest: Largest = Field(
+        default=_ALLOCATION.largest_bytes,
+        description="the largest block that comes out of a chunk; 0: none",
+    )
+    usable: Part = Field(
+        default=_ALLOCATION.usable, description="the part of a device's memory that is used"
+    )
+
+    @model_validator(mode="after")
+    def _blocks_fit(self) -> Self:
+        for name in ("unit", "largest"):
+            value = getattr(self, name)
+            if value > self.chunk:
+                got, most = (exact_quantity(size, "size") for size in (value, self.chunk))
+                raise InputError(f"{name} must be at most chunk (got {got}, chunk is {most})")
+        return self
+
+
+class CopyingSection(_Section):
+    """How copies between memories are started, and what schedulers believe of them."""
+
+    fetches: Limit = Field(
+        default=_COPYING.fetches,
+        description="copies under way, from one memory to one other, that tasks wait for",
+    )
+    prefetches: Limit = Field(
+        default=_COPYING.prefetches, description="as fetches, for copies made ahead"
+    )
+    idle: Limit = Field(
+        default=_COPYING.idle, description="as fetches, for copies that nobody waits for"
+    )
+    serialised: bool = Field(
+        default=_COPYING.serialised, description="whether copies exclude each other as CUDA's do"
+    )
+    contention: Factor = Field(
+        default=_COPYING.contention,
+        description="schedulers believe latency + max(1, contention * devices) * size / bandwidth",
     )
 
 
@@ -163,16 +288,29 @@ class PlatformFile(_Section):
     workers: dict[Name, WorkersSection] = Field(description="groups of workers by name")
     overheads: OverheadsSection = Field(default=OverheadsSection(), description="zero by default")
     links: dict[Name, LinkSection] = Field(default={}, description="links between memories by name")
+    routes: list[RouteSection] = Field(
+        default=[], description="ways between memories, over several links or in one direction"
+    )
+    allocation: AllocationSection = Field(
+        default=AllocationSection(), description="free and without limits by default"
+    )
+    copying: CopyingSection = Field(
+        default=CopyingSection(), description="how copies are started, what is believed of them"
+    )
     fingerprint: Annotated[dict[str, Any], BeforeValidator(_plain)] = Field(
         default={}, description="what the calibration noted about the machine"
     )
 
 
-_NAMED: Final[dict[str, type[_Section]]] = {
+_SECTIONS: Final[dict[str, type[_Section]]] = {
     "memories": MemorySection,
     "arch": ArchitectureSection,
     "workers": WorkersSection,
+    "overheads": OverheadsSection,
     "links": LinkSection,
+    "routes": RouteSection,
+    "allocation": AllocationSection,
+    "copying": CopyingSection,
 }
 
 
@@ -193,7 +331,7 @@ def problems(data: Mapping[str, Any]) -> Iterator[Problem]:
 
 def _problem(details: ErrorDetails) -> Problem:
     """Return the problem that pydantic describes by *details*."""
-    location = details["loc"]
+    location = tuple(step for step in details["loc"] if step not in (_ONE, _SEVERAL))
     if location and location[-1] == "[key]":
         got = f"got {location[-2]!r}"
         return Problem(location[:-1], f"{_TEXTS['string_pattern_mismatch']} ({got})", at_key=True)
@@ -203,7 +341,9 @@ def _problem(details: ErrorDetails) -> Problem:
         return Problem(location, str(details["ctx"]["error"]))
     if details["type"] == "missing":
         return Problem(location, "missing")
-    what = _TEXTS.get(details["type"], details["msg"]).format(**details.get("ctx", {}))
+    context = details.get("ctx", {})
+    kind = "empty" if context.get("min_length") == 1 else details["type"]
+    what = _TEXTS.get(kind, details["msg"]).format(**context)
     return Problem(location, f"{what} (got {_got(details['input'])})")
 
 
@@ -216,10 +356,13 @@ def _unknown_field(location: Location) -> Problem:
 
 def _fields(location: Location) -> list[str]:
     """Return the names of the fields of the section at *location*."""
-    if not location:
-        return list(PlatformFile.model_fields)
-    section = _NAMED.get(str(location[0]), OverheadsSection)
-    return list(section.model_fields)
+    section = _SECTIONS[str(location[0])] if location else PlatformFile
+    return fields_of(section)
+
+
+def fields_of(section: type[_Section]) -> list[str]:
+    """Return the names of the fields of a *section*, as a file writes them."""
+    return [field.alias or name for name, field in section.model_fields.items()]
 
 
 def _got(value: object) -> str:
@@ -232,7 +375,9 @@ def _got(value: object) -> str:
 
 
 _TEXTS: Final = {
+    "bool_type": "must be true or false",
     "dict_type": "must be a mapping",
+    "empty": "must not be empty",
     "float_type": "must be a number",
     "greater_than": "must be greater than {gt:g}",
     "greater_than_equal": "must be at least {ge:g}",

@@ -17,19 +17,22 @@ import yaml
 
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.units import Dimension, exact_quantity, parse_quantity
+from tasksim.platform.costs import Allocation, Copying
+from tasksim.platform.follow import MEASURED, Shortage, counts, fit_cores, fit_drivers
 
 if TYPE_CHECKING:
     from tasksim.platform.document import Location
 
-__all__ = ["TREE", "Leaf", "Settings", "fit_cores"]
+__all__ = ["TREE", "Leaf", "Settings"]
 
 
 class Leaf(NamedTuple):
     """A value that can be set: its kind, and what it is where nothing is said."""
 
     kind: str
-    """A dimension of :mod:`tasksim.base.units`, or ``count``, ``text``, ``list``."""
-    default: float | None = None
+    """A dimension of :mod:`tasksim.base.units`, or ``count``, ``text``, ``names``, ``list``,
+    ``flag``."""
+    default: float | str | None = None
 
 
 Tree = Mapping[str, "Leaf | Tree"]
@@ -40,12 +43,21 @@ TREE: Final[Tree] = {
     "models": Leaf("text"),
     "nodes": Leaf("count", 1),
     "memories": {"*": {"size": Leaf("size")}},
-    "arch": {"*": {"speed": Leaf("factor", 1.0), "models": Leaf("text")}},
+    "arch": {
+        "*": {
+            "speed": Leaf("factor", 1.0),
+            "models": Leaf("text"),
+            "pipeline": Leaf("count", 0),
+            "synchronous": Leaf("list"),
+        }
+    },
     "workers": {
         "*": {
             "count": Leaf("count"),
             "arch": Leaf("text"),
-            "memory": Leaf("text"),
+            "memory": Leaf("names"),
+            "models": Leaf("names"),
+            "drivers": Leaf("text"),
             "cores": Leaf("list"),
         }
     },
@@ -53,13 +65,36 @@ TREE: Final[Tree] = {
         "submission": Leaf("time", 0.0),
         "task": Leaf("time", 0.0),
         "wakeup": Leaf("time", 0.0),
+        "push": Leaf("time", 0.0),
+        "fetch": Leaf("time", 0.0),
+        "progress": Leaf("time", 0.0),
+        "kernel": Leaf("time", 0.0),
+        "copy": Leaf("time", 0.0),
     },
     "links": {
         "*": {
             "bandwidth": Leaf("bandwidth"),
             "latency": Leaf("time", 0.0),
+            "measured_bandwidth": Leaf("bandwidth"),
+            "measured_latency": Leaf("time"),
             "between": Leaf("list"),
         }
+    },
+    "routes": Leaf("list"),
+    "allocation": {
+        "allocate": Leaf("time", 0.0),
+        "free": Leaf("time", 0.0),
+        "chunk": Leaf("size", exact_quantity(Allocation().chunk_bytes, "size")),
+        "unit": Leaf("size", exact_quantity(Allocation().unit_bytes, "size")),
+        "largest": Leaf("size", exact_quantity(Allocation().largest_bytes, "size")),
+        "usable": Leaf("factor", Allocation().usable),
+    },
+    "copying": {
+        "fetches": Leaf("count", Copying().fetches),
+        "prefetches": Leaf("count", Copying().prefetches),
+        "idle": Leaf("count", Copying().idle),
+        "serialised": Leaf("flag"),
+        "contention": Leaf("factor", Copying().contention),
     },
 }
 """What can be set; ``*`` stands for the names that the platform has."""
@@ -80,11 +115,13 @@ class Settings:
 
     def apply(self, texts: Sequence[str]) -> None:
         """Apply the settings in order; what is wrong with them goes to ``errors``."""
+        before = counts(self.data)
         for text in texts:
             try:
                 self._apply(text)
             except InputError as error:
                 self.errors.append((text, str(error)))
+        self._fit_drivers(before)
 
     def _apply(self, text: str) -> None:
         path, equals, value = text.partition("=")
@@ -93,22 +130,41 @@ class Settings:
         root, *pattern = path.strip().split(".")
         if root != "platform" or not pattern:
             raise InputError(f"unknown path (got {path!r}, legal platform.FIELD)")
-        for location, leaf in _matches(self.data, pattern):
-            new = _value(_get(self.data, location), leaf, value.strip())
-            _put(self.data, location, new)
-            self.sources[location] = text
-            if location[-1] == "count":
+        matches = _matches(self.data, pattern)
+        named = {location for location, _ in matches}
+        for location, leaf in matches:
+            self._set(location, leaf, value.strip(), text)
+            *section, field_name = location
+            if location[0] == "workers" and field_name == "count":
                 fit_cores(_get(self.data, location[:-1]))
+            if location[0] == "links" and field_name in MEASURED:
+                measured = (*section, MEASURED[str(field_name)])
+                if measured not in named:
+                    self._measure_again(measured, leaf, value.strip(), text)
 
+    def _set(self, location: Location, leaf: Leaf, value: str, text: str) -> None:
+        _put(self.data, location, _value(_get(self.data, location), leaf, value))
+        self.sources[location] = text
 
-def fit_cores(group: dict[str, Any]) -> None:
-    """Shorten or extend the cores of a *group* of workers whose count was changed.
+    def _measure_again(self, measured: Location, leaf: Leaf, value: str, text: str) -> None:
+        """Scale what was measured with its link; what a new value has made untrue is dropped."""
+        if _get(self.data, measured) is None:
+            return
+        if _MULTIPLY.fullmatch(value):
+            self._set(measured, leaf, value, text)
+        else:
+            _get(self.data, measured[:-1]).pop(measured[-1])
 
-    Workers beyond those of the file are bound to no core.
-    """
-    cores, count = group.get("cores"), group.get("count")
-    if isinstance(cores, list) and isinstance(count, int) and 0 <= count <= 10**6:
-        group["cores"] = cores[:count] + [None] * (count - len(cores))
+    def _fit_drivers(self, before: Mapping[str, int]) -> None:
+        """Let the cores that drive devices follow the counts that were set."""
+        held = {name for name in before if ("workers", name, "count") in self.sources}
+        for change in fit_drivers(self.data, before, held):
+            if isinstance(change, Shortage):
+                text = self.sources["workers", change.group, "count"]
+                self.errors.append((text, change.what))
+            else:
+                cores, group = change
+                self.sources["workers", cores, "count"] = self.sources["workers", group, "count"]
 
 
 def _matches(data: Mapping[str, Any], pattern: list[str]) -> list[tuple[Location, Leaf]]:
@@ -172,6 +228,8 @@ def _value(present: object, leaf: Leaf, text: str) -> object:
     """Return the new value of a *leaf* that is set to *text*."""
     if leaf.kind == "text":
         return text
+    if leaf.kind == "names" and not text.startswith("["):
+        return text
     match = _MULTIPLY.fullmatch(text)
     if match is not None:
         return _multiplied(present, leaf, match[1] + (match[2] or ""))
@@ -187,10 +245,11 @@ def _multiplied(present: object, leaf: Leaf, factor: str) -> object:
         present = leaf.default
     if present is None:
         raise InputError("there is no value to multiply; give one")
+    if leaf.kind in ("list", "flag"):
+        kind = "list" if isinstance(present, list) else "value like this"
+        raise InputError(f"a {kind} cannot be multiplied (got {present!r})")
     if leaf.kind == "count":
         return _multiplied_count(present, Fraction(factor))
-    if leaf.kind == "list":
-        raise InputError(f"a list cannot be multiplied (got {present!r})")
     dimension = cast("Dimension", leaf.kind)
     value = parse_quantity(present, dimension) * parse_quantity(factor, "factor")
     return value if dimension == "factor" else exact_quantity(value, dimension)

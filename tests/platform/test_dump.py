@@ -130,8 +130,13 @@ def descriptions(draw):
         "fingerprint": draw(st.dictionaries(st.text(max_size=5), PLAIN, max_size=3)),
     }
     if len(memories) > 1:
-        link = {"bandwidth": "12.5 GB/s", "between": memories[:2]}
-        described["links"] = dict.fromkeys(draw(st.lists(NAMES, max_size=2)), link)
+        # Every memory beside the first, by one link or two.
+        number = len(memories) - 1
+        links = draw(st.lists(NAMES, min_size=number, max_size=number + 2, unique=True))
+        described["links"] = {
+            name: {"bandwidth": "12.5 GB/s", "between": [memories[0], memories[1 + i % number]]}
+            for i, name in enumerate(links)
+        }
     return described
 
 

@@ -30,7 +30,7 @@ def test_everything_at_once_in_the_order_of_the_file(write, errors):
     rates = "B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, TiB/s"
     fields = (
         "version, name, description, extends, models, nodes, memories, arch, workers, "
-        "overheads, links, fingerprint"
+        "overheads, links, routes, allocation, copying, fingerprint"
     )
     assert errors(path) == [
         f"p.yaml:2:1: nmae: unknown field (got 'nmae', legal {fields}), did you mean 'name'?",
@@ -47,7 +47,7 @@ def test_everything_at_once_in_the_order_of_the_file(write, errors):
         "p.yaml:8:3: workers.little.memory: missing, since there are several memories "
         "(legal ram, gpu)",
         "p.yaml:8:12: workers.little.cout: unknown field (got 'cout', legal count, arch, memory, "
-        "cores), did you mean 'count'?",
+        "models, drivers, cores), did you mean 'count'?",
         "p.yaml:8:27: workers.little.arch: unknown architecture; give it an entry in `arch:` "
         "(got 'cpus', legal cpu), did you mean 'cpu'?",
         "p.yaml:9:19: overheads.task: '12 uss' is not a time: write e.g. '10 us'; "

@@ -100,4 +100,6 @@ def test_any_settings(tmp_path_factory, drawn):
     path.write_text(yaml.safe_dump(WHOLE), encoding="utf-8")
     for line in complaint(path, [f"{place}={value}" for place, value in drawn]):
         # Every setting may be right and the whole not: no workers left, a memory left unsaid.
-        assert line.startswith("--set platform.") or re.search("needed|too many|missing", line)
+        assert line.startswith("--set platform.") or re.search(
+            "needed|too many|missing|no way", line
+        )

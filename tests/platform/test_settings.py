@@ -6,12 +6,15 @@ import pytest
 
 from tasksim.platform.load import load
 from tasksim.platform.schema import (
+    AllocationSection,
     ArchitectureSection,
+    CopyingSection,
     LinkSection,
     MemorySection,
     OverheadsSection,
     PlatformFile,
     WorkersSection,
+    fields_of,
 )
 from tasksim.platform.settings import TREE
 
@@ -41,8 +44,13 @@ def test_what_can_be_set_is_what_the_format_has():
         "links": LinkSection,
     }
     for name, section in sections.items():
-        assert TREE[name]["*"].keys() == section.model_fields.keys()
-    assert TREE["overheads"].keys() == OverheadsSection.model_fields.keys()
+        assert list(TREE[name]["*"]) == fields_of(section)
+    for name, section in {
+        "overheads": OverheadsSection,
+        "allocation": AllocationSection,
+        "copying": CopyingSection,
+    }.items():
+        assert list(TREE[name]) == fields_of(section)
     unset = {"version", "extends", "fingerprint"}
     assert TREE.keys() == PlatformFile.model_fields.keys() - unset
 
@@ -124,8 +132,8 @@ def test_settings_apply_to_what_is_inherited(write):
     [
         (
             "platform.workers.cpu.cout=24",
-            "unknown field in platform.workers.cpu (got 'cout', legal count, arch, memory, cores), "
-            "did you mean 'count'?",
+            "unknown field in platform.workers.cpu (got 'cout', legal count, arch, memory, models, "
+            "drivers, cores), did you mean 'count'?",
         ),
         (
             "platform.workers.cpus.count=24",
@@ -134,7 +142,8 @@ def test_settings_apply_to_what_is_inherited(write):
         (
             "platform.link.up.latency=0",
             "unknown field in platform (got 'link', legal name, description, models, nodes, "
-            "memories, arch, workers, overheads, links), did you mean 'links'?",
+            "memories, arch, workers, overheads, links, routes, allocation, copying), "
+            "did you mean 'links'?",
         ),
         (
             "platform.memories.hbm*.size=2GiB",
@@ -144,7 +153,9 @@ def test_settings_apply_to_what_is_inherited(write):
         (
             "platform.overheads=2 us",
             "is a section, not a value (legal platform.overheads.submission, "
-            "platform.overheads.task, platform.overheads.wakeup)",
+            "platform.overheads.task, platform.overheads.wakeup, platform.overheads.push, "
+            "platform.overheads.fetch, platform.overheads.progress, platform.overheads.kernel, "
+            "platform.overheads.copy)",
         ),
         ("workers.cpu.count=2", "unknown path (got 'workers.cpu.count', legal platform.FIELD)"),
         ("platform", "must be PATH=VALUE, e.g. platform.workers.cpu.count=24"),
