@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["SIZE", "KernelModel", "Samples", "clone", "columns"]
+__all__ = ["SIZE", "KernelModel", "Samples", "clone", "columns", "nothing_reported"]
 
 SIZE: Final = "size_bytes"
 """The parameter that every task has without being given it: the bytes of the data it accesses."""
@@ -257,6 +257,12 @@ class KernelModel(ABC):
     def _refusal(self, message: str, kind: type[InputError] = InputError) -> InputError:
         """Return the error with *message*, and the model's label if it has one."""
         return kind(f"{self.label}: {message}" if self.label else message)
+
+
+def nothing_reported(kind: str, samples: int = 0) -> dict[str, Any]:
+    """Return the report of a model of which it is not known how good it is."""
+    counts = {"samples": samples, "dropped": 0, "configurations": 0}
+    return {"kind": kind, **counts, **dict.fromkeys(("mlogq", "bias", "mape", "worst"))}
 
 
 def clone(model: KernelModel) -> KernelModel:

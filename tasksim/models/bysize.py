@@ -205,7 +205,7 @@ class SizeHistory(KernelModel):
     def _report_of_entries(self) -> dict[str, Any]:
         """Return the report where the samples themselves are not known."""
         table = np.array([[e.size] for e in self.entries_])
-        means = Samples(("size",), table, np.array([e.mean_s for e in self.entries_]))
+        means = Samples(self.names_, table, np.array([e.mean_s for e in self.entries_]))
         rows, inverse = means.configurations()
         report = {
             "kind": self.kind,

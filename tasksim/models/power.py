@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from tasksim.base.errors import InputError, OutOfDomainError
-from tasksim.models.base import SIZE, KernelModel
+from tasksim.models.base import SIZE, KernelModel, nothing_reported
 from tasksim.models.loglog import LEAST_S, fit_power, log_normal
 from tasksim.models.quality import group_means
 
@@ -118,10 +118,7 @@ class PowerLaw(KernelModel):
         law = cls(constant=c_s is not None)
         law.a_, law.b_, law.c_, law.spread_ = a_s, b, c_s or 0.0, spread
         law.names_, law.domain_ = (name,), {name: (float(low), float(high))}
-        law._report = {
-            "kind": cls.kind, "samples": count, "dropped": 0, "configurations": 0,
-            "mlogq": None, "bias": None, "mape": None, "worst": None, **law._details(),
-        }  # fmt: skip
+        law._report = {**nothing_reported(cls.kind, count), **law._details()}
         return law
 
     def formula(self) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+import sys
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 import numpy as np
 
 from tasksim.base.errors import InputError, unknown
-from tasksim.models.base import KernelModel
+from tasksim.models.base import KernelModel, columns, nothing_reported
+from tasksim.models.document import to_data
 from tasksim.models.leastsquares import Fit, aliased, fit_huber, fit_weighted, relative_reference
+from tasksim.models.loglog import LEAST_S
 from tasksim.models.quantiles import (
     FENCE,
     LEVELS,
@@ -18,13 +21,15 @@ from tasksim.models.quantiles import (
     read_quantiles,
     within_fence,
 )
+from tasksim.models.samples import Samples
 from tasksim.models.terms import Terms, parse_terms
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from tasksim.models.document import Node
-    from tasksim.models.samples import Samples
 
 __all__ = ["LinearModel"]
 
@@ -34,6 +39,9 @@ WEIGHTS = ("relative", "none", "huber")
 
 FLOOR = 0.1
 """Predictions are at least this share of the shortest duration that was measured."""
+
+ANYWHERE: Final = (0.0, sys.float_info.max)
+"""The domain where it is not known."""
 
 
 class LinearModel(KernelModel):
@@ -105,6 +113,67 @@ class LinearModel(KernelModel):
         self.terms = terms
         self.weights = weights
         self.fence = fence
+
+    @classmethod
+    def from_coefficients(
+        cls,
+        names: Sequence[str],
+        coefficients_s: Mapping[str, float],
+        samples: Samples | None = None,
+    ) -> Self:
+        """Return the model whose coefficients are known already.
+
+        Parameters
+        ----------
+        names
+            The names of the parameters.
+        coefficients_s
+            Term -> its coefficient in seconds; the constant is ``"1"``.
+        samples
+            What it was fitted to, if that is known: it tells the domain and the spread. Else
+            every row counts as inside, and draws are what is predicted.
+
+        Raises
+        ------
+        InputError
+            If terms are no terms, the same, or of other parameters; a coefficient is not finite.
+
+        Examples
+        --------
+        >>> model = LinearModel.from_coefficients(("m", "n"), {"1": 1e-6, "m^2*n": 1e-9})
+        >>> model.predict([[2, 3]]).tolist()
+        [1.012e-06]
+        """
+        text = " + ".join(["0", *coefficients_s])
+        terms = parse_terms(text, names)
+        values = np.array(list(coefficients_s.values()), dtype=np.float64)
+        if not np.isfinite(values).all():
+            raise InputError(f"coefficients of {text} must be finite, got {values.tolist()}")
+        model = cls(text, weights="none", fence=None)
+        model._set_terms(terms)
+        unknown = np.full((len(values), 2), np.nan)
+        model.coef_, model.intervals_, model.pvalues_ = values, unknown, unknown[:, 0]
+        model.rsquared_ = model.rsquared_adj_ = np.nan
+        model.floor_s_ = LEAST_S
+        model._set_samples(tuple(names), samples)
+        return model
+
+    def _set_samples(self, names: tuple[str, ...], samples: Samples | None) -> None:
+        """Set what samples tell of a model that was not fitted to them here."""
+        self.names_ = names
+        if samples is None:
+            self.domain_ = dict.fromkeys(names, ANYWHERE)
+            self.residual_quantiles_ = np.ones(len(LEVELS))
+            self._floored_ = 0
+            self._report = to_data({**nothing_reported(self.kind), **self._details()})
+            return
+        table = columns(self, samples.names, samples.parameters)
+        used = Samples(names, table, samples.durations_s, samples.runs)
+        bounds = zip(table.min(axis=0).tolist(), table.max(axis=0).tolist(), strict=True)
+        self.domain_ = dict(zip(names, bounds, strict=True))
+        self._learn_residuals(used)
+        self._floored_ = int(self.floored(used.configurations()[0]).sum())
+        self._report = self._reported(used, np.ones(len(used), dtype=bool))
 
     def formula(self, digits: int = 6) -> str:
         """Return the fitted formula, in seconds, for people.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import write_text
-from tasksim.models.base import columns
+from tasksim.models.base import SIZE, columns
 from tasksim.models.coefficients import CoefficientFile, Entry, Machine, Measured
 from tasksim.models.document import position
 from tasksim.models.samplefile import append_samples, read_samples, write_samples
@@ -223,12 +223,17 @@ def samples_path(folder: Path, kernel: str) -> Path:
 
 
 def _common_parameters(entries: Mapping[str, Entry], path: Path) -> tuple[str, ...]:
-    """Return the names of the parameters, which all architectures must share."""
+    """Return the names of the parameters, which all architectures must share.
+
+    But for the size of the data, which is known of every task whatever its parameters.
+    """
     names: tuple[str, ...] | None = None
+    by_size = False
     for architecture, entry in entries.items():
         model = entry.model
         model._check_fitted("save_kernel")
-        if not model.needs_fit:
+        by_size = by_size or model.names_ == (SIZE,)
+        if not model.needs_fit or model.names_ == (SIZE,):
             continue
         if names is not None and sorted(model.names_) != sorted(names):
             raise InputError(
@@ -237,7 +242,7 @@ def _common_parameters(entries: Mapping[str, Entry], path: Path) -> tuple[str, .
                 "remove the file to begin anew"
             )
         names = names if names is not None else model.names_
-    return names or ()
+    return names or ((SIZE,) if by_size else ())
 
 
 def _labelled(file: CoefficientFile) -> CoefficientFile:

@@ -1,0 +1,225 @@
+"""Kernel models as StarPU's codelets."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError, nearest
+from tasksim.formats.starpu import footprint
+from tasksim.formats.starpu.codeletfile import (
+    DEVICE_TYPES,
+    Codelet,
+    Combination,
+    Device,
+    Entry,
+    Implementation,
+    Regression,
+)
+from tasksim.kernels.dense import dense_kernel, kernel_names
+from tasksim.models.base import SIZE
+from tasksim.models.bysize import SizeHistory
+from tasksim.models.history import HistoryModel
+from tasksim.models.power import PowerLaw
+from tasksim.models.regression import LinearModel
+from tasksim.models.terms import parse_terms
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tasksim.models.base import KernelModel
+    from tasksim.models.terms import Term
+
+__all__ = ["from_models"]
+
+US_PER_S: Final = 1e6
+_ARCHITECTURE: Final = re.compile(r"([a-z_]+?)_?([0-9]{0,4})")
+
+
+def from_models(
+    symbol: str,
+    models: Mapping[str, KernelModel],
+    *,
+    host: str = "",
+    kernel: str | None = None,
+    precision: str | None = None,
+) -> Codelet:
+    """Return the codelet that says to StarPU what kernel *models* say here.
+
+    ==========  ==================================================================================
+    ``bysize``  history entries; a footprint that is not known is that of a codelet with a
+                function ``size_base``
+    ``history`` history entries, footprint and size of the matrices that the kernel works on;
+                or as ``bysize`` where its one parameter is ``size_bytes``
+    ``mlr``     coefficients of a multiple regression
+    ``power``   a regression, non-linear with a constant
+    ==========  ==================================================================================
+
+    StarPU knows less than these models. Lost are outliers, quantiles and options; of ``bysize``
+    and ``power`` that they extrapolate (StarPU: nothing outside what was measured, or beyond 10 %
+    of it); of ``mlr`` intervals, spread and domain. What was measured with far data in the cache
+    or not (locality) StarPU does not know. Cannot be expressed: ``mlr`` with powers that are not
+    whole numbers or with logarithms; constants.
+
+    Parameters
+    ----------
+    symbol
+        What the codelet's performance model is called.
+    models
+        Architecture (``cpu``, ``cuda0``, ``opencl1``, ...; without a number the first) -> model.
+    host
+        The machine.
+    kernel
+        For ``history``: which of tasksim's kernels it is (``gemm``, ``potrf_float32``), if that
+        is not *symbol*.
+    precision
+        ``float32`` or ``float64``, if the name of the kernel does not say it.
+
+    Raises
+    ------
+    InputError
+        If StarPU has no such architecture; a model cannot be expressed, or its kernel's matrices
+        are not known.
+    """
+    combinations: dict[Device, Implementation] = {}
+    for architecture, model in models.items():
+        device = _device(architecture)
+        if device in combinations:
+            raise InputError(f"{symbol}: two models for {device.name} ({', '.join(models)})")
+        where = f"{symbol} on {architecture}"
+        name = _kernel_name(kernel or symbol, precision)
+        combinations[device] = _implementation(model, name, where)
+    return Codelet(
+        symbol,
+        host,
+        tuple(Combination((device,), (found,)) for device, found in combinations.items()),
+    )
+
+
+def _kernel_name(kernel: str, precision: str | None) -> str:
+    if precision == "float32" and not kernel.endswith("_float32"):
+        return f"{kernel}_float32"
+    return kernel
+
+
+def _device(architecture: str) -> Device:
+    numbers = {name: number for number, name in DEVICE_TYPES.items()}
+    match = _ARCHITECTURE.fullmatch(architecture)
+    if match is None or match[1] not in numbers:
+        near = nearest(architecture, numbers)
+        raise InputError(
+            f"StarPU has no architecture '{architecture}'{near} (known: {', '.join(numbers)}, and "
+            "these with a number)"
+        )
+    return Device(numbers[match[1]], int(match[2] or 0), 1)
+
+
+def _implementation(model: KernelModel, kernel: str, where: str) -> Implementation:
+    model._check_fitted("from_models")
+    if isinstance(model, SizeHistory):
+        return Implementation(entries=_by_size(model))
+    if isinstance(model, HistoryModel):
+        return Implementation(entries=_by_shape(model, kernel, where))
+    if isinstance(model, LinearModel):
+        return _multiple_regression(model, where)
+    if isinstance(model, PowerLaw):
+        return _regression(model)
+    raise InputError(f"{where}: a model of kind '{model.kind}' is nothing that StarPU has")
+
+
+def _by_size(model: SizeHistory) -> tuple[Entry, ...]:
+    return tuple(
+        _entry(
+            int(footprint.of_size(int(e.size))) if e.footprint is None else e.footprint,
+            int(e.size),
+            0.0 if e.flops is None else e.flops,
+            (e.mean_s, e.deviation_s, e.count),
+        )
+        for e in model.entries_
+    )
+
+
+def _by_shape(model: HistoryModel, kernel: str, where: str) -> tuple[Entry, ...]:
+    columns = (model.mean_, model.spread_, model.count_)
+    measured = list(zip(*(column.tolist() for column in columns), strict=True))
+    rows = [dict(zip(model.names_, row, strict=True)) for row in model.rows_.tolist()]
+    if model.names_ == (SIZE,):
+        keys = [(int(footprint.of_size(int(row[SIZE]))), int(row[SIZE])) for row in rows]
+    else:
+        keys = [_footprint_and_size(kernel, row, where) for row in rows]
+    return tuple(_entry(*key, 0.0, m) for key, m in zip(keys, measured, strict=True))
+
+
+def _footprint_and_size(kernel: str, row: Mapping[str, float], where: str) -> tuple[int, int]:
+    """Return footprint and bytes of the matrices of one of tasksim's kernels."""
+    if kernel not in kernel_names():
+        raise InputError(
+            f"{where}: the matrices that '{kernel}' works on are not known"
+            f"{nearest(kernel, kernel_names())} (known: {', '.join(kernel_names())}); name its "
+            "kernel"
+        )
+    found, real = dense_kernel(kernel)
+    shapes = list(found.shapes(found.sizes(row, where)).values())
+    key = footprint.task([footprint.matrix(rows, columns) for rows, columns in shapes])
+    return int(key), sum(rows * columns for rows, columns in shapes) * real.size_bytes
+
+
+def _entry(key: int, size: int, flops: float, measured: tuple[float, float, int]) -> Entry:
+    mean, deviation, count = _us(measured[0]), _us(measured[1]), measured[2]
+    squares = count * (mean**2 + deviation**2)
+    return Entry(
+        key, size, flops, mean, deviation, _rounded(count * mean), _rounded(squares), count
+    )
+
+
+def _multiple_regression(model: LinearModel, where: str) -> Implementation:
+    terms = parse_terms(" + ".join(["0", *model.terms_]), model.names_).terms
+    coefficients = dict(zip(terms, model.coef_.tolist(), strict=True))
+    constant = next((c for term, c in coefficients.items() if not term.factors), 0.0)
+    others = {term: c for term, c in coefficients.items() if term.factors}
+    for term in others:
+        if not _is_monomial(term):
+            raise InputError(
+                f"{where}: StarPU's multiple regressions have products of whole powers, not {term}"
+            )
+    return Implementation(
+        coefficients=tuple(map(_us, (constant, *others.values()))),
+        coefficient_names=tuple(map(str, others)),
+    )
+
+
+def _is_monomial(term: Term) -> bool:
+    return all(
+        not factor.function and factor.exponent > 0 and float(factor.exponent).is_integer()
+        for factor in term.factors
+    )
+
+
+def _regression(model: PowerLaw) -> Implementation:
+    """Return the law, and sums from which StarPU finds the same: half the samples at each end."""
+    low, high = (int(value) for value in model.domain_[model.names_[0]])
+    n = int(model.report()["samples"])
+    ends = np.log(np.maximum([low, high], 1))
+    with np.errstate(all="ignore"):
+        times = np.log(model.a_ * US_PER_S) + model.b_ * ends
+    sums = (ends.sum(), (ends**2).sum(), times.sum(), (ends * times).sum())
+    lnx, lnx2, lny, lnxlny = (_rounded(n / 2 * float(total)) for total in sums)
+    if not model.constant:
+        law = (_us(model.a_), model.b_)
+        return Implementation(regression=Regression(lnx, lnx2, lny, lnxlny, *law, n, low, high))
+    return Implementation(
+        regression=Regression(n=n, min_size=low, max_size=high),
+        nonlinear=(_us(model.a_), model.b_, _us(model.c_)),
+    )
+
+
+def _us(seconds: float) -> float:
+    return _rounded(seconds * US_PER_S)
+
+
+def _rounded(value: float) -> float:
+    """Return *value* to 15 digits: those that the change of units adds are none."""
+    return float(f"{value:.14e}") if math.isfinite(value) else value
