@@ -1,7 +1,8 @@
 """Which copies may be under way together: the engines that make them.
 
 Copies from one memory to another are made one after the other, in the order in which they were
-asked for. With ``serialised``, the further rules that were seen on CUDA devices hold (StarPU's
+asked for, unless all the links between them are such that copies do not share them. With
+``serialised``, the further rules that were seen on CUDA devices hold (StarPU's
 simulation, ``core/simgrid.c``), where a copy is *direct* if neither end is main memory:
 
 - direct copies between the same two memories exclude each other, in either direction;
@@ -100,7 +101,8 @@ class CopyEngines:
     def _exclude(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
         known = self._exclusive.get((one, other))
         if known is None:
-            known = one == other or (self._serialised and self._conflict(one, other))
+            alike = one == other and self._network.shares(*one)
+            known = alike or (self._serialised and self._conflict(one, other))
             self._exclusive[one, other] = known
         return known
 

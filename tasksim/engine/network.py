@@ -77,6 +77,10 @@ class Network:
         """Return whether a route leads from memory *source* to *target*."""
         return (source, target) in self._paths
 
+    def shares(self, source: int, target: int) -> bool:
+        """Return whether copies from *source* to *target* slow each other down."""
+        return bool(self._paths[source, target].links)
+
     def send(
         self, source: int, target: int, size: float, done: Callable[[Any], None], value: Any
     ) -> None:
