@@ -264,22 +264,25 @@ def _fingerprints(setup: Setup) -> dict[str, str]:
 
 def _extrapolated(setup: Setup) -> Iterator[str]:
     """Yield a line per kernel and architecture whose model is asked outside its domain."""
-    from tasksim.models.base import columns
+    from tasksim.engine.durations import Asked
+    from tasksim.models.rows import distinct_rows
 
-    graph, platform = setup.graph, setup.platform
-    for kernel, name in enumerate(graph.model_names):
-        for architecture in _model_architectures(platform):
+    asked = Asked(setup.graph)
+    for kernel, name in enumerate(setup.graph.model_names):
+        for architecture in _model_architectures(setup.platform):
             try:
                 model = setup.models.model(name, architecture)
             except InputError:  # that architecture cannot run the kernel
                 continue
-            table = columns(model, graph.parameter_names[kernel], graph.parameters[kernel])
-            outside = table[~model.inside(table)]
+            table, _ = asked.rows(kernel, model)
+            outside, _ = distinct_rows(table[~model.inside(table)])
             if len(outside):
-                asked = _pairs(zip(model.names_, outside[0].tolist(), strict=True))
-                fitted = ", ".join(f"{n} {a:g} to {b:g}" for n, (a, b) in model.domain_.items())
+                first = _pairs(zip(model.names_, outside[0].tolist(), strict=True))
                 more = f" and {len(outside) - 1} more" if len(outside) > 1 else ""
-                yield f"{name} on {architecture}: extrapolated to {asked}{more}; measured: {fitted}"
+                yield (
+                    f"{name} on {architecture}: extrapolated to {first}{more}; "
+                    f"measured: {model.measured()}"
+                )
 
 
 def _model_architectures(platform: Platform) -> tuple[str, ...]:
@@ -289,4 +292,4 @@ def _model_architectures(platform: Platform) -> tuple[str, ...]:
 
 
 def _pairs(values: Iterable[tuple[str, float]]) -> str:
-    return ", ".join(f"{name}={value:g}" for name, value in values)
+    return ", ".join(f"{name}={value:.15g}" for name, value in values)

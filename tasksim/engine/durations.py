@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.models.base import columns
+from tasksim.graph.reuse import accessed_bytes
+from tasksim.models.base import SIZE, columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from tasksim.models.locality import Locality
     from tasksim.platform.description import Platform
 
-__all__ = ["Models", "durations"]
+__all__ = ["Asked", "Models", "durations"]
 
 
 class Models(Protocol):
@@ -58,16 +60,70 @@ def durations(
         If a kernel has no model for any architecture of the platform.
     """
     classes = platform.classes
+    asked = Asked(graph)
     result = np.full((len(classes), len(graph)), np.inf)
     for kernel in range(len(graph.kernels)):
-        tasks = np.flatnonzero(graph.kernel == kernel)
+        tasks = asked.tasks(kernel)
         found = _models_per_class(graph.model_names[kernel], platform, models)
         for index, model in found.items():
-            table = columns(model, graph.parameter_names[kernel], graph.parameters[kernel])
-            rows = graph.row[tasks]
+            table, rows = asked.rows(kernel, model)
             times = model.predict(table)[rows] if rng is None else model.sample(table[rows], rng)
             result[index, tasks] = times / platform.speeds[classes[index].architecture]
     return result
+
+
+class Asked:
+    """What models are asked for the tasks of a graph: each different row of parameters once.
+
+    A model may ask for ``size_bytes``, which the kernel does not have: that is the size of the
+    data that a task accesses, scratch left out. Tasks of one configuration may differ in it.
+    """
+
+    def __init__(self, graph: TaskGraph) -> None:
+        self.graph = graph
+        self._tasks: dict[int, NDArray[np.intp]] = {}
+        self._with_size: dict[int, tuple[NDArray[np.float64], NDArray[np.intp]]] = {}
+
+    def tasks(self, kernel: int) -> NDArray[np.intp]:
+        """Return the tasks of *kernel* (its number), ascending."""
+        if kernel not in self._tasks:
+            self._tasks[kernel] = np.flatnonzero(self.graph.kernel == kernel)
+        return self._tasks[kernel]
+
+    def rows(
+        self, kernel: int, model: KernelModel
+    ) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
+        """Return the rows of parameters that *model* needs, and per task which one it has.
+
+        Raises
+        ------
+        InputError
+            If the kernel lacks parameters that the model needs.
+        """
+        names = self.graph.parameter_names[kernel]
+        if SIZE in names or SIZE not in getattr(model, "names_", ()):
+            table = columns(model, names, self.graph.parameters[kernel])
+            return table, self.graph.row[self.tasks(kernel)]
+        if kernel not in self._with_size:
+            self._with_size[kernel] = self._rows_with_size(kernel)
+        table, rows = self._with_size[kernel]
+        return columns(model, (*names, SIZE), table), rows
+
+    def _rows_with_size(self, kernel: int) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        """Return the distinct parameters of *kernel* with sizes, and per task which it has."""
+        tasks = self.tasks(kernel)
+        sizes, size = np.unique(self._task_bytes[tasks], return_inverse=True)
+        keys, rows = np.unique(
+            self.graph.row[tasks].astype(np.int64) * len(sizes) + size, return_inverse=True
+        )
+        row, size = np.divmod(keys, max(len(sizes), 1))
+        return np.column_stack([self.graph.parameters[kernel][row], sizes[size]]), rows
+
+    @cached_property
+    def _task_bytes(self) -> NDArray[np.float64]:
+        graph = self.graph
+        owner = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))
+        return np.bincount(owner, accessed_bytes(graph), minlength=len(graph)).astype(np.float64)
 
 
 def _models_per_class(kernel: str, platform: Platform, models: Models) -> dict[int, KernelModel]:
