@@ -44,12 +44,15 @@ BUILT_IN = {
     "modular-heft": "tasksim.schedulers.modular_heft:ModularHeft",
 }
 
+NEED_OPTIONS = ("static",)
+
 GROUP = "tasksim.schedulers"
 
 
-def names() -> list[str]:
-    """Return the names of all schedulers that are installed."""
-    return [*BUILT_IN, *sorted({e.name for e in entry_points(group=GROUP)} - set(BUILT_IN))]
+def names(*, bare: bool = False) -> list[str]:
+    """Return the names of all schedulers that are installed; *bare*: that need no options."""
+    found = [*BUILT_IN, *sorted({e.name for e in entry_points(group=GROUP)} - set(BUILT_IN))]
+    return [name for name in found if not (bare and name in NEED_OPTIONS)]
 
 
 def create(text: str) -> Scheduler:

@@ -23,7 +23,7 @@ def factory(name):
     return made
 
 
-@parametrize_with_checks([factory(name) for name in names() if name != "static"])  # needs a file
+@parametrize_with_checks([factory(name) for name in names(bare=True)])
 def test_built_in_schedulers(scheduler, check):
     check(scheduler)
 

@@ -248,7 +248,7 @@ def test_a_worker_that_cannot_run_the_task_is_refused():
         replay(graph, two, WakesTheWrongOne(), [[np.inf], [1.0]])
 
 
-@given(st.data(), graphs(), platforms(), st.sampled_from(names()))
+@given(st.data(), graphs(), platforms(), st.sampled_from(names(bare=True)))
 def test_every_invariant_holds_for_random_graphs_platforms_and_schedulers(
     data, graph, platform, scheduler
 ):

@@ -60,7 +60,7 @@ def chain(length):
     return builder.build()
 
 
-@pytest.mark.parametrize("scheduler", names())
+@pytest.mark.parametrize("scheduler", names(bare=True))
 @pytest.mark.parametrize("noise", ["none", "model"])
 def test_the_same_seed_gives_the_same_table(scheduler, noise):
     first, second = (
@@ -194,7 +194,7 @@ LOCALITIES = st.sampled_from([None, Locality(8.0, 0.02, 0.5), Locality(20.0, 0.1
     platforms(),
     LOCALITIES,
     st.sampled_from(["none", "model"]),
-    st.sampled_from(names()),
+    st.sampled_from(names(bare=True)),
     st.integers(0, 9),
 )
 def test_no_run_beats_the_bounds(graph, platform, locality, noise, scheduler, seed):

@@ -38,7 +38,7 @@ def of_functions(graph, function):
 
 
 @settings(max_examples=60, deadline=None)
-@given(graphs(max_tasks=15), st.integers(1, 4), st.sampled_from(names()))
+@given(graphs(max_tasks=15), st.integers(1, 4), st.sampled_from(names(bare=True)))
 def test_every_invariant_holds_for_random_graphs_under_every_scheduler(graph, workers, scheduler):
     result = run(graph, workers, scheduler)
     check_run(result, graph)
