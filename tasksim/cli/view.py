@@ -19,6 +19,8 @@ __all__ = ["view"]
 
 PANELS = {
     "gantt": "gantt",
+    "memory": "memory",
+    "bandwidth": "bandwidth",
     "ready": "ready",
     "submitted": "submitted",
     "kernels": "kernel-totals",
@@ -32,6 +34,7 @@ PANELS = {
     examples=[
         "tasksim view runs/dm",
         "tasksim view runs/native runs/simulated -o both.pdf --panels gantt,kernels",
+        "tasksim view runs/dmdas --panels gantt --arrows",
     ],
 )
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
@@ -43,20 +46,28 @@ PANELS = {
 )
 @click.option(
     "--panels",
-    default="gantt,ready",
     metavar="NAME,...",
-    help=f"What to draw: {', '.join(PANELS)}.",
+    help=f"What to draw: {', '.join(PANELS)}. "
+    "[default: gantt, ready, and memory and bandwidth of runs with several memories]",
+)
+@click.option(
+    "--arrows", is_flag=True, help="Draw an arrow per copy between memories in the Gantt charts."
 )
 @force_option
 @json_option
 def view(
-    runs: tuple[Path, ...], output: Path | None, panels: str, force: bool, as_json: bool
+    runs: tuple[Path, ...],
+    output: Path | None,
+    panels: str | None,
+    arrows: bool,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Draw runs one above another on one time axis, and print their metrics.
 
     A RUN is a folder that simulate or run wrote.
     """
-    chosen = _panels(panels)
+    chosen = None if panels is None else _panels(panels)
     target = output or _beside(runs[0])
     refuse_figure(target, force=force)
     from tasksim.run.metrics import summary
@@ -64,7 +75,7 @@ def view(
     from tasksim.view.figure import figure, save_figure
 
     loaded = [load(path) for path in runs]
-    save_figure(figure(loaded, chosen), target, force=force)
+    save_figure(figure(loaded, chosen, arrows=arrows), target, force=force)
     if as_json:
         described = [{"path": path, **summary(run)} for path, run in zip(runs, loaded, strict=True)]
         print_json({"runs": described, "figure": target})
@@ -88,6 +99,14 @@ def _beside(path: Path) -> Path:
 
 
 def _text(path: Path, run: Run) -> str:
-    from tasksim.view.tables import kernel_table, run_summary, worker_table
+    from tasksim.view.tables import (
+        kernel_table,
+        memory_table,
+        run_summary,
+        transfer_table,
+        worker_table,
+    )
 
-    return "\n\n".join([f"{path}\n{run_summary(run)}", kernel_table(run), worker_table(run)])
+    tables = [kernel_table, worker_table]
+    tables += [memory_table, transfer_table] if run.transfers is not None else []
+    return "\n\n".join([f"{path}\n{run_summary(run)}", *(of(run) for of in tables)])

@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 from tasksim.base.errors import InputError, expect, unknown
 from tasksim.base.files import refuse_existing, write_bytes
 from tasksim.run.record import Run
-from tasksim.view.gantt import gantt_height_inches, kernel_legend, panel_gantt
+from tasksim.view.gantt import colour_legend, gantt_height_inches, panel_gantt
+from tasksim.view.memory import has_bandwidth, has_memory, panel_bandwidth, panel_memory
 from tasksim.view.panels import (
     panel_kernel_distributions,
     panel_kernel_totals,
@@ -30,20 +31,21 @@ from tasksim.view.style import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.gridspec import GridSpec
 
 __all__ = ["FORMATS", "PANELS", "figure", "save_figure"]
 
+_OF_DATA = {"memory": (panel_memory, has_memory), "bandwidth": (panel_bandwidth, has_bandwidth)}
 _CURVES = {"ready": panel_ready, "submitted": panel_submitted}
 _KERNELS = {
     "kernel-totals": panel_kernel_totals,
     "kernel-distributions": panel_kernel_distributions,
 }
-PANELS = ("gantt", *_CURVES, *_KERNELS)
-"""What :func:`figure` can draw."""
+PANELS = ("gantt", *_OF_DATA, *_CURVES, *_KERNELS)
+"""What :func:`figure` can draw; ``memory`` and ``bandwidth`` only of runs with several memories."""
 
 FORMATS = {".png": "png", ".pdf": "pdf", ".svg": "svg"}
 """What :func:`save_figure` can write."""
@@ -57,29 +59,35 @@ _METADATA: dict[str, dict[str, Any]] = {
 _TEXT_AS_TEXT: Any = {"svg.fonttype": "none", "svg.hashsalt": "tasksim", "pdf.fonttype": 42}
 
 
-def figure(runs: Run | Sequence[Run], panels: Sequence[str] = ("gantt", "ready")) -> Figure:
+def figure(
+    runs: Run | Sequence[Run], panels: Sequence[str] | None = None, *, arrows: bool = False
+) -> Figure:
     """Draw one or several runs.
 
     Parameters
     ----------
     runs :
-        A Gantt chart each, one above another on one time axis; in the other panels they
-        are together.
+        A Gantt chart each, and panels of memory, one above another on one time axis; in the
+        other panels they are together.
     panels :
         Names out of :data:`PANELS`; the panels over time are above those of kernels.
+        Default: ``gantt``, ``memory`` and ``bandwidth`` of runs that have them, ``ready``.
+    arrows :
+        Whether the Gantt charts have an arrow per copy between memories.
 
     Raises
     ------
     InputError
-        If there is no run or no panel, or a panel is unknown.
+        If there is no run or no panel, a panel is unknown, or no run has what it shows.
     """
     drawn = [runs] if isinstance(runs, Run) else list(runs)
+    panels = _default_panels(drawn) if panels is None else panels
     _check(drawn, panels)
     rows = _row_heights(drawn, panels)
     below = [name for name in _KERNELS if name in panels]
     made = new_figure(sum(rows) + 0.6)
     grid = made.add_gridspec(len(rows), max(len(below), 1), height_ratios=rows)
-    _draw_time_panels(made, grid, drawn, panels)
+    _draw_time_panels(made, grid, drawn, panels, arrows)
     for column, name in enumerate(below):
         _KERNELS[name](drawn, made.add_subplot(grid[-1, column]))
     if "gantt" in panels:
@@ -115,6 +123,11 @@ def save_figure(
     write_bytes(target, drawn.getvalue())
 
 
+def _default_panels(runs: Sequence[Run]) -> tuple[str, ...]:
+    of_data = [name for name, (_, has) in _OF_DATA.items() if any(map(has, runs))]
+    return ("gantt", *of_data, "ready")
+
+
 def _check(runs: Sequence[Run], panels: Sequence[str]) -> None:
     for run in runs:
         expect(run, Run, "run")
@@ -125,16 +138,25 @@ def _check(runs: Sequence[Run], panels: Sequence[str]) -> None:
     for name in panels:
         if name not in PANELS:
             raise unknown("panel", name, PANELS)
+        if name in _OF_DATA and not any(map(_OF_DATA[name][1], runs)):
+            raise InputError(f"panel {name}: no run here recorded data in several memories")
 
 
 def _row_heights(runs: Sequence[Run], panels: Sequence[str]) -> list[float]:
     """Return the heights of the rows of the figure in inches, from the top."""
-    gantts = [gantt_height_inches(run) for run in runs] if "gantt" in panels else []
+    gantts = []
+    for run in runs:
+        gantts += [gantt_height_inches(run)] if "gantt" in panels else []
+        gantts += [1.6 for _ in _panels_of_data(run, panels)]
     curves = [1.4 for name in _CURVES if name in panels]
     if curves and len(runs) > 1:
         curves[0] += _legend_inches(runs)
     kernels = [3.0] if any(name in panels for name in _KERNELS) else []
     return gantts + curves + kernels
+
+
+def _panels_of_data(run: Run, panels: Sequence[str]) -> list[Callable[..., Axes]]:
+    return [draw for name, (draw, has) in _OF_DATA.items() if name in panels and has(run)]
 
 
 def _legend_inches(runs: Sequence[Run]) -> float:
@@ -145,15 +167,20 @@ def _legend_inches(runs: Sequence[Run]) -> float:
 
 
 def _draw_time_panels(
-    made: Figure, grid: GridSpec, runs: Sequence[Run], panels: Sequence[str]
+    made: Figure, grid: GridSpec, runs: Sequence[Run], panels: Sequence[str], arrows: bool
 ) -> None:
     """Draw what has a time axis; only the last shows its labels."""
     until_s = max(max([run.makespan_s, *(run.bounds or {}).values()]) for run in runs)
     drawn: list[Axes] = []
-    for run in runs if "gantt" in panels else ():
-        axes = made.add_subplot(grid[len(drawn), :])
-        title = run_title(run) if len(_graph_labels(runs)) == 1 else _title_with_graph(run)
-        drawn.append(panel_gantt(run, axes, until_s=until_s, title=title, legend=False))
+    for run in runs:
+        if "gantt" in panels:
+            axes = made.add_subplot(grid[len(drawn), :])
+            title = run_title(run) if len(_graph_labels(runs)) == 1 else _title_with_graph(run)
+            look: Any = {"title": title, "legend": False, "arrows": arrows}
+            drawn.append(panel_gantt(run, axes, until_s=until_s, **look))
+        for draw in _panels_of_data(run, panels):
+            axes = made.add_subplot(grid[len(drawn), :])
+            drawn.append(draw(run, axes, until_s=until_s))
     curves = [name for name in _CURVES if name in panels]
     for name in curves:
         axes = made.add_subplot(grid[len(drawn), :])
@@ -166,8 +193,8 @@ def _draw_time_panels(
 
 
 def _name_kernels(made: Figure, runs: Sequence[Run]) -> None:
-    """Put the legend of kernels below everything, in as many columns as fit."""
-    handles = kernel_legend(runs)
+    """Put the legend of colours below everything, in as many columns as fit."""
+    handles = colour_legend(runs)
     names = [str(handle.get_label()) for handle in handles]
     made.legend(
         handles=handles,

@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.collections import PolyCollection
 from matplotlib.patches import Patch
 
 from tasksim.run.bounds import Bounds
 from tasksim.run.metrics import idleness_percent
+from tasksim.view.lanes import Lane, draw_arrows, draw_lanes, lanes, transfer_legend
 from tasksim.view.marks import Mark, draw_marks
-from tasksim.view.style import TEXT, kernel_colours, new_axes, run_title, time_axis
+from tasksim.view.moves import idle_spans
+from tasksim.view.style import (
+    TEXT,
+    add_boxes,
+    boxes,
+    kernel_colours,
+    new_axes,
+    run_title,
+    time_axis,
+    worker_label,
+)
 from tasksim.view.times import duration_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
     from tasksim.run.record import Run
 
-__all__ = ["gantt_height_inches", "kernel_legend", "panel_gantt"]
+__all__ = ["colour_legend", "gantt_height_inches", "panel_gantt"]
 
+_WAITS = {
+    "dependency": ("waits for a task", "#e6ebf2"),
+    "queue": ("waits for the runtime", "#fbe3b5"),
+    "transfer": ("waits for data", "#a8a8a8"),
+}
 _FIGURE_SPACE = "\N{FIGURE SPACE}"
 _BOUNDS = {
     "critical_path_s": ("critical path", "--"),
@@ -39,6 +53,7 @@ def panel_gantt(
     until_s: float | None = None,
     title: str | None = None,
     legend: bool = True,
+    arrows: bool = False,
 ) -> Axes:
     """Draw the tasks of *run*: a row per worker, the first on top, a colour per kernel.
 
@@ -46,6 +61,11 @@ def panel_gantt(
     the lower bounds are marked. Tasks are drawn without borders, as pixels even in PDF
     and SVG: 100 000 of them take about a second. One thinner than a pixel is seen
     if it covers the middle of one, so a row shows the true shares of the kernels.
+
+    Where data were copied between memories, a row per pair of memories follows, with the copies
+    in shades of red by their reason, and how much was copied; copies at the same time are above
+    each other. Then also the time that workers were idle is coloured, by what they waited for
+    before their next task: that it was ready, its data, or the scheduler and the runtime.
 
     Parameters
     ----------
@@ -60,13 +80,21 @@ def panel_gantt(
     title :
         Default: kind, scheduler, platform, makespan.
     legend :
-        Whether to name the colours of the kernels beside the panel.
+        Whether to name the colours beside the panel.
+    arrows :
+        Whether to draw an arrow per copy, to the worker whose task waited for it.
     """
     axes = new_axes(ax, gantt_height_inches(run))
+    below = lanes(run)
+    if below:
+        _draw_waits(axes, run)
     _draw_tasks(axes, run)
-    _worker_rows(axes, run)
+    draw_lanes(axes, run, below)
+    _rows(axes, run, below)
     marks = _marks(run, bounds)
     time_axis(axes, max(mark.at_s for mark in marks) if until_s is None else until_s)
+    if arrows:
+        draw_arrows(axes, run)
     height = draw_marks(axes, marks)
     axes.set_title(
         run_title(run) if title is None else title,
@@ -75,68 +103,80 @@ def panel_gantt(
         pad=height + 6.0,
     )
     if legend:
-        handles = kernel_legend([run])
+        handles = colour_legend([run])
         axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
     return axes
 
 
 def gantt_height_inches(run: Run) -> float:
     """Return a height that shows the rows: generous for few workers, thin rows for many."""
-    return 0.9 + min(max(0.25 * len(run.workers), 0.9), 3.0 + 0.035 * len(run.workers), 12.0)
+    below = lanes(run)
+    rows = len(run.workers) + sum(lane.height for lane in below)
+    return 0.9 + min(max(0.25 * rows, 0.9), 3.0 + 0.035 * rows + 0.1 * len(below), 12.0)
 
 
-def kernel_legend(runs: Iterable[Run]) -> list[Patch]:
-    """Return a legend entry per kernel that ran in any of *runs*."""
+def colour_legend(runs: Sequence[Run]) -> list[Patch]:
+    """Return a legend entry per kernel that ran in any of *runs*, and per kind of copy."""
     names = [run.kernel_names[k] for run in runs for k in np.unique(run.tasks.kernel)]
-    return [Patch(color=colour, label=name) for name, colour in kernel_colours(names).items()]
+    kernels = [Patch(color=colour, label=name) for name, colour in kernel_colours(names).items()]
+    copies = transfer_legend(runs)
+    return kernels + (_wait_legend(runs) if copies else []) + copies
+
+
+def _wait_legend(runs: Sequence[Run]) -> list[Patch]:
+    drawn = [idle_spans(run) for run in runs if lanes(run)]
+    found = [reason for reason in _WAITS if any(len(spans[reason][0]) for spans in drawn)]
+    return [Patch(color=_WAITS[reason][1], label=_WAITS[reason][0]) for reason in found]
 
 
 def _draw_tasks(axes: Axes, run: Run) -> None:
     kernels = np.unique(run.tasks.kernel)
     colours = kernel_colours(run.kernel_names[k] for k in kernels)
-    # Thin rows touch, so that no grey of anti-aliased gaps covers them.
-    half = 0.42 if len(run.workers) <= 40 else 0.5
+    half, tasks = _half_row(run), run.tasks
     for kernel in kernels:
-        collection = PolyCollection(
-            _rectangles(run, run.tasks.kernel == kernel, half),
-            facecolors=colours[run.kernel_names[kernel]],
-            edgecolors="none",
-            linewidths=0,
-            rasterized=True,
-        )
-        axes.add_collection(collection, autolim=False)
+        rows = tasks.kernel == kernel
+        worker = tasks.worker[rows].astype(np.float64)
+        corners = boxes(tasks.start_s[rows], tasks.end_s[rows], worker - half, worker + half)
+        add_boxes(axes, corners, colours[run.kernel_names[kernel]])
 
 
-def _rectangles(run: Run, chosen: NDArray[np.bool_], half: float) -> Any:
-    """Return the corners of the chosen tasks, of shape (tasks, 4, 2)."""
-    tasks = run.tasks
-    start, end, row = tasks.start_s[chosen], tasks.end_s[chosen], tasks.worker[chosen]
-    x = np.stack((start, end, end, start), axis=1)
-    y = np.stack((row - half, row - half, row + half, row + half), axis=1)
-    return np.stack((x, y), axis=2)
+def _draw_waits(axes: Axes, run: Run) -> None:
+    half = _half_row(run)
+    for reason, (worker, begin, end) in idle_spans(run).items():
+        row = worker.astype(np.float64)
+        add_boxes(axes, boxes(begin, end, row - half, row + half), _WAITS[reason][1])
 
 
-def _worker_rows(axes: Axes, run: Run) -> None:
+def _half_row(run: Run) -> float:
+    # Thin rows touch, so that no grey of anti-aliased gaps covers them.
+    return 0.42 if len(run.workers) <= 40 else 0.5
+
+
+def _rows(axes: Axes, run: Run, below: Sequence[Lane]) -> None:
     """Label the rows, every one or as many as there is room for."""
     workers = len(run.workers)
-    axes.set_ylim(workers - 0.5, -0.5)
-    points = axes.get_window_extent().height * 72.0 / axes.figure.dpi
+    end = below[-1].top + below[-1].height if below else workers - 0.5
+    axes.set_ylim(end, -0.5)
+    points = axes.get_window_extent().height * 72.0 / axes.figure.dpi / (end + 0.5)
     size = TEXT["small"] if workers <= 40 else TEXT["small"] - 1.5
-    step = max(1, int(np.ceil(workers * 1.25 * size / points)))
-    shown = range(0, workers, step)
-    idle = idleness_percent(run).tolist()
-    labels = [_row_label(run.workers[row].name, idle[row]) for row in shown]
-    axes.set_yticks(list(shown), labels, fontsize=size)
-    axes.tick_params(axis="y", length=0 if step == 1 else 2)
+    step = max(1, int(np.ceil(1.25 * size / points)))
+    idle, shown = idleness_percent(run).tolist(), range(0, workers, step)
+    labels = [_row_label(run, row, idle[row]) for row in shown]
+    every = max(1, int(np.ceil(1.25 * size / points / below[0].height))) if below else 1
+    named = below[::every]
+    places = [lane.top + lane.height / 2 for lane in named]
+    labels += [lane.label(run) for lane in named]
+    axes.set_yticks([*shown, *places], labels, fontsize=size)
+    axes.tick_params(axis="y", length=0 if step == every == 1 else 2)
     axes.tick_params(axis="x", labelsize=TEXT["small"])
     axes.set_ylabel("worker, idle %", fontsize=TEXT["normal"])
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _row_label(name: str, idle_percent: float) -> str:
+def _row_label(run: Run, row: int, idle_percent: float) -> str:
     # Rounding may leave -0 %.
     percent = f"{abs(round(idle_percent))}".rjust(3, _FIGURE_SPACE)
-    return f"{name} {percent} %"
+    return f"{worker_label(run, row)} {percent} %"
 
 
 def _marks(run: Run, bounds: Bounds | Mapping[str, float] | None) -> list[Mark]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
@@ -15,6 +14,7 @@ from tasksim.run.metrics import (
     submitted_curve,
 )
 from tasksim.run.record import Run
+from tasksim.view.moves import thinned
 from tasksim.view.style import (
     RUN_COLOURS,
     TEXT,
@@ -30,6 +30,7 @@ from tasksim.view.times import time_unit
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import numpy as np
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
@@ -136,7 +137,7 @@ def _panel_curve(
     axes, drawn = new_axes(ax, _HEIGHT_INCHES), _as_list(runs)
     for number, (run, name) in enumerate(zip(drawn, run_names(drawn), strict=True)):
         colour = RUN_COLOURS[number % len(RUN_COLOURS)]
-        times, count = _thinned(*curve(run))
+        times, count = thinned(*curve(run))
         axes.plot(times, count, drawstyle="steps-post", color=colour, linewidth=1.0, label=name)
         if len(drawn) == 1:
             axes.fill_between(times, count, step="post", color=colour, alpha=0.2, linewidth=0)
@@ -154,21 +155,6 @@ def _count_axis(axes: Axes, label: str) -> None:
     axes.tick_params(labelsize=TEXT["small"])
     axes.set_ylabel(label, fontsize=TEXT["normal"])
     axes.spines[["top", "right"]].set_visible(False)
-
-
-def _thinned(
-    times_s: NDArray[np.float64], count: NDArray[np.int64], bins: int = 2000
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return a step function with the same extremes in each of *bins* slices of time."""
-    if len(times_s) <= 4 * bins:
-        return times_s, count
-    slices = (times_s * (bins / times_s[-1])).astype(np.int64)
-    first = np.flatnonzero(np.diff(slices, prepend=-1))
-    last = np.append(first[1:], len(times_s)) - 1
-    shown = [count[first], np.maximum.reduceat(count, first), np.minimum.reduceat(count, first)]
-    # First what was there on entering the slice, last what is there on leaving it.
-    values = np.stack([*shown, count[last]], axis=1)
-    return np.repeat(times_s[first], 4), values.ravel()
 
 
 # Kernels

@@ -6,7 +6,9 @@ import colorsys
 import zlib
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
@@ -18,14 +20,18 @@ if TYPE_CHECKING:
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
     from tasksim.run.record import Run
 
 __all__ = [
     "KERNEL_COLOURS",
+    "PALETTE",
     "RUN_COLOURS",
     "TEXT",
     "WIDTH_INCHES",
+    "add_boxes",
+    "boxes",
     "fits",
     "kernel_colours",
     "legend_columns",
@@ -35,6 +41,7 @@ __all__ = [
     "run_names",
     "run_title",
     "time_axis",
+    "worker_label",
 ]
 
 WIDTH_INCHES = 11.0
@@ -59,7 +66,7 @@ KERNEL_COLOURS = {
 }
 
 # After M. Okabe and K. Ito, "Color Universal Design" (2008), and P. Tol, "Colour schemes" (2021).
-_PALETTE = (
+PALETTE = (
     "#0072b2",
     "#e69f00",
     "#009e73",
@@ -73,6 +80,7 @@ _PALETTE = (
     "#ddcc77",
     "#aa4499",
 )
+"""For everything that has no colour of its own, in order."""
 
 RUN_COLOURS = ("#222222", "#d55e00", "#0072b2", "#009e73", "#cc79a7")
 """For curves of several runs in one panel, in order; then from the start again."""
@@ -98,8 +106,8 @@ def kernel_colours(names: Iterable[str]) -> dict[str, str]:
 
 def _free_colour(name: str, taken: set[str]) -> str:
     code = zlib.crc32(name.encode())
-    for step in range(len(_PALETTE)):
-        colour = _PALETTE[(code + step) % len(_PALETTE)]
+    for step in range(len(PALETTE)):
+        colour = PALETTE[(code + step) % len(PALETTE)]
         if colour not in taken:
             return colour
     # The palette is used up: turn the hue by the golden angle, which never comes back.
@@ -178,10 +186,43 @@ def name_runs(axes: Axes, handles: Sequence[Artist]) -> None:
     )
 
 
+def boxes(
+    start: NDArray[np.float64],
+    end: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the corners of rectangles, of shape (rectangles, 4, 2)."""
+    x = np.stack((start, end, end, start), axis=1)
+    y = np.stack((low, low, high, high), axis=1)
+    return np.stack((x, y), axis=2)
+
+
+def add_boxes(axes: Axes, corners: NDArray[np.float64], colour: str) -> None:
+    """Draw rectangles of one colour without borders, as pixels even in PDF and SVG."""
+    shape: Any = corners
+    drawn = PolyCollection(
+        shape, facecolors=colour, edgecolors="none", linewidths=0, rasterized=True
+    )
+    axes.add_collection(drawn, autolim=False)
+
+
 def run_title(run: Run) -> str:
     """Return kind, scheduler, platform and makespan of a run in one line."""
     makespan = duration_text(run.makespan_s)
     return f"{run.kind}, {run.scheduler}, on {run.platform}: {makespan}"
+
+
+def worker_label(run: Run, row: int) -> str:
+    """Return the name of a worker, and its architecture where that is not in the name.
+
+    Nothing is said of the architecture where all workers have the same.
+    """
+    worker = run.workers[row]
+    alike = all(other.architecture == worker.architecture for other in run.workers)
+    if alike or worker.architecture.lower() in worker.name.lower():
+        return worker.name
+    return f"{worker.name} ({worker.architecture})"
 
 
 def run_names(runs: Sequence[Run]) -> list[str]:

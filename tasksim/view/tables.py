@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tasksim.base.units import format_time
+from tasksim.base.units import format_bandwidth, format_size, format_time
+from tasksim.run.idleness import idle_time
 from tasksim.run.metrics import (
     idleness_percent,
     kernel_statistics,
@@ -12,6 +13,7 @@ from tasksim.run.metrics import (
     task_counts,
     waits,
 )
+from tasksim.run.transfers import moved_bytes, pair_statistics, thrashing
 from tasksim.view.times import duration_text
 
 if TYPE_CHECKING:
@@ -26,9 +28,11 @@ __all__ = [
     "bounds_table",
     "comparison_table",
     "kernel_table",
+    "memory_table",
     "path_table",
     "run_summary",
     "table",
+    "transfer_table",
     "worker_table",
 ]
 
@@ -57,8 +61,6 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) 
 
 def run_summary(run: Run) -> str:
     """Return what was run, where, and how long it took, a line per fact."""
-    waited = waits(run)
-    count = max(len(run), 1)
     facts = [
         ("graph", f"{run.graph_label} ({_tasks(len(run))})"),
         ("run", f"{run.kind}, scheduler {run.scheduler}, seed {run.seed}"),
@@ -66,14 +68,27 @@ def run_summary(run: Run) -> str:
         ("makespan", duration_text(run.makespan_s)),
         *((_BOUND_NAMES.get(k, k), v) for k, v in _bound_texts(run.bounds or {}, run.makespan_s)),
         ("efficiency", f"{100 * parallel_efficiency(run):.1f} %"),
-        (
-            "mean wait",
-            f"{format_time(waited.dependency_s.sum() / count)} for dependencies, "
-            f"{format_time(waited.queue_s.sum() / count)} for a worker",
-        ),
+        ("mean wait", ", ".join(_mean_waits(run))),
+        *_copies(run),
         ("took", format_time(run.wall_s)),
     ]
     return table(["", ""], facts, left=2)
+
+
+def _mean_waits(run: Run) -> list[str]:
+    waited, count = waits(run), max(len(run), 1)
+    parts = [(waited.dependency_s, "dependencies"), (waited.queue_s, "a worker")]
+    if run.transfers is not None:
+        parts.insert(1, (waited.transfer_s, "data"))
+    return [f"{format_time(part.sum() / count)} for {what}" for part, what in parts]
+
+
+def _copies(run: Run) -> list[tuple[str, str]]:
+    """Return what was moved, if that is known."""
+    if run.transfers is None:
+        return []
+    size = f"{format_size(moved_bytes(run))}, {thrashing(run):.2f} times the data that moved"
+    return [("copies", f"{len(run.transfers)} ({size}), {_count(run.evictions, 'eviction')}")]
 
 
 def kernel_table(run: Run) -> str:
@@ -94,13 +109,64 @@ def kernel_table(run: Run) -> str:
 
 
 def worker_table(run: Run) -> str:
-    """Return tasks and idleness of each worker."""
+    """Return tasks and idleness of each worker.
+
+    Of runs that moved data also the memory, and the share of the makespan that the worker
+    waited for data.
+    """
     idle, counts = idleness_percent(run).tolist(), task_counts(run).tolist()
     rows = [
         [worker.name, worker.architecture, str(count), f"{abs(percent):.1f} %"]
         for worker, count, percent in zip(run.workers, counts, idle, strict=True)
     ]
-    return table(["worker", "architecture", "tasks", "idle"], rows, left=2)
+    headers = ["worker", "architecture", "tasks", "idle"]
+    if run.transfers is None:
+        return table(headers, rows, left=2)
+    waited = (100 * idle_time(run).transfer_s / (run.makespan_s or 1.0)).tolist()
+    for row, worker, percent in zip(rows, run.workers, waited, strict=True):
+        row.insert(2, run.memories[worker.memory].name)
+        row.append(f"{percent:.1f} %")
+    headers = ["worker", "architecture", "memory", "tasks", "idle", "for data"]
+    return table(headers, rows, left=3)
+
+
+def memory_table(run: Run) -> str:
+    """Return size and greatest use of each memory, what was copied into it and out of it."""
+    pairs = pair_statistics(run)
+    rows = [
+        [
+            memory.name,
+            _NONE if memory.size_bytes is None else format_size(memory.size_bytes),
+            _peak(run, index),
+            format_size(sum(pair.bytes for pair in pairs if pair.target == memory.name)),
+            format_size(sum(pair.bytes for pair in pairs if pair.source == memory.name)),
+        ]
+        for index, memory in enumerate(run.memories)
+    ]
+    return table(["memory", "size", "most used", "copied in", "out"], rows)
+
+
+def _peak(run: Run, memory: int) -> str:
+    """Return the most bytes ever used of a memory, if that is known."""
+    if run.memory is None:
+        return _NONE
+    used = run.memory.used_bytes[run.memory.memory == memory]
+    return format_size(int(used.max())) if len(used) else _NONE
+
+
+def transfer_table(run: Run) -> str:
+    """Return the copies per pair of memories: how many, how much, how fast, how long."""
+    rows = [
+        [
+            f"{pair.source} to {pair.target}",
+            str(pair.count),
+            format_size(pair.bytes),
+            format_bandwidth(pair.bytes / pair.busy_s) if pair.busy_s else _NONE,
+            f"{100 * pair.busy_s / (run.makespan_s or 1.0):.1f} %",
+        ]
+        for pair in pair_statistics(run)
+    ]
+    return table(["from and to", "copies", "size", "bandwidth", "busy"], rows)
 
 
 def bounds_table(bounds: Bounds | Mapping[str, float], makespan_s: float | None = None) -> str:
@@ -191,7 +257,11 @@ def _later(seconds: float) -> str:
 
 
 def _tasks(count: int) -> str:
-    return f"{count} task" if count == 1 else f"{count} tasks"
+    return _count(count, "task")
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _workers(run: Run) -> str:

