@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from tasksim.engine.durations import Models
+    from tasksim.formats.costs_csv import CostFiles
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
 
@@ -41,12 +42,13 @@ class Request:
         is not there.
         """
         self._check()
-        graph = self._graph()
-        platform = self._platform()
+        costs = self._costs()
+        graph = self._graph() if costs is None else costs.graph
+        platform = self._platform(costs)
         if self.durations is not None:
             seconds = parse_durations(self.durations, graph)
             return Setup(self, graph, platform, _constants(graph, seconds), None, seconds)
-        given = self._given(graph, platform)
+        given = self._given(graph, platform) if costs is None or self.models else costs.models
         if given is not None:
             return Setup(self, graph, platform, given, None, None)
         folder = self._models_folder(platform)
@@ -63,7 +65,7 @@ class Request:
             raise InputError("--models and --durations exclude each other: give one of them")
         if self.model_names is not None and self.durations is not None:
             raise InputError("--model-names is for models; --durations names kernels")
-        if self.platform is None and self.workers is None:
+        if self.platform is None and self.workers is None and not _is_costs(self.graph):
             more = "" if self.durations is not None else " or --platform NAME"
             raise InputError(f"where to run? give --workers N{more}")
         if self.changes and self.platform is None:
@@ -83,7 +85,22 @@ class Request:
         names = [self.model_names.replace("{kernel}", name) for name in graph.kernels]
         return replace(graph, model_names=tuple(names))
 
-    def _platform(self) -> Platform:
+    def _costs(self) -> CostFiles | None:
+        """Return what a file of costs per processor says, if the graph is one."""
+        if not _is_costs(self.graph):
+            return None
+        from tasksim.formats.costs_csv import read_costs
+
+        if self.settings:
+            given = ", ".join(self.settings)
+            raise InputError(f"{self.graph}: a file takes no settings; got {given}")
+        if self.model_names is not None:
+            raise InputError(f"--model-names is for models; {self.graph} says what tasks take")
+        return read_costs(self.graph)
+
+    def _platform(self, costs: CostFiles | None) -> Platform:
+        if costs is not None and self.platform is None and self.workers is None:
+            return costs.platform
         if self.platform is None:
             from tasksim.platform.description import Platform
 
@@ -232,6 +249,11 @@ def _is_generator(name: str) -> bool:
     return name in names()
 
 
+def _is_costs(graph: str) -> bool:
+    """Return whether *graph* is a file of costs per processor, which brings a platform along."""
+    return graph.endswith(".csv") and not _is_generator(graph)
+
+
 def _name_in_library(kind: str, suffix: str, path: Path | None, library: Path | None) -> str | None:
     """Return the name under which a library has *path*, if one does."""
     if path is None:
@@ -250,7 +272,7 @@ def _fingerprints(setup: Setup) -> dict[str, str]:
 
     paths: list[Path] = []
     if not _is_generator(setup.request.graph):
-        paths.append(Path(setup.request.graph))
+        paths += _files_of(setup.request.graph)
     if setup.platform.path is not None:
         paths.append(setup.platform.path)
     if setup.models_folder is not None:
@@ -260,6 +282,16 @@ def _fingerprints(setup: Setup) -> dict[str, str]:
         for path in paths
         if path.is_file()
     }
+
+
+def _files_of(graph: str) -> list[Path]:
+    """Return the files that a *graph* in files consists of."""
+    path = Path(graph)
+    if not _is_costs(graph):
+        return [path]
+    from tasksim.formats.costs_csv import beside
+
+    return [path, beside(path, "edges"), beside(path, "links")]
 
 
 def _extrapolated(setup: Setup) -> Iterator[str]:

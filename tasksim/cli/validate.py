@@ -109,7 +109,7 @@ def _checker(path: Path) -> Callable[[Path, Path | None], str]:
         ".yaml": _platform,
         ".yml": _platform,
         ".json": _model,
-        ".csv": _samples,
+        ".csv": _table,
         ".npz": _graph,
     }
     if path.suffix not in checkers:
@@ -132,6 +132,32 @@ def _model(path: Path, library: Path | None) -> str:  # noqa: ARG001
     file = load_kernel(path)
     texts = [f"{entry.model.kind} on {name}" for name, entry in file.architectures.items()]
     return f"kernel model {file.kernel}: {', '.join(texts)}"
+
+
+def _table(path: Path, library: Path | None) -> str:
+    """Check samples, costs or a schedule: the first columns say what it is."""
+    from tasksim.base.files import read_text
+
+    first, second = (*read_text(path).partition("\n")[0].split(","), "", "")[:2]
+    if first.strip() != "task":
+        return _samples(path, library)
+    return _schedule(path) if second.strip() == "worker" else _costs(path)
+
+
+def _schedule(path: Path) -> str:
+    from tasksim.schedulers.static.schedule_file import read_schedule
+
+    entries = read_schedule(path)
+    return f"schedule of {len(entries)} tasks on {len({e.worker for e in entries})} workers"
+
+
+def _costs(path: Path) -> str:
+    from tasksim.formats.costs_csv import read_costs
+
+    graph, platform, _ = read_costs(path)
+    return (
+        f"costs of {len(graph)} tasks, {graph.edges} edges, on {len(platform.workers)} processors"
+    )
 
 
 def _samples(path: Path, library: Path | None) -> str:  # noqa: ARG001

@@ -162,6 +162,11 @@ def read_costs(
     return CostFiles(graph, _platform(path, processors, speeds, scale), GivenCosts(graph))
 
 
+def _title(path: Path) -> str:
+    """Return what the file is about: ``paper`` for paper.costs.csv and for paper/costs.csv."""
+    return path.stem.replace("costs", "").strip(" .-_") or path.resolve().parent.name or "costs"
+
+
 def parameter(processor: str) -> str:
     """Return the name of the parameter that has the costs on *processor*."""
     return f"{processor}_s"
@@ -281,7 +286,7 @@ def _graph(
 ) -> TaskGraph:
     """Return the graph: a datum per edge that sends anything, dependencies for the others."""
     names = [row.fields[0] for row in costs.body]
-    g = GraphBuilder(path.stem, {"file": path.name})
+    g = GraphBuilder(_title(path))
     order = _topological(names, volumes)
     accesses: list[list[int]] = [[] for _ in names]
     waits: list[list[int]] = [[] for _ in names]
@@ -385,7 +390,7 @@ def _platform(
         ]  # fmt: skip
         routes = [Route(a, b, (k,)) for k, (a, b) in enumerate(pairs)]
     return Platform(
-        name=path.stem,
+        name=_title(path),
         workers=tuple(Worker(k, name, name, k) for k, name in enumerate(names)),
         memories=tuple(Memory(k, name) for k, name in enumerate(names)),
         links=tuple(links),

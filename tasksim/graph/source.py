@@ -45,6 +45,8 @@ def load_graph(text: str, settings: Iterable[str] = ()) -> TaskGraph:
     path = Path(text)
     if not (path.suffix == ".npz" or os.sep in text or path.is_file()):
         raise unknown("task graph", text, registry.names())
+    if path.suffix == ".csv":
+        raise InputError(f"{text}: a file of costs per processor; legal here: a graph by itself")
     from tasksim.graph.storage import load
 
     if given := list(settings):
