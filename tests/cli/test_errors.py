@@ -94,7 +94,7 @@ MISTAKES = {
     "view none": "none: no such run",
     "view none --panels gant": (
         "--panels: unknown panel 'gant', did you mean 'gantt'? "
-        "(known: gantt, ready, submitted, kernels, distributions)"
+        "(known: gantt, memory, bandwidth, ready, submitted, kernels, distributions)"
     ),
     "list scheduler": (
         "unknown kind of thing 'scheduler', did you mean 'schedulers'? "
