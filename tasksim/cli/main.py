@@ -35,6 +35,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "bounds": ("tasksim.cli.bounds:bounds", "Lower bounds on the makespan, and what it lost."),
     "validate": ("tasksim.cli.validate:validate", "Check platforms, models, graphs and runs."),
     "list": ("tasksim.cli.listing:listing", "List generators, schedulers, platforms, models."),
+    "import": ("tasksim.cli.importing:importing", "Take over machines and models of other tools."),
+    "export": ("tasksim.cli.export:exporting", "Write kernel models for other tools."),
     "demo": ("tasksim.cli.demo:demo", "Calibrate, predict, run and compare, here."),
     "doctor": ("tasksim.cli.doctor:doctor", "Say what is installed and what this machine can."),
 }

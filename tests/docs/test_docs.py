@@ -12,6 +12,8 @@ A page is read from top to bottom, in a temporary folder that its examples share
 - ``<!-- timings vary -->``: only the exit codes and the first word of each line are compared;
   lines of progress do not count;
 - ``<!-- slow -->``: it is executed by slow tests only;
+- ``<!-- starpu -->``: it reads ``~/.starpu/sampling``, and is executed where the folder ``shared``
+  beside the checkout has the files that StarPU is shipped with;
 - ``<!-- file: NAME -->``: the block is written to the file NAME, which later examples use;
 - ``<!-- keys: COMMAND -->``: the first column of the table has the keys of what COMMAND prints.
 """
@@ -29,6 +31,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -42,7 +45,8 @@ DESIGN = "docs/design.md"
 LANGUAGES = {"console", "python", "yaml", "json", "csv", "sh", "text"}
 
 FENCE = re.compile(r"```(\S*)$")
-COMMENT = re.compile(r"<!-- (?:(timings vary|slow)|(file|keys): (.+?)) -->$")
+STARPU = ROOT.parent / "shared" / "data" / "starpu"
+COMMENT = re.compile(r"<!-- (?:(timings vary|slow|starpu)|(file|keys): (.+?)) -->$")
 PROGRESS = re.compile(r"^\w+: \d+ %, .*\n", re.MULTILINE)
 CHECKER = doctest.OutputChecker()
 
@@ -125,6 +129,8 @@ class Session:
         for block in blocks_of(text):
             if "slow" in block.flags and not self.slow:
                 continue
+            if "starpu" in block.flags and not STARPU.is_dir():
+                continue
             if "file" in block.named:
                 path = Path(block.named["file"])
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -188,7 +194,8 @@ class Session:
 
 def called(command: str, *, stdout_only: bool = False) -> tuple[int, str]:
     """Return the exit code of *command* and what it printed."""
-    words = shlex.split(command)
+    home = str(Path.home())
+    words = [re.sub(r"^~(?=/|$)", home, word) for word in shlex.split(command)]
     if words[0] == "tasksim":
         result = CliRunner().invoke(cli, words[1:], prog_name="tasksim")
         return result.exit_code, result.stdout if stdout_only else result.output
@@ -205,6 +212,10 @@ def folder(tmp_path, monkeypatch):
     """The working directory: empty, with nothing of the user's in reach."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "user"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    if STARPU.is_dir():
+        (tmp_path / "home").mkdir()
+        (tmp_path / "home" / ".starpu").symlink_to(STARPU)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     before, generators = set(sys.modules), set(registry.names())
     yield tmp_path
@@ -224,6 +235,12 @@ def has_slow_examples(page: str) -> bool:
 def test_examples_print_what_the_page_says(page, folder):
     problems = Session(page).execute((ROOT / page).read_text()).problems
     assert not problems, "\n\n".join(problems)
+
+
+def test_the_files_of_starpu_are_at_hand():
+    if not STARPU.is_dir():
+        pytest.skip("blocks marked `starpu` are not executed: no StarPU files in ../shared")
+    assert {path.name for path in (STARPU / "sampling").iterdir()} >= {"bus", "codelets"}
 
 
 @pytest.mark.slow
@@ -282,15 +299,25 @@ def test_pictures_are_small():
     assert max(sizes.values()) < 200_000
 
 
-def test_every_command_and_option_is_described():
+def commands() -> dict[str, click.Command]:
+    """Return every command by its full name, those of other tools' formats too."""
+    context, found = click.Context(cli), {}
+    for name in cli.list_commands(context):
+        command = cli.get_command(context, name)
+        parts = command.commands if isinstance(command, click.Group) else {}
+        found |= {f"tasksim {name} {part}": c for part, c in parts.items()} or {
+            f"tasksim {name}": command
+        }
+    return found
+
+
+@pytest.mark.parametrize(("name", "command"), commands().items())
+def test_every_command_and_option_is_described(name, command):
     sections = re.split(r"^## ", (ROOT / "docs/cli.md").read_text(), flags=re.MULTILINE)
     by_name = {section.partition("\n")[0].strip("`"): section for section in sections}
-    for name, command in cli.commands.items():
-        section = by_name[f"tasksim {name}"]
-        for option in (o for p in command.params for o in p.opts if o.startswith("--")):
-            assert f"`{option}" in section or option in by_name["Options that all share"], (
-                f"{name}: {option} is not described"
-            )
+    shared = by_name["Options that all share"]
+    for option in (o for p in command.params for o in p.opts if o.startswith("--")):
+        assert f"`{option}`" in by_name[name] or f"`{option}`" in shared, f"{option}: not described"
 
 
 # The tests themselves: a page that is wrong is found to be wrong

@@ -4,6 +4,7 @@
 
     bus/HOST.config, .bandwidth, .latency, .affinity, .platform.v4.xml
     codelets/45/MODEL.HOST
+    codelets/tmp/MODEL.out
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["BUS_SUFFIXES", "CODELETS", "Sampling"]
+__all__ = ["BUS_SUFFIXES", "CODELETS", "Sampling", "destination"]
 
 CODELETS: Final = "codelets/45"
 """The version of StarPU's codelet files, which has been 45 since 2014."""
@@ -94,6 +95,17 @@ class Sampling:
             for path in paths
             if path.name.endswith(suffix) and path.name != suffix and path.is_file()
         }
+
+    def samples(self, model: str) -> Path | None:
+        """Return the file of samples of a multiple regression; StarPU keeps no host in its name."""
+        path = self.folder / "codelets" / "tmp" / f"{model}.out"
+        return path if path.is_file() else None
+
+
+def destination(place: Path) -> Path:
+    """Return the sampling directory at *place* if there is one, else *place* itself, to be made."""
+    inside = (place / "sampling", place / ".starpu" / "sampling")
+    return next((folder for folder in inside if folder.is_dir()), place)
 
 
 def _near(place: Path) -> Iterator[Path]:

@@ -157,10 +157,12 @@ def _from_matrices(bus: Bus, where: str, notes: list[str]) -> PlatformXml:
     if not gpus:
         return platform
     links = [link for a in names for b in names if a != b for link in _pair(bus, a, b)]
-    if len(links) < 2 * gpus:
+    known = {link.name for link in links}
+    unknown = [name for name in names[1:] if not {f"RAM-{name}", f"{name}-RAM"} <= known]
+    if unknown:
         raise InputError(
             f"{where}: expected the bandwidths of {gpus} CUDA devices in .bandwidth, "
-            f"found those of {len(links)} links"
+            f"found none of {', '.join(unknown)}"
         )
     widest = max(link.bandwidth_bytes_per_s for link in links)
     platform.links = {link.name: link for link in (XmlLink("Host", widest, 0.0), *links)}

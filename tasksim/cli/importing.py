@@ -1,0 +1,181 @@
+"""``tasksim import``: make a platform and kernel models of other tools' files."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tasksim.base.errors import nearest
+from tasksim.cli.command import EXIT_CODES, SETTINGS, Command, debug_option
+from tasksim.cli.options import force_option, json_option
+from tasksim.cli.output import note, print_json, refuse_unwritable, warn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tasksim.formats.starpu.machine import Imported
+    from tasksim.models.base import KernelModel
+
+__all__ = ["FormatGroup", "importing"]
+
+CHOLESKY = {"potrf": 1, "trsm": 2, "syrk": 2, "gemm": 3}
+LU = {"getrf": 1, "trsm_ll": 2, "trsm_ru": 2, "gemm": 3}
+APPLICATIONS = (
+    ("cholesky", "float32", "chol_model_{kernel}", CHOLESKY),
+    ("lu", "float32", "starpu_slu_lu_model_{kernel}", LU),
+    ("lu", "float64", "starpu_dlu_lu_model_{kernel}", LU),
+)
+"""Graphs, what StarPU's examples call the models of their kernels, and these with the number of
+tiles that each works on."""
+TILE_SIZES = (960, 640, 320, 1024, 512, 256)
+"""Those that StarPU's examples are run with, the usual ones first."""
+WIDTH = 96
+
+
+class FormatGroup(click.Group):
+    """Commands by the name of a format."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("context_settings", SETTINGS)
+        kwargs.setdefault("epilog", EXIT_CODES)
+        super().__init__(*args, **kwargs)
+        self.params.append(debug_option())
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that *args* name; for an unknown format, say the nearest."""
+        name = args[0]
+        if name not in self.commands and not name.startswith("-") and not ctx.resilient_parsing:
+            known = ", ".join(self.commands)
+            ctx.fail(f"unknown format '{name}'{nearest(name, self.commands)} (known: {known})")
+        return super().resolve_command(ctx, args)
+
+
+@click.group("import", cls=FormatGroup)
+def importing() -> None:
+    """Make a platform and kernel models of other tools' files."""
+
+
+@importing.command(
+    "starpu",
+    cls=Command,
+    examples=[
+        "tasksim import starpu ~/.starpu/sampling -o mylibrary",
+        "tasksim import starpu /usr/share/starpu/perfmodels/sampling --host mirage -o mylibrary",
+    ],
+)
+@click.argument("sampling", type=click.Path(path_type=Path), metavar="SAMPLING_DIR")
+@click.option("--host", metavar="HOST", help="The machine. [default: the only one there]")
+@click.option(
+    "-o",
+    "--output",
+    "library",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(),
+    show_default="the current folder",
+    help="The library where platforms/HOST.yaml and models/HOST/ are written.",
+)
+@click.option("--skip-bad", is_flag=True, help="Pass over malformed files instead of refusing.")
+@force_option
+@json_option
+def starpu(
+    sampling: Path, host: str | None, library: Path, skip_bad: bool, force: bool, as_json: bool
+) -> None:
+    """Import a machine that StarPU calibrated: its platform, and its performance models.
+
+    SAMPLING_DIR is StarPU's sampling directory, with bus/ and codelets/ in it, or a folder
+    around it. Malformed files are told all at once, and nothing is written then.
+    """
+    refuse_unwritable(library / "models" / "x")
+    from tasksim.formats.starpu.machine import import_machine
+
+    found = import_machine(sampling, host, library, skip_bad=skip_bad, force=force)
+    for problem in found.skipped:
+        warn(f"passed over: {problem}")
+    following = _next_command(found, library)
+    if as_json:
+        print_json({**found.to_json(), "next": following})
+        return
+    click.echo("\n".join(_text(found)))
+    note(f"Wrote {found.platform_path} and {found.models_folder}")
+    click.echo(f"\nNext:\n  {following}")
+
+
+def _text(found: Imported) -> Iterator[str]:
+    platform = found.platform
+    counts: dict[str, int] = dict.fromkeys(platform.architectures, 0)
+    for worker in platform.workers:
+        counts[worker.architecture] += 1
+    workers = ", ".join(f"{count} {architecture}" for architecture, count in counts.items())
+    yield f"machine   {found.host}: {found.summary}"
+    yield f"workers   {workers}"
+    yield f"memories  {', '.join(_memories(found))}"
+    yield f"links     {len(platform.links)}, in {len(platform.routes)} routes"
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for kernel, architectures in found.kernels.items():
+        groups.setdefault(architectures, []).append(kernel)
+    for architectures, kernels in groups.items():
+        noun = "kernel" if len(kernels) == 1 else "kernels"
+        yield f"\n{len(kernels)} {noun} on {', '.join(architectures)}:"
+        yield from _wrapped(kernels)
+    if found.notes:
+        yield "\nnotes:"
+        yield from (f"  {text}" for text in found.notes)
+
+
+def _memories(found: Imported) -> Iterator[str]:
+    from tasksim.base.units import format_size
+
+    for memory in found.platform.memories:
+        size = "" if memory.size_bytes is None else f" {format_size(memory.size_bytes)}"
+        yield f"{memory.name}{size}"
+
+
+def _wrapped(names: Sequence[str]) -> Iterator[str]:
+    import textwrap
+
+    text = ", ".join(names)
+    yield from textwrap.wrap(
+        text, WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
+    )
+
+
+def _next_command(found: Imported, library: Path) -> str:
+    """Return a command that simulates with what was imported, if its kernels are known ones."""
+    where = [] if library == Path() else ["--library", str(library)]
+    for graph, dtype, names, kernels in APPLICATIONS:
+        tiles = {names.replace("{kernel}", kernel): count for kernel, count in kernels.items()}
+        size = _tile_size(found, tiles, 4 if dtype == "float32" else 8)
+        if size is not None:
+            settings = ["tiles=16", f"tile_size={size}", f"dtype={dtype}"]
+            options = [*where, "--platform", found.host, "--model-names", names]
+            return shlex.join(["tasksim", "simulate", graph, *settings, *options])
+    return shlex.join(["tasksim", "list", "models", *where])
+
+
+def _tile_size(found: Imported, tiles: Mapping[str, int], item_bytes: int) -> int | None:
+    """Return a size of tiles that all models know on all workers, or None.
+
+    *tiles* says on how many of them the kernel of each model works.
+    """
+    from tasksim.models.store import ModelLibrary
+
+    architectures = [group.models for group in found.platform.classes]
+    if any(not set(architectures) <= set(found.kernels.get(name, ())) for name in tiles):
+        return None
+    library = ModelLibrary(found.models_folder)
+    models = [(library.model(name, a), n) for name, n in tiles.items() for a in architectures]
+    for size in TILE_SIZES:
+        if all(_knows(model, count * size**2 * item_bytes) for model, count in models):
+            return size
+    return None
+
+
+def _knows(model: KernelModel, size_bytes: int) -> bool:
+    from tasksim.models.base import SIZE
+
+    return model.names_ == (SIZE,) and bool(model.inside([[size_bytes]])[0])

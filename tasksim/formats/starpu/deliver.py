@@ -1,0 +1,111 @@
+"""Export of a folder of coefficient files into a sampling directory of StarPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tasksim.base.errors import InputError
+from tasksim.base.files import refuse_existing
+from tasksim.formats.starpu.codelet import from_models, write_codelet
+from tasksim.formats.starpu.sampling import CODELETS, destination
+from tasksim.models.store import ModelLibrary
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tasksim.formats.starpu.codelet import Codelet
+    from tasksim.models.store import CoefficientFile
+
+__all__ = ["Exported", "export_models"]
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What an export wrote."""
+
+    host: str
+    paths: tuple[Path, ...]
+    notes: tuple[str, ...]
+    """What StarPU does not get to know."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this as plain data."""
+        return {
+            "host": self.host,
+            "files": [str(path) for path in self.paths],
+            "notes": list(self.notes),
+        }
+
+
+def export_models(
+    models: Path, host: str, sampling: Path, *, names: str = "{kernel}", force: bool = False
+) -> Exported:
+    """Write the kernel models in a folder as codelet files of StarPU.
+
+    Parameters
+    ----------
+    models
+        A folder of coefficient files.
+    host
+        What StarPU calls the machine: its host name, up to the first dot.
+    sampling
+        The sampling directory; it need not exist.
+    names
+        What the performance models are called: ``"chol_model_{kernel}"``.
+    force
+        Replace files that exist.
+
+    Raises
+    ------
+    InputError
+        Files exist; models that StarPU cannot have: all of them at once, and nothing is written.
+    OutputError
+        Where the operating system refuses.
+    """
+    _check(host, names)
+    library = ModelLibrary(models)
+    if not library.kernels():
+        raise InputError(f"{models}: no coefficient files in it, nothing to export")
+    files = [library.file(kernel) for kernel in library.kernels()]
+    codelets = _codelets(files, host, names)
+    folder = destination(sampling) / CODELETS
+    paths = tuple(folder / f"{codelet.symbol}.{host}" for codelet in codelets)
+    for path in paths:
+        refuse_existing(path, force=force)
+    for path, codelet in zip(paths, codelets, strict=True):
+        write_codelet(codelet, path)
+    return Exported(host, paths, tuple(note for file in files if (note := _note(file))))
+
+
+def _check(host: str, names: str) -> None:
+    if not host or any(c in host for c in "./\\\0 \n"):
+        raise InputError(f"host '{host}': StarPU's names of machines have no dots, '/' or spaces")
+    if "{kernel}" not in names or any(c in names for c in "/\\\0\n."):
+        raise InputError(
+            f"names of models: got '{names}'; legal: a text with {{kernel}} in it, without dots "
+            "or '/'"
+        )
+
+
+def _codelets(files: list[CoefficientFile], host: str, names: str) -> list[Codelet]:
+    """Return the codelets of all *files*; raise with all that cannot be one."""
+    found, problems = [], []
+    for file in files:
+        models = {name: entry.model for name, entry in file.architectures.items()}
+        symbol = names.replace("{kernel}", file.kernel)
+        try:
+            found.append(from_models(symbol, models, host=host, kernel=file.kernel))
+        except InputError as error:
+            problems.append(str(error))
+    if problems:
+        raise InputError("\n".join(problems))
+    return found
+
+
+def _note(file: CoefficientFile) -> str:
+    """Return what is lost of a file, or an empty text."""
+    lost = [name for name, entry in file.architectures.items() if entry.locality is not None]
+    if not lost:
+        return ""
+    return f"{file.kernel}: StarPU does not know what far data cost ({', '.join(lost)})"

@@ -1,0 +1,272 @@
+"""Import of a machine that StarPU calibrated: a platform file and coefficient files."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.errors import InputError
+from tasksim.base.files import new_folder, refuse_existing, refuse_folder, writing
+from tasksim.formats.starpu.bus import read_affinity, read_bandwidth, read_config, read_latency
+from tasksim.formats.starpu.codelet import Codelet, read_codelet, to_models
+from tasksim.formats.starpu.platformxml import read_platform_xml
+from tasksim.formats.starpu.samples import read_samples
+from tasksim.formats.starpu.sampling import CODELETS, Sampling
+from tasksim.formats.starpu.topology import Bus, Topology, topology
+from tasksim.models.store import Entry, Machine, Measured, save_kernel
+from tasksim.platform.load import dump
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from tasksim.models.base import KernelModel
+    from tasksim.models.samples import Samples
+    from tasksim.platform.description import Platform
+
+__all__ = ["SYNCHRONOUS", "Imported", "import_machine"]
+
+SYNCHRONOUS: Final = ("*potrf*", "*getrf*")
+"""The models of kernels whose GPU implementations in StarPU's examples are synchronous."""
+_COMMENT: Final = """\
+Imported from StarPU's files of the machine {host} by `tasksim import starpu`.
+Overheads, allocation and copying are the constants of StarPU-SimGrid.{synchronous}"""
+_SYNCHRONOUS: Final = """
+synchronous: in StarPU's examples potrf and getrf have no asynchronous GPU implementation; the
+driver waits for them. Change the list if yours have."""
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What an import found and wrote."""
+
+    host: str
+    platform: Platform
+    summary: str
+    """The hardware, in a line."""
+    platform_path: Path
+    models_folder: Path
+    kernels: Mapping[str, tuple[str, ...]]
+    """Performance model -> the architectures that it is for."""
+    skipped: tuple[str, ...]
+    """What was wrong with the files that were passed over."""
+    notes: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this as plain data."""
+        return {
+            "host": self.host,
+            "summary": self.summary,
+            "platform": str(self.platform_path),
+            "models": str(self.models_folder),
+            "workers": {group.models: len(group.workers) for group in self.platform.classes},
+            "memories": {memory.name: memory.size_bytes for memory in self.platform.memories},
+            "links": len(self.platform.links),
+            "routes": len(self.platform.routes),
+            "kernels": {name: list(found) for name, found in self.kernels.items()},
+            "skipped": list(self.skipped),
+            "notes": list(self.notes),
+        }
+
+
+def import_machine(
+    sampling: Path,
+    host: str | None,
+    library: Path,
+    *,
+    skip_bad: bool = False,
+    force: bool = False,
+) -> Imported:
+    """Write the platform and the kernel models of a machine that StarPU calibrated.
+
+    Parameters
+    ----------
+    sampling
+        A sampling directory, or a folder around or inside it: ``~/.starpu`` will do.
+    host
+        The machine's name there; None if there is only one.
+    library
+        Where ``platforms/HOST.yaml`` and ``models/HOST/`` are written: both, or nothing.
+    skip_bad
+        Pass over files that are malformed, as far as a platform can be made without them.
+    force
+        Replace what is there.
+
+    Returns
+    -------
+    Imported
+        What was found, what was passed over, and what is to be known about it.
+
+    Raises
+    ------
+    InputError
+        There is no such directory or machine; files are malformed: all of them, each with
+        ``file:line:column: expected ..., found ...``.
+    OutputError
+        Where the operating system refuses.
+    """
+    found = Sampling.find(sampling)
+    host = found.host(host)
+    platform_path, models_folder = library / "platforms" / f"{host}.yaml", library / "models" / host
+    refuse_existing(platform_path, force=force)
+    _refuse_models(models_folder, force=force)
+    reader = _Reader(skip_bad)
+    bus, kernels = _read_bus(found, host, reader), _read_codelets(found, host, reader)
+    if reader.problems and not skip_bad:
+        raise InputError("\n".join(reader.problems))
+    hardware = topology(bus, f"{found.folder / 'bus'}/{host}")
+    with writing(platform_path) as temporary, new_folder(models_folder, force=force) as folder:
+        for name, kernel in kernels.items():
+            _write_kernel(folder, name, kernel, host)
+        platform = _write_platform(temporary, host, hardware, bus, kernels)
+    return Imported(
+        host,
+        platform,
+        hardware.summary(),
+        platform_path,
+        models_folder,
+        {name: kernel.architectures() for name, kernel in kernels.items() if kernel.models},
+        tuple(reader.problems),
+        tuple(_notes(hardware, kernels)),
+    )
+
+
+@dataclass
+class _Kernel:
+    """The models of one codelet file."""
+
+    path: Path
+    models: Mapping[str, KernelModel]
+    notes: list[str] = field(default_factory=list)
+
+    def architectures(self) -> tuple[str, ...]:
+        """Return those that there are models for: cpu, cuda0, ..., cuda9, cuda10, ..."""
+        return tuple(sorted(self.models, key=lambda a: (a.rstrip("0123456789"), len(a), a)))
+
+    def remarks(self) -> Iterator[str]:
+        """Yield the notes, each once: those of several architectures together."""
+        told: dict[str, list[str]] = {}
+        for note in self.notes:
+            architecture, colon, text = note.partition(": ")
+            known = colon and architecture in self.models
+            told.setdefault(text if known else note, []).extend([architecture] if known else [])
+        for text, architectures in told.items():
+            yield f"on {', '.join(architectures)}: {text}" if architectures else text
+
+
+@dataclass
+class _Reader:
+    """Reads files, and notes what is wrong with those that cannot be read."""
+
+    skip_bad: bool
+    problems: list[str] = field(default_factory=list)
+
+    def read(self, read: Callable[[Path], Any], path: Path | None) -> Any:
+        """Return what *read* makes of the file, or None: there is none, or it is malformed."""
+        if path is None:
+            return None
+        try:
+            return read(path)
+        except InputError as error:
+            self.problems.append(str(error))
+            return None
+
+
+def _refuse_models(folder: Path, *, force: bool) -> None:
+    """Refuse to replace what is not a folder of coefficient files."""
+    mark = next((path.name for path in folder.glob("*.json")), "*.json") if folder.is_dir() else ""
+    refuse_folder(folder, force=force, what="a folder of coefficient files", mark=mark)
+
+
+def _read_bus(sampling: Sampling, host: str, reader: _Reader) -> Bus:
+    paths = sampling.bus(host)
+    xml = paths.get(".platform.v4.xml", paths.get(".platform.xml"))
+    return Bus(
+        reader.read(read_platform_xml, xml),
+        reader.read(read_config, paths.get(".config")),
+        reader.read(read_bandwidth, paths.get(".bandwidth")),
+        reader.read(read_latency, paths.get(".latency")),
+        reader.read(read_affinity, paths.get(".affinity")) or (),
+    )
+
+
+def _read_codelets(sampling: Sampling, host: str, reader: _Reader) -> dict[str, _Kernel]:
+    """Return the kernels of *host*; those without any model have none."""
+
+    def read(path: Path) -> _Kernel:
+        codelet = read_codelet(path)
+        models, notes = to_models(codelet, _samples(sampling, codelet, reader))
+        return _Kernel(path, models, list(notes))
+
+    found = {}
+    for name, path in sampling.codelets(host).items():
+        kernel = reader.read(read, path)
+        if kernel is not None:
+            found[name] = kernel
+    return found
+
+
+def _samples(sampling: Sampling, codelet: Codelet, reader: _Reader) -> Samples | None:
+    """Return what a multiple regression was fitted to, if that is there."""
+    path = sampling.samples(codelet.symbol)
+    regressions = any(i.type == "mlr" for c in codelet.combinations for i in c.implementations)
+    return reader.read(read_samples, path) if regressions else None
+
+
+def _write_kernel(folder: Path, name: str, kernel: _Kernel, host: str) -> None:
+    if not kernel.models:
+        return
+    changed = datetime.datetime.fromtimestamp(kernel.path.stat().st_mtime, datetime.UTC)
+    how = f"by StarPU, {CODELETS}/{kernel.path.name}; the date is that of the file"
+    measured = Measured(changed.date().isoformat(), how)
+    entries = {
+        architecture: Entry(model, measured) for architecture, model in kernel.models.items()
+    }
+    save_kernel(folder, name, entries, machine=Machine(host))
+
+
+def _write_platform(
+    path: Path, host: str, hardware: Topology, bus: Bus, kernels: Mapping[str, _Kernel]
+) -> Platform:
+    synchronous = [
+        name
+        for name, kernel in kernels.items()
+        if any(fnmatch(name, pattern) for pattern in SYNCHRONOUS)
+        and any(architecture.startswith("cuda") for architecture in kernel.models)
+    ]
+    description = {
+        "name": host,
+        "description": f"{hardware.summary()}, calibrated by StarPU",
+        "models": f"../models/{host}",
+        **hardware.description(synchronous),
+        "fingerprint": _fingerprint(hardware, bus),
+    }
+    told = _SYNCHRONOUS if synchronous and hardware.gpus else ""
+    return dump(description, path, comment=_COMMENT.format(host=host, synchronous=told))
+
+
+def _fingerprint(hardware: Topology, bus: Bus) -> dict[str, Any]:
+    """Return what the files say and a platform has no field for."""
+    near = {
+        f"gpu{affinity.device}": list(affinity.nearest)
+        for affinity in bus.affinity[: len(hardware.gpus)]
+    }
+    models = [gpu.properties.get("model", "") for gpu in hardware.gpus]
+    return {
+        "cpus": hardware.cpus,
+        **({"gpus": models} if any(models) else {}),
+        **({"nearest": near} if near else {}),
+    }
+
+
+def _notes(hardware: Topology, kernels: Mapping[str, _Kernel]) -> Iterator[str]:
+    yield from hardware.notes
+    if not kernels:
+        yield f"no performance models in {CODELETS}"
+    for name, kernel in kernels.items():
+        for text in kernel.remarks():
+            yield f"{name} {text}" if text.startswith("on ") else f"{name}: {text}"
+        if not kernel.models:
+            yield f"{name}: nothing that a model can be made of; no file is written"
