@@ -169,7 +169,7 @@ def _draw_evictions(axes: Axes, run: Run, shown: Sequence[int], room: float) -> 
         look: Any = {"colors": colours[memory], "linewidths": 0.7, "transform": across}
         axes.vlines(times, low, high, rasterized=True, **look)
     marker: Any = {"marker": "|", "markersize": 7.0, "linestyle": "", "color": "#333333"}
-    return [Line2D([], [], label="back to make room", **marker)] if evicted.any() else []
+    return [Line2D([], [], label="made room", **marker)] if evicted.any() else []
 
 
 def _amount_axis(axes: Axes, top: float, units: Units, label: str) -> None:

@@ -31,7 +31,7 @@ def test_a_curve_per_limited_memory_and_a_line_for_their_size(make):
     assert gpu1.get_ydata().tolist() == [0, 2**29, 2**29]
     assert set(size.get_ydata()) == {2**30}
     assert axes.get_ylabel() == "used (GiB)"
-    assert entries(axes) == ["gpu0", "gpu1", "size 1 GiB", "back to make room"]
+    assert entries(axes) == ["gpu0", "gpu1", "size 1 GiB", "made room"]
     assert axes.get_ylim()[1] > 2**30
 
 
