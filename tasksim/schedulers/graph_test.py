@@ -57,6 +57,7 @@ class GraphTest(Scheduler):
             (1 << index, index, len(group.workers), self._host[group.workers[0]])
             for index, group in enumerate(view.classes)
         ]
+        self._told = [False] * len(view.workers)
         self._bag: list[int] = []
         self._awaited = len(Release(graph, submitted=True).sources())
 
@@ -72,6 +73,7 @@ class GraphTest(Scheduler):
 
     def pop(self, worker: int) -> int | None:
         """Return the first task of the queue for *worker*'s kind that it can run."""
+        self._told[worker] = False
         return None if self._awaited else self._queues[self._host[worker]].pop(worker)
 
     def _open(self) -> None:
@@ -97,7 +99,8 @@ class GraphTest(Scheduler):
     def _wake(self, task: int, side: bool) -> None:
         view = self.view
         for worker in self._sides[side]:
-            if view.sleeping(worker) and view.can_run(task, worker):
+            if view.sleeping(worker) and not self._told[worker] and view.can_run(task, worker):
+                self._told[worker] = True
                 view.wake(worker)
                 return
 

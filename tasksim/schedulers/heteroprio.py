@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
 from tasksim.base.errors import InputError
@@ -34,23 +33,19 @@ class Heteroprio(Scheduler):
     The orders are learned during the run from measured durations
     (:mod:`tasksim.schedulers.heteroprio_statistics`), anew every *interval* pushes, or given, one
     option per architecture: ``heteroprio:cpu=potrf/trsm/gemm@11,cuda=gemm/trsm/potrf``
-    (:mod:`tasksim.schedulers.heteroprio_orders`). StarPU learns an order for every architecture
-    that kernels have an implementation for, and takes a duration of 1 ms for those of which the
-    machine has no worker; *absent* says whether there is such an architecture.
+    (:mod:`tasksim.schedulers.heteroprio_orders`). Every run learns from nothing; StarPU keeps
+    what it learned of a program in a file for the next run.
     """
 
     name: ClassVar[str] = "heteroprio"
     uses_priorities: ClassVar[bool] = True
 
-    def __init__(self, interval: int = 32, absent: int = 0, **orders: str) -> None:
+    def __init__(self, interval: int = 32, **orders: str) -> None:
         if not isinstance(interval, int) or interval < 1:
             raise InputError(
                 f"scheduler '{self.name}': option 'interval' is {interval!r}, not a positive count"
             )
-        if absent not in (0, 1):
-            raise InputError(f"scheduler '{self.name}': option 'absent' is {absent!r}, not 0 or 1")
         self.interval = interval
-        self.absent = bool(absent)
         self.orders = {name: str(order) for name, order in orders.items()}
 
     def attach(self, view: View, rng: random.Random) -> None:
@@ -61,11 +56,11 @@ class Heteroprio(Scheduler):
         self._architecture = [architectures.index(w.architecture) for w in view.workers]
         self._host = 0 if HOST in names else -1
         self._buckets = self._make_buckets(view, architectures)
-        count = len(self._buckets.orders)
-        self._workers = [self._architecture.count(index) for index in range(count)]
-        self._ring = [
+        count = len(architectures)
+        self._workers = [
             [w for w, a in enumerate(self._architecture) if a == index] for index in range(count)
         ]
+        self._told = [False] * len(view.workers)
         self._stacks: list[list[int]] = [[] for _ in self._buckets.takers]
         self._left = [0] * count
         self._held = [0] * count
@@ -83,6 +78,7 @@ class Heteroprio(Scheduler):
 
     def pop(self, worker: int) -> int | None:
         """Return the most urgent task that *worker* holds after it took what it may."""
+        self._told[worker] = False
         architecture, own = self._architecture[worker], self._own[worker]
         added = self._top_up(worker, architecture) if self._left[architecture] else 0
         if not own:
@@ -108,13 +104,14 @@ class Heteroprio(Scheduler):
         if self.orders:
             return GivenBuckets(view, architectures, self.orders)
         of_class = [self._architecture[group.workers[0]] for group in view.classes]
-        return LearnedBuckets(view, architectures, of_class, self.interval, absent=self.absent)
+        return LearnedBuckets(view, architectures, of_class, self.interval)
 
     def _wake(self, task: int, bucket: int) -> None:
         """Wake the sleeping workers that can run *task*, by number, up to one that may take it."""
-        view, can_run = self.view, self.view.can_run
+        view, told = self.view, self._told
         for worker, architecture in enumerate(self._architecture):
-            if view.sleeping(worker) and can_run(task, worker):
+            if view.sleeping(worker) and not told[worker] and view.can_run(task, worker):
+                told[worker] = True
                 view.wake(worker)
                 if self._may_take(bucket, architecture):
                     return
@@ -123,8 +120,7 @@ class Heteroprio(Scheduler):
         fastest = self._buckets.fastest[bucket]
         if fastest in (self._host, architecture):
             return True
-        workers = self._workers[fastest]
-        per_worker = len(self._stacks[bucket]) / workers if workers else inf
+        per_worker = len(self._stacks[bucket]) / len(self._workers[fastest])
         return per_worker >= self._buckets.slow[bucket][architecture]
 
     def _top_up(self, worker: int, architecture: int) -> int:
@@ -158,7 +154,7 @@ class Heteroprio(Scheduler):
         own.insert(next(before, len(own)), task)
 
     def _steal(self, worker: int, architecture: int) -> int | None:
-        ring = self._ring[architecture]
+        ring = self._workers[architecture]
         mine = ring.index(worker)
         for victim in ring[mine + 1 :] + ring[:mine]:
             for index, task in enumerate(self._own[victim]):

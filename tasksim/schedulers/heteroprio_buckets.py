@@ -59,8 +59,7 @@ class LearnedBuckets(Buckets):
     """A bucket per kernel model and set of able architectures, ordered by what the run shows.
 
     Orders are anew after each *interval* pushes; slow factors follow the measured durations at
-    every push. A bucket found in between comes last. *absent* says that there is one architecture
-    more, without workers, that could run everything: its durations are never measured.
+    every push. A bucket found in between comes last.
     """
 
     def __init__(
@@ -69,14 +68,12 @@ class LearnedBuckets(Buckets):
         architectures: Sequence[str],
         architecture_of: Sequence[int],
         interval: int,
-        *,
-        absent: bool,
     ) -> None:
         self._interval = interval
         self._pushes = 0
         self._number(view)
-        count = len(architectures) + absent
-        able = [_able(mask, architecture_of, count, absent) for mask in self._masks]
+        count = len(architectures)
+        able = [_able(mask, architecture_of, count) for mask in self._masks]
         self.takers = [[index for index, can in enumerate(row) if can] for row in able]
         self._statistics = Statistics(able, count)
         self._orders: list[list[int]] = [[] for _ in range(count)]
@@ -133,9 +130,9 @@ class LearnedBuckets(Buckets):
         self._masks: list[int] = kinds[1].tolist()
 
 
-def _able(mask: int, architecture_of: Sequence[int], count: int, absent: bool) -> list[bool]:
+def _able(mask: int, architecture_of: Sequence[int], count: int) -> list[bool]:
     """Return per architecture whether it can run what the classes in *mask* can."""
     able = [False] * count
     for index, architecture in enumerate(architecture_of):
         able[architecture] |= bool(mask >> index & 1)
-    return able[:-1] + [True] if absent else able
+    return able
