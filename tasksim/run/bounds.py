@@ -9,12 +9,13 @@ class of workers takes. Neither counts transfers nor the costs of the runtime.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tasksim.base.errors import InputError, expect
 from tasksim.graph.taskgraph import TaskGraph
+from tasksim.run.areaprogram import area_program, area_program_highs
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -61,17 +62,12 @@ def bounds(graph: TaskGraph, durations_s: ArrayLike, workers: ArrayLike) -> Boun
 
     Notes
     -----
-    For the area bound, tasks of one configuration are taken together. Where their durations
-    differ, the linear program of their means prices the time of each class, and every task counts
-    at its cheapest: by weak duality no prices whatever give too much.
+    For the area bound, tasks of one configuration are taken together if they take as long.
     """
     expect(graph, TaskGraph, "graph")
     durations = _checked_durations(graph, durations_s, workers)
-    counts, means, group = _by_configuration(graph, durations)
     best = durations.min(axis=0) if len(graph) else np.zeros(0)
-    area_s = area_bound(counts, means, workers)
-    if len(durations) > 1 and not np.allclose(means[group].T, durations, rtol=1e-12, atol=0.0):
-        area_s = _priced_area(durations, _prices(counts, means, workers))
+    area_s = area_bound(*_by_configuration(graph, durations), workers)
     return Bounds(critical_path_bound(graph, best), area_s)
 
 
@@ -88,8 +84,8 @@ def area_bound(counts: ArrayLike, durations_s: ArrayLike, workers: ArrayLike) ->
 
     Minimise *T* over ``n[g, c] >= 0`` with ``sum_c n[g, c] = counts[g]`` for each group of
     tasks and ``sum_g durations_s[g, c] n[g, c] <= workers[c] T`` for each class; parts of tasks
-    may go to different classes. HiGHS solves it; with one class of workers (classes of equal
-    durations count as one) there is nothing to solve.
+    may go to different classes. :mod:`tasksim.run.areaprogram` solves it; with one class of
+    workers (classes of equal durations count as one) there is nothing to solve.
 
     Parameters
     ----------
@@ -121,71 +117,19 @@ def area_bound(counts: ArrayLike, durations_s: ArrayLike, workers: ArrayLike) ->
         return 0.0
     if len(w) == 1:
         return float(n @ d[:, 0] / w[0])
-    return area_bound_lp(n, d, w)
+    return area_program(n[:, None] * d, w)
 
 
 def area_bound_lp(
     counts: NDArray[np.float64], durations_s: NDArray[np.float64], workers: NDArray[np.float64]
 ) -> float:
-    """Return the area bound by linear programming, for any number of classes of workers."""
-    from scipy.optimize import linprog
-
+    """Return the area bound by HiGHS, for any number of classes of workers."""
     # In fractions of each group and of the time at full speed everywhere, so that
     # microseconds and hours are alike to the solver's tolerances.
     scale = float((counts * durations_s.min(axis=1)).sum() / workers.sum())
     if not scale:
         return 0.0
-    solution = linprog(**_program(counts[:, None] * durations_s / scale, workers))
-    return float(solution.x[-1] * scale)
-
-
-def _prices(
-    counts: NDArray[np.float64], durations_s: NDArray[np.float64], workers: ArrayLike
-) -> NDArray[np.float64]:
-    """Return what a second of each class is worth: the dual of the area bound's program.
-
-    All seconds of all workers together are worth 1.
-    """
-    from scipy.optimize import linprog
-
-    w = np.asarray(workers, dtype=np.float64)
-    n, d, used = _checked_groups(counts, durations_s, w)
-    prices = np.zeros(len(w))
-    scale = float((n * d.min(axis=1)).sum() / used.sum())
-    if scale:
-        solution = linprog(**_program(n[:, None] * d / scale, used))
-        prices[w > 0] = np.maximum(0.0, -solution.ineqlin.marginals)
-    worth = float(prices @ w)
-    return prices / worth if worth else prices
-
-
-def _priced_area(durations_s: NDArray[np.float64], prices: NDArray[np.float64]) -> float:
-    """Return the sum over the tasks (columns) of the cheapest price of their durations."""
-    able = np.isfinite(durations_s)
-    worth = np.where(able, durations_s, 0.0) * prices[:, None]
-    return float(np.where(able, worth, np.inf).min(axis=0).sum())
-
-
-def _program(work: NDArray[np.float64], workers: NDArray[np.float64]) -> dict[str, Any]:
-    """Return the linear program: a share of each group for each class that can run it, then T."""
-    from scipy.sparse import csr_array
-
-    group, klass = np.nonzero(np.isfinite(work))
-    groups, classes = work.shape
-    shares, t = np.arange(len(group)), len(group)
-    objective = np.zeros(t + 1)
-    objective[t] = 1.0
-    load = np.concatenate((work[group, klass], -workers))
-    rows = np.concatenate((klass, np.arange(classes)))
-    columns = np.concatenate((shares, np.full(classes, t)))
-    return {
-        "c": objective,
-        "A_ub": csr_array((load, (rows, columns)), shape=(classes, t + 1)),
-        "b_ub": np.zeros(classes),
-        "A_eq": csr_array((np.ones(t), (group, shares)), shape=(groups, t + 1)),
-        "b_eq": np.ones(groups),
-        "method": "highs",
-    }
+    return area_program_highs(counts[:, None] * durations_s / scale, workers) * scale
 
 
 def _merged_classes(
@@ -200,14 +144,16 @@ def _merged_classes(
 
 def _by_configuration(
     graph: TaskGraph, durations_s: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
-    """Return tasks and mean duration per class of each configuration, and each task's."""
-    _, group = np.unique(
-        graph.kernel.astype(np.int64) << 32 | graph.row.astype(np.int64), return_inverse=True
-    )
-    counts = np.bincount(group).astype(np.float64)
-    sums = [np.bincount(group, row, minlength=len(counts)) for row in durations_s]
-    return counts, np.array(sums).reshape(len(sums), -1).T / counts[:, None], group
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return how many tasks each configuration has and their durations per class.
+
+    Every task by itself where those of a configuration differ.
+    """
+    configuration = graph.kernel.astype(np.int64) << 32 | graph.row.astype(np.int64)
+    _, first, group = np.unique(configuration, return_index=True, return_inverse=True)
+    if np.array_equal(durations_s[:, first][:, group], durations_s):
+        return np.bincount(group).astype(np.float64), durations_s[:, first].T
+    return np.ones(len(graph)), durations_s.T
 
 
 def _checked_durations(

@@ -1,3 +1,5 @@
+from time import perf_counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -42,13 +44,14 @@ def test_classes_of_equal_durations_count_as_one():
     assert area_bound([3, 5], [[1.0, 0.3, 0.3], [2.0, 0.1, 0.1]], [4, 1, 1]) == one
 
 
-def test_one_class_needs_no_scipy():
+def test_few_kernels_need_no_scipy():
     import subprocess
     import sys
 
     code = (
         "import sys; from tasksim.run.bounds import area_bound;"
         "area_bound([1], [[1.0]], [2]); area_bound([1, 2], [[1.0, 1.0], [2.0, 2.0]], [2, 1]);"
+        "area_bound([5, 9, 3], [[1, 3, 2], [2, 0.1, 0.2], [9, 1, float('inf')]], [9, 1, 2]);"
         "sys.exit('scipy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -71,6 +74,48 @@ def programs(draw, classes):
 @settings(max_examples=30, deadline=None)
 def test_the_closed_form_agrees_with_the_linear_program(program):
     assert area_bound(*program) == pytest.approx(lp(*program), rel=1e-6, abs=1e-9)
+
+
+@given(program=st.integers(2, 5).flatmap(programs))
+@settings(max_examples=100, deadline=None)
+def test_the_decomposition_agrees_with_highs(program):
+    assert area_bound(*program) == pytest.approx(lp(*program), rel=1e-6, abs=1e-9)
+
+
+@given(program=st.integers(1, 4).flatmap(programs), data=st.data())
+@settings(max_examples=100, deadline=None)
+def test_more_or_faster_workers_never_raise_the_bound(program, data):
+    counts, durations, workers = (np.asarray(x, float) for x in program)
+    before = area_bound(counts, durations, workers)
+    klass = data.draw(st.integers(0, len(workers) - 1))
+    more = workers.copy()
+    more[klass] += data.draw(st.integers(1, 5))
+    assert area_bound(counts, durations, more) <= before * (1 + 1e-9)
+    faster = durations.copy()
+    faster[:, klass] /= data.draw(st.sampled_from([1.5, 2.0, 10.0]))
+    assert area_bound(counts, faster, workers) <= before * (1 + 1e-9)
+    able = durations.copy()
+    able[:, klass] = np.minimum(able[:, klass], data.draw(st.sampled_from([1.0, 5.0, 20.0])))
+    assert area_bound(counts, able, workers) <= before * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_tasks_that_are_all_different(classes):
+    rng = np.random.default_rng(0)
+    durations = rng.uniform(0.1, 10, (2000, classes))
+    durations[rng.random(durations.shape) < 0.2] = INF
+    durations[:, 0] = 5.0
+    workers = [9, 2, 1, 1][:classes]
+    counts = rng.integers(1, 9, 2000)
+    assert area_bound(counts, durations, workers) == pytest.approx(lp(counts, durations, workers))
+
+
+def test_many_tasks_that_are_all_different_take_a_moment():
+    rng = np.random.default_rng(0)
+    durations = rng.uniform(0.1, 10, (30_000, 3))
+    begun = perf_counter()
+    area_bound(np.ones(len(durations)), durations, [9, 1, 1])
+    assert perf_counter() - begun < 1.0
 
 
 @given(program=programs(3), seed=st.integers(0, 100))
@@ -129,6 +174,35 @@ def test_a_task_that_can_run_nowhere_is_named(make):
     durations[0, 1] = INF
     with pytest.raises(InputError, match=r"task trsm #1 \(n=1\) cannot run on any worker"):
         bounds(graph, durations, [2])
+
+
+@given(seed=st.integers(0, 1000), tiles=st.integers(1, 6), klass=st.integers(0, 2))
+@settings(max_examples=30, deadline=None)
+def test_more_or_faster_workers_never_raise_the_bounds_of_a_graph(make, seed, tiles, klass):
+    graph = make.cholesky(tiles)
+    rng = np.random.default_rng(seed)
+    durations = rng.uniform(0.1, 2.0, (3, len(graph.kernels)))[:, graph.kernel]
+    durations[1] *= rng.uniform(0.9, 1.1, len(graph))  # those of a kernel differ
+    durations[2][rng.random(len(graph)) < 0.2] = INF
+    workers = np.array([4, 1, 1])
+    before = bounds(graph, durations, workers)
+    more = bounds(graph, durations, workers + (np.arange(3) == klass))
+    faster_s = durations.copy()
+    faster_s[klass] /= 2
+    faster = bounds(graph, faster_s, workers)
+    assert more.critical_path_s == before.critical_path_s
+    assert faster.critical_path_s <= before.critical_path_s
+    assert more.area_s <= before.area_s * (1 + 1e-9)
+    assert faster.area_s <= before.area_s * (1 + 1e-9)
+
+
+def test_large_graphs_of_few_kernels_take_a_moment(make):
+    graph = make.cholesky(40)
+    seconds = np.array([[1, 3, 3, 6], [3, 0.3, 0.3, 0.25], [INF, 0.3, 0.4, 0.3]])
+    begun = perf_counter()
+    found = bounds(graph, seconds[:, graph.kernel], [9, 2, 1])
+    assert perf_counter() - begun < 0.3
+    assert found.area_s > found.critical_path_s > 0
 
 
 @given(seed=st.integers(0, 1000), workers=st.integers(1, 6), tiles=st.integers(1, 6))
