@@ -14,19 +14,18 @@ from tasksim.cli.output import note, print_json, refuse_unwritable
 __all__ = ["exporting"]
 
 
-@click.group("export", cls=FormatGroup)
+EXAMPLES = (
+    "tasksim export starpu xeon-2c --host myhost -o ~/.starpu/sampling",
+    "tasksim export starpu mylibrary/models/mirage --host mirage -o sampling",
+)
+
+
+@click.group("export", cls=FormatGroup, examples=EXAMPLES)
 def exporting() -> None:
     """Write kernel models as other tools read them."""
 
 
-@exporting.command(
-    "starpu",
-    cls=Command,
-    examples=[
-        "tasksim export starpu xeon-2c --host myhost -o ~/.starpu/sampling",
-        "tasksim export starpu mylibrary/models/mirage --host mirage -o sampling",
-    ],
-)
+@exporting.command("starpu", cls=Command, examples=EXAMPLES)
 @click.argument("models", metavar="MODELS_DIR|NAME")
 @click.option(
     "--host", metavar="HOST", help="What StarPU calls the machine. [default: the folder's name]"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from tasksim.base.errors import nearest
-from tasksim.cli.command import EXIT_CODES, SETTINGS, Command, debug_option
+from tasksim.cli.command import Command
 from tasksim.cli.options import force_option, json_option
 from tasksim.cli.output import note, print_json, refuse_unwritable, warn
 
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["FormatGroup", "importing"]
 
+EXAMPLES = (
+    "tasksim import starpu ~/.starpu/sampling -o mylibrary",
+    "tasksim import starpu /usr/share/starpu/perfmodels/sampling --host mirage -o mylibrary",
+)
 CHOLESKY = {"potrf": 1, "trsm": 2, "syrk": 2, "gemm": 3}
 LU = {"getrf": 1, "trsm_ll": 2, "trsm_ru": 2, "gemm": 3}
 APPLICATIONS = (
@@ -35,14 +39,8 @@ TILE_SIZES = (960, 640, 320, 1024, 512, 256)
 WIDTH = 96
 
 
-class FormatGroup(click.Group):
+class FormatGroup(Command, click.Group):
     """Commands by the name of a format."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("context_settings", SETTINGS)
-        kwargs.setdefault("epilog", EXIT_CODES)
-        super().__init__(*args, **kwargs)
-        self.params.append(debug_option())
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -55,7 +53,7 @@ class FormatGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group("import", cls=FormatGroup)
+@click.group("import", cls=FormatGroup, examples=EXAMPLES)
 def importing() -> None:
     """Make a platform and kernel models of other tools' files."""
 
@@ -63,10 +61,8 @@ def importing() -> None:
 @importing.command(
     "starpu",
     cls=Command,
-    examples=[
-        "tasksim import starpu ~/.starpu/sampling -o mylibrary",
-        "tasksim import starpu /usr/share/starpu/perfmodels/sampling --host mirage -o mylibrary",
-    ],
+    examples=EXAMPLES,
+    short_help="Import a machine that StarPU calibrated.",
 )
 @click.argument("sampling", type=click.Path(path_type=Path), metavar="SAMPLING_DIR")
 @click.option("--host", metavar="HOST", help="The machine. [default: the only one there]")

@@ -7,7 +7,11 @@ import shlex
 import shutil
 from pathlib import Path
 
+import click
 import pytest
+
+from tasksim.cli.export import exporting
+from tasksim.cli.importing import importing
 
 SHIPPED = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "starpu"
 CONFIG = "4 # Number of CPUs\n0 # Number of CUDA devices\n"
@@ -68,6 +72,15 @@ def test_without_output_the_current_folder_is_the_library(tasksim, sampling, tmp
     result = tasksim("import starpu sampling --host laptop")
     assert (tmp_path / "platforms" / "laptop.yaml").is_file()
     assert "tasksim list models\n" in result.out
+
+
+@pytest.mark.parametrize("group", [importing, exporting])
+def test_examples_are_command_lines_that_parse(group):
+    (command,) = group.commands.values()
+    for example in command.examples:
+        words = example.split()
+        assert words[:3] == ["tasksim", group.name, "starpu"]
+        command.make_parser(click.Context(command)).parse_args(words[3:])
 
 
 # What is refused
