@@ -27,9 +27,9 @@ def check_platform(platform: Platform) -> None:
 
     Numbers are consecutive, names differ, each worker, memory, link and route refers to what
     exists and lies on the right node, the classes partition the workers, speeds, costs and sizes
-    are numbers that a simulation can use. Where there are links or routes, every memory of a
-    node that has workers, and the first of the node, can be reached from every other of these,
-    directly or through one memory.
+    are numbers that a simulation can use. Every memory of a node that has workers, and the first
+    of the node, can be reached from every other of these, directly or through one memory; but
+    not where a platform that comes from no file has neither links nor routes.
     """
     checks = (
         *(_numbers, _names, _nodes, _workers, _classes, _architectures, _devices),
@@ -217,8 +217,8 @@ def _from_to(platform: Platform, ends: tuple[int, int]) -> str:
 
 
 def _ways(platform: Platform) -> Iterator[str]:
-    if not (platform.links or platform.routes):
-        return
+    if not (platform.links or platform.routes or platform.path):
+        return  # made by hand, to run where nothing moves
     ways = [(route.source, route.target) for route in platform.routes]
     for link in platform.links:
         if link.between is not None:

@@ -6,7 +6,7 @@ Plain frozen objects, made by :func:`tasksim.platform.load.load` from a file or 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base import library as libraries
@@ -256,11 +256,14 @@ class Platform:
         counts = dict.fromkeys(self.architectures, 0)
         for worker in self.workers:
             counts[worker.architecture] += 1
-        text = " + ".join(
-            f"{count} {name}" + (f" (speed {self.speeds[name]:g})" * (self.speeds[name] != 1))
-            for name, count in counts.items()
-        )
+        text = " + ".join(f"{count} {name}{self._manner(name)}" for name, count in counts.items())
         return text if self.nodes <= 1 else f"{self.nodes} nodes, {text}"
+
+    def _manner(self, architecture: str) -> str:
+        """Return, in brackets, what is not usual about an architecture."""
+        speed, pipeline = self.speeds[architecture], self.device(architecture).pipeline
+        texts = [f"speed {speed:g}"] * (speed != 1) + [f"pipeline {pipeline}"] * (pipeline > 0)
+        return f" ({', '.join(texts)})" if texts else ""
 
     def _memories_text(self) -> str:
         from tasksim.base.units import format_size
@@ -271,6 +274,8 @@ class Platform:
             + ("" if memory.size_bytes is None else f" {format_size(memory.size_bytes)}")
             for memory in here
         ]
+        if len(texts) > 8:
+            texts[6:] = ["..."]
         noun = "memory" if len(here) == 1 else "memories"
         each = "" if self.nodes <= 1 else " per node"
         return f"{len(here)} {noun}{each}: {', '.join(texts)}"
@@ -279,11 +284,7 @@ class Platform:
         from tasksim.base.units import format_time
 
         costs = self.overheads
-        named = [
-            ("submission", costs.submission_s),
-            ("task", costs.task_s),
-            ("wakeup", costs.wakeup_s),
-        ]
+        named = [(f.name.removesuffix("_s"), getattr(costs, f.name)) for f in fields(costs)]
         texts = [f"{name} {format_time(value)}" for name, value in named if value]
         return f"overheads: {', '.join(texts)}" if texts else "no overheads"
 

@@ -1,16 +1,17 @@
-"""The names in the data of a platform file, as written and not yet checked."""
+"""Names in platform files: those in the data, as written and unchecked, and those of copies."""
 
 from __future__ import annotations
 
 import re
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Iterable, Mapping
 
-__all__ = ["choice", "entries", "names", "split_full_name"]
+__all__ = ["choice", "continued", "entries", "names", "renamed", "split_full_name", "unique"]
 
 
 def entries(data: Mapping[str, Any], section: str) -> list[tuple[str, dict[str, Any]]]:
@@ -36,3 +37,33 @@ def split_full_name(name: str) -> tuple[int | None, str]:
 def choice(got: str, known: list[str]) -> str:
     """Return the end of a message: what was got, what is legal, and the nearest of it."""
     return f"got {got!r}, legal {', '.join(known) or 'none'}){nearest(got, known)}"
+
+
+def continued(name: str, taken: Iterable[str]) -> str:
+    """Return *name* with the next number that none of the names *taken* has.
+
+    >>> continued("gpu0", ["ram", "gpu0", "gpu1"]), continued("gpu", ["gpu"])
+    ('gpu2', 'gpu1')
+    """
+    base = name.rstrip("0123456789")
+    numbers = [re.fullmatch(rf"{re.escape(base)}([0-9]*)", other) for other in taken]
+    return f"{base}{1 + max(int(match[1] or 0) for match in numbers if match)}"
+
+
+def renamed(link: str, new: Mapping[str, str]) -> str:
+    """Return the name of a copy of a link: the memories in it replaced, or the new ones appended.
+
+    >>> renamed("ram-gpu0", {"gpu0": "gpu3"}), renamed("slot", {"gpu0": "gpu3"})
+    ('ram-gpu3', 'slot-gpu3')
+    """
+    words = "|".join(re.escape(name) for name in sorted(new, key=len, reverse=True))
+    pattern = rf"(?<![A-Za-z0-9])({words})(?![A-Za-z0-9])"
+    replaced = re.sub(pattern, lambda match: new[match[1]], link)
+    copies = [name for old, name in new.items() if name != old]
+    return replaced if replaced != link else "-".join([link, *copies])
+
+
+def unique(name: str, taken: Container[str]) -> str:
+    """Return *name*, with a number after it if it is taken."""
+    numbered = (f"{name}-{number}" for number in count(2))
+    return next(n for n in chain([name], numbered) if n not in taken)

@@ -10,7 +10,7 @@ import datetime
 import json
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import (
     BaseModel,
@@ -21,8 +21,9 @@ from pydantic import (
     StringConstraints,
     Tag,
     ValidationError,
+    ValidationInfo,
     WithJsonSchema,
-    model_validator,
+    field_validator,
 )
 
 from tasksim.base.errors import InputError, nearest
@@ -94,6 +95,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
     raise InputError("must be a plain value: text, a finite number, a list or a mapping of them")
+
+
+def _size(size_bytes: float) -> str:
+    return exact_quantity(size_bytes, "size")
 
 
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
@@ -210,9 +215,9 @@ class LinkSection(_Section):
 class RouteSection(_Section):
     """The way from one memory to another of the same node."""
 
-    source: Name = Field(alias="from")
-    target: Name = Field(alias="to")
-    links: list[Name] = Field(
+    source: str = Field(alias="from")
+    target: str = Field(alias="to")
+    links: list[str] = Field(
         min_length=1, description="the links it crosses; one named twice counts twice"
     )
 
@@ -223,27 +228,31 @@ class AllocationSection(_Section):
     allocate: Time = Field(default=0.0, description="one allocation by the driver")
     free: Time = Field(default=0.0, description="one release by the driver")
     chunk: Size = Field(
-        default=_ALLOCATION.chunk_bytes, description="what is allocated at once for small blocks"
+        default=_size(_ALLOCATION.chunk_bytes),
+        validate_default=True,
+        description="what is allocated at once for small blocks",
     )
     unit: Size = Field(
-        default=_ALLOCATION.unit_bytes, description="small blocks are whole multiples of this"
+        default=_size(_ALLOCATION.unit_bytes),
+        validate_default=True,
+        description="small blocks are whole multiples of this",
     )
     largest: Largest = Field(
-        default=_ALLOCATION.largest_bytes,
+        default=_size(_ALLOCATION.largest_bytes),
+        validate_default=True,
         description="the largest block that comes out of a chunk; 0: none",
     )
     usable: Part = Field(
         default=_ALLOCATION.usable, description="the part of a device's memory that is used"
     )
 
-    @model_validator(mode="after")
-    def _blocks_fit(self) -> Self:
-        for name in ("unit", "largest"):
-            value = getattr(self, name)
-            if value > self.chunk:
-                got, most = (exact_quantity(size, "size") for size in (value, self.chunk))
-                raise InputError(f"{name} must be at most chunk (got {got}, chunk is {most})")
-        return self
+    @field_validator("unit", "largest")
+    @classmethod
+    def _fits(cls, value: float, info: ValidationInfo) -> float:
+        chunk = info.data.get("chunk", value)
+        if value > chunk:
+            raise InputError(f"must be at most chunk (got {_size(value)}, chunk is {_size(chunk)})")
+        return value
 
 
 class CopyingSection(_Section):
