@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tasksim.run.bounds import Bounds
-    from tasksim.run.compare import Comparison, KernelComparison
+    from tasksim.run.compare import Comparison, KernelComparison, Side
     from tasksim.run.critical import PracticalPath
     from tasksim.run.record import Run
 
@@ -212,12 +212,51 @@ def comparison_table(comparison: Comparison) -> str:
             _percent(_ratio(b.busy_s, a.busy_s)),
         ],
         ["idle", f"{a.idleness_percent:.1f} %", f"{b.idleness_percent:.1f} %", ""],
+        *_compared_copies(a, b),
         ["tasks per worker", _spread(a.worker_tasks), _spread(b.worker_tasks), ""],
     ]
     parts = [table(["", "a", "b", "b against a"], facts), _kernel_comparison(comparison.kernels)]
     if a.graph != b.graph:
         parts.insert(0, f"graph of a: {a.graph}\ngraph of b: {b.graph}")
     return "\n\n".join([*parts, *_shift_lines(comparison)])
+
+
+def _compared_copies(a: Side, b: Side) -> list[list[str]]:
+    """Return what workers waited for and what was copied, if one of the runs recorded copies."""
+    if a.transfers is None and b.transfers is None:
+        return []
+    waits = {
+        "dependency": "dependencies",
+        "transfer": "data",
+        "queue": "the runtime",
+        "end": "the end",
+    }
+    rows = [
+        [f"idle, for {text}", *(_share(side.idle_waits_s[kind], side) for side in (a, b)), ""]
+        for kind, text in waits.items()
+    ]
+    sizes = [
+        _NONE if side.transferred_bytes is None else format_size(side.transferred_bytes)
+        for side in (a, b)
+    ]
+    change = _percent(_ratio(b.transferred_bytes or 0, a.transferred_bytes or 0))
+    known = a.transferred_bytes is not None and b.transferred_bytes is not None
+    return [
+        *rows,
+        ["copies", _number(a.transfers), _number(b.transfers), ""],
+        ["copied", *sizes, change if known else ""],
+        ["evictions", _number(a.evictions), _number(b.evictions), ""],
+    ]
+
+
+def _share(seconds: float, side: Side) -> str:
+    """Return which part of the time of all workers *seconds* are."""
+    capacity_s = len(side.worker_tasks) * side.makespan_s
+    return f"{100 * seconds / (capacity_s or 1.0):.1f} %"
+
+
+def _number(count: int | None) -> str:
+    return _NONE if count is None else str(count)
 
 
 def _kernel_comparison(kernels: Sequence[KernelComparison]) -> str:

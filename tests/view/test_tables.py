@@ -130,6 +130,27 @@ def test_comparison_table(make):
     assert "Tasks of b end 583 ms earlier on average" in earlier
 
 
+def test_comparison_of_runs_that_move_data(make):
+    run = make.hybrid()
+    lines = tables.comparison_table(compare(run, run)).splitlines()
+    names = [line[:22].strip() for line in lines]
+    begin = names.index("idle, for dependencies")
+    assert names[begin : begin + 7] == [
+        "idle, for dependencies",
+        "idle, for data",
+        "idle, for the runtime",
+        "idle, for the end",
+        "copies",
+        "copied",
+        "evictions",
+    ]
+    assert lines[begin + 4].split() == ["copies", "40", "40"]
+    assert lines[begin + 5].split() == ["copied", "40", "MiB", "40", "MiB", "+0.0", "%"]
+    plain = dataclasses.replace(run, transfers=None)
+    lines = tables.comparison_table(compare(plain, run)).splitlines()
+    assert lines[begin + 5].split() == ["copied", "-", "40", "MiB"]
+
+
 def test_comparison_with_itself(make):
     run = example(make)
     lines = tables.comparison_table(compare(run, run)).splitlines()
