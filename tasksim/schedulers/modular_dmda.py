@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["ModularDmda", "ModularDmdap", "ModularDmdar", "ModularDmdas", "number"]
 
 Entry = tuple[float, float, float, int]
-"""Of one worker: the end of the task there, its transfer, its duration, the worker's number."""
+"""A class's best worker: the end of the task there, its transfer, its duration, the number."""
 
 US_S = 1e-6
 
@@ -69,7 +69,8 @@ class ModularDmda(Scheduler):
         self._durations = [0.0] * len(view.priority)
         self._transfers = [0.0] * len(view.priority)
         self._members = [
-            (1 << index, index, list(group.workers)) for index, group in enumerate(view.classes)
+            (1 << index, index, list(group.workers), group.memory)
+            for index, group in enumerate(view.classes)
         ]
 
     def push(self, task: int) -> None:
@@ -130,28 +131,33 @@ class ModularDmda(Scheduler):
         return False
 
     def _ends(self, task: int, now: float) -> list[Entry] | None:
-        """Return per able worker end, transfer, duration, number; None: a duration is unknown."""
+        """Return an entry per able class; None: a duration is not known."""
         able, ends, known = self.view.able[task], [], 0.0
-        transfers: dict[int, float] = {}
-        for bit, index, workers in self._members:
-            if not able & bit:
-                continue
-            duration = self.view.estimates[index][task]
-            if isnan(duration):
-                return None
-            known += duration
-            for worker in workers:
-                memory = self._memories[worker]
-                transfer = transfers.get(memory)
-                if transfer is None:
-                    transfer = transfers[memory] = self._transfer(task, memory)
-                free = self._expected[worker].end(now)
-                ends.append((max(free, now + transfer) + duration, transfer, duration, worker))
+        for bit, index, workers, memory in self._members:
+            if able & bit:
+                duration = self.view.estimates[index][task]
+                if isnan(duration):
+                    return None
+                known += duration
+                transfer = self._transfer(task, memory)
+                start, worker = self._earliest(workers, now, now + transfer)
+                ends.append((start + duration, transfer, duration, worker))
         return ends if known else None
+
+    def _earliest(self, workers: list[int], now: float, arrival: float) -> tuple[float, int]:
+        """Return when one of *workers* can start what arrives at *arrival*, and which one first."""
+        earliest, chosen = inf, -1
+        for worker in workers:
+            free = self._expected[worker].end(now)
+            if free <= arrival:
+                return arrival, worker
+            if free < earliest:
+                earliest, chosen = free, worker
+        return earliest, chosen
 
     def _best(self, ends: list[Entry], now: float) -> Entry:
         alpha, beta, earliest = self.alpha, self.beta, min(ends)[0]
-        latest = max(self._expected[entry[3]].end(now) for entry in ends) if self.power else inf
+        latest = max(worker.end(now) for worker in self._expected) if self.power else inf
         best, least, lowest = ends[0], inf, -1
         for entry in ends:
             end, transfer, _, worker = entry
