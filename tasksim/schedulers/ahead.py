@@ -23,47 +23,36 @@ class WeighedTasks(SortedTasks):
     def __init__(self, priority: Sequence[int], lengths: Sequence[float]) -> None:
         super().__init__(priority)
         self._lengths = lengths
-        self._work: list[float] = []
+        self.work: list[float] = []
+        """Per level, most urgent first, how long its tasks take in seconds."""
 
     def append(self, task: int) -> None:
         """Insert *task* at the end of its priority level."""
         key = -self._priority[task]
         new = key not in self._levels
         super().append(task)
-        place = bisect_left(self._order, key)
+        place = bisect_left(self.order, key)
         if new:
-            self._work.insert(place, self._length(task))
+            self.work.insert(place, self._length(task))
         else:
-            self._work[place] += self._length(task)
+            self.work[place] += self._length(task)
 
     def take(self, place: int) -> int:
         """Remove and return the task at *place* in the highest level."""
-        levels = len(self._order)
+        levels = len(self.order)
         task = super().take(place)
-        if len(self._order) < levels:
-            del self._work[0]
+        if len(self.order) < levels:
+            del self.work[0]
         else:
-            self._work[0] -= self._length(task)
+            self.work[0] -= self._length(task)
         return task
-
-    def ahead(self, priority: int, nothing: float, everything: float) -> float:
-        """Return how long what goes before a new task of *priority* takes, in seconds.
-
-        That is *nothing* for one that would be first, *everything* for one that would be last.
-        """
-        levels = bisect_right(self._order, -priority)
-        if not levels:
-            return nothing
-        if levels == len(self._order):
-            return everything
-        return nothing + sum(self._work[:levels])
 
     def count_ahead(self, priority: int) -> int | None:
         """Return how many tasks go before a new one of *priority*; None: it is first or last."""
-        levels = bisect_right(self._order, -priority)
-        if levels in (0, len(self._order)):
+        levels = bisect_right(self.order, -priority)
+        if levels in (0, len(self.order)):
             return None
-        return sum(len(self._levels[key]) for key in self._order[:levels])
+        return sum(len(self._levels[key]) for key in self.order[:levels])
 
     def _length(self, task: int) -> float:
         length = self._lengths[task]
@@ -113,9 +102,14 @@ class EndsAhead:
         return max(end for end, _ in self._ends(now))
 
     def _ends(self, now: float) -> Iterator[tuple[float, int]]:
-        priority = self.priority
-        starts, lengths, pipelines = self._start, self._length, self._pipeline
+        key, starts, queues = -self.priority, self._start, self._queues
         for worker in self._workers:
-            ahead = self._queues[worker].ahead(priority, pipelines[worker], lengths[worker])
-            start = starts[worker]
+            start, order = starts[worker], queues[worker].order
+            levels = bisect_right(order, key)
+            if not levels:
+                ahead = self._pipeline[worker]
+            elif levels == len(order):
+                ahead = self._length[worker]
+            else:
+                ahead = self._pipeline[worker] + sum(queues[worker].work[:levels])
             yield (start if start > now else now) + ahead, worker

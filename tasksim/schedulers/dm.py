@@ -102,7 +102,7 @@ class DequeModel(Scheduler):
         now = view.now
         if self._exp_start[worker] < now:
             self._exp_start[worker] = now
-        transfer += now - (self._exp_start[worker] + exp_len[worker])
+        transfer = now + transfer - (self._exp_start[worker] + exp_len[worker])
         if transfer > 0.0:
             self._predicted_transfer[task] = transfer
             exp_len[worker] += transfer

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Ends", "ExpectedEnds", "ScannedEnds", "expected_ends"]
 
-FEW: Final = 24
+FEW: Final = 16
 """Up to so many workers, looking at each costs less than keeping them ordered."""
 
 

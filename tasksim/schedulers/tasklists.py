@@ -50,7 +50,8 @@ class SortedTasks:
     def __init__(self, priority: Sequence[int]) -> None:
         self._priority = priority
         self._levels: dict[int, deque[int]] = {}
-        self._order: list[int] = []
+        self.order: list[int] = []
+        """The levels there are, most urgent first, each as its priority negated."""
         self._size = 0
 
     def __len__(self) -> int:
@@ -62,7 +63,7 @@ class SortedTasks:
         level = self._levels.get(key)
         if level is None:
             self._levels[key] = deque((task,))
-            insort(self._order, key)
+            insort(self.order, key)
         else:
             level.append(task)
         self._size += 1
@@ -73,16 +74,16 @@ class SortedTasks:
 
     def urgent(self) -> deque[int]:
         """Return the tasks of the highest level, oldest first."""
-        return self._levels[self._order[0]]
+        return self._levels[self.order[0]]
 
     def take(self, place: int) -> int:
         """Remove and return the task at *place* in the highest level."""
-        key = self._order[0]
+        key = self.order[0]
         level = self._levels[key]
         task = level[place]
         del level[place]
         self._size -= 1
         if not level:
             del self._levels[key]
-            del self._order[0]
+            del self.order[0]
         return task
