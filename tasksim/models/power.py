@@ -50,7 +50,8 @@ class PowerLaw(KernelModel):
     -----
     Without a constant, a line is fitted between the logarithms of size and duration of all
     samples. With one, c is searched between 0 and the mean a third up the sorted means, so that
-    ln(size) and ln(mean - c) are correlated best; means less than about twice c hardly count
+    ln(size) and ln(mean - c) are correlated best; means less than twice c do not count, and c is
+    0 where a law without it says the means better (the search often ends at one too large)
     (C. Augonnet, "Scheduling Tasks over Multicore machines enhanced with Accelerators: a Runtime
     System's Perspective", PhD thesis, Bordeaux 2011, appendix B, and StarPU's
     ``src/core/perfmodel/regression.c``). A fit in logarithms predicts the geometric mean; at
@@ -136,16 +137,25 @@ class PowerLaw(KernelModel):
             )
         if x.min() <= 0:
             raise self._refusal(f"a power law needs sizes above 0, got {samples.names[0]}=0")
-        rows, group = samples.configurations()
-        means, counts = group_means(y, group), np.bincount(group).astype(np.float64)
-        self.c_ = _constant(rows[:, 0], means, counts) if self.constant else 0.0
-        self.a_, self.b_ = (
-            _above_constant(rows[:, 0], means, counts, self.c_)
-            if self.c_ > 0
-            else fit_power(x, y, np.ones(len(x)))
-        )
+        self.a_, self.b_ = fit_power(x, y, np.ones(len(x)))
+        self.c_ = 0.0
+        if self.constant:
+            self._fit_constant(samples)
         self.spread_ = float((y / self._law(x)).std())
         return np.ones(len(samples), dtype=bool)
+
+    def _fit_constant(self, samples: Samples) -> None:
+        """Set the law with a constant, if that says the means better than the one without."""
+        rows, group = samples.configurations()
+        means = group_means(samples.durations_s, group)
+        counts = np.bincount(group).astype(np.float64)
+        without = self.a_, self.b_, 0.0
+        best = _error(self._law(rows[:, 0]), means, counts)
+        c = _constant(rows[:, 0], means, counts)
+        self.a_, self.b_, self.c_ = (*_above_constant(rows[:, 0], means, counts, c), c)
+        found = np.isfinite([self.a_, self.b_]).all()
+        if not found or _error(self._law(rows[:, 0]), means, counts) > best:
+            self.a_, self.b_, self.c_ = without
 
     def _law(self, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
         with np.errstate(over="ignore", divide="ignore"):
@@ -185,7 +195,7 @@ class PowerLaw(KernelModel):
 def _constant(
     sizes: NDArray[np.float64], means: NDArray[np.float64], counts: NDArray[np.float64]
 ) -> float:
-    """Return the c for which ln(size) and ln(mean - c) are correlated best; 0 where none is."""
+    """Return the c for which ln(size) and ln(mean - c) are correlated best."""
     low, high = 0.0, float(np.sort(means)[len(means) // 3])
     error = 1e5
     for _ in range(STEPS):
@@ -198,8 +208,14 @@ def _constant(
         if abs(error - min(errors)) < CLOSE:
             break
         error = min(errors)
-    c = (low + high) / 2
-    return c if np.isfinite(_above_constant(sizes, means, counts, c)).all() else 0.0
+    return (low + high) / 2
+
+
+def _error(
+    predicted: NDArray[np.float64], means: NDArray[np.float64], counts: NDArray[np.float64]
+) -> float:
+    """Return the mean square of ln(predicted / mean), weighted by the counts."""
+    return float(counts @ np.log(predicted / means) ** 2 / counts.sum())
 
 
 def _correlation(

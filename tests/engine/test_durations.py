@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError
-from tasksim.engine.durations import durations
+from tasksim.engine.durations import Asked, durations
 from tasksim.graph.apps.registry import generate
-from tasksim.graph.builder import GraphBuilder
+from tasksim.graph.builder import RW, GraphBuilder, R, Scratch
+from tasksim.models.bysize import SizeEntry, SizeHistory
 from tasksim.models.constant import ConstantLibrary, ConstantModel
 from tasksim.models.history import HistoryModel
 from tasksim.models.samples import Samples
@@ -143,3 +144,74 @@ def test_parameters_that_a_model_was_not_fitted_to_are_refused():
 def test_a_graph_without_tasks():
     graph = GraphBuilder("empty").build()
     assert durations(graph, platform("cpu", "gpu"), ConstantLibrary({})).shape == (2, 0)
+
+
+# The size of the data
+
+
+def by_size(*pairs, name="size_bytes"):
+    return SizeHistory.from_entries((SizeEntry(s, t, 0.0, 50) for s, t in pairs), name)
+
+
+def copies(*sizes, **parameters):
+    """Tasks of one configuration that read and write data of different sizes."""
+    builder = GraphBuilder("copies")
+    for index, (read, written) in enumerate(sizes):
+        source = builder.handle(f"x{index}", size_bytes=read)
+        target = builder.handle(f"y{index}", size_bytes=written)
+        builder.insert("copy", R(source), RW(target), **parameters)
+    return builder.build()
+
+
+def test_a_model_may_ask_for_the_size_of_the_data_that_a_task_accesses():
+    graph = copies((10, 90), (100, 300), (50, 50))
+    models = Library({("copy", "cpu"): by_size((100, 1.0), (400, 8.0))})
+    assert durations(graph, platform("cpu"), models).tolist() == [[1.0, 8.0, 1.0]]
+
+
+def test_scratch_has_no_size_and_a_task_without_data_has_0():
+    builder = GraphBuilder("scratch")
+    data, work = builder.handle("x", size_bytes=100), builder.handle("w", size_bytes=300)
+    builder.insert("copy", RW(data), Scratch(work))
+    builder.insert("copy")
+    models = Library({("copy", "cpu"): by_size((0, 0.5), (100, 1.0), (400, 8.0))})
+    assert durations(builder.build(), platform("cpu"), models).tolist() == [[1.0, 0.5]]
+
+
+def test_a_parameter_of_that_name_is_taken_as_it_is():
+    graph = copies((10, 90), (100, 300), size_bytes=400)
+    models = Library({("copy", "cpu"): by_size((100, 1.0), (400, 8.0))})
+    assert durations(graph, platform("cpu"), models).tolist() == [[8.0, 8.0]]
+
+
+def test_sizes_and_parameters_together():
+    table = [[8, 100], [8, 400], [16, 400]]
+    model = HistoryModel().fit(Samples(("m", "size_bytes"), table, [1.0, 2.0, 3.0]))
+    builder = GraphBuilder("both")
+    for m, size in ((16, 400), (8, 400), (8, 100)):
+        builder.insert("copy", RW(builder.handle(f"x{m}{size}", size_bytes=size)), m=m)
+    found = durations(builder.build(), platform("cpu"), Library({("copy", "cpu"): model}))
+    assert found.tolist() == [[3.0, 2.0, 1.0]]
+
+
+def test_each_size_is_asked_for_once():
+    graph = copies(*[(10, 90), (100, 300)] * 50, m=1)
+    asked = Asked(graph)
+    table, rows = asked.rows(0, by_size((100, 1.0)))
+    assert table.tolist() == [[100.0], [400.0]]
+    assert rows.tolist() == [0, 1] * 50
+
+
+def test_other_parameters_than_the_size_must_be_there():
+    models = Library({("copy", "cpu"): by_size((100, 1.0), name="bytes")})
+    with pytest.raises(InputError, match="now missing: bytes"):
+        durations(copies((10, 90), m=1), platform("cpu"), models)
+
+
+def test_draws_by_size_are_one_per_task():
+    model = SizeHistory.from_entries([SizeEntry(100, 1.0, 0.1, 50)])
+    graph = copies(*[(10, 90)] * 50)
+    models = Library({("copy", "cpu"): model})
+    found = durations(graph, platform("cpu"), models, np.random.default_rng(0))
+    assert len(np.unique(found)) == 50
+    assert found.mean() == pytest.approx(1.0, rel=0.1)

@@ -9,6 +9,7 @@ import pytest
 
 from tasksim.base.errors import InputError
 from tasksim.models.base import Samples
+from tasksim.models.registry import from_json
 from tasksim.models.regression import LinearModel
 from tasksim.models.terms import parse_terms
 
@@ -245,3 +246,36 @@ def test_malformed_json_is_refused_with_its_path(change, message):
     change(data)
     with pytest.raises(InputError, match=message):
         LinearModel.from_json(data)
+
+
+def test_known_coefficients_are_taken_as_they_are():
+    model = LinearModel.from_coefficients(("n", "m"), {"m^2*n": 2e-9, "1": 1e-6})
+    assert model.predict([[3, 5]]).tolist() == [1e-6 + 2e-9 * 75]
+    assert model.names_ == ("n", "m")
+    assert model.terms_ == ("n*m^2", "1")
+    again = from_json(json.loads(json.dumps(model.to_json())))
+    assert again.predict([[3, 5]]).tolist() == model.predict([[3, 5]]).tolist()
+    assert again.report() == model.report()
+    assert model.report()["mlogq"] is None
+
+
+def test_samples_tell_domain_and_spread_of_known_coefficients():
+    samples = Samples(("x", "n"), [[9, 1], [9, 2], [9, 4]], [1.0, 3.0, 4.0])
+    model = LinearModel.from_coefficients(("n",), {"n": 1.0}, samples)
+    assert model.domain_ == {"n": (1.0, 4.0)}
+    assert model.residual_quantiles_[[0, 5, -1]].tolist() == [1.0, 1.0, 1.5]
+    assert model.report()["worst"]["parameters"] == {"n": 2}
+
+
+@pytest.mark.parametrize(
+    ("coefficients", "message"),
+    [
+        ({"k": 1.0}, "unknown parameter 'k'"),
+        ({"n*m": 1.0, "m*n": 2.0}, r"the term m\*n is given twice"),
+        ({"n": np.inf}, "must be finite"),
+        ({}, "there are no terms"),
+    ],
+)
+def test_coefficients_that_are_none_are_refused(coefficients, message):
+    with pytest.raises(InputError, match=message):
+        LinearModel.from_coefficients(("m", "n"), coefficients)

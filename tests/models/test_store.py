@@ -7,6 +7,7 @@ import pytest
 
 from tasksim.base.errors import InputError, OutOfDomainError
 from tasksim.models.base import Samples
+from tasksim.models.bysize import SizeEntry, SizeHistory
 from tasksim.models.checks import example_samples
 from tasksim.models.constant import ConstantModel
 from tasksim.models.history import HistoryModel
@@ -88,6 +89,21 @@ def test_a_model_with_other_parameters_is_refused_and_nothing_is_lost(saved, tmp
     with pytest.raises(InputError, match=r"\(size\), others have \(m, n, k\); remove the file"):
         save_kernel(tmp_path, "gemm", {"cuda": entry(other)}, machine=MACHINE)
     assert saved.read_bytes() == before
+
+
+def test_models_by_size_may_stand_beside_others(tmp_path):
+    by_size = SizeHistory.from_entries([SizeEntry(100, 1e-3, 1e-4, 50)])
+    for first, second in (("cpu", "cuda0"), ("cuda0", "cpu")):
+        models = {"cpu": entry(), "cuda0": entry(by_size)}
+        folder = tmp_path / first
+        save_kernel(folder, "gemm", {first: models[first]}, machine=MACHINE)
+        path = save_kernel(folder, "gemm", {second: models[second]}, machine=MACHINE)
+        assert load_kernel(path).parameters == ("m", "n", "k")
+    alone = save_kernel(tmp_path, "axpy", {"cuda0": entry(by_size)}, machine=MACHINE)
+    file = load_kernel(alone)
+    assert file.parameters == ("size_bytes",)
+    assert file.architectures["cuda0"].model.entries_ == by_size.entries_
+    assert file.summary() == "axpy (size_bytes) of laptop: cuda0 bysize, 50 samples"
 
 
 def test_locality_travels_along(tmp_path):

@@ -71,7 +71,8 @@ class Words:
 
     def count(self, what: str) -> int:
         """Return the next word, a whole number."""
-        return self.whole(self.one(what), f"{what} (a whole number)")
+        legal = f"{what} (a whole number)"
+        return self.whole(self.one(legal), legal)
 
     def finish(self, what: str) -> None:
         """Refuse words that are left; *what* was expected instead."""
