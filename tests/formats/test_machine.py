@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError
 from tasksim.formats.starpu.machine import import_machine
@@ -327,6 +329,48 @@ def test_bandwidths_that_lack_a_device_are_refused(sampling, tmp_path):
     (sampling / "bus/laptop.platform.v4.xml").unlink()
     (sampling / "bus/laptop.config").write_text("9 # Number of CPUs\n3 # Number of CUDA devices\n")
     assert "expected the bandwidths of 3 CUDA devices" in error_of(sampling, None, tmp_path / "lib")
+
+
+def test_a_gpu_that_no_route_reaches_is_refused(sampling, tmp_path):
+    path = sampling / "bus/laptop.platform.v4.xml"
+    path.write_text(XML.replace('<route src="CUDA1" dst="RAM"', '<route src="CUDA1" dst="DISK0"'))
+    text = error_of(sampling, "laptop", tmp_path / "lib")
+    assert "expected routes from RAM to each GPU and back, found none for CUDA1" in text
+
+
+def test_more_gpus_than_cores_leave_no_core(sampling, tmp_path):
+    (sampling / "bus/laptop.platform.v4.xml").unlink()
+    (sampling / "bus/laptop.config").write_text("1 # Number of CPUs\n2 # Number of CUDA devices\n")
+    found = import_machine(sampling, "laptop", tmp_path / "lib")
+    assert [worker.name for worker in found.platform.workers] == ["cuda0", "cuda1"]
+    assert any(note.startswith("there are more GPUs than CPUs") for note in found.notes)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    suffix=st.sampled_from([".config", ".bandwidth", ".latency", ".platform.v4.xml"]),
+    place=st.floats(0, 1, exclude_max=True),
+    cut=st.integers(0, 12),
+    noise=st.text(max_size=5),
+)
+def test_damaged_files_are_imported_or_refused(tmp_path_factory, suffix, place, cut, noise):
+    folder = tmp_path_factory.mktemp("damaged")
+    texts = {
+        ".config": CONFIG, ".bandwidth": BANDWIDTH, ".latency": LATENCY, ".platform.v4.xml": XML
+    }  # fmt: skip
+    (folder / "bus").mkdir()
+    for other, text in texts.items():
+        (folder / "bus" / f"laptop{other}").write_text(text)
+    at = int(place * len(texts[suffix]))
+    damaged = texts[suffix][:at] + noise + texts[suffix][at + cut :]
+    (folder / "bus" / f"laptop{suffix}").write_text(damaged, encoding="utf-8", errors="replace")
+    told = ""
+    try:
+        import_machine(folder, "laptop", folder / "lib")
+    except InputError as error:
+        told = str(error)
+    assert bool(told) != (folder / "lib").exists()
+    assert str(folder) in told or not told
 
 
 def test_what_exists_is_replaced_by_force_only(sampling, tmp_path):

@@ -126,6 +126,12 @@ def topology(bus: Bus, where: str) -> Topology:
         raise InputError(f"{where}: expected the hosts CPU0, CPU1, ..., found none")
     _compare(found, bus, notes)
     _connect(found, xml, bus)
+    unreached = _unreached(found)
+    if unreached:
+        raise InputError(
+            f"{where}: expected routes from RAM to each GPU and back, found none for "
+            f"{', '.join(unreached)}"
+        )
     return found
 
 
@@ -221,7 +227,7 @@ def _connect(found: Topology, xml: PlatformXml, bus: Bus) -> None:
     unmeasured = _add_measured(found, routes, names, bus)
     if unmeasured and routes:
         found.notes.append(f"no measured bandwidth for {unmeasured} of {len(routes)} routes")
-    found.notes.extend(_unreached(found))
+    found.notes.extend(_indirect(found))
     out = [name for name in xml.hosts if name not in memories and not _is_cpu(name)]
     if out:
         found.notes.append(f"left out: {', '.join(out)}")
@@ -254,14 +260,21 @@ def _add_measured(found: Topology, routes: list[XmlRoute], names: dict[str, str]
     return missing
 
 
-def _unreached(found: Topology) -> Iterator[str]:
-    """Yield a note for each GPU that no route connects with main memory."""
-    ways = {(route["from"], route["to"]) for route in found.routes}
-    for index in range(len(found.gpus)):
-        name = f"gpu{index}"
-        if not {("ram", name), (name, "ram")} <= ways:
-            raise InputError(f"expected routes from RAM to CUDA{index} and back, found none")
+def _ways(found: Topology) -> set[tuple[str, str]]:
+    return {(route["from"], route["to"]) for route in found.routes}
+
+
+def _unreached(found: Topology) -> list[str]:
+    """Return the GPUs that no route connects with main memory, or in one direction only."""
+    names = {gpu.name: f"gpu{index}" for index, gpu in enumerate(found.gpus)}
+    ways = _ways(found)
+    return [gpu for gpu, name in names.items() if not {("ram", name), (name, "ram")} <= ways]
+
+
+def _indirect(found: Topology) -> Iterator[str]:
+    """Yield a note on the pairs of GPUs that no route connects."""
     gpus = [f"gpu{index}" for index in range(len(found.gpus))]
+    ways = _ways(found)
     missing = [f"{a} to {b}" for a in gpus for b in gpus if a != b and (a, b) not in ways]
     if missing:
         yield f"no direct way from {', '.join(missing)}: copies go through main memory"
