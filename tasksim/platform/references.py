@@ -136,7 +136,7 @@ def _core_problems(data: Mapping[str, Any]) -> Iterator[Problem]:
             continue
         location = ("workers", name, "cores")
         count = group.get("count")
-        if isinstance(count, int) and 0 <= count <= MAX_WORKERS and len(cores) != count:
+        if type(count) is int and 0 <= count <= MAX_WORKERS and len(cores) != count:
             yield Problem(location, f"must name a core per worker (got {len(cores)} for {count})")
         for index, core in enumerate(cores):
             if isinstance(core, int) and core in owner:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -10,10 +11,26 @@ from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError
 from tasksim.platform.checks import check_platform
-from tasksim.platform.description import Link, Memory, Overheads, Platform, Worker
+from tasksim.platform.costs import Allocation, Copying
+from tasksim.platform.description import (
+    Device,
+    Link,
+    Memory,
+    Overheads,
+    Platform,
+    Route,
+    Worker,
+)
 
 GOOD = Platform.identical(2)
 SECOND = Memory(1, "gpu")
+BUS = Link(0, "bus", None, 1e9)
+HERE = replace(
+    GOOD,
+    memories=(*GOOD.memories, SECOND),
+    links=(BUS,),
+    routes=(Route(0, 1, (0, 0)), Route(1, 0, (0,))),
+)
 
 
 @given(st.integers(1, 300))
@@ -65,6 +82,86 @@ def with_worker(**changes) -> Platform:
             ),
             "link bus has bandwidth 0.0, must be positive",
         ),
+        (
+            lambda: replace(HERE, links=(replace(BUS, measured_bandwidth_bytes_per_s=math.inf),)),
+            "link bus has measured bandwidth inf, must be positive",
+        ),
+        (
+            lambda: replace(HERE, links=(replace(BUS, measured_latency_s=-1.0),)),
+            "measured latency of link bus costs -1.0 s, must be 0 or more",
+        ),
+        (
+            lambda: replace(HERE, links=(replace(BUS, latency_s=math.nan),)),
+            "latency of link bus costs nan s, must be 0 or more",
+        ),
+        (
+            lambda: replace(HERE, routes=(*HERE.routes, Route(0, 2, (0,)))),
+            "route 2 must be from one memory to another (got (0, 2))",
+        ),
+        (
+            lambda: replace(HERE, routes=(*HERE.routes, Route(1, 1, (0,)))),
+            "route 2 must be from one memory to another (got (1, 1))",
+        ),
+        (
+            lambda: replace(HERE, routes=(*HERE.routes, Route(0, 1, (0,)))),
+            "there are two routes from ram to gpu",
+        ),
+        (
+            lambda: replace(HERE, routes=(Route(0, 1, ()), HERE.routes[1])),
+            "route 0 crosses no link",
+        ),
+        (
+            lambda: replace(HERE, routes=(Route(0, 1, (1,)), HERE.routes[1])),
+            "route 0 crosses link 1, which does not exist",
+        ),
+        (
+            lambda: replace(
+                HERE,
+                workers=(GOOD.workers[0], replace(GOOD.workers[1], memory=1)),
+                routes=HERE.routes[:1],
+            ),
+            "no way leads from gpu to ram, not through one other memory either",
+        ),
+        (
+            lambda: replace(GOOD, devices={"cpu": Device(17)}),
+            "architecture cpu has pipeline 17, must be a whole number from 0 to 16",
+        ),
+        (
+            lambda: replace(GOOD, devices={"cpu": Device(1.5)}),
+            "architecture cpu has pipeline 1.5, must be a whole number from 0 to 16",
+        ),
+        (
+            lambda: replace(GOOD, overheads=Overheads(copy_s=math.nan)),
+            "copy costs nan s, must be 0 or more",
+        ),
+        (
+            lambda: replace(GOOD, allocation=Allocation(free_s=-1.0)),
+            "free costs -1.0 s, must be 0 or more",
+        ),
+        (
+            lambda: replace(GOOD, allocation=Allocation(usable=1.5)),
+            "1.5 of each memory is usable, must be more than 0 and at most 1",
+        ),
+        (
+            lambda: replace(GOOD, allocation=Allocation(unit_bytes=0.0)),
+            "the unit of allocations is 0.0, must be positive",
+        ),
+        (
+            lambda: replace(GOOD, allocation=Allocation(largest_bytes=-1.0)),
+            "the largest of allocations is -1.0, must be 0 or more",
+        ),
+        (
+            lambda: replace(GOOD, allocation=Allocation(chunk_bytes=2.0**20)),
+            "the largest of allocations is 4194304.0, must be at most the chunk",
+        ),
+        (
+            lambda: replace(GOOD, copying=Copying(prefetches=0)),
+            "the limit of prefetches is 0, must be a whole number and at least 1",
+        ),
+        (
+            lambda: replace(GOOD, copying=Copying(contention=math.inf)),
+            "the contention of copies is inf, must be 0 or more",
+        ),
     ],
 )
 def test_what_is_refused(make, what):
@@ -80,3 +177,19 @@ def test_all_at_once():
         "platform p: worker a has number 1, must be 0",
         "platform p: worker a uses memory 4, which does not exist",
     ]
+
+
+def test_memories_that_no_worker_uses_need_no_way():
+    assert replace(HERE, routes=()).route(0, 1) is None
+
+
+def test_a_platform_made_by_hand_may_have_no_links_at_all():
+    workers = (GOOD.workers[0], replace(GOOD.workers[1], memory=1))
+    assert replace(HERE, workers=workers, links=(), routes=()).route(0, 1) is None
+
+
+def test_a_route_comes_before_a_link_between_the_two():
+    between = Link(1, "direct", (1, 0), 2e9)
+    platform = replace(HERE, links=(BUS, between), routes=HERE.routes[:1])
+    assert platform.route(0, 1) == (0, 0)
+    assert platform.route(1, 0) == (1,)

@@ -7,13 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError, OutputError
-from tasksim.base.units import exact_quantity
+from tasksim.base.units import exact_quantity, parse_quantity
 from tasksim.platform.checks import check_platform
+from tasksim.platform.costs import Copying
+from tasksim.platform.description import Device
 from tasksim.platform.load import dump, load
+from tasksim.platform.schema import OverheadsSection, fields_of
 
 MACHINE = {
     "name": "mine",
@@ -105,42 +108,83 @@ PLAIN = st.recursive(
 )
 
 
+TIMES = SECONDS.map(lambda seconds: exact_quantity(seconds, "time"))
+SIZES = st.floats(1, 1e15).map(lambda size: exact_quantity(size, "size"))
+BANDWIDTHS = st.floats(1, 1e15).map(lambda rate: exact_quantity(rate, "bandwidth"))
+LINKS = st.fixed_dictionaries(
+    {"bandwidth": BANDWIDTHS},
+    optional={"latency": TIMES, "measured_bandwidth": BANDWIDTHS, "measured_latency": TIMES},
+)
+COUNTS = st.integers(1, 32767)
+
+
 @st.composite
 def descriptions(draw):
-    memories = draw(st.lists(NAMES, min_size=1, max_size=3, unique=True))
+    memories = draw(st.lists(NAMES, min_size=1, max_size=4, unique=True))
     architectures = draw(st.lists(NAMES, min_size=1, max_size=3, unique=True))
     groups = draw(st.lists(NAMES, min_size=1, max_size=4, unique=True))
-    sizes = st.floats(1, 1e15).map(lambda size: {"size": exact_quantity(size, "size")})
-    speeds = st.floats(1e-3, 1e3)
+    memory = st.sampled_from(memories)
     described = {
         "nodes": draw(st.integers(1, 3)),
-        "memories": {name: draw(sizes | st.just({})) for name in memories},
-        "arch": {name: {"speed": draw(speeds)} for name in architectures},
+        "memories": {
+            name: draw(st.fixed_dictionaries({}, optional={"size": SIZES})) for name in memories
+        },
+        "arch": {
+            name: {
+                "speed": draw(st.floats(1e-3, 1e3)),
+                "pipeline": draw(st.integers(0, 16)),
+                "synchronous": draw(st.lists(st.text(max_size=5), max_size=2)),
+            }
+            for name in architectures
+        },
         "workers": {
             name: {
                 "count": draw(st.integers(1, 12)),
                 "arch": draw(st.sampled_from(architectures)),
-                "memory": draw(st.sampled_from(memories)),
+                "memory": draw(memory | st.lists(memory, min_size=2, max_size=2)),
+                "models": draw(NAMES | st.lists(NAMES, min_size=2, max_size=2)),
             }
             for name in groups
         },
-        "overheads": {
-            name: exact_quantity(draw(SECONDS), "time") for name in ("submission", "task", "wakeup")
+        "overheads": {name: draw(TIMES) for name in fields_of(OverheadsSection)},
+        "allocation": {
+            **{name: draw(TIMES) for name in ("allocate", "free")},
+            **{"chunk": "1 GiB", "unit": "64 B", "largest": draw(st.sampled_from([0, "5 MB"]))},
+            "usable": draw(st.floats(0.01, 1)),
+        },
+        "copying": {
+            **{name: draw(COUNTS) for name in ("fetches", "prefetches", "idle")},
+            "serialised": draw(st.booleans()),
+            "contention": draw(st.floats(0, 100)),
         },
         "fingerprint": draw(st.dictionaries(st.text(max_size=5), PLAIN, max_size=3)),
     }
+    if len(groups) > 1:
+        described["workers"][groups[0]]["drivers"] = groups[1]
     if len(memories) > 1:
-        # Every memory beside the first, by one link or two.
-        number = len(memories) - 1
-        links = draw(st.lists(NAMES, min_size=number, max_size=number + 2, unique=True))
-        described["links"] = {
-            name: {"bandwidth": "12.5 GB/s", "between": [memories[0], memories[1 + i % number]]}
-            for i, name in enumerate(links)
-        }
+        described |= draw(ways(memories))
     return described
 
 
+@st.composite
+def ways(draw, memories):
+    """Links, and routes from and to the first memory over the bus and a link of their own."""
+    first, *others = memories
+    bus, *links = draw(st.lists(NAMES, min_size=len(memories), max_size=len(memories), unique=True))
+    described = {bus: draw(LINKS)}
+    routes = []
+    for other, link in zip(others, links, strict=True):
+        described[link] = draw(LINKS)
+        if draw(st.booleans()):
+            described[link]["between"] = [first, other]
+        else:
+            routes.append({"from": first, "to": other, "links": [link, bus]})
+            routes.append({"from": other, "to": first, "links": [link, bus, bus]})
+    return {"links": described, "routes": routes}
+
+
 @given(descriptions())
+@settings(deadline=None)
 def test_every_valid_description_is_consistent_and_reads_back(tmp_path_factory, description):
     path = tmp_path_factory.mktemp("platforms") / "drawn.yaml"
     platform = dump(description, path)
@@ -149,8 +193,30 @@ def test_every_valid_description_is_consistent_and_reads_back(tmp_path_factory, 
     nodes = description["nodes"]
     counts = [group["count"] for group in description["workers"].values()]
     assert len(platform.workers) == nodes * sum(counts)
-    assert len(platform.memories) == nodes * len(description["memories"])
-    assert len(platform.links) == nodes * len(description.get("links", ()))
+    given = [group["memory"] for group in description["workers"].values()]
+    listed = {name for names in given if isinstance(names, list) for name in names}
+    here = [memory.name.rpartition("/")[2] for memory in platform.memories]
+    assert set(here) >= set(description["memories"]) - listed
     for name, section in description["arch"].items():
         assert platform.speeds[name] == section["speed"]
+        assert platform.device(name) == Device(section["pipeline"], tuple(section["synchronous"]))
+    for name, quantity in description["overheads"].items():
+        assert getattr(platform.overheads, f"{name}_s") == parse_quantity(quantity, "time")
+    assert platform.allocation.usable == description["allocation"]["usable"]
+    assert platform.copying == Copying(**description["copying"])
     assert platform.fingerprint == description["fingerprint"]
+
+
+@given(descriptions(), st.data())
+@settings(deadline=None, max_examples=50)
+def test_any_counts_leave_a_consistent_platform(tmp_path_factory, description, data):
+    path = tmp_path_factory.mktemp("platforms") / "drawn.yaml"
+    dump(description, path)
+    counts = {name: data.draw(st.integers(0, 20)) for name in description["workers"]}
+    assume(any(counts.values()))
+    changed = [f"platform.workers.{name}.count={count}" for name, count in counts.items()]
+    platform = load(path, settings=changed)
+    check_platform(platform)
+    assert len(platform.workers) == description["nodes"] * sum(counts.values())
+    first = next(iter(description["memories"]))
+    assert platform.memories[0].name in (first, f"node0/{first}")
