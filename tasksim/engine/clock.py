@@ -6,7 +6,7 @@ in which they are added, so that things meant to happen at one instant do.
 
 from __future__ import annotations
 
-from heapq import heappush
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, Final
 
 from simpy.core import Environment, SimTime
@@ -15,7 +15,7 @@ from simpy.events import NORMAL, Event
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-__all__ = ["TICK_S", "Alarm", "Routine", "Waits", "ticks"]
+__all__ = ["TICK_S", "Alarm", "Routine", "Waits", "run", "ticks"]
 
 TICK_S: Final = 1e-9
 """What one tick of a clock of whole nanoseconds is, in seconds."""
@@ -27,6 +27,18 @@ Waits = "Generator[int | None, None, Any]"
 def ticks(seconds: float) -> int:
     """Return *seconds* in whole ticks, rounded to the nearest."""
     return round(seconds * 1e9)
+
+
+def run(env: Environment) -> None:
+    """Let everything happen, as ``env.run()`` does, with less ado for each event.
+
+    Events are not marked as processed: nobody waits for those of a replay.
+    """
+    queue = env._queue
+    while queue:
+        env._now, _, _, event = heappop(queue)
+        for callback in event.callbacks:
+            callback(event)
 
 
 class Alarm(Event):
@@ -42,7 +54,7 @@ class Alarm(Event):
         self.callbacks = [callback]
         self._value = value
         self._ok = True
-        env.schedule(self, NORMAL, delay)
+        heappush(env._queue, (env._now + delay, NORMAL, next(env._eid), self))
 
 
 class Routine(Event):
@@ -62,26 +74,26 @@ class Routine(Event):
         self.notified = False
         self._ok = True
         self._value = None
-        self._steps = [self._step]
+        self.callbacks = [self._step]
 
     def begin(self, generator: Generator[int | None, None, Any]) -> None:
         """Run *generator* up to its first wait."""
         self._next = generator.__next__
-        self._step(self)
+        self._step()
 
     def wake(self) -> None:
         """Let the generator go on, if it sleeps; else see to it that it does not fall asleep."""
         self.woken = True
         if self.asleep:
             self.asleep = False
-            self._step(self)
+            self._step()
 
     def notify(self) -> None:
         """Wake, and note that it was for more than the end of what it had begun itself."""
         self.notified = True
         self.wake()
 
-    def _step(self, _event: Event) -> None:
+    def _step(self, _event: Event | None = None) -> None:
         try:
             delay = self._next()
         except StopIteration:
@@ -90,6 +102,5 @@ class Routine(Event):
             self.asleep = True
         else:
             # What env.schedule does, without the call: this is the hottest line of a replay.
-            self.callbacks = self._steps
             env = self.env
             heappush(env._queue, (env._now + delay, self.rank, next(env._eid), self))

@@ -68,9 +68,11 @@ class Store:
 
     def victims(self, *, keep_wanted: bool) -> Iterator[int]:
         """Yield what may leave, that which nobody needs first, then the least recently used."""
-        for handle in (*self.unneeded, *self.recent):
-            if handle not in self.pinned and not (keep_wanted and handle in self.wanted):
-                yield handle
+        pinned, wanted = self.pinned, self.wanted if keep_wanted else {}
+        for order in (self.unneeded, self.recent):
+            for handle in order:
+                if handle not in pinned and handle not in wanted:
+                    yield handle
 
 
 class Copies:

@@ -19,7 +19,7 @@ import numpy as np
 from simpy.core import Environment
 
 from tasksim.base.errors import InputError
-from tasksim.engine.clock import TICK_S, Alarm, Routine, ticks
+from tasksim.engine.clock import TICK_S, Alarm, Routine, run, ticks
 from tasksim.engine.quiet import no_garbage_collection
 from tasksim.engine.sleepers import Sleepers
 from tasksim.engine.transfers import Transfers
@@ -133,6 +133,7 @@ class HybridReplay(Table):
         self._coming = self.transfers.copies.coming
         self._places = self.transfers.copies.places
         self._main = Routine(self.env)
+        self._one_memory = len(platform.memories) == 1
         self._set_costs(platform)
         self._set_accesses(graph)
         self._set_tasks(graph)
@@ -271,7 +272,8 @@ class HybridReplay(Table):
         """Wake the sleeping worker of lowest number that can run *task*.
 
         With devices, as StarPU does it: the first driver that sleeps and has not been told of
-        anything yet is woken alone; without such a driver, all cores are, and race for the task.
+        anything yet is woken alone (the one that pushes does not sleep); without such a driver,
+        all cores are woken, and race for the task.
         """
         able = self.able[task]
         if not self._driven:
@@ -282,9 +284,10 @@ class HybridReplay(Table):
         for worker in self._driven:
             if able >> self.class_of[worker] & 1:
                 routine = self._drivers[worker].routine
-                first = self._asleep[worker] and not routine.notified
-                routine.notify() if self._asleep[worker] else routine.wake()
-                if first:
+                alone = self._asleep[worker] and not routine.notified and worker != self.pusher
+                routine.notified |= self._asleep[worker]
+                routine.wake()
+                if alone:
                     return
         for worker in self._sleepers.all(able & self._cores):
             self.wake(worker)
@@ -300,6 +303,8 @@ class HybridReplay(Table):
         The sum over what it reads that is neither there nor on its way.
         """
         total = 0.0
+        if self._one_memory:
+            return total
         valid, coming = self._valid, self._coming
         for handle in self._reads[task]:
             if not (valid[handle] | coming[handle]) >> memory & 1:
@@ -328,6 +333,8 @@ class HybridReplay(Table):
 
     def prefetch(self, task: int, memory: int) -> None:
         """Start to bring the data of *task* to *memory*."""
+        if self._one_memory:
+            return
         priority = self._copy_priority[task]
         for handle, reads, writes in self._needs[task]:
             self.transfers.prefetch(task, handle, memory, priority, reads, writes)
@@ -352,7 +359,7 @@ class HybridReplay(Table):
                 loop = self._device(driver) if driver.pipeline else self._core(driver)
                 driver.routine.begin(loop)
             self._main.begin(self._submit())
-            self.env.run()
+            run(self.env)
         if self._left:
             raise dropped(self._scheduler.name, self.graph, self._state, self.now)
         return max(self.end, default=0) * TICK_S
@@ -463,6 +470,8 @@ class HybridReplay(Table):
 
     def _fetch(self, driver: Driver, task: int) -> int:
         """Ask for the data of *task*; return how long that takes the worker."""
+        if self._one_memory:
+            return self._fetch_cost * len(self._needs[task])
         fetch, memory, priority = self.transfers.fetch, driver.memory, self._copy_priority[task]
         missing, arrive = 0, driver.arrive
         for handle, reads, writes in self._needs[task]:
@@ -544,6 +553,10 @@ class HybridReplay(Table):
                     yield from self._launch(driver, task)
             if driver.over:
                 yield from self._take_back(driver)
+            pops = len(held) < driver.pipeline and driver.fetching < 0 and not driver.stuck
+            if not (pops or post.waiting or post.arrived or routine.woken):
+                yield None  # a round of the loop that would find nothing to do
+                continue
             routine.rank = driver.rank
             yield look
             worked = False

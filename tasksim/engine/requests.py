@@ -83,6 +83,7 @@ class Post:
     def __init__(self, memories: int, limits: tuple[int, int, int]) -> None:
         self.inward = [Channel() for _ in range(memories)]
         self.outward = [Channel() for _ in range(memories)]
+        self._groups = [self.inward, *([channel] for channel in self.outward)]
         self._limits = limits
         self.waiting = 0
         self.arrived = 0
@@ -117,13 +118,15 @@ class Post:
         makes one copy begin, and takes the driver's time; it says False if there was no room.
         """
         worked = False
-        groups = [self.inward, *([channel] for channel in self.outward)]
-        for channels in groups:
+        for channels in self._groups:
+            waiting = False
             for channel in channels:
                 if channel.arrived:
                     worked = True
                     self._note_arrivals(channel, complete)
-            if any(channel.waiting for channel in channels):
+                if channel.waiting:
+                    waiting = True
+            if waiting:
                 worked |= yield from self._start_all(channels, start)
         return worked
 

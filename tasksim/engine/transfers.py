@@ -449,22 +449,30 @@ class Transfers:
         is done.
         """
         copies = self.copies
-        victims = list(store.victims(keep_wanted=keep_wanted))
-        clean = [v for v in victims if not copies.is_last(v, memory)]
-        clean.sort(key=lambda v: copies.size[v] != size)
-        for victim in clean:
+        only, others = [], []
+        for victim in store.victims(keep_wanted=keep_wanted):
+            if copies.is_last(victim, memory):
+                only.append(victim)
+            elif copies.size[victim] == size:
+                others = [victim]
+                break
+            else:
+                others.append(victim)
+        for victim in others:
             self._drop(store, victim, memory)
             found = store.pool.allocate(size)
             if found is not None:
                 return found
-        needed = 2 * size
-        for victim in victims:
-            if needed <= 0:
-                break
-            if copies.is_last(victim, memory):
-                needed -= copies.size[victim]
-                self._write_back(victim, memory)
+        self._write_back_some(only, memory, 2 * size)
         return None
+
+    def _write_back_some(self, handles: list[int], memory: int, size: int) -> None:
+        """Ask for *size* bytes of *handles*, of which *memory* has the only copies, elsewhere."""
+        for handle in handles:
+            if size <= 0:
+                break
+            size -= self.copies.size[handle]
+            self._write_back(handle, memory)
 
     def _drop(self, store: Store, handle: int, memory: int) -> None:
         self.copies.drop(handle, memory)
