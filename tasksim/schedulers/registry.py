@@ -22,12 +22,6 @@ BUILT_IN = {
     "ws": "tasksim.schedulers.ws:WorkStealing",
     "lws": "tasksim.schedulers.ws:LocalityWorkStealing",
     "dm": "tasksim.schedulers.dm:DequeModel",
-    "heft": "tasksim.schedulers.static.heft:Heft",
-    "cpop": "tasksim.schedulers.static.cpop:Cpop",
-    "peft": "tasksim.schedulers.static.peft:Peft",
-    "min-min": "tasksim.schedulers.static.batch:MinMin",
-    "max-min": "tasksim.schedulers.static.batch:MaxMin",
-    "static": "tasksim.schedulers.static.given:Given",
     "dmda": "tasksim.schedulers.dmda:DataAware",
     "dmdap": "tasksim.schedulers.dmda:DataAwarePriority",
     "dmdar": "tasksim.schedulers.dmda:DataAwareReady",
@@ -42,6 +36,12 @@ BUILT_IN = {
     "modular-dmdar": "tasksim.schedulers.modular_dmda:ModularDmdar",
     "modular-dmdas": "tasksim.schedulers.modular_dmda:ModularDmdas",
     "modular-heft": "tasksim.schedulers.modular_heft:ModularHeft",
+    "heft": "tasksim.schedulers.static.heft:Heft",
+    "cpop": "tasksim.schedulers.static.cpop:Cpop",
+    "peft": "tasksim.schedulers.static.peft:Peft",
+    "min-min": "tasksim.schedulers.static.batch:MinMin",
+    "max-min": "tasksim.schedulers.static.batch:MaxMin",
+    "static": "tasksim.schedulers.static.given:Given",
 }
 
 NEED_OPTIONS = ("static",)
