@@ -106,6 +106,14 @@ def test_a_route_without_links_leads_nowhere(read):
     assert "expected a route of one link or more, found none from RAM" in error_of(read, text)
 
 
+def test_two_routes_between_the_same_hosts_are_refused(read):
+    both_ways = FILE.replace(' symmetrical="NO"', "")
+    back = '<route src="CUDA0" dst="RAM" symmetrical="NO"><link_ctn id="Host"/></route></AS>'
+    text = both_ways.replace("</AS>", back)
+    what = ":22:2: expected one route from a host to another, found another from CUDA0 to RAM"
+    assert error_of(read, text) == what
+
+
 def test_all_that_is_wrong_is_told_at_once(read):
     text = FILE.replace("6.5GBps", "fast").replace('"CPU1"', '"CPU0"').replace("10us", "soon")
     assert len(error_of(read, text).splitlines()) == 3

@@ -221,10 +221,15 @@ def _route(element: _Element, platform: PlatformXml, problems: _Problems) -> Non
             problems.add(child, "a link that is there", f"'{link}'{nearest(link, platform.links)}")
     if not links:
         problems.add(element, "a route of one link or more", f"none from {source} to {target}")
-    platform.routes.append(XmlRoute(source, target, links))
+    found = [XmlRoute(source, target, links)]
     # SimGrid's default, which StarPU switches off.
-    if element.attributes.get("symmetrical", "YES").upper() == "YES":
-        platform.routes.append(XmlRoute(target, source, links[::-1]))
+    if element.attributes.get("symmetrical", "YES").upper() == "YES" and source != target:
+        found.append(XmlRoute(target, source, links[::-1]))
+    for route in found:
+        if any((r.source, r.target) == (route.source, route.target) for r in platform.routes):
+            again = f"another from {route.source} to {route.target}"
+            problems.add(element, "one route from a host to another", again)
+    platform.routes += found
 
 
 _READERS: Final[dict[str, Callable[[_Element, PlatformXml, _Problems], None]]] = {

@@ -216,14 +216,15 @@ def _best(
 def _connect(found: Topology, xml: PlatformXml, bus: Bus) -> None:
     """Add the routes between main memory and GPUs, the links they cross, and what is left out."""
     memories = {"RAM": "ram"} | {gpu.name: f"gpu{i}" for i, gpu in enumerate(found.gpus)}
-    routes = [r for r in xml.routes if r.source in memories and r.target in memories]
+    ends = memories.keys()
+    routes = [r for r in xml.routes if {r.source, r.target} <= ends and r.source != r.target]
     used = dict.fromkeys(link for route in routes for link in route.links)
     ordered = [link for link in xml.links.values() if link.name in used]
     names = _link_names([link.name for link in ordered])
     found.links = {names[link.name]: _link(link) for link in ordered}
     for route in routes:
-        ends = {"from": memories[route.source], "to": memories[route.target]}
-        found.routes.append({**ends, "links": [names[link] for link in route.links]})
+        between = {"from": memories[route.source], "to": memories[route.target]}
+        found.routes.append({**between, "links": [names[link] for link in route.links]})
     unmeasured = _add_measured(found, routes, names, bus)
     if unmeasured and routes:
         found.notes.append(f"no measured bandwidth for {unmeasured} of {len(routes)} routes")
