@@ -23,23 +23,19 @@ from heapq import heapify, heappop, heappush
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tasksim.base.errors import CycleError, InputError, nearest, unknown
+from tasksim.base.errors import CycleError, InputError, nearest
 from tasksim.formats.csv_rows import Row, Rows, read_rows
 from tasksim.graph.builder import GraphBuilder, R, W
-from tasksim.models.given import GivenModel
+from tasksim.models.processors import GivenCosts, parameter
 from tasksim.platform.costs import Copying
 from tasksim.platform.description import Link, Memory, Platform, Route, Worker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.models.base import KernelModel
 
-__all__ = ["CostFiles", "GivenCosts", "ProcessorModel", "beside", "read_costs"]
+__all__ = ["CostFiles", "beside", "read_costs"]
 
 MAX_TASKS: Final = 32767
 """Every task is a kernel of its own, and records of runs number kernels with 16 bits."""
@@ -53,72 +49,6 @@ class CostFiles(NamedTuple):
     graph: TaskGraph
     platform: Platform
     models: GivenCosts
-
-
-class ProcessorModel(GivenModel):
-    """How long tasks take on one processor, as their parameters say: nothing is learnt.
-
-    Examples
-    --------
-    >>> ProcessorModel("P0").predict([[14.0], [13.0]]).tolist()
-    [14.0, 13.0]
-    """
-
-    def __init__(self, processor: str) -> None:
-        super().__init__()
-        self.processor = processor
-        self.names_ = (parameter(processor),)
-        self.domain_ = {self.names_[0]: (0.0, float("inf"))}
-
-
-class GivenCosts:
-    """Kernel models for a graph whose tasks say how long they take on each architecture.
-
-    Parameters
-    ----------
-    graph : TaskGraph
-        One from :func:`read_costs`: each kernel has a parameter ``NAME_s`` per architecture
-        that can run it.
-    """
-
-    def __init__(self, graph: TaskGraph) -> None:
-        self._names = dict(zip(graph.model_names, graph.parameter_names, strict=True))
-
-    def kernels(self) -> tuple[str, ...]:
-        """Return the kernels there are, in order of their names."""
-        return tuple(sorted(self._names))
-
-    def require(self, kernels: Iterable[str], architectures: Sequence[str] = ()) -> None:
-        """Raise :exc:`InputError` for the first of *kernels* that none of *architectures* runs."""
-        for kernel in kernels:
-            if kernel not in self._names:
-                raise unknown("kernel", kernel, self._names)
-            if architectures and not any(
-                parameter(a) in self._names[kernel] for a in architectures
-            ):
-                self.model(kernel, architectures[0])
-
-    def model(self, kernel: str, architecture: str) -> KernelModel:
-        """Return the model of *kernel*; :exc:`InputError` if it cannot run there."""
-        self.require([kernel])
-        known = [name.removesuffix("_s") for name in self._names[kernel]]
-        if architecture not in known:
-            raise unknown("processor", architecture, known, f"task {kernel}")
-        model = ProcessorModel(architecture)
-        model.label = f"{kernel} on {architecture}"
-        return model
-
-    def locality(self, kernel: str, architecture: str) -> None:
-        """Return None: what is given does not depend on where the data are."""
-
-    def predict(
-        self, kernel: str, architecture: str, names: Sequence[str], table: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return the column of *architecture* in *table*, whose columns are *names*."""
-        from tasksim.models.base import columns
-
-        model = self.model(kernel, architecture)
-        return model.predict(columns(model, names, table))
 
 
 def read_costs(
@@ -165,11 +95,6 @@ def read_costs(
 def _title(path: Path) -> str:
     """Return what the file is about: ``paper`` for paper.costs.csv and for paper/costs.csv."""
     return path.stem.replace("costs", "").strip(" .-_") or path.resolve().parent.name or "costs"
-
-
-def parameter(processor: str) -> str:
-    """Return the name of the parameter that has the costs on *processor*."""
-    return f"{processor}_s"
 
 
 def beside(path: Path, what: str) -> Path:
@@ -222,27 +147,27 @@ def _pairs(
     kind = "task" if what == "volume" else "processor"
     head = rows.header.fields
     found: dict[tuple[int, int], tuple[Row, str]] = {}
-    for row, source, target, text in _listed(rows, what) or _matrix(rows, known, kind):
+    entries = _listed(rows, what) if head[:2] == ("from", "to") else _matrix(rows, known, kind)
+    for row, source, target, text in entries:
         pair = (_known(row, source, known, kind), _known(row, target, known, kind))
         if pair in found:
             raise row.error(f"{source} to {target} is in line {found[pair][0].line} already")
         if source == target:
             raise row.error(f"{kind} '{source}' to itself; legal: two different ones")
-        row.number(text, head[2] if head[:2] == ("from", "to") else what)
+        row.number(text, what)
         found[pair] = row, text
     return found
 
 
-def _listed(rows: Rows, what: str) -> list[tuple[Row, str, str, str]] | None:
-    """Return row, from, to and text of a list; None if the table is no list."""
+def _listed(rows: Rows, what: str) -> Iterator[tuple[Row, str, str, str]]:
+    """Yield row, from, to and text of the entries of a list."""
     head = rows.header.fields
-    if head[:2] != ("from", "to"):
-        return None
-    legal = [("from", "to", what)] + ([("from", "to", what, "latency")] * (what != "volume"))
+    legal = [("from", "to", what), *([("from", "to", what, "latency")] * (what != "volume"))]
     if head not in legal:
         texts = " or ".join(f"'{','.join(names)}'" for names in legal)
         raise rows.header.error(f"header: got '{','.join(head)}'; legal: {texts}")
-    return [(row, *row.fields[:3]) for row in rows.body]  # type: ignore[misc]
+    for row in rows.body:
+        yield row, row.fields[0], row.fields[1], row.fields[2]
 
 
 def _matrix(rows: Rows, known: Mapping[str, int], kind: str) -> Iterator[tuple[Row, str, str, str]]:

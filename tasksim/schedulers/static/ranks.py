@@ -89,8 +89,8 @@ def by_rank(ranks: ArrayLike) -> list[int]:
     """Return the tasks by falling rank; equal ones in order of their numbers.
 
     Sums of means that are equal on paper differ in their last digits: ranks are compared with
-    a tolerance, or the order of equals would be chance. In the example of the HEFT paper two
-    tasks of rank 80 would change places, and the makespan be 86 instead of 80.
+    a tolerance, or chance would decide between equals: tasks 3 and 4 of the example of the HEFT
+    paper, both of rank 80.
 
     >>> by_rank([1.0, 0.1 + 0.2, 0.3, 1.0])
     [0, 3, 1, 2]

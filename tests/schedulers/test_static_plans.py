@@ -1,0 +1,285 @@
+"""What holds for every plan, and that fast planning plans the same as planning by the book."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from classic import assert_valid, processors
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import ACCESSES
+
+from tasksim.base.errors import InputError
+from tasksim.graph.analysis import critical_path
+from tasksim.graph.builder import RW, Commute, GraphBuilder, R, Reduce, W
+from tasksim.platform.description import Memory, Platform, Worker
+from tasksim.schedulers.static import ALGORITHMS, Problem, plan
+from tasksim.schedulers.static.edges import edges_of, flows_of
+from tasksim.schedulers.static.ranks import by_rank, optimistic_costs, upward_ranks
+from tasksim.schedulers.static.timeline import Timeline
+
+INF = float("inf")
+
+
+@st.composite
+def problems(draw, max_tasks=12, commuting=True):
+    """A few tasks with data of several sizes, a few workers on a few memories, some unable."""
+    g = GraphBuilder("random")
+    memory_of = draw(st.lists(st.integers(0, 2), min_size=1, max_size=4))
+    memory_of = [sorted(set(memory_of)).index(memory) for memory in memory_of]
+    data = [
+        g.handle(f"x{k}", size_bytes=draw(st.integers(0, 9)), home=draw(st.sampled_from(memory_of)))
+        for k in range(draw(st.integers(1, 4)))
+    ]
+    kinds = ACCESSES if commuting else (R, W, RW)
+    for _ in range(draw(st.integers(0, max_tasks))):
+        chosen = draw(st.lists(st.sampled_from(data), unique=True, max_size=3))
+        g.insert("task", *(draw(st.sampled_from(kinds))(x) for x in chosen))
+    platform = processors(memory_of, *draw(st.sampled_from([(1.0, 0.0), (2.0, 0.5), (0.5, 0.0)])))
+    graph = g.build()
+    values = st.sampled_from([0.0, 1.0, 1.0, 2.0, 3.5, 7.0, INF])
+    costs = np.array([[draw(values) for _ in range(len(graph))] for _ in memory_of])
+    costs = costs.reshape(len(memory_of), len(graph))
+    costs[0, np.isinf(costs).all(axis=0)] = 1.0
+    return Problem.of(graph, platform, costs)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+@settings(max_examples=60, deadline=None)
+@given(problem=problems())
+def test_every_plan_is_valid_and_within_its_bounds(name, problem):
+    made = plan(name, problem)
+    assert_valid(made, problem)
+    least = problem.costs_s.min(axis=1, initial=INF) if problem.tasks else np.zeros(0)
+    assert made.makespan_s >= critical_path(problem.graph, least)[0] - 1e-9
+    assert made.makespan_s >= least.sum() / problem.workers - 1e-9
+    assert_exclusive(made, problem)
+    again = plan(name, problem)
+    assert again.worker.tolist() == made.worker.tolist()
+    assert again.start_s.tolist() == made.start_s.tolist()
+
+
+def assert_exclusive(made, problem):
+    """Tasks that commute on a datum do not overlap."""
+    holders = {}
+    for task, handles in problem.commuting.items():
+        for handle in handles:
+            holders.setdefault(handle, []).append(task)
+    for tasks in holders.values():
+        spans = sorted((made.start_s[task], made.end_s[task]) for task in tasks)
+        assert all(end <= start for (_, end), (start, _) in pairwise(spans))
+
+
+class ByTheBook:
+    """Plans straight from the definitions: sets of busy intervals, loops over everything."""
+
+    def __init__(self, problem):
+        self.problem, self.edges = problem, problem.edges
+        self.worker, self.start, self.end = {}, {}, {}
+
+    def ready(self, task, worker):
+        problem, memory = self.problem, self.problem.memory_of
+        there = memory[worker]
+        times = [0.0]
+        for row in np.flatnonzero(self.edges.target == task):
+            source = int(self.edges.source[row])
+            here = memory[self.worker[source]]
+            copy = self.edges.copies[row] * problem.latency_s[here, there]
+            copy += self.edges.size_bytes[row] * problem.seconds_per_byte[here, there]
+            times.append(self.end[source] + copy)
+        initial = [
+            problem.latency_s[home, there] + size * problem.seconds_per_byte[home, there]
+            for other, home, size in zip(*problem.initial, strict=True)
+            if other == task
+        ]
+        return max(*times, sum(initial))
+
+    def cost(self, task, worker):
+        return float(self.problem.costs_s[task, self.problem.class_of[worker]])
+
+    def inserted(self, task, worker):
+        """The earliest start: when it is ready, or when a task of the worker ends."""
+        ready, cost = self.ready(task, worker), self.cost(task, worker)
+        if cost == INF:
+            return INF
+        busy = [(self.start[t], self.end[t]) for t, w in self.worker.items() if w == worker]
+        for start in sorted([ready, *(end for _, end in busy if end > ready)]):
+            if all(start + cost <= b or start >= e for b, e in busy):
+                return start
+        raise AssertionError
+
+    def place(self, task, worker, start):
+        self.worker[task], self.start[task] = worker, start
+        self.end[task] = start + self.cost(task, worker)
+
+    def plan(self):
+        return [(self.worker[t], self.start[t], self.end[t]) for t in range(self.problem.tasks)]
+
+
+def rows(made):
+    return list(zip(made.worker.tolist(), made.start_s.tolist(), made.end_s.tolist(), strict=True))
+
+
+def positive(problem):
+    """The problem with every task taking time: tasks of no length fit in anywhere."""
+    return replace(problem, costs_s=np.where(problem.costs_s == 0, 0.25, problem.costs_s))
+
+
+@settings(max_examples=80, deadline=None)
+@given(problem=problems(commuting=False).map(positive))
+def test_heft_is_heft_by_the_book(problem):
+    book = ByTheBook(problem)
+    for task in by_rank(upward_ranks(problem)):
+        starts = [book.inserted(task, w) for w in range(problem.workers)]
+        ends = [start + book.cost(task, w) for w, start in enumerate(starts)]
+        worker = ends.index(min(ends))
+        book.place(task, worker, starts[worker])
+    assert rows(plan("heft", problem)) == book.plan()
+
+
+@settings(max_examples=80, deadline=None)
+@given(problem=problems(commuting=False), longest=st.booleans())
+def test_min_min_and_max_min_are_by_the_book(problem, longest):
+    book = ByTheBook(problem)
+    free = [0.0] * problem.workers
+    edges = problem.edges
+    before = {t: set(edges.source[edges.target == t].tolist()) for t in range(problem.tasks)}
+    while len(book.worker) < problem.tasks:
+        options = []
+        for task in range(problem.tasks):
+            if task not in book.worker and before[task] <= set(book.worker):
+                ends = [
+                    (max(free[w], book.ready(task, w)) + book.cost(task, w), w)
+                    for w in range(problem.workers)
+                ]
+                options.append((*min(ends), task))
+        end, worker, task = min(options, key=lambda o: (-o[0] if longest else o[0], o[2]))
+        book.place(task, worker, max(free[worker], book.ready(task, worker)))
+        free[worker] = end
+    assert rows(plan("max-min" if longest else "min-min", problem)) == book.plan()
+
+
+@settings(max_examples=60, deadline=None)
+@given(problem=problems())
+def test_the_optimistic_cost_table_is_by_the_book(problem):
+    edges, memory = problem.edges, problem.memory_of
+    mean = problem.mean_communication_s(apart=True)
+    table = np.zeros((problem.tasks, problem.workers))
+    for task in reversed(range(problem.tasks)):
+        for worker in range(problem.workers):
+            for row in np.flatnonzero(edges.source == task):
+                after = edges.target[row]
+                table[task, worker] = max(
+                    table[task, worker],
+                    min(
+                        table[after, other]
+                        + problem.costs_s[after, problem.class_of[other]]
+                        + (mean[row] if memory[other] != memory[worker] else 0.0)
+                        for other in range(problem.workers)
+                    ),
+                )
+    assert optimistic_costs(problem)[:, problem.class_of].tolist() == table.tolist()
+
+
+@settings(max_examples=100, deadline=None)
+@given(tasks=st.lists(st.tuples(st.integers(0, 30), st.integers(1, 5)), min_size=1, max_size=20))
+def test_a_timeline_finds_the_first_gap(tasks):
+    line, busy = Timeline(), []
+    for ready, duration in tasks:
+        start = line.earliest(ready, duration)
+        expected = next(
+            s for s in range(ready, 10**6)
+            if all(s + duration <= b or s >= e for b, e in busy)
+        )  # fmt: skip
+        assert start == expected
+        line.occupy(start, duration)
+        busy.append((start, start + duration))
+
+
+def test_a_task_without_length_splits_a_gap():
+    line = Timeline()
+    line.occupy(2.0, 0.0)
+    assert line.earliest(0.0, 2.0) == 0.0
+    assert line.earliest(0.0, 3.0) == 2.0
+
+
+def test_data_flow_from_who_wrote_them_last():
+    g = GraphBuilder("flows")
+    x, y = g.handle("x", size_bytes=5), g.handle("y", size_bytes=7)
+    g.insert("task", R(x), W(y))  # 0: x is at its home
+    g.insert("task", R(y), RW(x))  # 1: y from 0, x from its home
+    g.insert("task", R(x), R(y))  # 2: x from 1, y from 0, whom it follows only by 1
+    g.insert("task", W(y))  # 3: waits, gets nothing
+    graph = g.build()
+    flows = flows_of(graph)
+    assert sorted(zip(*(c.tolist() for c in flows), strict=True)) == [
+        (-1, 0, x), (-1, 1, x), (0, 1, y), (0, 2, y), (1, 2, x),
+    ]  # fmt: skip
+    edges = edges_of(graph, flows)
+    columns = (edges.source, edges.target, edges.copies, edges.size_bytes)
+    assert list(zip(*(c.tolist() for c in columns), strict=True)) == [
+        (0, 1, 1, 7), (0, 2, 1, 7), (1, 2, 1, 5), (1, 3, 0, 0), (2, 3, 0, 0),
+    ]  # fmt: skip
+
+
+def test_what_several_tasks_wrote_together_comes_from_all_of_them():
+    g = GraphBuilder("flows")
+    x, y = g.handle("x", size_bytes=5), g.handle("y", size_bytes=7)
+    for _ in range(2):
+        g.insert("task", Commute(x), Reduce(y))
+    g.insert("task", R(x), R(y))
+    flows = flows_of(g.build())
+    assert sorted(zip(*(c.tolist() for c in flows), strict=True)) == [
+        (-1, 0, x), (-1, 1, x), (0, 2, x), (0, 2, y), (1, 2, x), (1, 2, y),
+    ]  # fmt: skip
+
+
+def test_data_at_home_arrive_after_a_copy():
+    g = GraphBuilder("home")
+    x = g.handle("x", size_bytes=6, home=1)
+    g.insert("task", R(x))
+    problem = Problem.of(g.build(), processors([0, 1], bandwidth=2.0, latency=1.0), [[1.0], [9.0]])
+    made = plan("heft", problem)
+    assert (made.worker.tolist(), made.start_s.tolist()) == ([0], [4.0])
+
+
+def test_means_are_over_workers_and_over_pairs_of_workers():
+    g = GraphBuilder("two")
+    x = g.handle("x", size_bytes=6)
+    g.insert("task", W(x))
+    g.insert("task", R(x))
+    costs = [[1.0, INF], [3.0, 5.0], [8.0, 7.0]]
+    problem = Problem.of(g.build(), processors([0, 0, 1]), costs)
+    assert problem.mean_costs_s.tolist() == [4.0, 6.0]
+    assert problem.mean_communication_s().tolist() == [6 * 4 / 6]
+    assert problem.mean_communication_s(apart=True).tolist() == [6.0]
+
+
+@pytest.mark.parametrize(
+    ("costs", "message"),
+    [
+        ([[float("nan")]], r"task #0: its duration is not known; a static schedule needs"),
+        ([[INF]], r"no worker can run task #0"),
+    ],
+)
+def test_durations_that_cannot_be_planned_with(costs, message):
+    g = GraphBuilder("one")
+    g.insert("task")
+    with pytest.raises(InputError, match=message):
+        Problem.of(g.build(), Platform.identical(1), costs)
+
+
+def test_memories_without_a_way_between_them():
+    g = GraphBuilder("one")
+    x = g.handle("x", size_bytes=1)
+    g.insert("task", RW(x))
+    platform = Platform(
+        "apart",
+        (Worker(0, "a", "cpu", 0), Worker(1, "b", "cpu", 1)),
+        (Memory(0, "m0"), Memory(1, "m1")),
+    )
+    with pytest.raises(InputError, match=r"no way leads from memory 0 to memory 1"):
+        Problem.of(g.build(), platform, [[1.0], [1.0]])
