@@ -51,7 +51,7 @@ def continued(name: str, taken: Iterable[str]) -> str:
 
 
 def renamed(link: str, new: Mapping[str, str]) -> str:
-    """Return the name of a copy of a link: the memories in it replaced, or the new ones appended.
+    """Return the name of a copy of a link: the memories in it replaced, or else appended.
 
     >>> renamed("ram-gpu0", {"gpu0": "gpu3"}), renamed("slot", {"gpu0": "gpu3"})
     ('ram-gpu3', 'slot-gpu3')
@@ -59,8 +59,7 @@ def renamed(link: str, new: Mapping[str, str]) -> str:
     words = "|".join(re.escape(name) for name in sorted(new, key=len, reverse=True))
     pattern = rf"(?<![A-Za-z0-9])({words})(?![A-Za-z0-9])"
     replaced = re.sub(pattern, lambda match: new[match[1]], link)
-    copies = [name for old, name in new.items() if name != old]
-    return replaced if replaced != link else "-".join([link, *copies])
+    return replaced if replaced != link else "-".join([link, *new.values()])
 
 
 def unique(name: str, taken: Container[str]) -> str:

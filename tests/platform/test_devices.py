@@ -280,10 +280,10 @@ def test_links_between_two_memories_are_copied_as_such(write):
         "nvlink": ["gpu0", "gpu1"],
         "pcie0-gpu2": ["ram", "gpu2"],
         "pcie1-gpu3": ["ram", "gpu3"],
-        "nvlink-gpu2": ["gpu0", "gpu2"],
-        "nvlink-gpu3": ["gpu0", "gpu3"],
-        "nvlink-gpu2-2": ["gpu2", "gpu1"],
-        "nvlink-gpu3-2": ["gpu3", "gpu1"],
+        "nvlink-gpu0-gpu2": ["gpu0", "gpu2"],
+        "nvlink-gpu0-gpu3": ["gpu0", "gpu3"],
+        "nvlink-gpu2-gpu1": ["gpu2", "gpu1"],
+        "nvlink-gpu3-gpu1": ["gpu3", "gpu1"],
         "nvlink-gpu2-gpu3": ["gpu2", "gpu3"],
     }
 
