@@ -16,7 +16,7 @@ __all__ = ["ModularHeft"]
 
 
 class ModularHeft(ModularDmdas):
-    """As ``modular-dmdas`` with short queues: what finds its worker's queue full waits centrally.
+    """As ``modular-dmdas`` with bounded queues: what finds one full waits centrally.
 
     A worker's queue takes no task when it holds *tasks* of them (30), or when its expected work
     would reach *seconds* (1000 s; a queue that is empty takes any). The task then stays first in
