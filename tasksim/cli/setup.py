@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
 
-__all__ = ["Request", "Setup", "parse_durations"]
+__all__ = ["Request", "Setup", "parse_durations", "parse_engine"]
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,12 @@ class Request:
         if self.platform is None and self.workers is None and not _is_costs(self.graph):
             more = "" if self.durations is not None else " or --platform NAME"
             raise InputError(f"where to run? give --workers N{more}")
-        if self.changes and self.platform is None:
-            raise InputError("--set changes a platform file: give --platform NAME")
+        if self._platform_changes() and self.platform is None:
+            raise InputError("--set platform... changes a platform file: give --platform NAME")
+        parse_engine(self.changes)
+
+    def _platform_changes(self) -> list[str]:
+        return [text for text in self.changes if not _is_engine(text)]
 
     def _graph(self) -> TaskGraph:
         from tasksim.graph.source import load_graph
@@ -107,7 +111,7 @@ class Request:
             return Platform.identical(self.workers or 0)
         from tasksim.platform.load import load
 
-        return load(self.platform, self.library, list(self.changes))
+        return load(self.platform, self.library, self._platform_changes())
 
     def _given(self, graph: TaskGraph, platform: Platform) -> Models | None:
         """Return the durations that the graph's tasks say, if there are no models but these."""
@@ -153,6 +157,10 @@ class Setup:
         workers = [len(group.workers) for group in self.platform.classes]
         return bounds(self.graph, near, workers).to_json()
 
+    def engine(self) -> dict[str, Any]:
+        """Return the options of the engine that were set."""
+        return parse_engine(self.request.changes)
+
     def extrapolated(self) -> list[str]:
         """Say of which kernels the models are asked beyond what they were fitted to."""
         return [] if self.models_folder is None else list(_extrapolated(self))
@@ -183,6 +191,30 @@ class Setup:
             "library": _absolute(request.library),
             "sha256": _fingerprints(self),
         }
+
+
+ENGINE_OPTIONS = {"simultaneous_pushes": ("serial", "blind")}
+"""What ``--set engine.OPTION=VALUE`` can set, and to what."""
+
+
+def parse_engine(changes: Iterable[str]) -> dict[str, Any]:
+    """Return the options of the engine among ``--set`` texts.
+
+    Raises :exc:`InputError` for options and values that do not exist.
+    """
+    found: dict[str, Any] = {}
+    for text in filter(_is_engine, changes):
+        name, equals, value = text.strip().removeprefix("engine.").partition("=")
+        if name not in ENGINE_OPTIONS or not equals:
+            raise unknown("option of the engine", name, ENGINE_OPTIONS, f"--set {text}")
+        if value.strip() not in ENGINE_OPTIONS[name]:
+            raise unknown(name, value.strip(), ENGINE_OPTIONS[name], f"--set {text}")
+        found[name] = value.strip()
+    return found
+
+
+def _is_engine(text: str) -> bool:
+    return text.strip().startswith("engine.")
 
 
 def parse_durations(text: str, graph: TaskGraph) -> dict[str, float]:

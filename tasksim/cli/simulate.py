@@ -128,6 +128,7 @@ def _simulate(setup: Setup, scheduler: str, seed: int, noise: Noise, check: bool
         noise=noise,
         check=check,
         config=config,
+        **setup.engine(),
     )
 
 

@@ -6,22 +6,29 @@ in which they are added, so that things meant to happen at one instant do.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from simpy.core import Environment, SimTime
+from simpy.core import Environment
 from simpy.events import NORMAL, Event
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from simpy.core import SimTime
 
-__all__ = ["TICK_S", "Alarm", "Routine", "Waits", "run", "ticks"]
+__all__ = ["TICK_S", "Alarm", "Clock", "Routine", "Steps", "run", "ticks"]
 
 TICK_S: Final = 1e-9
 """What one tick of a clock of whole nanoseconds is, in seconds."""
 
-Waits = "Generator[int | None, None, Any]"
+Steps: TypeAlias = Generator[int | None, None, Any]
 """A generator that yields how many ticks to wait, or None: until it is woken."""
+
+
+class Clock(Environment):
+    """SimPy's environment, with a time in whole ticks."""
+
+    _now: int
 
 
 def ticks(seconds: float) -> int:
@@ -66,7 +73,7 @@ class Routine(Event):
     to False; a generator that is about to sleep looks at it first.
     """
 
-    def __init__(self, env: Environment) -> None:
+    def __init__(self, env: Clock) -> None:
         self.env = env
         self.rank: float = NORMAL
         self.asleep = False
@@ -76,7 +83,7 @@ class Routine(Event):
         self._value = None
         self.callbacks = [self._step]
 
-    def begin(self, generator: Generator[int | None, None, Any]) -> None:
+    def begin(self, generator: Steps) -> None:
         """Run *generator* up to its first wait."""
         self._next = generator.__next__
         self._step()
@@ -103,4 +110,5 @@ class Routine(Event):
         else:
             # What env.schedule does, without the call: this is the hottest line of a replay.
             env = self.env
-            heappush(env._queue, (env._now + delay, self.rank, next(env._eid), self))
+            queue: list[Any] = env._queue
+            heappush(queue, (env._now + delay, self.rank, next(env._eid), self))

@@ -133,4 +133,4 @@ class Copies:
 
     def is_last(self, handle: int, memory: int) -> bool:
         """Return whether *memory* has the only valid copy of *handle*."""
-        return self.valid[handle] == 1 << memory
+        return bool(self.valid[handle] == 1 << memory)

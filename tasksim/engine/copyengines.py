@@ -15,12 +15,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tasksim.engine.clock import Alarm
+from tasksim.engine.clock import Alarm, Clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from simpy.core import Environment
 
     from tasksim.engine.network import Network
 
@@ -50,7 +48,7 @@ class CopyEngines:
 
     def __init__(
         self,
-        env: Environment,
+        env: Clock,
         network: Network,
         devices: list[bool],
         *,

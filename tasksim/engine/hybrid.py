@@ -13,29 +13,30 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
-from simpy.core import Environment
 
 from tasksim.base.errors import InputError
-from tasksim.engine.clock import TICK_S, Alarm, Routine, run, ticks
+from tasksim.engine.clock import TICK_S, Alarm, Clock, Routine, Steps, run, ticks
+from tasksim.engine.hooks import chooses_apart, unless_default
 from tasksim.engine.quiet import no_garbage_collection
 from tasksim.engine.sleepers import Sleepers
 from tasksim.engine.transfers import Transfers
 from tasksim.graph.release import Release
 from tasksim.graph.taskgraph import AccessMode
-from tasksim.schedulers.base import Scheduler
 from tasksim.schedulers.rules import DONE, READY, TAKEN, WAITING, dropped, illegal_pop
 from tasksim.schedulers.view import Table, able_classes
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Sequence
 
     from tasksim.engine.locality import FarCharge
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
+    from tasksim.schedulers.base import Scheduler
 
 __all__ = ["HybridReplay", "SimultaneousPushes", "needs_hybrid"]
 
@@ -51,8 +52,6 @@ COMMIT: Final = 4.0
 
 READS: Final = (AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE)
 WRITES: Final = (AccessMode.W, AccessMode.RW, AccessMode.COMMUTATIVE)
-
-Steps = "Generator[int | None, None, Any]"
 
 
 def needs_hybrid(platform: Platform) -> bool:
@@ -72,7 +71,7 @@ class Driver:
         "routine", "running", "stuck", "worker",
     )  # fmt: skip
 
-    def __init__(self, env: Environment, worker: int, memory: int, pipeline: int) -> None:
+    def __init__(self, env: Clock, worker: int, memory: int, pipeline: int) -> None:
         self.worker, self.memory, self.pipeline = worker, memory, pipeline
         self.routine = Routine(env)
         self.rank = POP + worker / 65536
@@ -104,7 +103,8 @@ class HybridReplay(Table):
     graph, platform, scheduler, costs, estimates, far
         As for :class:`~tasksim.engine.replay.Replay`.
     simultaneous_pushes : {"serial", "blind"}
-        ``blind``: pushes of one instant all choose before any of them is booked, as in StarPU-SimGrid.
+        ``blind``: pushes of one instant all choose before any of them is booked, as in
+        StarPU-SimGrid.
     """
 
     def __init__(
@@ -119,11 +119,11 @@ class HybridReplay(Table):
     ) -> None:
         able = able_classes(graph, costs)
         super().__init__(graph, platform, costs if estimates is None else estimates, able)
-        self.env = Environment(initial_time=0)
+        self.env = Clock(0)
         self._scheduler = scheduler
         self._far = far
         self._costs = [costs[group] for group in self.class_of]
-        self._blind = simultaneous_pushes == "blind" and _has_choose(scheduler)
+        self._blind = simultaneous_pushes == "blind" and chooses_apart(scheduler)
         self._devices = [False] * len(platform.memories)
         for worker in platform.workers:
             if platform.device(worker.architecture).pipeline:
@@ -163,12 +163,12 @@ class HybridReplay(Table):
         ends = np.searchsorted(task[order], np.arange(len(graph) + 1)).tolist()
         handle = graph.access_handle[order].tolist()
         needs = list(zip(handle, reads[order].tolist(), writes[order].tolist(), strict=True))
-        spans = list(zip(ends, ends[1:], strict=False))
+        spans = list(pairwise(ends))
         self._needs = [needs[first:last] for first, last in spans]
         order = order[reads[order]]
         handle = graph.access_handle[order].tolist()
         ends = np.searchsorted(task[order], np.arange(len(graph) + 1)).tolist()
-        spans = list(zip(ends, ends[1:], strict=False))
+        spans = list(pairwise(ends))
         self._reads = [handle[first:last] for first, last in spans]
 
     def _set_tasks(self, graph: TaskGraph) -> None:
@@ -180,9 +180,7 @@ class HybridReplay(Table):
         self.submitted, self.ready, self.popped, self.start, self.end = (
             array("q", bytes(8 * tasks)) for _ in range(5)
         )
-        self._copy_priority = (
-            self.priority if self._scheduler.uses_priorities else [0] * tasks
-        )
+        self._copy_priority = self.priority if self._scheduler.uses_priorities else [0] * tasks
         self._hints, self._writer = _hints(graph)
         self._hints_of: list[list[int] | None] = [None] * tasks
         self._left = tasks
@@ -200,9 +198,7 @@ class HybridReplay(Table):
         for driver in self._drivers:
             if not driver.pipeline:
                 self._cores |= 1 << self.class_of[driver.worker]
-        alone = [
-            [name in device.synchronous for name in graph.model_names] for device in devices
-        ]
+        alone = [[name in device.synchronous for name in graph.model_names] for device in devices]
         self._alone = alone
         self._kernel_of: list[int] = graph.kernel.tolist()
         memories: list[Routine | None] = [None] * len(platform.memories)
@@ -211,8 +207,8 @@ class HybridReplay(Table):
                 memories[driver.memory] = driver.routine
         self._own = [m for m, routine in enumerate(memories) if routine is None]
         self.transfers.drivers = [routine or Routine(self.env) for routine in memories]
-        self._started = _unless_default(self._scheduler, "started")
-        self._finished = _unless_default(self._scheduler, "finished")
+        self._started = unless_default(self._scheduler, "started")
+        self._finished = unless_default(self._scheduler, "finished")
 
     def _refuse_what_does_not_fit(self) -> None:
         """Raise for a task whose data do not fit, by themselves, where it could run.
@@ -650,13 +646,3 @@ def _hints(graph: TaskGraph) -> tuple[list[tuple[int, int]], dict[tuple[int, int
     known = (place >= 0) & (found >= asked)
     writer = np.where(known, found - asked, -1).tolist()
     return hints, dict(zip(hints, writer, strict=True))
-
-
-def _has_choose(scheduler: Scheduler) -> bool:
-    return getattr(type(scheduler), "choose", Scheduler.choose) is not Scheduler.choose
-
-
-def _unless_default(scheduler: Scheduler, hook: str) -> Callable[[int, int], None] | None:
-    """Return the scheduler's own *hook*, None if it has but the one that does nothing."""
-    own = getattr(type(scheduler), hook, None)
-    return None if own is getattr(Scheduler, hook) else getattr(scheduler, hook)

@@ -11,12 +11,10 @@ from __future__ import annotations
 from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
-from tasksim.engine.clock import Alarm, ticks
+from tasksim.engine.clock import Alarm, Clock, ticks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from simpy.core import Environment
 
     from tasksim.platform.description import Platform
 
@@ -64,7 +62,7 @@ class Network:
     and the one set before, known by its number, means nothing any more.
     """
 
-    def __init__(self, env: Environment, platform: Platform) -> None:
+    def __init__(self, env: Clock, platform: Platform) -> None:
         self._env = env
         self._capacity = [link.bandwidth_bytes_per_s * 1e-9 for link in platform.links]
         self._paths = _paths(platform)

@@ -1,4 +1,4 @@
-"""What is allocated in one memory of a device: chunks, blocks out of them, blocks kept for reuse."""
+"""What is allocated in one memory of a device: chunks, and blocks out of them or kept for reuse."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Pool:
         return 0, released
 
     def _release_kept(self, size: float) -> int:
-        """Let the driver release blocks that were kept until *size* bytes are free, or none left."""
+        """Release blocks that were kept, until *size* bytes are free or none is left."""
         released = 0
         for kept in sorted(self._kept):
             while self._kept[kept] and self._room < size:

@@ -7,45 +7,31 @@ order of their number. A worker that is served takes a task, or sleeps until it 
 
 from __future__ import annotations
 
-import gc
 from array import array
-from contextlib import contextmanager
-from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from simpy.core import Environment, SimTime
-from simpy.events import NORMAL, Event
+from simpy.core import Environment
 
+from tasksim.engine.clock import Alarm, run
+from tasksim.engine.hooks import unless_default
+from tasksim.engine.quiet import no_garbage_collection
+from tasksim.engine.sleepers import Sleepers
 from tasksim.graph.release import Release
-from tasksim.schedulers.base import Scheduler
 from tasksim.schedulers.rules import DONE, READY, TAKEN, WAITING, dropped, illegal_pop
 from tasksim.schedulers.view import Table, able_classes
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
+
+    from simpy.events import Event
 
     from tasksim.engine.locality import FarCharge
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
+    from tasksim.schedulers.base import Scheduler
 
 __all__ = ["Replay"]
-
-
-class Alarm(Event):
-    """An event that happens after *delay* and hands *value* to one *callback*.
-
-    SimPy's :class:`~simpy.events.Timeout` without what a replay does not use.
-    """
-
-    def __init__(
-        self, env: Environment, delay: SimTime, value: int, callback: Callable[[Any], None]
-    ) -> None:
-        self.env = env
-        self.callbacks = [callback]
-        self._value = value
-        self._ok = True
-        env.schedule(self, NORMAL, delay)
 
 
 class Replay(Table):
@@ -86,14 +72,11 @@ class Replay(Table):
         self.released_by = [-1] * tasks
         self._state = [WAITING] * tasks
         self._running = [-1] * len(self.workers)
-        self._asleep = [True] * len(self.workers)
         self._awake: list[int] = []
-        # Per class, the numbers of its sleeping workers; one woken by name stays in the
-        # heap until it comes up, hence `_listed`.
-        self._sleepers: list[list[int]] = [list(group.workers) for group in self.classes]
-        self._listed = [True] * len(self.workers)
-        self._started = _unless_default(scheduler, "started")
-        self._finished = _unless_default(scheduler, "finished")
+        self._sleepers = Sleepers(self.classes, self.class_of)
+        self._asleep = self._sleepers.asleep
+        self._started = unless_default(scheduler, "started")
+        self._finished = unless_default(scheduler, "finished")
 
     # What the scheduler sees and asks for
 
@@ -119,29 +102,14 @@ class Replay(Table):
 
     def wake_any(self, task: int) -> None:
         """Wake the sleeping worker of lowest number that can run *task*."""
-        able = self.able[task]
-        best: list[int] | None = None
-        for index, sleepers in enumerate(self._sleepers):
-            if able >> index & 1:
-                while sleepers and not self._asleep[sleepers[0]]:
-                    self._listed[heappop(sleepers)] = False
-                if sleepers and (best is None or sleepers[0] < best[0]):
-                    best = sleepers
-        if best is not None:
-            worker = heappop(best)
-            self._listed[worker] = False
+        worker = self._sleepers.first(self.able[task])
+        if worker is not None:
             self.wake(worker)
 
     def wake_all(self, task: int) -> None:
         """Wake every sleeping worker that can run *task*."""
-        able = self.able[task]
-        for index, sleepers in enumerate(self._sleepers):
-            if sleepers and able >> index & 1:
-                for worker in sorted(sleepers):
-                    self._listed[worker] = False
-                    if self._asleep[worker]:
-                        self.wake(worker)
-                sleepers.clear()
+        for worker in self._sleepers.all(self.able[task]):
+            self.wake(worker)
 
     # What happens
 
@@ -150,11 +118,11 @@ class Replay(Table):
 
         Raises :exc:`SchedulerError` when the scheduler breaks a rule.
         """
-        with _no_garbage_collection():
+        with no_garbage_collection():
             self._scheduler.attach(self, rng)
             self._submit()
             self._serve()
-            self.env.run()
+            run(self.env)
         if not all(state == DONE for state in self._state):
             raise dropped(self._scheduler.name, self._graph, self._state, self.now)
         return max(self.end, default=0.0)
@@ -215,15 +183,9 @@ class Replay(Table):
             for worker in awake:
                 task = self._scheduler.pop(worker)
                 if task is None:
-                    self._sleep(worker)
+                    self._sleepers.sleep(worker)
                 else:
                     self._begin(task, worker)
-
-    def _sleep(self, worker: int) -> None:
-        self._asleep[worker] = True
-        if not self._listed[worker]:
-            self._listed[worker] = True
-            heappush(self._sleepers[self.class_of[worker]], worker)
 
     def _begin(self, task: int, worker: int) -> None:
         if (
@@ -245,21 +207,3 @@ class Replay(Table):
         if self._far is not None:
             cost += self._far.extra_s(task, self.class_of[worker])
         Alarm(self.env, overhead + cost, worker, self._on_end)
-
-
-def _unless_default(scheduler: Scheduler, hook: str) -> Callable[[int, int], None] | None:
-    """Return the scheduler's own *hook*, None if it has but the one that does nothing."""
-    own = getattr(type(scheduler), hook, None)
-    return None if own is getattr(Scheduler, hook) else getattr(scheduler, hook)
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Keep the collector from walking a million tasks' lists again and again."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

@@ -37,7 +37,14 @@ class Request:
     )  # fmt: skip
 
     def __init__(
-        self, handle: int, source: int, target: int, kind: int, priority: int, task: int, write: bool
+        self,
+        handle: int,
+        source: int,
+        target: int,
+        kind: int,
+        priority: int,
+        task: int,
+        write: bool,
     ) -> None:
         self.handle, self.source, self.target = handle, source, target
         self.kind, self.priority, self.task, self.write = kind, priority, task, write
@@ -183,4 +190,3 @@ class Post:
         for request in reversed(requests):
             self._first -= 1
             heappush(channel.queues[request.kind], (-request.priority, self._first, request))
-

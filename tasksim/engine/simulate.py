@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tasksim.engine.durations import Models, durations
+from tasksim.engine.hybrid import HybridReplay, SimultaneousPushes, needs_hybrid
 from tasksim.engine.locality import near_and_far
+from tasksim.engine.outcome import machine, records
 from tasksim.engine.replay import Replay
 from tasksim.run.bounds import bounds
-from tasksim.run.record import Run, TaskTable, WorkerInfo
+from tasksim.run.record import Run
 from tasksim.schedulers.registry import create
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ def simulate(
     seed: int = 0,
     noise: Noise = "none",
     check: bool = False,
+    simultaneous_pushes: SimultaneousPushes = "serial",
     config: Mapping[str, Any] | None = None,
 ) -> Run:
     """Replay *graph* on *platform* and return the run.
@@ -56,6 +59,9 @@ def simulate(
         What a task costs: its model's mean, or a draw from its model's distribution.
     check : bool, optional
         Verify every invariant of the result; :exc:`CheckFailed` if one is broken.
+    simultaneous_pushes : {"serial", "blind"}, optional
+        Whether a push sees those before it at the same instant, or, as in StarPU-SimGrid, all
+        schedulers that choose a worker at push choose before any choice counts.
     config : mapping, optional
         Stored in the run, so that it can be repeated.
 
@@ -74,7 +80,11 @@ def simulate(
     costs, far = near_and_far(graph, platform, models, drawn)
     believed = estimates.tolist()
     charged = believed if costs is estimates else costs.tolist()
-    replay = Replay(graph, platform, policy, charged, believed, far)
+    replay: Replay | HybridReplay
+    if simultaneous_pushes == "blind" or needs_hybrid(platform):
+        replay = HybridReplay(graph, platform, policy, charged, believed, far, simultaneous_pushes)
+    else:
+        replay = Replay(graph, platform, policy, charged, believed, far)
     begun = time.perf_counter()
     replay.run(random.Random(seed))
     wall_s = time.perf_counter() - begun
@@ -83,14 +93,14 @@ def simulate(
         graph_name=graph.name,
         graph_arguments=dict(graph.arguments),
         kernel_names=graph.kernels,
-        workers=tuple(WorkerInfo(w.name, w.architecture, w.node) for w in platform.workers),
         platform=platform.name,
         scheduler=scheduler if isinstance(scheduler, str) else policy.name,
         seed=seed,
-        tasks=_table(graph, platform, replay),
         config=dict(config or {}),
         wall_s=wall_s,
         bounds=_bounds(graph, platform, costs),
+        **machine(platform),
+        **records(graph, platform, replay),
     )
     if check:
         from tasksim.run.checks import check_run
@@ -103,18 +113,3 @@ def _bounds(graph: TaskGraph, platform: Platform, costs: NDArray[np.float64]) ->
     """Return the bounds on any schedule with these costs, all data near."""
     found = bounds(graph, costs, [len(group.workers) for group in platform.classes])
     return {"critical_path_s": found.critical_path_s, "area_s": found.area_s}
-
-
-def _table(graph: TaskGraph, platform: Platform, replay: Replay) -> TaskTable:
-    tasks = np.arange(len(graph), dtype=np.int32)
-    return TaskTable(
-        task=tasks,
-        kernel=graph.kernel.astype(np.int16),
-        worker=np.array(replay.worker, dtype=np.int16),
-        priority=graph.priority.astype(np.int32),
-        submitted_s=(tasks + np.float64(1)) * platform.overheads.submission_s,
-        ready_s=np.array(replay.ready),
-        start_s=np.array(replay.start),
-        end_s=np.array(replay.end),
-        released_by=np.array(replay.released_by, dtype=np.int32),
-    )

@@ -6,17 +6,15 @@ from array import array
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError
-from tasksim.engine.clock import Routine, ticks
+from tasksim.engine.clock import Clock, Routine, ticks
 from tasksim.engine.copies import Copies, Store
 from tasksim.engine.copyengines import Copy, CopyEngines
 from tasksim.engine.estimates import CopyEstimates
 from tasksim.engine.network import Network
-from tasksim.engine.requests import FETCH, IDLE, PREFETCH, WRITE_BACK, Channel, Post, Request
+from tasksim.engine.requests import FETCH, IDLE, PREFETCH, WRITE_BACK, Post, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
-
-    from simpy.core import Environment
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
@@ -59,7 +57,7 @@ class Transfers:
     """
 
     def __init__(
-        self, env: Environment, graph: TaskGraph, platform: Platform, devices: list[bool]
+        self, env: Clock, graph: TaskGraph, platform: Platform, devices: list[bool]
     ) -> None:
         self._env = env
         self._memories = len(platform.memories)
