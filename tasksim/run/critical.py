@@ -14,6 +14,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, expect
 from tasksim.run.record import Run
+from tasksim.run.transfers import data_arrival_s
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +39,8 @@ class Step:
     waited_s: float
     """From the end of the task before it on the path (from 0 for the first) to its start."""
     duration_s: float
+    transfer_s: float = 0.0
+    """The part of ``waited_s`` in which its worker had taken it and waited for its data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class PracticalPath:
     reason_tasks: dict[Reason, int]
     """Number of tasks on the path per reason."""
     waited_s: dict[str, float]
-    """Seconds waited on the path per reason."""
+    """Seconds waited on the path per reason; those for data under ``transfer`` instead, if any."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the path as plain JSON data."""
@@ -62,7 +65,13 @@ class PracticalPath:
             "reason_tasks": self.reason_tasks,
             "waited_s": self.waited_s,
             "steps": [
-                {"task": s.task, "reason": s.reason, "waited_s": s.waited_s} for s in self.steps
+                {
+                    "task": s.task,
+                    "reason": s.reason,
+                    "waited_s": s.waited_s,
+                    "transfer_s": s.transfer_s,
+                }
+                for s in self.steps
             ],
         }
 
@@ -84,8 +93,14 @@ def practical_critical_path(run: Run) -> PracticalPath:
         steps=tuple(steps),
         kernel_s=_totals(kernels, [step.duration_s for step in steps]),
         reason_tasks=dict(Counter(reasons)),
-        waited_s=_totals(reasons, [step.waited_s for step in steps]),
+        waited_s=_waits(steps),
     )
+
+
+def _waits(steps: Sequence[Step]) -> dict[str, float]:
+    waits = _totals([s.reason for s in steps], [s.waited_s - s.transfer_s for s in steps])
+    transfer_s = sum(s.transfer_s for s in steps)
+    return {**waits, "transfer": transfer_s} if transfer_s else waits
 
 
 def _totals(names: Sequence[str], values: Sequence[float]) -> dict[str, float]:
@@ -98,6 +113,7 @@ def _totals(names: Sequence[str], values: Sequence[float]) -> dict[str, float]:
 
 def _walk(run: Run) -> list[Step]:
     tasks, previous = run.tasks, _previous_on_worker(run)
+    taken_s, arrival_s = np.maximum(tasks.taken_s, tasks.ready_s), data_arrival_s(run)
     steps: list[Step] = []
     passed = np.zeros(len(tasks), dtype=bool)
     task = int(np.argmax(tasks.end_s)) if len(tasks) else -1
@@ -108,7 +124,9 @@ def _walk(run: Run) -> list[Step]:
         before, reason = _waited_for(run, task, int(previous[task]))
         since = float(tasks.end_s[before]) if before >= 0 else 0.0
         start, end = float(tasks.start_s[task]), float(tasks.end_s[task])
-        steps.append(Step(task, reason, start - since, end - start))
+        there = min(float(arrival_s[task]), start)
+        transfer_s = max(0.0, there - max(float(taken_s[task]), since))
+        steps.append(Step(task, reason, start - since, end - start, transfer_s))
         task = before
     return steps[::-1]
 

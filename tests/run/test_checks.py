@@ -136,6 +136,15 @@ def test_a_native_run_may_take_a_moment_to_release(make):
         check_run(make.run(rows, kernels=("a", "b")), chain())
 
 
+def test_a_driver_may_take_a_moment_to_release(make):
+    rows = [(0, 0, 0, 0.0, 0.0, 1, -1), (1, 1, 0, 1.1, 1.2, 2, 0)]
+    run = make.run(rows, kernels=("a", "b"))
+    known = dataclasses.replace(run.tasks, popped_s=[0.0, 1.15])
+    check_run(dataclasses.replace(run, tasks=known), chain())
+    with pytest.raises(CheckFailed, match=r"b #1 .* is ready at 1.1 s, but the end of a #0"):
+        check_run(run, chain())
+
+
 def test_workers_of_the_platform(small):
     with pytest.raises(CheckFailed, match="has 2 workers, platform identical-3 has 3"):
         check_run(small, platform=Platform.identical(3))

@@ -41,7 +41,12 @@ def test_summaries(small):
     assert path.kernel_s == {"potrf": 2.0, "gemm": 3.0}
     assert path.reason_tasks == {"start": 1, "dependency": 1}
     assert path.waited_s == {"start": 0.0, "dependency": 1.0}
-    assert path.to_json()["steps"][1] == {"task": 2, "reason": "dependency", "waited_s": 1.0}
+    assert path.to_json()["steps"][1] == {
+        "task": 2,
+        "reason": "dependency",
+        "waited_s": 1.0,
+        "transfer_s": 0.0,
+    }
 
 
 def test_an_empty_run_has_no_path(make):
@@ -65,3 +70,16 @@ def test_the_path_adds_up_to_the_makespan(make, seed, workers, tiles):
     assert len({s.task for s in path.steps}) == len(path.steps)
     # First come, first served never leaves a worker idle while a task is ready.
     assert sum(path.waited_s.values()) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_data_on_the_way(travelled):
+    path = practical_critical_path(travelled)
+    assert [(s.task, s.reason, s.waited_s, s.transfer_s) for s in path.steps] == [
+        (0, "start", 0.0, 0.0),
+        (1, "dependency", 1.0, 1.0),
+        (2, "dependency", 1.0, 1.0),
+        (3, "dependency", 1.75, 1.25),
+    ]
+    assert path.waited_s == {"start": 0.0, "dependency": 0.5, "transfer": 3.25}
+    assert path.to_json()["steps"][3]["transfer_s"] == 1.25
+    assert sum(path.kernel_s.values()) + sum(path.waited_s.values()) == travelled.makespan_s
