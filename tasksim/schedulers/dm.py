@@ -118,7 +118,7 @@ class DequeModel(Scheduler):
     def pop(self, worker: int) -> int | None:
         """Return the first task of *worker*'s own queue."""
         queue = self._queues[worker]
-        if not queue:
+        if not queue:  # StarPU moves a late exp_start to now; here, all who read it do that
             return None
         task = queue.popleft()
         self._handed_out(task, worker)
