@@ -1,0 +1,65 @@
+"""Schedulers against StarPU's own, in StarPU-SimGrid (StarPU 1.4.99, SimGrid 3.32), on cores.
+
+Mean kernel durations in seconds of the machines *mirage* and *attila* on one core, tiles of 960,
+float32 (StarPU's shipped calibration), 12 workers; its makespans in milliseconds. The order of
+simultaneous events is its own, and heteroprio there starts from what earlier runs learned.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+
+import pytest
+
+from tasksim.engine.replay import Replay
+from tasksim.graph.apps.registry import generate
+from tasksim.platform.description import Overheads, Platform
+from tasksim.schedulers.registry import create
+
+KERNELS = {
+    "cholesky": ["potrf", "trsm", "syrk", "gemm"],
+    "lu": ["getrf", "trsm_ll", "trsm_ru", "gemm"],
+}
+DURATIONS_S = {
+    ("mirage", "cholesky"): [0.01884969, 0.04564676, 0.0438901, 0.0877802],
+    ("mirage", "lu"): [0.1286436, 0.05118532, 0.04545501, 0.08756135],
+    ("attila", "cholesky"): [0.0759337, 0.04361594, 0.04203779, 0.08407559],
+}
+NAMES = ["graph_test", "heteroprio", "modular-eager", "modular-heft", "modular-dmdas"]
+PEER_MS = {
+    ("mirage", "cholesky", 8): [1029.39991, 1122.29709, 1078.41399, 1059.57530, 1059.57430],
+    ("mirage", "cholesky", 16): [5480.96861, 5996.64442, 5433.45311, 5413.75950, 5412.00484],
+    ("mirage", "cholesky", 24): [17367.41915, 17512.34856, 17325.33946, 17343.37423, 17364.88650],
+    ("mirage", "lu", 8): [2000.77349, 2309.64764, 2525.85259, 2181.02604, 2350.75689],
+    ("mirage", "lu", 16): [10788.81707, 11774.14148, 12064.74955, 10786.39944, 10807.59972],
+    ("attila", "cholesky", 8): [1207.30071, 1299.35419, 1333.26110, 1333.29210, 1334.88425],
+    ("attila", "cholesky", 16): [5420.53989, 5729.41907, 5798.57023, 5369.17302, 5383.87568],
+}
+MEDIAN = {"graph_test": 0.0005, "heteroprio": 0.04, "modular-eager": 0.002}
+WORST = {"graph_test": 0.001, "modular-eager": 0.03}
+
+
+def makespan_s(machine, application, tiles, scheduler):
+    graph = generate(application, tiles=tiles, tile_size=960, dtype="float32")
+    durations = dict(zip(KERNELS[application], DURATIONS_S[machine, application], strict=True))
+    free = Platform.identical(12)
+    platform = Platform(
+        name=machine,
+        workers=free.workers,
+        memories=free.memories,
+        overheads=Overheads(submission_s=1e-6, task_s=3e-6),
+    )
+    costs = [[durations[graph.kernel_of(task)] for task in range(len(graph))]]
+    return Replay(graph, platform, create(scheduler), costs).run(random.Random(0))
+
+
+@pytest.mark.parametrize(("position", "name"), list(enumerate(NAMES)))
+def test_makespans_are_those_of_the_peer(position, name):
+    errors = [
+        1e3 * makespan_s(*case, name) / peer_ms[position] - 1 for case, peer_ms in PEER_MS.items()
+    ]
+    sizes = [abs(error) for error in errors]
+    assert statistics.median(sizes) < MEDIAN.get(name, 0.005)
+    assert max(sizes) < WORST.get(name, 0.08)
+    assert abs(statistics.mean(errors)) < 0.03
