@@ -224,7 +224,7 @@ def test_histories_have_footprint_and_size_of_their_kernels_matrices():
     first, second = single.implementations[0].entries
     assert (f"{first.hash:08x}", first.size_bytes) == ("d46431bb", 1228800)
     assert (first.mean_us, first.n, first.sum) == (2000.0, 2, 4000.0)
-    assert first.deviation_us == pytest.approx(1000 * 2**0.5)
+    assert (first.deviation_us, first.sum2) == (pytest.approx(1000.0), 2 * (2000.0**2 + 1000.0**2))
     assert (f"{second.hash:08x}", second.size_bytes) == ("f0ac7beb", 4915200)
     (double,) = from_models("chol_model_gemm", {"cpu": model}, kernel="gemm").combinations
     assert double.implementations[0].entries[0].size_bytes == 2 * 1228800
@@ -344,3 +344,18 @@ def test_samples_that_are_none_are_refused(tmp_path, text, message):
     with pytest.raises(InputError) as error:
         read_samples(path)
     assert str(error.value).startswith(f"{path}:{message}")
+
+
+@settings(max_examples=60)
+@given(
+    text=st.text(max_size=60)
+    | st.lists(st.sampled_from(["1", "nan", ",", "\n", "1e999", "-2"]), max_size=12).map("".join)
+)
+def test_garbage_is_no_samples(tmp_path_factory, text):
+    path = tmp_path_factory.mktemp("garbage") / "axpy.out"
+    path.write_text(f"Duration, M\n{text}", encoding="utf-8", newline="")
+    try:
+        found = len(read_samples(path))
+    except InputError as error:
+        found = str(error).startswith(f"{path}:")
+    assert found

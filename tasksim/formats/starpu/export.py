@@ -143,7 +143,9 @@ def _by_size(model: SizeHistory) -> tuple[Entry, ...]:
 
 
 def _by_shape(model: HistoryModel, kernel: str, where: str) -> tuple[Entry, ...]:
-    columns = (model.mean_, model.spread_, model.count_)
+    count = model.count_
+    deviation = model.spread_ * np.sqrt((count - 1) / count)  # of the samples, as StarPU's
+    columns = (model.mean_, deviation, count)
     measured = list(zip(*(column.tolist() for column in columns), strict=True))
     rows = [dict(zip(model.names_, row, strict=True)) for row in model.rows_.tolist()]
     if model.names_ == (SIZE,):
@@ -169,10 +171,9 @@ def _footprint_and_size(kernel: str, row: Mapping[str, float], where: str) -> tu
 
 def _entry(key: int, size: int, flops: float, measured: tuple[float, float, int]) -> Entry:
     mean, deviation, count = _us(measured[0]), _us(measured[1]), measured[2]
-    squares = count * (mean**2 + deviation**2)
-    return Entry(
-        key, size, flops, mean, deviation, _rounded(count * mean), _rounded(squares), count
-    )
+    # Sums are what StarPU goes on from: as many digits as it writes.
+    total, squares = (float(f"{count * v:e}") for v in (mean, mean**2 + deviation**2))
+    return Entry(key, size, flops, mean, deviation, total, squares, count)
 
 
 def _multiple_regression(model: LinearModel, where: str) -> Implementation:
