@@ -35,7 +35,7 @@ __all__ = ["colour_legend", "gantt_height_inches", "panel_gantt"]
 
 _WAITS = {
     "dependency": ("waits for a task", "#e6ebf2"),
-    "queue": ("waits for the runtime", "#fbe3b5"),
+    "queue": ("waits for runtime", "#fbe3b5"),
     "transfer": ("waits for data", "#a8a8a8"),
 }
 _FIGURE_SPACE = "\N{FIGURE SPACE}"

@@ -28,8 +28,8 @@ __all__ = ["REASONS", "Lane", "draw_arrows", "draw_lanes", "lanes", "transfer_le
 REASONS = {
     TransferReason.FETCH: ("copy, a task waits", "#de2d26"),
     TransferReason.PREFETCH: ("copy in advance", "#fc9272"),
-    TransferReason.IDLE: ("copy back when idle", "#fcd0bd"),
-    TransferReason.EVICTION: ("copy back to make room", "#67000d"),
+    TransferReason.IDLE: ("copy back, idle", "#fcd0bd"),
+    TransferReason.EVICTION: ("copy to make room", "#67000d"),
 }
 """What the legend calls each reason for a copy, and its colour."""
 

@@ -80,7 +80,7 @@ def test_the_legend_names_what_is_there(make):
     run = moving(make, (0, 1, 0, 9, 0, 0), (1, 0, 1, 2, 2, -1))
     names = [text.get_text() for text in panel_gantt(run).get_legend().get_texts()]
     assert names[-4:] == [
-        "waits for the runtime", "waits for data", "copy, a task waits", "copy back when idle",
+        "waits for runtime", "waits for data", "copy, a task waits", "copy back, idle",
     ]  # fmt: skip
 
 
