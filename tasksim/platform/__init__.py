@@ -6,6 +6,26 @@ and PyYAML and is imported only where a file is read.
 
 from __future__ import annotations
 
-from tasksim.platform.description import Link, Memory, Overheads, Platform, Worker, WorkerClass
+from tasksim.platform.costs import Allocation, Copying, Overheads
+from tasksim.platform.description import (
+    Device,
+    Link,
+    Memory,
+    Platform,
+    Route,
+    Worker,
+    WorkerClass,
+)
 
-__all__ = ["Link", "Memory", "Overheads", "Platform", "Worker", "WorkerClass"]
+__all__ = [
+    "Allocation",
+    "Copying",
+    "Device",
+    "Link",
+    "Memory",
+    "Overheads",
+    "Platform",
+    "Route",
+    "Worker",
+    "WorkerClass",
+]

@@ -150,6 +150,7 @@ def _link(
         latency_s=section.latency,
         measured_bandwidth_bytes_per_s=section.measured_bandwidth,
         measured_latency_s=section.measured_latency,
+        shared=section.shared,
     )
 
 

@@ -55,8 +55,11 @@ class Allocation:
     free_s: float = 0.0
     """One release by the driver."""
     chunk_bytes: float = 32 * MIB
+    """What is allocated at once for small blocks."""
     unit_bytes: float = 16 * KIB
+    """Small blocks are whole multiples of this."""
     largest_bytes: float = 4 * MIB
+    """The largest block that is small; 0: none is."""
     usable: float = 1.0
     """The part of a device's memory that the runtime uses."""
 

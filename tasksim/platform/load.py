@@ -13,7 +13,7 @@ import yaml
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import write_text
-from tasksim.platform import references, schema
+from tasksim.platform import references, refusals, schema
 from tasksim.platform.build import build
 from tasksim.platform.chain import Chain, platform_path
 from tasksim.platform.document import Document
@@ -87,7 +87,7 @@ def _resolve(document: Document, library: Path | None, settings: Sequence[str]) 
     chain.settings = changes.sources
     for setting, what in changes.errors:
         chain.note(f"--set {setting}", what)
-    chain.add(schema.problems(data))
+    chain.add(refusals.problems(data))
     chain.add(references.problems(data))
     if chain.errors:
         raise chain.error()

@@ -9,8 +9,8 @@ from __future__ import annotations
 import datetime
 import json
 import math
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
     BaseModel,
@@ -20,24 +20,22 @@ from pydantic import (
     Field,
     StringConstraints,
     Tag,
-    ValidationError,
     ValidationInfo,
     WithJsonSchema,
     field_validator,
 )
 
-from tasksim.base.errors import InputError, nearest
+from tasksim.base.errors import InputError
 from tasksim.base.units import Dimension, exact_quantity, parse_quantity, unit_names
 from tasksim.platform.checks import MAX_PIPELINE
 from tasksim.platform.costs import Allocation, Copying
 from tasksim.platform.description import MAX_WORKERS
-from tasksim.platform.document import Location, Problem
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
 
 __all__ = [
     "NAME_PATTERN",
+    "ONE",
+    "SECTIONS",
+    "SEVERAL",
     "VERSION",
     "AllocationSection",
     "ArchitectureSection",
@@ -49,7 +47,6 @@ __all__ = [
     "RouteSection",
     "WorkersSection",
     "fields_of",
-    "problems",
     "schema_json",
 ]
 
@@ -116,14 +113,14 @@ Limit = Annotated[int, Field(ge=1, le=MAX_WORKERS)]
 
 
 def _tag(value: object) -> str:
-    return _SEVERAL if isinstance(value, list) else _ONE
+    return SEVERAL if isinstance(value, list) else ONE
 
 
-_ONE, _SEVERAL = "<name>", "<names>"
+ONE, SEVERAL = "<name>", "<names>"
 """How pydantic's locations say which of two types was read; no name looks like that."""
 
 Names = Annotated[
-    Annotated[Name, Tag(_ONE)] | Annotated[list[Name], Field(min_length=1), Tag(_SEVERAL)],
+    Annotated[Name, Tag(ONE)] | Annotated[list[Name], Field(min_length=1), Tag(SEVERAL)],
     Discriminator(_tag),
 ]
 """One name for all workers of a group, or one per worker."""
@@ -204,6 +201,10 @@ class LinkSection(_Section):
     measured_latency: Time | None = Field(
         default=None,
         description="what schedulers believe of the routes that begin with this link",
+    )
+    shared: bool = Field(
+        default=True,
+        description="whether copies that cross it together share its bandwidth; else each has all",
     )
     between: Annotated[list[str], Field(min_length=2, max_length=2)] | None = Field(
         default=None,
@@ -311,7 +312,7 @@ class PlatformFile(_Section):
     )
 
 
-_SECTIONS: Final[dict[str, type[_Section]]] = {
+SECTIONS: Final[dict[str, type[_Section]]] = {
     "memories": MemorySection,
     "arch": ArchitectureSection,
     "workers": WorkersSection,
@@ -329,74 +330,6 @@ def schema_json() -> str:
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
-def problems(data: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield everything in *data* that is not in the format."""
-    try:
-        PlatformFile.model_validate(data)
-    except ValidationError as error:
-        for details in error.errors(include_url=False):
-            yield _problem(details)
-
-
-def _problem(details: ErrorDetails) -> Problem:
-    """Return the problem that pydantic describes by *details*."""
-    location = tuple(step for step in details["loc"] if step not in (_ONE, _SEVERAL))
-    if location and location[-1] == "[key]":
-        got = f"got {location[-2]!r}"
-        return Problem(location[:-1], f"{_TEXTS['string_pattern_mismatch']} ({got})", at_key=True)
-    if details["type"] == "extra_forbidden":
-        return _unknown_field(location)
-    if details["type"] == "value_error":
-        return Problem(location, str(details["ctx"]["error"]))
-    if details["type"] == "missing":
-        return Problem(location, "missing")
-    context = details.get("ctx", {})
-    kind = "empty" if context.get("min_length") == 1 else details["type"]
-    what = _TEXTS.get(kind, details["msg"]).format(**context)
-    return Problem(location, f"{what} (got {_got(details['input'])})")
-
-
-def _unknown_field(location: Location) -> Problem:
-    name = str(location[-1])
-    legal = _fields(location[:-1])
-    what = f"unknown field (got {name!r}, legal {', '.join(legal)}){nearest(name, legal)}"
-    return Problem(location, what, at_key=True)
-
-
-def _fields(location: Location) -> list[str]:
-    """Return the names of the fields of the section at *location*."""
-    section = _SECTIONS[str(location[0])] if location else PlatformFile
-    return fields_of(section)
-
-
 def fields_of(section: type[_Section]) -> list[str]:
     """Return the names of the fields of a *section*, as a file writes them."""
     return [field.alias or name for name, field in section.model_fields.items()]
-
-
-def _got(value: object) -> str:
-    """Return what was got, short."""
-    if value is None:
-        return "nothing"
-    if isinstance(value, int) and value.bit_length() > 64:
-        return f"a number of {value.bit_length()} bits"
-    return "a mapping" if isinstance(value, Mapping) else f"{value!r}"[:60]
-
-
-_TEXTS: Final = {
-    "bool_type": "must be true or false",
-    "dict_type": "must be a mapping",
-    "empty": "must not be empty",
-    "float_type": "must be a number",
-    "greater_than": "must be greater than {gt:g}",
-    "greater_than_equal": "must be at least {ge:g}",
-    "int_type": "must be a whole number",
-    "less_than_equal": "must be at most {le:g}",
-    "list_type": "must be a list",
-    "model_type": "must be a mapping",
-    "string_pattern_mismatch": "must be a name: letters, digits, '_' and '-', "
-    "beginning with a letter, ending with a letter or a digit",
-    "string_type": "must be text",
-    "too_long": "must have {max_length} entries",
-    "too_short": "must have {min_length} entries",
-}

@@ -77,6 +77,7 @@ TREE: Final[Tree] = {
             "latency": Leaf("time", 0.0),
             "measured_bandwidth": Leaf("bandwidth"),
             "measured_latency": Leaf("time"),
+            "shared": Leaf("flag"),
             "between": Leaf("list"),
         }
     },
