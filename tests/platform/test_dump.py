@@ -113,7 +113,10 @@ SIZES = st.floats(1, 1e15).map(lambda size: exact_quantity(size, "size"))
 BANDWIDTHS = st.floats(1, 1e15).map(lambda rate: exact_quantity(rate, "bandwidth"))
 LINKS = st.fixed_dictionaries(
     {"bandwidth": BANDWIDTHS},
-    optional={"latency": TIMES, "measured_bandwidth": BANDWIDTHS, "measured_latency": TIMES},
+    optional={
+        **{"latency": TIMES, "measured_bandwidth": BANDWIDTHS, "measured_latency": TIMES},
+        "shared": st.booleans(),
+    },
 )
 COUNTS = st.integers(1, 32767)
 
