@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tasksim.base.errors import InputError, unknown
+from tasksim.base.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,12 +45,15 @@ def parse(given: Mapping[str, str], architectures: Sequence[str], kernels: Seque
     factors: list[dict[int, float]] = []
     for architecture in architectures:
         if architecture not in given:
-            raise unknown("architecture", architecture, list(given), "scheduler 'heteroprio'")
+            raise _no_order(architecture, given, architectures)
         entries = given[architecture].split("/")
         factors.append(dict(_entry(entry, architecture, bucket_of) for entry in entries))
     for kernel in kernels:
         if kernel not in bucket_of:
-            raise unknown("kernel", kernel, list(bucket_of), "scheduler 'heteroprio'")
+            raise InputError(
+                f"scheduler 'heteroprio': no order has kernel '{kernel}'"
+                f"{nearest(kernel, bucket_of)} (they have: {', '.join(bucket_of)})"
+            )
     buckets = range(max(bucket_of.values()) + 1)
     slow = tuple(tuple(row.get(bucket, 0.0) for row in factors) for bucket in buckets)
     return Orders(
@@ -58,6 +61,18 @@ def parse(given: Mapping[str, str], architectures: Sequence[str], kernels: Seque
         tuple(tuple(row) for row in factors),
         slow,
         tuple(_fastest(bucket, factors) for bucket in buckets),
+    )
+
+
+def _no_order(
+    architecture: str, given: Mapping[str, str], architectures: Sequence[str]
+) -> InputError:
+    legal = ["interval", *architectures]
+    wrong = [option for option in given if option not in legal]
+    hint = f"; unknown option '{wrong[0]}'{nearest(wrong[0], legal)}" if wrong else ""
+    return InputError(
+        f"scheduler 'heteroprio': architecture '{architecture}' has no order{hint}"
+        f" (options: {', '.join(legal)})"
     )
 
 

@@ -268,8 +268,9 @@ def test_given_orders_survive_the_command_line():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"cpx": "a"}, r"unknown architecture 'cpu', did you mean 'cpx'\?"),
-        ({"cpu": "b"}, r"unknown kernel 'a'.*\(known: b\)"),
+        ({"cpx": "a"}, r"'cpu' has no order; unknown option 'cpx', did you mean 'cpu'\?"),
+        ({"intervall": "3"}, r"'cpu' has no order; .*'intervall', did you mean 'interval'\?"),
+        ({"cpu": "b"}, r"no order has kernel 'a'.*\(they have: b\)"),
         ({"cpu": "a//b"}, r"option 'cpu': '' names no kernel; an order is KERNEL/"),
         ({"cpu": "a@fast"}, r"slow factor 'fast' is not a number of at least 0"),
         ({"cpu": "a/b/a+b"}, r"option 'cpu': kernel 'b' is in two buckets"),
