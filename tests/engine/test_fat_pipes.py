@@ -12,7 +12,7 @@ from tasksim.platform.load import load
 PLATFORM = """
 version: 1
 memories: {here: {}, there: {}}
-workers: {here: {memory: here}, there: {memory: there}}
+workers: {here: {count: 1, memory: here}, there: {count: 1, memory: there}}
 links: {wire: {bandwidth: 1 B/s, between: [here, there], shared: %s}}
 copying: {prefetches: 9}
 """
