@@ -130,6 +130,19 @@ def test_regressions_are_power_laws_where_they_are_valid():
         assert notes == ["cpu: the regression is not valid, the history counts"]
 
 
+def test_of_several_laws_the_one_fastest_for_middle_sizes_counts():
+    slow = Regression(alpha=2.0, beta=1.0, n=10, min_size=100, max_size=400)
+    fast = slow._replace(alpha=1.0)
+    laws = [Implementation(regression=found) for found in (slow, fast)]
+    models, notes = to_models(codelet(((CPU,), *laws)))
+    assert models["cpu"].predict([[200]]) == pytest.approx([200e-6], rel=1e-12)
+    assert notes == ["cpu: of 2 implementations the fastest for middle sizes counts"]
+    lines = [Implementation(coefficients=(c,)) for c in (7.0, 5.0)]
+    models, notes = to_models(codelet(((CPU,), *lines)))
+    assert models["cpu"].predict(np.empty((1, 0))).tolist() == [7e-6]
+    assert notes == ["cpu: the first of 2 implementations counts"]
+
+
 def test_non_linear_regressions_have_a_constant():
     sums = Regression(n=50, min_size=100, max_size=400)
     found = (entry(100, 10.0, deviation=1.0), entry(400, 20.0, deviation=2.0))

@@ -103,12 +103,16 @@ def _model(
     notes: list[str] = []
     linear = [i for i in implementations if i.type == "mlr"]
     if linear:
+        if len(linear) > 1:
+            notes.append(f"the first of {len(linear)} implementations counts")
         try:
             return _linear(linear[0], samples), notes
         except InputError as error:
             notes.append(str(error))
     laws = [law for i in implementations if (law := _law(i)) is not None]
     if laws:
+        if len(laws) > 1:
+            notes.append(f"of {len(laws)} implementations the fastest for middle sizes counts")
         return min(laws, key=_middle), notes
     if any(i.type in ("nl", "regression") for i in implementations):
         notes.append("the regression is not valid, the history counts")
