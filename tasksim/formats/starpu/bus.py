@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
+from tasksim.formats.starpu.problems import Problems
+from tasksim.formats.starpu.words import Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,13 +57,6 @@ class Affinity:
     """NUMA nodes (older files: cores), the nearest first."""
 
 
-@dataclass(frozen=True)
-class _Word:
-    text: str
-    line: int
-    column: int
-
-
 def read_bandwidth(path: Path) -> NDArray[np.float64]:
     """Return the bandwidths between memory nodes, in bytes/s: ``[source, target]``, square.
 
@@ -95,17 +89,17 @@ def read_config(path: Path) -> Counts:
     for row in rows:
         values, comment = _split_comment(row)
         if len(values) != 1:
-            problems.add(row[0], "one number", f"{len(values)}")
+            problems.at(row[0], "one number", f"{len(values)}")
             continue
         counts.append(problems.whole(values[0], "a number of devices"))
         names.append(_kind(comment))
     if not rows:
-        problems.add(_Word("", 1, 1), "the number of CPUs", "nothing")
+        problems.at(Word("", 1, 1), "the number of CPUs", "nothing")
     problems.raise_any()
     return _counts(counts, names)
 
 
-def _split_comment(row: list[_Word]) -> tuple[list[_Word], str]:
+def _split_comment(row: list[Word]) -> tuple[list[Word], str]:
     """Return the words before a ``#``, and the text after it."""
     end = next((i for i, word in enumerate(row) if word.text.startswith("#")), len(row))
     return row[:end], " ".join(word.text for word in row[end:])
@@ -130,7 +124,7 @@ def read_affinity(path: Path) -> tuple[Affinity, ...]:
     for row in _rows(path):
         numbers = [problems.whole(word, "a number of a device or of a core") for word in row]
         if len(numbers) < 2:
-            problems.add(row[0], "a device and what it is near to", f"'{row[0].text}' alone")
+            problems.at(row[0], "a device and what it is near to", f"'{row[0].text}' alone")
         found.append(Affinity(numbers[0], tuple(numbers[1:])))
     problems.raise_any()
     return tuple(found)
@@ -145,51 +139,42 @@ def _read_matrix(path: Path, what: str, exponent: int) -> NDArray[np.float64]:
     for index, row in enumerate(rows):
         numbers = [problems.number(word, what, exponent) for word in row]
         if len(row) != size:
-            problems.add(row[min(size, len(row) - 1)], f"{size} numbers", f"{len(row)}")
+            problems.at(row[min(size, len(row) - 1)], f"{size} numbers", f"{len(row)}")
         elif index < size:
             values[index] = numbers
     if not rows or len(rows) != size:
-        where = rows[-1][0] if rows else _Word("", 1, 1)
-        problems.add(where, f"as many lines as columns ({size or 'some'})", f"{len(rows)}")
+        where = rows[-1][0] if rows else Word("", 1, 1)
+        problems.at(where, f"as many lines as columns ({size or 'some'})", f"{len(rows)}")
     problems.raise_any()
     return values
 
 
-def _rows(path: Path) -> Iterator[list[_Word]]:
+def _rows(path: Path) -> Iterator[list[Word]]:
     """Yield the words of each line that is neither empty nor a comment."""
     for number, line in enumerate(read_text(path).splitlines(), 1):
-        words = [_Word(m[0], number, m.start() + 1) for m in re.finditer(r"\S+", line)]
+        words = [Word(m[0], number, m.start() + 1) for m in re.finditer(r"\S+", line)]
         if words and not words[0].text.startswith("#"):
             yield words
 
 
-class _Problems:
-    """What is wrong with a file: told together, once it has been read."""
+class _Problems(Problems):
+    """Knows words and numbers."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.texts: list[str] = []
+    def at(self, word: Word, expected: str, found: str) -> None:
+        self.add(word.line, word.column, expected, found)
 
-    def add(self, where: _Word, expected: str, found: str) -> None:
-        place = f"{self.path}:{where.line}:{where.column}"
-        self.texts.append(f"{place}: expected {expected}, found {found}")
-
-    def number(self, word: _Word, what: str, exponent: int) -> float:
+    def number(self, word: Word, what: str, exponent: int) -> float:
         """Return a number times ten to the *exponent*, or NaN where the file says so."""
         if not self._legal(word, _NUMBER, what) or "nan" in word.text:
             return math.nan
         # Exactly: 9.836008 us is to read 9.836008 us where it is written again.
         return float(Decimal(word.text).scaleb(exponent))
 
-    def whole(self, word: _Word, what: str) -> int:
+    def whole(self, word: Word, what: str) -> int:
         return int(word.text) if self._legal(word, _WHOLE, what) else 0
 
-    def raise_any(self) -> None:
-        if self.texts:
-            raise InputError("\n".join(self.texts))
-
-    def _legal(self, word: _Word, pattern: re.Pattern[str], what: str) -> bool:
+    def _legal(self, word: Word, pattern: re.Pattern[str], what: str) -> bool:
         legal = pattern.fullmatch(word.text) is not None
         if not legal:
-            self.add(word, what, f"'{word.text[:40]}'")
+            self.at(word, what, f"'{word.text[:40]}'")
         return legal

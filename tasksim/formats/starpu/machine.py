@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Any, Final
 
@@ -109,28 +109,40 @@ def import_machine(
     """
     found = Sampling.find(sampling)
     host = found.host(host)
-    platform_path, models_folder = library / "platforms" / f"{host}.yaml", library / "models" / host
-    refuse_existing(platform_path, force=force)
-    _refuse_models(models_folder, force=force)
-    reader = _Reader(skip_bad)
+    place = _Place(library / "platforms" / f"{host}.yaml", library / "models" / host)
+    place.refuse(force=force)
+    reader = _Reader()
     bus, kernels = _read_bus(found, host, reader), _read_codelets(found, host, reader)
     if reader.problems and not skip_bad:
         raise InputError("\n".join(reader.problems))
     hardware = topology(bus, f"{found.folder / 'bus'}/{host}")
-    with writing(platform_path) as temporary, new_folder(models_folder, force=force) as folder:
-        for name, kernel in kernels.items():
-            _write_kernel(folder, name, kernel, host)
-        platform = _write_platform(temporary, host, hardware, bus, kernels)
+    platform = _write(place, host, hardware, bus, kernels, force=force)
     return Imported(
         host,
         platform,
         hardware.summary(),
-        platform_path,
-        models_folder,
+        place.platform,
+        place.models,
         {name: kernel.architectures() for name, kernel in kernels.items() if kernel.models},
         tuple(reader.problems),
         tuple(_notes(hardware, kernels)),
     )
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where an import goes."""
+
+    platform: Path
+    models: Path
+
+    def refuse(self, *, force: bool) -> None:
+        """Raise for what is there and must not be replaced."""
+        refuse_existing(self.platform, force=force)
+        is_folder = self.models.is_dir()
+        some = next((p.name for p in self.models.glob("*.json")), "") if is_folder else ""
+        what = "a folder of coefficient files"
+        refuse_folder(self.models, force=force, what=what, mark=some or "*.json")
 
 
 @dataclass
@@ -160,7 +172,6 @@ class _Kernel:
 class _Reader:
     """Reads files, and notes what is wrong with those that cannot be read."""
 
-    skip_bad: bool
     problems: list[str] = field(default_factory=list)
 
     def read(self, read: Callable[[Path], Any], path: Path | None) -> Any:
@@ -172,12 +183,6 @@ class _Reader:
         except InputError as error:
             self.problems.append(str(error))
             return None
-
-
-def _refuse_models(folder: Path, *, force: bool) -> None:
-    """Refuse to replace what is not a folder of coefficient files."""
-    mark = next((path.name for path in folder.glob("*.json")), "*.json") if folder.is_dir() else ""
-    refuse_folder(folder, force=force, what="a folder of coefficient files", mark=mark)
 
 
 def _read_bus(sampling: Sampling, host: str, reader: _Reader) -> Bus:
@@ -213,6 +218,23 @@ def _samples(sampling: Sampling, codelet: Codelet, reader: _Reader) -> Samples |
     path = sampling.samples(codelet.symbol)
     regressions = any(i.type == "mlr" for c in codelet.combinations for i in c.implementations)
     return reader.read(read_samples, path) if regressions else None
+
+
+def _write(
+    place: _Place,
+    host: str,
+    hardware: Topology,
+    bus: Bus,
+    kernels: Mapping[str, _Kernel],
+    *,
+    force: bool,
+) -> Platform:
+    """Write platform and models: both are complete before either has its name."""
+    with writing(place.platform) as path, new_folder(place.models, force=force) as folder:
+        for name, kernel in kernels.items():
+            _write_kernel(folder, name, kernel, host)
+        platform = _write_platform(path, host, hardware, bus, kernels)
+    return replace(platform, path=place.platform)
 
 
 def _write_kernel(folder: Path, name: str, kernel: _Kernel, host: str) -> None:

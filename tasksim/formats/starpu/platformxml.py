@@ -16,6 +16,7 @@ from xml.parsers import expat
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import read_text
 from tasksim.base.units import parse_quantity
+from tasksim.formats.starpu.problems import Problems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -88,7 +89,7 @@ def read_platform_xml(path: Path) -> PlatformXml:
     root = _parse(path)
     if root.name != "platform" or root.attributes.get("version", "")[:1] not in VERSIONS:
         found = f"<{root.name} version='{root.attributes.get('version', '')}'>"
-        problems.add(root, "<platform version='3'> or <platform version='4'>", found)
+        problems.at(root, "<platform version='3'> or <platform version='4'>", found)
     platform = PlatformXml()
     for element in root.below():
         if element.name in _READERS:
@@ -112,26 +113,17 @@ class _Element:
             yield from child.below()
 
 
-class _Problems:
-    """What is wrong with a file: told together, once it has been read."""
+class _Problems(Problems):
+    """Knows elements and their attributes."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.texts: list[str] = []
-
-    def add(self, where: _Element, expected: str, found: str) -> None:
-        place = f"{self.path}:{where.line}:{where.column}"
-        self.texts.append(f"{place}: expected {expected}, found {found}")
-
-    def raise_any(self) -> None:
-        if self.texts:
-            raise InputError("\n".join(self.texts))
+    def at(self, element: _Element, expected: str, found: str) -> None:
+        self.add(element.line, element.column, expected, found)
 
     def attribute(self, element: _Element, name: str) -> str:
         """Return an attribute, which must be there."""
         if not element.attributes.get(name):
             got = ", ".join(element.attributes) or "none"
-            self.add(element, f"<{element.name} {name}='...'>", f"the attributes {got}")
+            self.at(element, f"<{element.name} {name}='...'>", f"the attributes {got}")
         return element.attributes.get(name, "")
 
     def quantity(
@@ -145,7 +137,7 @@ class _Problems:
                 return parse_quantity(f"{match[1]} {units[match[2]]}", dimension)
         if text:
             legal = ", ".join(unit for unit in units if unit)
-            self.add(element, f"{name}: a number and one of {legal}", f"'{text[:40]}'")
+            self.at(element, f"{name}: a number and one of {legal}", f"'{text[:40]}'")
         return 1.0
 
 
@@ -181,7 +173,7 @@ def _parse(path: Path) -> _Element:
 def _host(element: _Element, platform: PlatformXml, problems: _Problems) -> None:
     name = problems.attribute(element, "id")
     if name in platform.hosts:
-        problems.add(element, "each host once", f"'{name}' again")
+        problems.at(element, "each host once", f"'{name}' again")
     properties = {
         problems.attribute(child, "id"): child.attributes.get("value", "")
         for child in element.children
@@ -189,23 +181,23 @@ def _host(element: _Element, platform: PlatformXml, problems: _Problems) -> None
     }
     size = properties.get("memsize", "0")
     if not re.fullmatch(r"[0-9]{1,18}", size):
-        problems.add(element, "memsize: a number of bytes", f"'{size[:40]}'")
+        problems.at(element, "memsize: a number of bytes", f"'{size[:40]}'")
     platform.hosts[name] = Host(name, properties)
 
 
 def _link(element: _Element, platform: PlatformXml, problems: _Problems) -> None:
     name = problems.attribute(element, "id")
     if name in platform.links:
-        problems.add(element, "each link once", f"'{name}' again")
+        problems.at(element, "each link once", f"'{name}' again")
     bandwidth = problems.quantity(element, "bandwidth", "bandwidth", BANDWIDTHS)
     if not bandwidth > 0:
-        problems.add(element, "bandwidth: a number above 0", f"'{element.attributes['bandwidth']}'")
+        problems.at(element, "bandwidth: a number above 0", f"'{element.attributes['bandwidth']}'")
     latency = 0.0
     if "latency" in element.attributes:
         latency = problems.quantity(element, "latency", "time", TIMES)
     sharing = element.attributes.get("sharing_policy", SHARED)
     if sharing != SHARED:
-        problems.add(element, f"sharing_policy: {SHARED}, as StarPU's links", f"'{sharing}'")
+        problems.at(element, f"sharing_policy: {SHARED}, as StarPU's links", f"'{sharing}'")
     platform.links[name] = XmlLink(name, bandwidth, latency)
 
 
@@ -213,14 +205,14 @@ def _route(element: _Element, platform: PlatformXml, problems: _Problems) -> Non
     source, target = problems.attribute(element, "src"), problems.attribute(element, "dst")
     for end in (source, target):
         if end and end not in platform.hosts:
-            problems.add(element, "a host that is there", f"'{end}'{nearest(end, platform.hosts)}")
+            problems.at(element, "a host that is there", f"'{end}'{nearest(end, platform.hosts)}")
     crossed = [child for child in element.children if child.name == "link_ctn"]
     links = tuple(problems.attribute(child, "id") for child in crossed)
     for child, link in zip(crossed, links, strict=True):
         if link and link not in platform.links:
-            problems.add(child, "a link that is there", f"'{link}'{nearest(link, platform.links)}")
+            problems.at(child, "a link that is there", f"'{link}'{nearest(link, platform.links)}")
     if not links:
-        problems.add(element, "a route of one link or more", f"none from {source} to {target}")
+        problems.at(element, "a route of one link or more", f"none from {source} to {target}")
     found = [XmlRoute(source, target, links)]
     # SimGrid's default, which StarPU switches off.
     if element.attributes.get("symmetrical", "YES").upper() == "YES" and source != target:
@@ -228,7 +220,7 @@ def _route(element: _Element, platform: PlatformXml, problems: _Problems) -> Non
     for route in found:
         if any((r.source, r.target) == (route.source, route.target) for r in platform.routes):
             again = f"another from {route.source} to {route.target}"
-            problems.add(element, "one route from a host to another", again)
+            problems.at(element, "one route from a host to another", again)
     platform.routes += found
 
 
