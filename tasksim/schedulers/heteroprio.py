@@ -33,19 +33,26 @@ class Heteroprio(Scheduler):
     The orders are learned during the run from measured durations
     (:mod:`tasksim.schedulers.heteroprio_statistics`), anew every *interval* pushes, or given, one
     option per architecture: ``heteroprio:cpu=potrf/trsm/gemm@11,cuda=gemm/trsm/potrf``
-    (:mod:`tasksim.schedulers.heteroprio_orders`). Every run learns from nothing; StarPU keeps
-    what it learned of a program in a file for the next run.
+    (:mod:`tasksim.schedulers.heteroprio_orders`). StarPU keeps what it learned in a file for the
+    next run of the program. So durations start from those of the kernel models, where there are
+    any, as if earlier runs had measured them; with ``learned=0`` from nothing: the first
+    tasks of every kernel then go to all architectures, to be measured.
     """
 
     name: ClassVar[str] = "heteroprio"
     uses_priorities: ClassVar[bool] = True
 
-    def __init__(self, interval: int = 32, **orders: str) -> None:
+    def __init__(self, interval: int = 32, learned: int = 1, **orders: str) -> None:
         if not isinstance(interval, int) or interval < 1:
             raise InputError(
                 f"scheduler '{self.name}': option 'interval' is {interval!r}, not a positive count"
             )
+        if learned not in (0, 1):
+            raise InputError(
+                f"scheduler '{self.name}': option 'learned' is {learned!r}, not 0 or 1"
+            )
         self.interval = interval
+        self.learned = bool(learned)
         self.orders = {name: str(order) for name, order in orders.items()}
 
     def attach(self, view: View, rng: random.Random) -> None:
@@ -104,7 +111,7 @@ class Heteroprio(Scheduler):
         if self.orders:
             return GivenBuckets(view, architectures, self.orders)
         of_class = [self._architecture[group.workers[0]] for group in view.classes]
-        return LearnedBuckets(view, architectures, of_class, self.interval)
+        return LearnedBuckets(view, architectures, of_class, self.interval, learned=self.learned)
 
     def _wake(self, task: int, bucket: int) -> None:
         """Wake the sleeping workers that can run *task*, by number, up to one that may take it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,7 +60,8 @@ class LearnedBuckets(Buckets):
     """A bucket per kernel model and set of able architectures, ordered by what the run shows.
 
     Orders are anew after each *interval* pushes; slow factors follow the measured durations at
-    every push. A bucket found in between comes last.
+    every push. A bucket found in between comes last. With *learned*, durations start from
+    those of the kernel models, where there are any.
     """
 
     def __init__(
@@ -68,6 +70,8 @@ class LearnedBuckets(Buckets):
         architectures: Sequence[str],
         architecture_of: Sequence[int],
         interval: int,
+        *,
+        learned: bool,
     ) -> None:
         self._interval = interval
         self._pushes = 0
@@ -85,6 +89,8 @@ class LearnedBuckets(Buckets):
         self._first: list[int] = graph.successor_ptr.tolist()
         self._weight: list[float] = (1.0 / np.maximum(1, graph.predecessor_count)).tolist()
         self._stale: list[int] = []
+        if learned:
+            self._start_from_models(view, architecture_of)
 
     def pushed(self, task: int, *, by_submission: bool) -> None:
         """Learn from *task*, whose successors are known unless it comes *by_submission*."""
@@ -111,6 +117,16 @@ class LearnedBuckets(Buckets):
         self._statistics.executed(bucket, architecture, duration)
         if bucket not in self._stale:
             self._stale.append(bucket)
+
+    def _start_from_models(self, view: View, architecture_of: Sequence[int]) -> None:
+        """Take the mean over a bucket's tasks; of several classes, the first one."""
+        tasks = np.bincount(self.bucket_of, minlength=len(self._masks))
+        for index in range(len(view.classes) - 1, -1, -1):
+            total = np.bincount(self.bucket_of, view.estimates[index], len(self._masks))
+            for bucket, mean in enumerate((total / tasks).tolist()):
+                if 0.0 < mean < inf:
+                    self._statistics.know(bucket, architecture_of[index], mean)
+        self._stale = list(range(len(self._masks)))
 
     def _find(self, bucket: int) -> None:
         if self._statistics.find(bucket):

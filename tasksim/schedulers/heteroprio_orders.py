@@ -67,7 +67,7 @@ def parse(given: Mapping[str, str], architectures: Sequence[str], kernels: Seque
 def _no_order(
     architecture: str, given: Mapping[str, str], architectures: Sequence[str]
 ) -> InputError:
-    legal = ["interval", *architectures]
+    legal = ["interval", "learned", *architectures]
     wrong = [option for option in given if option not in legal]
     hint = f"; unknown option '{wrong[0]}'{nearest(wrong[0], legal)}" if wrong else ""
     return InputError(

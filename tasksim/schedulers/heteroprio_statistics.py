@@ -25,10 +25,9 @@ class Statistics:
     """Averages per bucket and architecture, as StarPU's ``heteroprio.c`` keeps them.
 
     ``able[bucket]`` says which architectures can run the tasks of a bucket. Buckets are counted
-    from the moment they are found. Durations are what the run shows, from start to end, never
-    what kernel models say. The scheme is that of C. Flint, L. Paillat, B. Bramas, *Automated
-    prioritizing heuristics for parallel task graph scheduling in heterogeneous computing*
-    (PeerJ Computer Science 8, 2022).
+    from the moment they are found. Durations are what the run shows, from start to end. The scheme
+    is that of C. Flint, L. Paillat, B. Bramas, *Automated prioritizing heuristics for parallel task
+    graph scheduling in heterogeneous computing* (PeerJ Computer Science 8, 2022).
     """
 
     def __init__(self, able: Sequence[Sequence[bool]], architectures: int) -> None:
@@ -55,6 +54,12 @@ class Statistics:
         self._known[bucket] = True
         self.found.append(bucket)
         return True
+
+    def know(self, bucket: int, architecture: int, duration: float) -> None:
+        """Start from *duration* seconds, as if earlier runs had measured it often enough."""
+        self._time[bucket][architecture] = duration
+        self._timed[bucket][architecture] = SAMPLES
+        self._best[bucket] = min(self._time[bucket][a] for a in self._able[bucket])
 
     def pushed(self, bucket: int, released: Iterable[tuple[int, float]]) -> None:
         """A task was pushed; *released* are the buckets of its successors, weighted.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from functools import partial
+from math import nan
 
 import pytest
 
@@ -43,6 +44,7 @@ class View:
         )
         self.able = [2 ** len(names) - 1] * len(graph)
         self.priority = graph.priority.tolist()
+        self.estimates = [[nan] * len(graph) for _ in names]
         self.prefetched = []
         self.woken = []
 
@@ -201,6 +203,18 @@ def test_durations_are_learned_from_start_to_end():
     assert scheduler._buckets.slow[0] == [5.0, 1.0]
 
 
+def test_durations_start_from_the_kernel_models():
+    """Or from nothing: all architectures then seem equally fast."""
+    graph = independent("a", "a", "b")
+    for learned, slow in [(1, [[6.0, 1.0], [1.0, 2.0]]), (0, [[1.0, 1.0], [1.0, 1.0]])]:
+        view = View(graph, ["cuda", "cpu"])
+        view.estimates = [[1.0, 3.0, 4.0], [10.0, 14.0, 2.0]]
+        scheduler = Heteroprio(learned=learned)
+        scheduler.attach(view, random.Random(0))
+        scheduler.push(0)
+        assert scheduler._buckets.slow == slow
+
+
 def test_orders_are_learned_again_after_an_interval():
     """By submission nothing is known of successors; the first order is that of discovery."""
     graph = independent("a", "b", "b", "b")
@@ -230,7 +244,11 @@ def mixed_platform(cuda, cpus):
     )
 
 
-ORDERS = ["heteroprio", "heteroprio:cpu=potrf/trsm/syrk@9/gemm@30,cuda=gemm/syrk/trsm/potrf"]
+ORDERS = [
+    "heteroprio",
+    "heteroprio:learned=0",
+    "heteroprio:cpu=potrf/trsm/syrk@9/gemm@30,cuda=gemm/syrk/trsm/potrf",
+]
 
 
 @pytest.mark.parametrize("name", ORDERS)
@@ -281,11 +299,17 @@ def test_orders_that_make_no_sense_are_refused(given, message):
         parse(given, ["cpu"], ["a"])
 
 
+def test_learned_is_a_switch():
+    with pytest.raises(InputError, match=r"option 'learned' is 5, not 0 or 1"):
+        Heteroprio(learned=5)
+
+
 def test_the_interval_is_a_count():
     with pytest.raises(InputError, match=r"option 'interval' is 0, not a positive count"):
         Heteroprio(interval=0)
 
 
 @pytest.mark.parametrize("check", list(checks()), ids=lambda check: check.__name__)
-def test_rules(check):
-    check(partial(create, "heteroprio"))
+@pytest.mark.parametrize("name", ["heteroprio", "heteroprio:learned=0"])
+def test_rules(name, check):
+    check(partial(create, name))
