@@ -98,13 +98,27 @@ class Table(View):
 
 
 def copy_seconds(platform: Platform, size_bytes: float, source: int, target: int) -> float:
-    """Return how long a copy takes that is alone on its way, in seconds; infinite: no way.
+    """Return how long a copy is believed to take, in seconds; infinite where no way leads.
 
-    ``latency + size / bandwidth``, as measured from end to end where that is known, else the sum
-    of the latencies and the least bandwidth of the route.
+    ``latency + max(1, contention * devices) * size / bandwidth``, as measured from end to end where
+    that is known, else the sum of the latencies and the least bandwidth of the route.
+    Where no route leads, two copies by the first memory that is connected to both.
     """
-    if source == target:
+    if source == target or not size_bytes:
         return 0.0
+    direct = _route_seconds(platform, size_bytes, source, target)
+    if direct < inf:
+        return direct
+    hops = (
+        _route_seconds(platform, size_bytes, source, memory.id)
+        + _route_seconds(platform, size_bytes, memory.id, target)
+        for memory in platform.memories
+        if memory.id not in (source, target)
+    )
+    return next((seconds for seconds in hops if seconds < inf), inf)
+
+
+def _route_seconds(platform: Platform, size_bytes: float, source: int, target: int) -> float:
     route = platform.route(source, target)
     if route is None:
         return inf
@@ -113,8 +127,15 @@ def copy_seconds(platform: Platform, size_bytes: float, source: int, target: int
     if latency_s is None:
         latency_s = sum(link.latency_s for link in links)
     if bandwidth is None:
-        bandwidth = min(link.bandwidth_bytes_per_s for link in links)
-    return latency_s + size_bytes / bandwidth
+        bandwidth = min(link.bandwidth_bytes_per_s / route.count(link.id) for link in links)
+    sharing = 1 if len(route) == 1 else _devices(platform)
+    return latency_s + size_bytes * max(1.0, platform.copying.contention * sharing) / bandwidth
+
+
+def _devices(platform: Platform) -> int:
+    """Return the number of memories of devices that have workers."""
+    driven = (w for w in platform.workers if platform.device(w.architecture).pipeline)
+    return len({worker.memory for worker in driven})
 
 
 def able_classes(graph: TaskGraph, costs: Sequence[Sequence[float]]) -> list[int]:

@@ -13,9 +13,13 @@ from hypothesis import strategies as st
 from strategies import ACCESSES
 
 from tasksim.base.errors import InputError
+from tasksim.engine.hybrid import HybridReplay
 from tasksim.graph.analysis import critical_path
+from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, Commute, GraphBuilder, R, Reduce, W
 from tasksim.platform.description import Memory, Platform, Worker
+from tasksim.platform.load import load
+from tasksim.schedulers.registry import create
 from tasksim.schedulers.static import ALGORITHMS, Problem, plan
 from tasksim.schedulers.static.edges import edges_of, flows_of
 from tasksim.schedulers.static.ranks import by_rank, optimistic_costs, upward_ranks
@@ -283,3 +287,36 @@ def test_memories_without_a_way_between_them():
     )
     with pytest.raises(InputError, match=r"no way leads from memory 0 to memory 1"):
         Problem.of(g.build(), platform, [[1.0], [1.0]])
+
+
+DEVICES = """
+version: 1
+arch: {cuda: {pipeline: 2}, cpu: {}}
+memories: {ram: {}, gpu0: {}, gpu1: {}}
+workers: {cuda: {count: 2, memory: [gpu0, gpu1]}, cpu: {count: 2, memory: ram}}
+links:
+  host: {bandwidth: 6 GB/s}
+  up: {bandwidth: 5 GB/s, latency: 8 us}
+  down: {bandwidth: 5 GB/s, latency: 9 us, measured_bandwidth: 4 GB/s, measured_latency: 12 us}
+  wire: {bandwidth: 3 GB/s, latency: 5 us, between: [ram, gpu1]}
+routes:
+  - {from: ram, to: gpu0, links: [down, host, host]}
+  - {from: gpu0, to: ram, links: [up, host, host]}
+copying: {contention: 2}
+"""
+
+
+def test_a_plan_without_a_run_knows_the_same_copies_as_one_in_a_run(tmp_path):
+    """Measured values, links crossed twice, contention, copies by a third memory."""
+    (tmp_path / "devices.yaml").write_text(DEVICES)
+    platform = load(tmp_path / "devices.yaml")
+    graph = generate("cholesky", tiles=4)
+    times = [[1.0] * len(graph)] * len(platform.classes)
+    alone = Problem.of(graph, platform, times)
+    seen = Problem.of_view(HybridReplay(graph, platform, create("heft"), times))
+    assert alone.latency_s.ravel().tolist() == pytest.approx(seen.latency_s.ravel().tolist())
+    inverse = alone.seconds_per_byte
+    assert inverse.ravel().tolist() == pytest.approx(seen.seconds_per_byte.ravel().tolist())
+    assert inverse[0, 1] == pytest.approx(4 / 4e9)
+    assert inverse[1, 2] == pytest.approx(4 / 3e9 + 2 / 3e9)
+    assert alone.latency_s[1, 2] == pytest.approx(13e-6)
