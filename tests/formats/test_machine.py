@@ -246,6 +246,31 @@ def test_without_xml_the_matrices_alone_make_the_platform(sampling, tmp_path):
     assert any(note.startswith("no .platform.v4.xml") for note in found.notes)
 
 
+def test_an_xml_of_version_3_will_do(sampling, tmp_path):
+    new = sampling / "bus/laptop.platform.v4.xml"
+    text = XML.replace('version="4"', 'version="3"').replace("Bps", "").replace('s"', '"')
+    (sampling / "bus/laptop.platform.xml").write_text(text.replace('speed="1f"', 'power="1"'))
+    newer = import_machine(sampling, "laptop", tmp_path / "new").platform
+    new.unlink()
+    older = import_machine(sampling, "laptop", tmp_path / "old").platform
+    assert (older.links, older.routes, older.memories) == (
+        newer.links, newer.routes, newer.memories
+    )  # fmt: skip
+
+
+def test_other_counts_in_the_config_are_noted(sampling, tmp_path):
+    (sampling / "bus/laptop.config").write_text("8 # Number of CPUs\n2 # Number of CUDA devices\n")
+    notes = import_machine(sampling, "laptop", tmp_path / "lib").notes
+    assert "the .config counts 8 CPUs and 2 CUDA devices, the XML 4 and 2: the XML holds" in notes
+
+
+def test_routes_without_measurements_are_noted(sampling, tmp_path):
+    (sampling / "bus/laptop.bandwidth").unlink()
+    found = import_machine(sampling, "laptop", tmp_path / "lib")
+    assert "no measured bandwidth for 5 of 5 routes" in found.notes
+    assert found.platform.links[1].measured_bandwidth_bytes_per_s is None
+
+
 def test_a_machine_without_gpus_has_cores_only(sampling, tmp_path):
     for path in (sampling / "bus").iterdir():
         path.unlink()
