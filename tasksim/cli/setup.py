@@ -69,7 +69,7 @@ class Request:
             more = "" if self.durations is not None else " or --platform NAME"
             raise InputError(f"where to run? give --workers N{more}")
         if self._platform_changes() and self.platform is None:
-            raise InputError("--set platform... changes a platform file: give --platform NAME")
+            raise InputError("--set changes a platform file: give --platform NAME")
         parse_engine(self.changes)
 
     def _platform_changes(self) -> list[str]:

@@ -382,13 +382,13 @@ class HybridReplay(Table):
                 position += 1
             if self._something_by(due):
                 yield due - env._now
+            self.submitted[task] = max(due, self.env._now)
             for ready in release.submit(task):
                 if due > env._now:
                     yield due - env._now
                 yield from self._push(ready, None, -1)
                 due = env._now
             due += self._submission
-            self.submitted[task] = due
         for after, handle in hints[position:]:
             due += self._submission
             yield due - env._now
