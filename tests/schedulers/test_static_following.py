@@ -123,15 +123,29 @@ def test_what_is_written_is_sent_before_its_readers_are_ready():
 
 
 def test_data_at_home_are_sent_some_tasks_ahead():
-    """Tasks 0 to 5 in a row on worker 1 read a datum each; the copies of 3 s hide behind tasks."""
+    """Tasks in a row on worker 1 read a datum each; the copies of 3 s hide behind tasks."""
     g = GraphBuilder("home")
-    for k in range(6):
-        g.insert("task", R(g.handle(f"x{k}", size_bytes=3)))
-    times = [[50.0] * 6, [4.0] * 6]
-    scheduler = Fixed([[], list(range(6))])
+    for k in range(9):
+        g.insert("task", R(g.handle(f"x{k}", size_bytes=3)), after=[k - 1] if k else [])
+    times = [[50.0] * 9, [4.0] * 9]
+    scheduler = Fixed([[], list(range(9))])
     replay = HybridReplay(g.build(), processors([0, 1]), scheduler, times)
     replay.run(random.Random(0))
-    assert 1e-9 * max(replay.end) == pytest.approx(3 + 6 * 4)
+    assert 1e-9 * max(replay.end) == pytest.approx(3 + 9 * 4)
+
+
+def test_data_that_commute_are_sent_when_they_are_free():
+    """Task 1 may have x from time 1 on; it is copied while its worker is busy until 5."""
+    g = GraphBuilder("commute")
+    x = g.handle("x", size_bytes=3)
+    g.insert("task", Commute(x))
+    g.insert("task", Commute(x))
+    g.insert("task")
+    scheduler = Fixed([[0], [2, 1]])
+    times = [[1.0, 1.0, 5.0]] * 2
+    replay = HybridReplay(g.build(), processors([0, 1]), scheduler, times)
+    replay.run(random.Random(0))
+    assert [1e-9 * end for end in replay.end] == pytest.approx([1, 6, 5])
 
 
 def test_native_execution_follows_a_plan():

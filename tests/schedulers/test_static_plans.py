@@ -77,6 +77,18 @@ def assert_exclusive(made, problem):
         assert all(end <= start for (_, end), (start, _) in pairwise(spans))
 
 
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_tasks_that_commute_are_planned_one_after_the_other(name):
+    g = GraphBuilder("commute")
+    x = g.handle("x", size_bytes=8)
+    for _ in range(6):
+        g.insert("task", Commute(x))
+    problem = Problem.of(g.build(), Platform.identical(3), [[2.0, 1, 1, 2, 1, 1]])
+    made = plan(name, problem)
+    assert_exclusive(made, problem)
+    assert made.makespan_s == 8
+
+
 class ByTheBook:
     """Plans straight from the definitions: sets of busy intervals, loops over everything."""
 

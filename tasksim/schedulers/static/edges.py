@@ -123,7 +123,7 @@ def _last_writer(handle: Int64, writes: NDArray[np.bool_]) -> Int64:
     number = np.arange(len(handle), dtype=np.int64)
     last = np.maximum.accumulate(np.where(writes, number, -1))
     before = np.concatenate((np.array([-1], dtype=np.int64), last[:-1]))
-    same = (before >= 0) & (handle[np.maximum(before, 0)] == handle)
+    same = handle[np.maximum(before, 0)] == handle
     found: Int64 = np.where(same, before, -1)
     return found
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from tasksim.base.errors import unknown
 from tasksim.schedulers.base import Scheduler, View
 from tasksim.schedulers.static.problem import Problem
@@ -130,7 +132,7 @@ class Post:
         self._view = view
         self._written: dict[int, dict[tuple[int, int], None]] = {}
         self._initial: dict[int, list[tuple[int, int]]] = {}
-        if len(set(problem.memory_of.tolist())) > 1 or problem.memories > 1:
+        if problem.memories > 1:
             self._fill(problem, worker)
 
     def written(self, task: int) -> None:
@@ -144,13 +146,24 @@ class Post:
             self._view.prefetch_handle(handle, memory)
 
     def _fill(self, problem: Problem, worker: list[int]) -> None:
+        """Note what to send: all that has its final value for its reader when it is sent.
+
+        Not what several tasks write together, nor what is accessed commutatively: somebody else
+        may change it first, and would have to wait for the copy.
+        """
         memory: list[int] = problem.memory_of.tolist()
         home: list[int] = problem.graph.handle_home.tolist()
-        columns = (column.tolist() for column in problem.flows)
+        flows, commuting = problem.flows, problem.commuting
+        keys = (flows.target << 32) | flows.handle
+        _, first, count = np.unique(keys, return_index=True, return_counts=True)
+        rows = np.sort(first[count == 1])
+        columns = (column[rows].tolist() for column in flows)
         for source, target, handle in zip(*columns, strict=True):
             there = memory[worker[target]]
+            here = home[handle] if source < 0 else memory[worker[source]]
+            if there == here or handle in commuting.get(target, ()):
+                continue
             if source < 0:
-                if there != home[handle]:
-                    self._initial.setdefault(target, []).append((handle, there))
-            elif there != memory[worker[source]]:
+                self._initial.setdefault(target, []).append((handle, there))
+            else:
                 self._written.setdefault(source, {})[handle, there] = None

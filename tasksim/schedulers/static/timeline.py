@@ -126,9 +126,7 @@ class Timetable:
         self._worker[task], self._start[task] = worker, start
         self._end[task] = end = start + duration
         for handle in self.problem.commuting.get(task, ()):
-            last = self._last_commuting.get(handle)
-            if last is None or self._end[last] <= end:
-                self._last_commuting[handle] = task
+            self._last_commuting[handle] = task
         return end
 
     def plan(self) -> Plan:
