@@ -42,29 +42,41 @@ class Store:
             del recent[handle]
             recent[handle] = None
 
+    def take(self, handle: int) -> None:
+        """Note that a task uses *handle* from now on, which may have been brought ahead for it."""
+        wanted = self.wanted
+        if handle in wanted:
+            count = wanted[handle] - 1
+            if count:
+                wanted[handle] = count
+            else:
+                del wanted[handle]
+        recent = self.recent
+        if handle in recent:
+            del recent[handle]
+            recent[handle] = None
+
+    def want(self, handle: int) -> None:
+        """Note that a task will need *handle* here, and count that as a use."""
+        wanted, recent = self.wanted, self.recent
+        wanted[handle] = wanted.get(handle, 0) + 1
+        if handle in recent:
+            del recent[handle]
+            recent[handle] = None
+
     def pin(self, handle: int) -> None:
         """Keep *handle* here."""
-        self.pinned[handle] = self.pinned.get(handle, 0) + 1
+        pinned = self.pinned
+        pinned[handle] = pinned.get(handle, 0) + 1
 
     def unpin(self, handle: int) -> None:
         """Take one :meth:`pin` back."""
-        count = self.pinned[handle] - 1
-        if count:
-            self.pinned[handle] = count
+        pinned = self.pinned
+        count = pinned[handle]
+        if count > 1:
+            pinned[handle] = count - 1
         else:
-            del self.pinned[handle]
-
-    def want(self, handle: int) -> None:
-        """Note that a task will need *handle* here."""
-        self.wanted[handle] = self.wanted.get(handle, 0) + 1
-
-    def took(self, handle: int) -> None:
-        """Note that a task that needed *handle* has taken it."""
-        count = self.wanted.get(handle, 0) - 1
-        if count > 0:
-            self.wanted[handle] = count
-        elif count == 0:
-            del self.wanted[handle]
+            del pinned[handle]
 
     def victims(self, *, keep_wanted: bool) -> Iterator[int]:
         """Yield what may leave, that which nobody needs first, then the least recently used."""

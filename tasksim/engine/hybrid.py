@@ -132,6 +132,8 @@ class HybridReplay(Table):
         self._valid = self.transfers.copies.valid
         self._coming = self.transfers.copies.coming
         self._places = self.transfers.copies.places
+        self._size = self.transfers.copies.size
+        self._best_s = self.transfers.estimates.best_s
         self._main = Routine(self.env)
         self._one_memory = len(platform.memories) == 1
         self._set_costs(platform)
@@ -299,13 +301,12 @@ class HybridReplay(Table):
         The sum over what it reads that is neither there nor on its way.
         """
         total = 0.0
-        if self._one_memory:
-            return total
-        valid, coming = self._valid, self._coming
-        for handle in self._reads[task]:
-            if not (valid[handle] | coming[handle]) >> memory & 1:
-                size = self.transfers.copies.size[handle]
-                total += self.transfers.estimates.best_s(valid[handle], memory, size)
+        if not self._one_memory:
+            valid, coming, bit = self._valid, self._coming, 1 << memory
+            for handle in self._reads[task]:
+                there = valid[handle]
+                if not (there | coming[handle]) & bit:
+                    total += self._best_s(there, memory, self._size[handle])
         return total
 
     def copy_estimate(self, size_bytes: float, source: int, target: int) -> float:
@@ -315,8 +316,10 @@ class HybridReplay(Table):
     def unready(self, task: int, memory: int) -> tuple[int, int, int]:
         """Return the bytes that *task* reads and that are not in *memory*, and so on."""
         missing = absent = unplaced = 0
+        if self._one_memory:
+            return missing, absent, unplaced
         bit = 1 << memory
-        valid, sizes = self._valid, self.transfers.copies.size
+        valid, sizes = self._valid, self._size
         for handle in self._reads[task]:
             if not valid[handle] & bit:
                 missing += sizes[handle]
@@ -331,14 +334,12 @@ class HybridReplay(Table):
         """Start to bring the data of *task* to *memory*."""
         if self._one_memory:
             return
-        priority = self._copy_priority[task]
-        for handle, reads, writes in self._needs[task]:
-            self.transfers.prefetch(task, handle, memory, priority, reads, writes)
+        self.transfers.prefetch(task, self._needs[task], memory, self._copy_priority[task])
 
     def prefetch_handle(self, handle: int, memory: int) -> None:
         """Start to bring one datum, as it is now, to *memory*."""
         if not (self._valid[handle] | self._coming[handle]) >> memory & 1:
-            self.transfers.prefetch(-1, handle, memory, 0, True, False)
+            self.transfers.prefetch(-1, ((handle, True, False),), memory, 0)
 
     # What happens
 
@@ -468,13 +469,11 @@ class HybridReplay(Table):
         """Ask for the data of *task*; return how long that takes the worker."""
         if self._one_memory:
             return self._fetch_cost * len(self._needs[task])
-        fetch, memory, priority = self.transfers.fetch, driver.memory, self._copy_priority[task]
-        missing, arrive = 0, driver.arrive
-        for handle, reads, writes in self._needs[task]:
-            if fetch(task, handle, memory, priority, reads, writes, arrive):
-                missing += 1
-        driver.missing = missing
-        return self._fetch_cost * len(self._needs[task])
+        needs = self._needs[task]
+        driver.missing = self.transfers.fetch(
+            task, needs, driver.memory, self._copy_priority[task], driver.arrive
+        )
+        return self._fetch_cost * len(needs)
 
     def _core(self, driver: Driver) -> Steps:
         """A worker that is a core: ask for a task, wait for its data, run it, push successors."""
@@ -518,9 +517,8 @@ class HybridReplay(Table):
         self._state[task] = DONE
         self._left -= 1
         memory, worker = driver.memory, driver.worker
-        if self.transfers.copies.stores[memory] is not None:
-            for handle, _, _ in self._needs[task]:
-                self.transfers.release(handle, memory)
+        if not self._one_memory:
+            self.transfers.release(self._needs[task], memory)
         if self._finished is not None:
             self._finished(task, worker)
         for successor in self._release.complete_in_turn(task):

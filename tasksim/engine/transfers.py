@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from tasksim.base.errors import InputError
 from tasksim.engine.clock import Clock, Routine, ticks
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
 
-__all__ = ["Transfers"]
+__all__ = ["Needs", "Transfers"]
+
+Needs: TypeAlias = Sequence[tuple[int, bool, bool]]
+"""What a task accesses: the datum, whether it is read, whether it is written."""
 
 
 class Log:
@@ -113,6 +117,28 @@ class Transfers:
     # What tasks ask for
 
     def fetch(
+        self, task: int, needs: Needs, memory: int, priority: int, arrive: Callable[[], None]
+    ) -> int:
+        """Bring what *task*, which a worker has popped, *needs* to *memory*, and keep it there.
+
+        Returns how many of the data are not there yet; *arrive* is called for each that comes.
+        """
+        valid, opened, bit = self.copies.valid, self._open, 1 << memory
+        store = self.copies.stores[memory]
+        missing = 0
+        for handle, reads, writes in needs:
+            if store is not None:
+                store.pin(handle)
+            if not (valid[handle] & bit and reads) or handle in opened:
+                missing += self._fetch(task, handle, memory, priority, reads, writes, arrive)
+                continue
+            if writes:
+                valid[handle] = bit
+            if store is not None:
+                store.take(handle)
+        return missing
+
+    def _fetch(
         self,
         task: int,
         handle: int,
@@ -120,25 +146,18 @@ class Transfers:
         priority: int,
         reads: bool,
         writes: bool,
-        arrived: Callable[[], None],
+        arrive: Callable[[], None],
     ) -> bool:
-        """Bring *handle* to *memory* for *task*, which a worker has popped, and keep it there.
-
-        Returns whether that takes time; then *arrived* is called once it is there.
-        """
+        """Bring one datum that is not just there; return whether that takes time."""
         copies = self.copies
         store = copies.stores[memory]
-        if store is not None:
-            store.pin(handle)
         others = self._open.get(handle)
         here = copies.valid[handle] if reads else copies.places[handle] | copies.valid[handle]
         if here >> memory & 1 and not (writes and others):
             if writes:
                 copies.valid[handle] = 1 << memory
             if store is not None:
-                store.touch(handle)
-                if handle in store.wanted:
-                    store.took(handle)
+                store.take(handle)
             if others:
                 self._cancel(others, task, memory)
             return False
@@ -146,7 +165,7 @@ class Transfers:
             copies.places[handle] |= 1 << memory
             copies.write(handle, memory)
             return False
-        self._fetch_later(task, handle, memory, priority, reads, writes, arrived)
+        self._fetch_later(task, handle, memory, priority, reads, writes, arrive)
         return True
 
     def _cancel(self, requests: list[Request], task: int, memory: int) -> None:
@@ -178,9 +197,7 @@ class Transfers:
             if not left:
                 store = self.copies.stores[memory]
                 if store is not None:
-                    store.touch(handle)
-                    if handle in store.wanted:
-                        store.took(handle)
+                    store.take(handle)
                 if writes:
                     self.copies.write(handle, memory)
                 arrived()
@@ -188,20 +205,18 @@ class Transfers:
         for request in waited:
             request.waiters.append(one_done)
 
-    def prefetch(
-        self, task: int, handle: int, memory: int, priority: int, reads: bool, writes: bool
-    ) -> None:
-        """Bring *handle* to *memory* ahead, for *task*, which was given to a worker there."""
-        copies = self.copies
-        if (copies.valid[handle] if reads else copies.places[handle]) >> memory & 1:
-            if writes and reads:
-                copies.valid[handle] = 1 << memory
-            store = copies.stores[memory]
-            if store is not None:
-                store.want(handle)
-                store.touch(handle)
-        elif reads or copies.stores[memory] is not None:
-            self._ask(handle, memory, PREFETCH, priority, task, reads, writes and reads)
+    def prefetch(self, task: int, needs: Needs, memory: int, priority: int) -> None:
+        """Bring ahead to *memory* what *task*, which was given to a worker there, *needs*."""
+        copies, bit = self.copies, 1 << memory
+        valid, store = copies.valid, copies.stores[memory]
+        for handle, reads, writes in needs:
+            if (valid[handle] if reads else copies.places[handle]) & bit:
+                if writes and reads:
+                    valid[handle] = bit
+                if store is not None:
+                    store.want(handle)
+            elif reads or store is not None:
+                self._ask(handle, memory, PREFETCH, priority, task, reads, writes and reads)
 
     def will_not_be_used(self, handle: int) -> None:
         """Let *handle* leave first, and write it back when nothing else is to be copied."""
@@ -211,11 +226,13 @@ class Transfers:
         if not copies.valid[handle] >> home & 1:
             self._ask(handle, home, IDLE, 0, -1, True, False)
 
-    def release(self, handle: int, memory: int) -> None:
-        """Take back that *handle* is kept in *memory*, by a task that has ended."""
+    def release(self, needs: Needs, memory: int) -> None:
+        """Take back that *memory* keeps what a task that has ended needed."""
         store = self.copies.stores[memory]
         if store is not None:
-            self._unpin(store, handle, memory)
+            for handle, _, _ in needs:
+                store.unpin(handle)
+            self._unpinned(memory)
 
     # Requests
 
@@ -403,7 +420,8 @@ class Transfers:
         if store is not None:
             if request.kind == PREFETCH and not request.cancelled:
                 store.want(handle)
-            store.touch(handle)
+            else:
+                store.touch(handle)
             if request.pinned:
                 self._unpin(store, handle, target)
         if request.source >= 0:
@@ -415,6 +433,10 @@ class Transfers:
 
     def _unpin(self, store: Store, handle: int, memory: int) -> None:
         store.unpin(handle)
+        self._unpinned(memory)
+
+    def _unpinned(self, memory: int) -> None:
+        """Let whoever found no room in *memory* look again."""
         if self._starved[memory]:
             self._starved[memory] = False
             self.drivers[memory].notify()
