@@ -68,9 +68,10 @@ def simulate(
     """Predict a run: replay a task graph on a platform.
 
     GRAPH is the name of a generator (see 'tasksim list generators'), with its KEY=VALUE
-    settings, or a graph file. What each task takes comes from kernel models, those of the
-    platform or of --models, or from --durations; without any, tasks that have a parameter
-    duration_s (chain, fork-join, random-layered) take just as long.
+    settings, or a graph file, or a file of costs per processor (.csv), which brings its own
+    platform. What each task takes comes from kernel models, those of the platform or of
+    --models, or from --durations; without any, tasks that have a parameter duration_s (chain,
+    fork-join, random-layered) take just as long.
     """
     results = Results(**where)
     recorded: Run | None = None
