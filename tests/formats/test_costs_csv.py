@@ -250,3 +250,25 @@ def test_a_plan_of_the_files_is_made_without_simulating(files):
     graph, platform, models = read_costs(files(COSTS, EDGES))
     problem = Problem.of(graph, platform, durations(graph, platform, models))
     assert plan("peft", problem).makespan_s == 85
+
+
+@pytest.mark.parametrize("scheduler", ["heft", "cpop", "peft", "min-min", "max-min"])
+def test_a_simulation_is_the_plan_whatever_the_links(scheduler, files):
+    """Fractions everywhere, a bandwidth and a latency of its own for every two processors."""
+    rng = random.Random(5)
+    tasks, processors = range(60), [f"P{k}" for k in range(5)]
+    costs = ["task," + ",".join(processors)]
+    costs += [f"T{t}," + ",".join(f"{rng.uniform(1, 90):.3f}" for _ in processors) for t in tasks]
+    edges = ["from,to,volume"]
+    for t in tasks[1:]:
+        before = rng.sample(range(max(0, t - 9), t), min(t, 3))
+        edges += [f"T{s},T{t},{rng.uniform(0, 80):.2f}" for s in before]
+    links = ["from,to,bandwidth,latency"]
+    links += [
+        f"{a},{b},{rng.uniform(0.5, 4):.2f},{rng.uniform(0, 5):.2f}"
+        for a in processors
+        for b in processors
+        if a != b
+    ]
+    real, planned = ends_s(read_costs(files(*map("\n".join, (costs, edges, links)))), scheduler)
+    assert real == pytest.approx(planned, abs=1e-6)
