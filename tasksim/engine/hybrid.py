@@ -548,7 +548,7 @@ class HybridReplay(Table):
             if driver.over:
                 yield from self._take_back(driver)
             pops = len(held) < driver.pipeline and driver.fetching < 0 and not driver.stuck
-            if not (pops or post.waiting or post.arrived or routine.woken):
+            if not (pops or driver.over or post.waiting or post.arrived or routine.woken):
                 yield None  # a round of the loop that would find nothing to do
                 continue
             routine.rank = driver.rank
@@ -566,7 +566,7 @@ class HybridReplay(Table):
                     cost = self._fetch(driver, task)
                     if cost:
                         yield cost
-            if not worked and not popped and not routine.woken:
+            if not (worked or popped or driver.over or routine.woken):
                 yield None
 
     def _launch(self, driver: Driver, task: int) -> Steps:
