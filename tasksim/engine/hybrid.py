@@ -183,7 +183,7 @@ class HybridReplay(Table):
             array("q", bytes(8 * tasks)) for _ in range(5)
         )
         self._copy_priority = self.priority if self._scheduler.uses_priorities else [0] * tasks
-        self._hints, self._writer = _hints(graph)
+        self._hints, self._writer, self._writers = _hints(graph)
         self._hints_of: list[list[int] | None] = [None] * tasks
         self._left = tasks
 
@@ -420,7 +420,9 @@ class HybridReplay(Table):
         cost = 2 * self._push_cost + self._submission if self._push_cost else 0
         if cost:
             yield cost
-        self.transfers.will_not_be_used(handle)
+        if not any(self._state[task] == TAKEN for task in self._writers[handle]):
+            # Else a task that comes after the hint is writing it already.
+            self.transfers.will_not_be_used(handle)
 
     def _push(self, task: int, pusher: int | None, released_by: int) -> Steps:
         """Push *task*, which *pusher*'s task released, to the scheduler."""
@@ -611,7 +613,7 @@ class HybridReplay(Table):
         yield from self._finish(driver, held.popleft())
         if held and held[0] != driver.fetching:
             following = held[0]
-            if driver.stuck:
+            if driver.stuck and len(held) == 1:
                 yield from self._launch(driver, following)
                 driver.stuck = False
             elif self._started is not None:
@@ -631,8 +633,13 @@ class HybridReplay(Table):
                 yield None
 
 
-def _hints(graph: TaskGraph) -> tuple[list[tuple[int, int]], dict[tuple[int, int], int]]:
-    """Return the hints of *graph*, and of each the last task that writes its datum before it."""
+def _hints(
+    graph: TaskGraph,
+) -> tuple[list[tuple[int, int]], dict[tuple[int, int], int], dict[int, list[int]]]:
+    """Return the hints of *graph*, and who writes their data.
+
+    Of each hint the last task that writes its datum before it, and of each datum all that do.
+    """
     hints = list(zip(graph.hint_after.tolist(), graph.hint_handle.tolist(), strict=True))
     writes = np.isin(graph.access_mode, [int(mode) for mode in WRITES])
     task = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))[writes]
@@ -643,4 +650,8 @@ def _hints(graph: TaskGraph) -> tuple[list[tuple[int, int]], dict[tuple[int, int
     found = keys[np.maximum(place, 0)] if len(keys) else np.zeros(len(place), np.int64)
     known = (place >= 0) & (found >= asked)
     writer = np.where(known, found - asked, -1).tolist()
-    return hints, dict(zip(hints, writer, strict=True))
+    data = np.unique(graph.hint_handle).astype(np.int64)
+    first, last = (np.searchsorted(keys, (data + k) * (len(graph) + 1)) for k in (0, 1))
+    spans = zip(data.tolist(), first.tolist(), last.tolist(), strict=True)
+    writers = {handle: (keys[a:b] % (len(graph) + 1)).tolist() for handle, a, b in spans}
+    return hints, dict(zip(hints, writer, strict=True)), writers
