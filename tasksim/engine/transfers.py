@@ -328,7 +328,11 @@ class Transfers:
     def _start(self, request: Request) -> Generator[int | None, None, bool]:
         """Begin what *request* asks for; return False if there is no room for it now."""
         copies, handle, target = self.copies, request.handle, request.target
-        if request.cancelled or copies.valid[handle] >> target & 1:
+        if (
+            request.cancelled
+            or copies.valid[handle] >> target & 1
+            or (request.source >= 0 and not copies.valid[handle] >> request.source & 1)
+        ):  # not needed any more, or written elsewhere meanwhile, which nobody waits to read here
             self._complete(request)
             return True
         key = handle * self._memories + target
@@ -392,7 +396,7 @@ class Transfers:
             if request.write or request.source < 0:
                 if request.write or request.kind == FETCH:
                     copies.write(handle, target)
-            else:
+            elif copies.valid[handle] >> request.source & 1:
                 copies.read(handle, target)
         self._closed(request, key)
         if self._devices[target]:
