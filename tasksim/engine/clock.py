@@ -26,7 +26,7 @@ Steps: TypeAlias = Generator[int | None, None, Any]
 
 
 class Clock(Environment):
-    """SimPy's environment, with a time in whole ticks."""
+    """SimPy's environment, for a replay. That of machines with devices counts whole ticks."""
 
     _now: int
 
@@ -34,18 +34,6 @@ class Clock(Environment):
 def ticks(seconds: float) -> int:
     """Return *seconds* in whole ticks, rounded to the nearest."""
     return round(seconds * 1e9)
-
-
-def run(env: Environment) -> None:
-    """Let everything happen, as ``env.run()`` does, with less ado for each event.
-
-    Events are not marked as processed: nobody waits for those of a replay.
-    """
-    queue = env._queue
-    while queue:
-        env._now, _, _, event = heappop(queue)
-        for callback in event.callbacks:
-            callback(event)
 
 
 class Alarm(Event):
@@ -81,34 +69,59 @@ class Routine(Event):
         self.notified = False
         self._ok = True
         self._value = None
-        self.callbacks = [self._step]
+        self.callbacks = [self._go_on]
 
     def begin(self, generator: Steps) -> None:
         """Run *generator* up to its first wait."""
-        self._next = generator.__next__
-        self._step()
+        self.step = generator.__next__
+        self._go_on()
 
     def wake(self) -> None:
         """Let the generator go on, if it sleeps; else see to it that it does not fall asleep."""
         self.woken = True
         if self.asleep:
             self.asleep = False
-            self._step()
+            self._go_on()
 
     def notify(self) -> None:
         """Wake, and note that it was for more than the end of what it had begun itself."""
         self.notified = True
         self.wake()
 
-    def _step(self, _event: Event | None = None) -> None:
+    def _go_on(self, _event: Event | None = None) -> None:
         try:
-            delay = self._next()
+            delay = self.step()
         except StopIteration:
             return
         if delay is None:
             self.asleep = True
         else:
-            # What env.schedule does, without the call: this is the hottest line of a replay.
+            # What env.schedule does, without the call.
             env = self.env
             queue: list[Any] = env._queue
             heappush(queue, (env._now + delay, self.rank, next(env._eid), self))
+
+
+def run(env: Clock) -> None:
+    """Let everything happen, as ``env.run()`` does, with less ado for each event.
+
+    Events are not marked as processed: nobody waits for those of a replay. A routine's step is
+    written out here: this is the hottest loop of a replay.
+    """
+    queue: list[Any] = env._queue
+    count = env._eid
+    while queue:
+        now, _, _, event = heappop(queue)
+        env._now = now
+        if event.__class__ is Routine:
+            try:
+                delay = event.step()
+            except StopIteration:
+                continue
+            if delay is None:
+                event.asleep = True
+            else:
+                heappush(queue, (now + delay, event.rank, next(count), event))
+        else:
+            for callback in event.callbacks:
+                callback(event)

@@ -249,7 +249,7 @@ class HybridReplay(Table):
     @property
     def now(self) -> float:
         """The simulated time in seconds."""
-        return self.env._now * TICK_S
+        return self.env._now * 1e-9  # TICK_S; looked up by a scheduler several times per task
 
     def sleeping(self, worker: int) -> bool:
         """Return whether *worker* sleeps."""
@@ -426,22 +426,29 @@ class HybridReplay(Table):
 
     def _push(self, task: int, pusher: int | None, released_by: int) -> Steps:
         """Push *task*, which *pusher*'s task released, to the scheduler."""
-        self.released_by[task] = released_by
+        routine = self._main if pusher is None else self._drivers[pusher].routine
         if self._push_cost or self._blind:
-            routine = self._main if pusher is None else self._drivers[pusher].routine
             routine.rank = PUSH
             yield self._push_cost
+        if not self._blind:
+            self._give(task, pusher, released_by)
+            return
+        self._ready(task, pusher, released_by)
+        choice = self._scheduler.choose(task)
+        routine.rank = COMMIT
+        yield 0
+        self.pusher = pusher
+        self._scheduler.commit(task, choice)
+
+    def _give(self, task: int, pusher: int | None, released_by: int) -> None:
+        self._ready(task, pusher, released_by)
+        self._scheduler.push(task)
+
+    def _ready(self, task: int, pusher: int | None, released_by: int) -> None:
+        self.released_by[task] = released_by
         self.ready[task] = self.env._now
         self._state[task] = READY
         self.pusher = pusher
-        if self._blind:
-            choice = self._scheduler.choose(task)
-            routine.rank = COMMIT
-            yield 0
-            self.pusher = pusher
-            self._scheduler.commit(task, choice)
-        else:
-            self._scheduler.push(task)
 
     def _pop(self, driver: Driver) -> int:
         """Ask the scheduler for a task; return -1, and note that the worker sleeps, if none."""
@@ -524,7 +531,13 @@ class HybridReplay(Table):
         if self._finished is not None:
             self._finished(task, worker)
         for successor in self._release.complete_in_turn(task):
-            yield from self._push(successor, worker, task)
+            if self._blind:
+                yield from self._push(successor, worker, task)
+                continue
+            if self._push_cost:
+                driver.routine.rank = PUSH
+                yield self._push_cost
+            self._give(successor, worker, task)
         hints = self._hints_of[task]
         if hints is not None:
             for handle in hints:
@@ -566,8 +579,14 @@ class HybridReplay(Table):
                     held.append(task)
                     driver.fetching = task
                     cost = self._fetch(driver, task)
-                    if cost:
-                        yield cost
+                    if driver.missing or len(held) == 1 or alone[self._kernel_of[task]]:
+                        if cost:
+                            yield cost
+                    else:  # nothing can come between: the kernel is queued in one go
+                        routine.rank = 1.0
+                        yield cost + self._kernel
+                        driver.fetching = -1
+                        self._queue(driver, task)
             if not (worked or popped or driver.over or routine.woken):
                 yield None
 
@@ -587,6 +606,10 @@ class HybridReplay(Table):
         if self._kernel:
             driver.routine.rank = 1.0
             yield self._kernel
+        self._queue(driver, task)
+
+    def _queue(self, driver: Driver, task: int) -> None:
+        """Let the device run *task* after what is queued on it."""
         if driver.running < 0:
             self._run(driver, task)
         else:

@@ -27,6 +27,7 @@ class Pool:
         self._room = limit * allocation.usable
         self._limit = self._room
         self._chunks: list[int] = []  # the free units of each
+        self._free = 0  # and of all together
         self._kept: dict[int, int] = {}  # free large blocks by size
 
     def fits(self, sizes: list[int]) -> bool:
@@ -60,6 +61,7 @@ class Pool:
         for index, free in enumerate(self._chunks):
             if free + units <= self._chunk_units:
                 self._chunks[index] = free + units
+                self._free += units
                 return
         self._room += units * self._unit
 
@@ -67,15 +69,17 @@ class Pool:
         return ceil(size / self._unit) * self._unit if size <= self._largest else size
 
     def _allocate_units(self, units: int) -> tuple[int, int] | None:
-        for index, free in enumerate(self._chunks):
+        for index, free in enumerate(self._chunks) if self._free >= units else ():
             if free >= units:
                 self._chunks[index] = free - units
+                self._free -= units
                 return 0, 0
         chunk = self._chunk_units * self._unit
         released = self._release_kept(chunk)
         if chunk <= self._room:
             self._room -= chunk
             self._chunks.append(self._chunk_units - units)
+            self._free += self._chunk_units - units
             return 1, released
         if units * self._unit <= self._room:
             self._room -= units * self._unit
@@ -84,8 +88,9 @@ class Pool:
 
     def _scattered(self, units: int, released: int) -> tuple[int, int] | None:
         """Put a block together from what is left in several chunks: the last resort."""
-        if sum(self._chunks) < units:
+        if self._free < units:
             return None
+        self._free -= units
         for index, free in enumerate(self._chunks):
             taken = min(free, units)
             self._chunks[index] -= taken

@@ -10,9 +10,7 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
-from simpy.core import Environment
-
-from tasksim.engine.clock import Alarm, run
+from tasksim.engine.clock import Alarm, Clock, run
 from tasksim.engine.hooks import unless_default
 from tasksim.engine.quiet import no_garbage_collection
 from tasksim.engine.sleepers import Sleepers
@@ -55,7 +53,7 @@ class Replay(Table):
         super().__init__(
             graph, platform, costs if estimates is None else estimates, able_classes(graph, costs)
         )
-        self.env = Environment()
+        self.env = Clock()
         self._graph = graph
         self._scheduler = scheduler
         self._overheads = platform.overheads

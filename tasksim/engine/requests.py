@@ -126,15 +126,15 @@ class Post:
         """
         worked = False
         for channels in self._groups:
-            waiting = False
-            for channel in channels:
-                if channel.arrived:
-                    worked = True
-                    self._note_arrivals(channel, complete)
-                if channel.waiting:
-                    waiting = True
-            if waiting:
-                worked |= yield from self._start_all(channels, start)
+            if self.arrived:
+                for channel in channels:
+                    if channel.arrived:
+                        worked = True
+                        self._note_arrivals(channel, complete)
+            if self.waiting:
+                busy = [channel for channel in channels if channel.waiting]
+                if busy:
+                    worked |= yield from self._start_all(channels, busy, start)
         return worked
 
     def _note_arrivals(self, channel: Channel, complete: Callable[[Request], None]) -> None:
@@ -146,14 +146,18 @@ class Post:
             complete(request)
 
     def _start_all(
-        self, channels: list[Channel], start: Callable[[Request], Generator[Any, None, bool]]
+        self,
+        channels: list[Channel],
+        busy: list[Channel],
+        start: Callable[[Request], Generator[Any, None, bool]],
     ) -> Generator[int | None, None, bool]:
+        """Start what waits in *busy*, class by class; idle copies if nothing is under way."""
         worked = False
         for kind, limit in enumerate(self._limits):
             if kind == IDLE and any(channel.pending for channel in channels):
                 break
-            for channel in channels:
-                if channel.queues[kind]:
+            for channel in busy:
+                if channel.queues[kind] and channel.pending < limit:
                     started, room = yield from self._start(channel, kind, limit, start)
                     worked |= started
                     if not room:

@@ -62,7 +62,10 @@ class Release:
             left = missing[successor] - 1
             missing[successor] = left
             if not left:
-                yield from self._granted([successor])
+                if self._exclusive:
+                    yield from self._granted([successor])
+                else:
+                    yield successor
 
     def _count_down(self, tasks: list[int] | tuple[int, ...]) -> list[int]:
         missing = self.missing

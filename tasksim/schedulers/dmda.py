@@ -117,14 +117,14 @@ class DataAware(DequeModel):
 
     def _fittest(self, candidates: list[Candidate], latest: float) -> Choice:
         """Return the candidate of least fitness: they are ends, transfers, workers, lengths."""
-        alpha, beta = self.alpha, self.beta
-        least = min(candidates)[0]
+        alpha, beta, idle = self.alpha, self.beta, self._idle
+        least = min([candidate[0] for candidate in candidates])
         best, best_fitness, choice = -1, inf, candidates[0]
         for candidate in candidates:
             end, transfer, worker, _ = candidate
             fitness = alpha * (end - least) + beta * transfer
-            if end > latest:
-                fitness += self._idle * (end - latest)
+            if idle and end > latest:
+                fitness += idle * (end - latest)
             if best < 0 or fitness < best_fitness or (fitness == best_fitness and worker < best):
                 best, best_fitness, choice = worker, fitness, candidate
         return best, choice[3], choice[1]

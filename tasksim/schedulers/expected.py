@@ -38,8 +38,30 @@ class Ends(Protocol):
 
 def expected_ends(workers: tuple[int, ...], start: list[float], length: list[float]) -> Ends:
     """Return the expected ends of *workers*, in ascending order, kept in the cheaper way."""
+    if len(workers) == 1:
+        return SingleEnd(workers[0], start, length)
     kept = ScannedEnds if len(workers) <= FEW else ExpectedEnds
     return kept(workers, start, length)
+
+
+class SingleEnd:
+    """The expected end of a worker that is alone in its class, as a device is."""
+
+    def __init__(self, worker: int, start: list[float], length: list[float]) -> None:
+        self._worker, self._start, self._length = worker, start, length
+
+    def changed(self, worker: int) -> None:
+        """Do nothing: nothing is kept."""
+
+    def earliest(self, now: float, limit: float = -inf) -> tuple[float, int]:  # noqa: ARG002
+        """Return the expected end and the worker: see :class:`Ends`."""
+        worker = self._worker
+        start = self._start[worker]
+        return (start if start > now else now) + self._length[worker], worker
+
+    def latest(self, now: float) -> float:
+        """Return the expected end."""
+        return self.earliest(now)[0]
 
 
 class ScannedEnds:
