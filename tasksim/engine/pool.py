@@ -44,11 +44,7 @@ class Pool:
         if self._kept.get(size):
             self._kept[size] -= 1
             return 0, 0
-        released = self._release_kept(size)
-        if size > self._room:
-            return None
-        self._room -= size
-        return 1, released
+        return self._allocate_alone(size)
 
     def give_back(self, size: int) -> None:
         """Give back a block of *size* bytes."""
@@ -81,21 +77,28 @@ class Pool:
             self._chunks.append(self._chunk_units - units)
             self._free += self._chunk_units - units
             return 1, released
-        if units * self._unit <= self._room:
-            self._room -= units * self._unit
-            return 1, released
-        return self._scattered(units, released)
+        found = self._allocate_alone(units * self._unit)
+        return None if found is None else (1, released + found[1])
 
-    def _scattered(self, units: int, released: int) -> tuple[int, int] | None:
-        """Put a block together from what is left in several chunks: the last resort."""
-        if self._free < units:
+    def _allocate_alone(self, size: float) -> tuple[int, int] | None:
+        released = self._release_kept(size)
+        if size > self._room:
+            self._scrape_together(ceil((size - self._room) / self._unit))
+        if size > self._room:
             return None
+        self._room -= size
+        return 1, released
+
+    def _scrape_together(self, units: int) -> None:
+        """Take what is left in chunks, if it is *units* or more: the last resort."""
+        if self._free < units:
+            return
         self._free -= units
+        self._room += units * self._unit
         for index, free in enumerate(self._chunks):
             taken = min(free, units)
             self._chunks[index] -= taken
             units -= taken
-        return 0, released
 
     def _release_kept(self, size: float) -> int:
         """Release blocks that were kept, until *size* bytes are free or none is left."""
