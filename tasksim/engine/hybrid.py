@@ -134,6 +134,8 @@ class HybridReplay(Table):
         self._places = self.transfers.copies.places
         self._size = self.transfers.copies.size
         self._best_s = self.transfers.estimates.best_s
+        self._locks = self.transfers.locks
+        self._looks = scheduler.looks_at_data
         self._main = Routine(self.env)
         self._one_memory = len(platform.memories) == 1
         self._set_costs(platform)
@@ -420,6 +422,8 @@ class HybridReplay(Table):
         cost = 2 * self._push_cost + self._submission if self._push_cost else 0
         if cost:
             yield cost
+        while self._locks and (delay := self.transfers.wait_s(handle)):
+            yield delay
         if not any(self._state[task] == TAKEN for task in self._writers[handle]):
             # Else a task that comes after the hint is writing it already.
             self.transfers.will_not_be_used(handle)
@@ -430,6 +434,8 @@ class HybridReplay(Table):
         if self._push_cost or self._blind:
             routine.rank = PUSH
             yield self._push_cost
+        if self._locks and self._looks:
+            yield from self._unlocked(task)
         if not self._blind:
             self._give(task, pusher, released_by)
             return
@@ -439,6 +445,12 @@ class HybridReplay(Table):
         yield 0
         self.pusher = pusher
         self._scheduler.commit(task, choice)
+
+    def _unlocked(self, task: int) -> Steps:
+        """Wait until none of the data of *task* is being handed to a copy engine."""
+        for handle, _, _ in self._needs[task]:
+            while delay := self.transfers.wait_s(handle):
+                yield delay
 
     def _give(self, task: int, pusher: int | None, released_by: int) -> None:
         self._ready(task, pusher, released_by)
@@ -500,6 +512,8 @@ class HybridReplay(Table):
                         yield self._wakeup
                 continue
             routine.rank = 1.0
+            if self._locks:
+                yield from self._unlocked(task)
             cost = self._fetch(driver, task) + self._task
             if cost:
                 yield cost
@@ -526,6 +540,8 @@ class HybridReplay(Table):
         self._state[task] = DONE
         self._left -= 1
         memory, worker = driver.memory, driver.worker
+        if self._locks:
+            yield from self._unlocked(task)
         if not self._one_memory:
             self.transfers.release(self._needs[task], memory)
         if self._finished is not None:
@@ -537,6 +553,8 @@ class HybridReplay(Table):
             if self._push_cost:
                 driver.routine.rank = PUSH
                 yield self._push_cost
+            if self._locks and self._looks:
+                yield from self._unlocked(successor)
             self._give(successor, worker, task)
         hints = self._hints_of[task]
         if hints is not None:
@@ -577,7 +595,9 @@ class HybridReplay(Table):
                 popped, routine.notified = task >= 0 or routine.notified, False
                 if task >= 0:
                     held.append(task)
-                    driver.fetching = task
+                    driver.fetching, driver.missing = task, 1
+                    if self._locks:
+                        yield from self._unlocked(task)
                     cost = self._fetch(driver, task)
                     if driver.missing or len(held) == 1 or alone[self._kernel_of[task]]:
                         if cost:

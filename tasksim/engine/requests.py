@@ -117,7 +117,7 @@ class Post:
     def serve(
         self,
         start: Callable[[Request], Generator[int | None, None, bool]],
-        complete: Callable[[Request], None],
+        arrive: Callable[[Request], Generator[int | None, None, None]],
     ) -> Generator[int | None, None, bool]:
         """Note what has arrived, and start what the limits allow; say whether there was anything.
 
@@ -130,20 +130,22 @@ class Post:
                 for channel in channels:
                     if channel.arrived:
                         worked = True
-                        self._note_arrivals(channel, complete)
+                        yield from self._note_arrivals(channel, arrive)
             if self.waiting:
                 busy = [channel for channel in channels if channel.waiting]
                 if busy:
                     worked |= yield from self._start_all(channels, busy, start)
         return worked
 
-    def _note_arrivals(self, channel: Channel, complete: Callable[[Request], None]) -> None:
+    def _note_arrivals(
+        self, channel: Channel, arrive: Callable[[Request], Generator[int | None, None, None]]
+    ) -> Generator[int | None, None, None]:
         arrived, channel.arrived = channel.arrived, []
         arrived.sort(key=lambda request: -request.priority)
         self.arrived -= len(arrived)
-        channel.pending -= len(arrived)
         for request in arrived:
-            complete(request)
+            yield from arrive(request)
+        channel.pending -= len(arrived)
 
     def _start_all(
         self,

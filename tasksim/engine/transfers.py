@@ -73,6 +73,9 @@ class Transfers:
         copying, overheads = platform.copying, platform.overheads
         self._devices = devices
         self._copy = ticks(overheads.copy_s)
+        self._poll = ticks(overheads.progress_s)
+        # Until when a datum is being handed to a copy engine: nobody else may look at it.
+        self.locks: dict[int, int] = {}
         self._allocate = ticks(platform.allocation.allocate_s)
         self._free = ticks(platform.allocation.free_s)
         self._allocator_free = 0
@@ -113,6 +116,19 @@ class Transfers:
             if self.network.connects(source, middle) and self.network.connects(middle, target):
                 return [(source, middle), (middle, target)]
         return []
+
+    # Locks
+
+    def wait_s(self, handle: int) -> int:
+        """Return how many ticks to wait before looking at *handle* again; 0: it is free.
+
+        A driver that begins a copy holds its datum until the copy is with the engine. Others look
+        again every so often (StarPU's spinning, ``common/starpu_spinlock.c``).
+        """
+        left = self.locks.get(handle, 0) - self._env._now
+        if left <= 0:
+            return 0
+        return -(-left // self._poll) * self._poll if self._poll else left
 
     # What tasks ask for
 
@@ -323,7 +339,7 @@ class Transfers:
 
     def serve(self, memory: int) -> Generator[int | None, None, bool]:
         """Let the driver of *memory* look after its requests; return whether there was anything."""
-        return self.posts[memory].serve(self._start, self._complete)
+        return self.posts[memory].serve(self._start, self._arrived)
 
     def _start(self, request: Request) -> Generator[int | None, None, bool]:
         """Begin what *request* asks for; return False if there is no room for it now."""
@@ -363,7 +379,11 @@ class Transfers:
             return True
         request.under_way = True
         if self._copy:
+            while self.locks and (delay := self.wait_s(handle)):
+                yield delay
+            self.locks[handle] = self._env._now + self._copy
             yield self._copy
+            self.locks.pop(handle, None)
         channel = request.channel
         assert channel is not None
         channel.pending += 1
@@ -384,6 +404,12 @@ class Transfers:
         handler = request.source if outward else target
         self.posts[handler].arrived += 1
         self.drivers[handler].notify()
+
+    def _arrived(self, request: Request) -> Generator[int | None, None, None]:
+        """Note, as the driver that began it, that the copy of *request* is there."""
+        while self.locks and (delay := self.wait_s(request.handle)):
+            yield delay
+        self._complete(request)
 
     def _complete(self, request: Request) -> None:
         """Note that *request* is done: the state of the datum, who waited, who comes next."""

@@ -122,6 +122,10 @@ class Scheduler:
     uses_priorities: ClassVar[bool] = False
     """Whether copies made for its tasks have the tasks' priorities, or all have the same."""
 
+    looks_at_data: ClassVar[bool] = False
+    """Whether a push looks at the task's data, or brings them: then it waits while one of them is
+    being handed to a copy engine."""
+
     view: View
     rng: random.Random
 

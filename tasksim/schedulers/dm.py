@@ -52,6 +52,7 @@ class DequeModel(Scheduler):
 
     name: ClassVar[str] = "dm"
     needs_estimates: ClassVar[bool] = True
+    looks_at_data: ClassVar[bool] = True
 
     def __init__(self, prefetch: int = 1) -> None:
         if prefetch not in (0, 1):

@@ -38,6 +38,7 @@ class ModularDmda(Scheduler):
 
     name: ClassVar[str] = "modular-dmda"
     needs_estimates: ClassVar[bool] = True
+    looks_at_data: ClassVar[bool] = True
     by_priority: ClassVar[bool] = False
     ready_first: ClassVar[bool] = False
 

@@ -44,6 +44,7 @@ class StaticScheduler(Scheduler):
     """
 
     needs_estimates: ClassVar[bool] = True
+    looks_at_data: ClassVar[bool] = True
 
     plan: Plan
 
