@@ -14,6 +14,7 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from itertools import pairwise
+from math import inf
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -229,6 +230,7 @@ class HybridReplay(Table):
             return
         fits: dict[tuple[int, ...], int] = {}
         sizes = self.transfers.copies.size
+        kept = {}
         for task, needs in enumerate(self._needs):
             key = tuple([sizes[handle] for handle, _, _ in needs])
             mask = fits.get(key)
@@ -239,12 +241,18 @@ class HybridReplay(Table):
                         mask &= ~(1 << index)
                 fits[key] = mask
             if mask != -1:
+                kept[task] = mask
                 self.able[task] &= mask  # type: ignore[index]
                 if not self.able[task]:
                     raise InputError(
                         f"{self.graph.label(task)} needs {sum(key):,} bytes at once, which is more"
                         " than the memory of any worker that has an implementation of it"
                     )
+        if kept:
+            self.estimates = [
+                [inf if not kept.get(t, -1) >> index & 1 else s for t, s in enumerate(row)]
+                for index, row in enumerate(self.estimates)
+            ]
 
     # What the scheduler sees and asks for
 
