@@ -89,7 +89,10 @@ def moving_graphs(draw, max_tasks=20, max_handles=5):
         chosen = draw(st.lists(st.sampled_from(data), unique=True, max_size=3))
         builder.insert(
             draw(st.sampled_from(KERNELS)),
-            *[draw(st.sampled_from((R, R, W, RW, RW, Commute, Reduce, Scratch)))(x) for x in chosen],
+            *[
+                draw(st.sampled_from((R, R, W, RW, RW, Commute, Reduce, Scratch)))(x)
+                for x in chosen
+            ],
             priority=draw(st.integers(-3, 3)),
             duration_s=draw(st.sampled_from([0.0, 1e-4, 2e-4])),
         )
