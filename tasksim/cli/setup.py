@@ -11,11 +11,12 @@ from tasksim.base import library as libraries
 from tasksim.base.errors import InputError, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tasksim.engine.durations import Models
     from tasksim.formats.costs_csv import CostFiles
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.models.store import ModelLibrary
     from tasksim.platform.description import Platform
 
 __all__ = ["Request", "Setup", "parse_durations", "parse_engine"]
@@ -55,7 +56,7 @@ class Request:
         from tasksim.models.store import ModelLibrary
 
         models = ModelLibrary(folder)
-        models.require(graph.model_names, _model_architectures(platform))
+        _require(models, graph, platform)
         return Setup(self, graph, platform, models, folder, None)
 
     def _check(self) -> None:
@@ -163,7 +164,11 @@ class Setup:
 
     def extrapolated(self) -> list[str]:
         """Say of which kernels the models are asked beyond what they were fitted to."""
-        return [] if self.models_folder is None else list(_extrapolated(self))
+        if self.models_folder is None:
+            return []
+        from tasksim.cli.extrapolation import extrapolated
+
+        return extrapolated(self.graph, self.models, _model_architectures(self.platform))
 
     def to_json(self) -> dict[str, Any]:
         """Return what :func:`tasksim.cli.recorded.request_of` makes the same request of."""
@@ -326,34 +331,32 @@ def _files_of(graph: str) -> list[Path]:
     return [path, beside(path, "edges"), beside(path, "links")]
 
 
-def _extrapolated(setup: Setup) -> Iterator[str]:
-    """Yield a line per kernel and architecture whose model is asked outside its domain."""
-    from tasksim.engine.durations import Asked
-    from tasksim.models.rows import distinct_rows
+def _require(models: ModelLibrary, graph: TaskGraph, platform: Platform) -> None:
+    """Raise :exc:`InputError` for kernels without a model; with what ``--model-names`` could be."""
+    try:
+        models.require(graph.model_names, _model_architectures(platform))
+    except InputError as error:
+        options = [f"--model-names '{text}'" for text in _templates(graph, models.kernels())]
+        if not options:
+            raise
+        raise InputError(f"{error}; for models called otherwise: {' or '.join(options)}") from None
 
-    asked = Asked(setup.graph)
-    for kernel, name in enumerate(setup.graph.model_names):
-        for architecture in _model_architectures(setup.platform):
-            try:
-                model = setup.models.model(name, architecture)
-            except InputError:  # that architecture cannot run the kernel
-                continue
-            table, _ = asked.rows(kernel, model)
-            outside, _ = distinct_rows(table[~model.inside(table)])
-            if len(outside):
-                first = _pairs(zip(model.names_, outside[0].tolist(), strict=True))
-                more = f" and {len(outside) - 1} more" if len(outside) > 1 else ""
-                yield (
-                    f"{name} on {architecture}: extrapolated to {first}{more}; "
-                    f"measured: {model.measured()}"
-                )
+
+def _templates(graph: TaskGraph, known: Sequence[str]) -> list[str]:
+    """Return the templates after which each kernel of *graph* has a model among those *known*."""
+    if set(graph.model_names) <= set(known):
+        return []
+    first = graph.kernels[0]
+    around = [name.partition(first) for name in known if first in name]
+    templates = [f"{before}{{kernel}}{after}" for before, _, after in around]
+    return [
+        text
+        for text in templates
+        if {text.replace("{kernel}", kernel) for kernel in graph.kernels} <= set(known)
+    ]
 
 
 def _model_architectures(platform: Platform) -> tuple[str, ...]:
     """Return the architectures whose models the workers use."""
     used = [group.models for group in platform.classes]
     return tuple(dict.fromkeys(used))
-
-
-def _pairs(values: Iterable[tuple[str, float]]) -> str:
-    return ", ".join(f"{name}={value:.15g}" for name, value in values)

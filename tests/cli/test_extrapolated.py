@@ -22,3 +22,39 @@ def test_models_by_size_say_which_sizes_were_measured(tasksim, tmp_path):
         "potrf on cpu: extrapolated to size_bytes=32768; measured: size_bytes 2048, 8192"
     ]
     assert beyond.json["makespan_s"] == pytest.approx(0.064)
+
+
+def test_architectures_of_which_the_same_is_to_be_said_share_a_line(tasksim, tmp_path):
+    (tmp_path / "two.yaml").write_text(
+        "version: 1\nmodels: mine\nworkers:\n"
+        "  cuda: {count: 2, models: [cuda0, cuda1]}\n  cpu: {count: 1}\n"
+    )
+    often = [SizeEntry(8 * n * n, 1e-3 * n, 0.0, 50) for n in (16, 32)]
+    once = [SizeEntry(8 * 16 * 16, 5e-3, 0.0, 50)]
+    measured = Measured("2025-01-31", "by hand")
+    entries = {
+        architecture: Entry(SizeHistory.from_entries(sizes), measured)
+        for architecture, sizes in {"cuda0": often, "cuda1": often, "cpu": once}.items()
+    }
+    save_kernel(tmp_path / "mine", "potrf", entries, machine=Machine("laptop"))
+    said = tasksim("simulate cholesky tiles=1 tile_size=64 --platform two.yaml --json")
+    what = "extrapolated to size_bytes=32768; measured: size_bytes 2048"
+    assert said.json["extrapolated"] == [
+        f"potrf on cuda0, cuda1: {what}, 8192",
+        f"potrf on cpu: {what}",
+    ]
+
+
+def test_models_that_are_called_otherwise_are_found_for_the_user(tasksim, tmp_path):
+    entry = Entry(
+        SizeHistory.from_entries([SizeEntry(8, 1.0, 0.0, 50)]), Measured("2025-01-31", "by hand")
+    )
+    for kernel in ("potrf", "trsm", "syrk", "gemm"):
+        name = f"chol_{kernel}_goto"
+        save_kernel(tmp_path / "mine", name, {"cpu": entry}, machine=Machine("laptop"))
+    line = "simulate {} tiles=2 tile_size=1 --workers 1 --models ./mine --json"
+    (error,) = tasksim(line.format("cholesky")).errors
+    assert error.endswith("; for models called otherwise: --model-names 'chol_{kernel}_goto'")
+    assert tasksim(line.format("cholesky") + " --model-names chol_{kernel}_goto").code == 0
+    (error,) = tasksim(line.format("qr")).errors
+    assert "--model-names" not in error

@@ -1,0 +1,56 @@
+"""Of which kernels the models are asked beyond what they were fitted to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tasksim.base.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tasksim.engine.durations import Asked, Models
+    from tasksim.graph.taskgraph import TaskGraph
+
+__all__ = ["extrapolated"]
+
+
+def extrapolated(graph: TaskGraph, models: Models, architectures: Sequence[str]) -> list[str]:
+    """Return a line per kernel that some model has to extrapolate, with the architectures.
+
+    Architectures of which the same is to be said share the line, so that eight GPUs alike do not
+    make eight lines of one warning.
+    """
+    from tasksim.engine.durations import Asked
+
+    asked = Asked(graph)
+    lines = []
+    for kernel, name in enumerate(graph.model_names):
+        where: dict[str, list[str]] = {}
+        for architecture in architectures:
+            what = _beyond(asked, kernel, name, models, architecture)
+            if what:
+                where.setdefault(what, []).append(architecture)
+        lines += [f"{name} on {', '.join(of)}: {what}" for what, of in where.items()]
+    return lines
+
+
+def _beyond(asked: Asked, kernel: int, name: str, models: Models, architecture: str) -> str:
+    """Return what the model is asked beyond what was measured; empty if nothing."""
+    from tasksim.models.rows import distinct_rows
+
+    try:
+        model = models.model(name, architecture)
+    except InputError:  # that architecture cannot run the kernel
+        return ""
+    table, _ = asked.rows(kernel, model)
+    outside, _ = distinct_rows(table[~model.inside(table)])
+    if not len(outside):
+        return ""
+    first = _pairs(zip(model.names_, outside[0].tolist(), strict=True))
+    more = f" and {len(outside) - 1} more" if len(outside) > 1 else ""
+    return f"extrapolated to {first}{more}; measured: {model.measured()}"
+
+
+def _pairs(values: Iterable[tuple[str, float]]) -> str:
+    return ", ".join(f"{name}={value:.15g}" for name, value in values)
