@@ -1,0 +1,137 @@
+"""Replays of StarPU's machines against the makespans of StarPU-SimGrid, by groups of rows.
+
+The peer's makespans hang on the order of events inside one simulated microsecond, so what is asked
+of all but a few rows is asked of medians.
+"""
+
+from __future__ import annotations
+
+import csv
+import random
+import statistics
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tasksim.engine.durations import durations
+from tasksim.engine.hybrid import HybridReplay
+from tasksim.formats.starpu.machine import import_machine
+from tasksim.graph.apps.registry import generate
+from tasksim.models.store import ModelLibrary
+from tasksim.platform.load import load
+from tasksim.schedulers.registry import create
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+TABLE = DATA / "starpu-simgrid" / "makespans.csv"
+LARGEST = {"0": 24, "1": 16, "3": 16}
+"""The most tiles looked at, by the number of GPUs."""
+
+pytestmark = pytest.mark.skipif(
+    not TABLE.is_file(), reason="needs StarPU-SimGrid's makespans, in ../shared/data"
+)
+
+APPLICATIONS = {
+    "cholesky_s": ("cholesky", "chol_model_{}"),
+    "lu_s": ("lu", "starpu_slu_lu_model_{}"),
+}
+EXACT = [
+    # application, tiles, scheduler, GPUs, CPUs: rows without ties that matter
+    ("cholesky_s", 8, "dmdas", 3, ""),
+    ("lu_s", 8, "dmdas", 3, ""),
+    ("lu_s", 8, "dmdar", 3, ""),
+    ("cholesky_s", 16, "dmdas", 3, "0"),
+    ("cholesky_s", 8, "dmda", 1, ""),
+    ("lu_s", 16, "eager", 0, ""),
+]
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("library")
+    for host in ("mirage", "attila"):
+        import_machine(DATA / "starpu" / "sampling", host, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def replayed(library):
+    """Return a function that replays a row: the errors of makespan and of bytes, in percent."""
+    graphs = {}
+
+    def run(row):
+        name, models = APPLICATIONS[row["app"]]
+        key = name, int(row["nblocks"])
+        if key not in graphs:
+            graph = generate(name, tiles=key[1], tile_size=960, dtype="float32")
+            graphs[key] = replace(graph, model_names=tuple(map(models.format, graph.kernels)))
+        graph = graphs[key]
+        settings = [f"platform.workers.cuda.count={row['ncuda']}"]
+        if row["ncpu"]:
+            settings.append(f"platform.workers.cpu.count={row['ncpu']}")
+        platform = load(row["machine"], library, settings)
+        models = ModelLibrary(library / "models" / row["machine"])
+        costs = durations(graph, platform, models).tolist()
+        replay = HybridReplay(
+            graph, platform, create(row["scheduler"]), costs, simultaneous_pushes="blind"
+        )
+        ms = 1e3 * replay.run(random.Random(0))
+        moved = sum(replay.transfers.copies.size[h] for h in replay.transfers.log.handle) / 2**30
+        peer = float(row["transfers_gb"])
+        return 100 * (ms / float(row["makespan_ms"]) - 1), peer and 100 * (moved / peer - 1)
+
+    return run
+
+
+def rows(*schedulers):
+    with TABLE.open() as table:
+        return [
+            row
+            for row in csv.DictReader(table)
+            if row["scheduler"] in schedulers and int(row["nblocks"]) <= LARGEST[row["ncuda"]]
+        ]
+
+
+@pytest.mark.parametrize(("application", "tiles", "scheduler", "gpus", "cpus"), EXACT)
+def test_where_no_tie_matters_the_makespan_is_the_peers(
+    replayed, application, tiles, scheduler, gpus, cpus
+):
+    wanted = (application, "mirage", str(tiles), str(gpus), cpus)
+    keys = ("app", "machine", "nblocks", "ncuda", "ncpu")
+    (row,) = [r for r in rows(scheduler) if tuple(r[key] for key in keys) == wanted]
+    makespan, moved = replayed(row)
+    assert abs(makespan) < 0.01
+    assert abs(moved) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("schedulers", "gpus", "median", "mean"),
+    [
+        (["prio"], "0", 0.1, 0.1),
+        (["eager", "dm", "dmda", "dmdar", "dmdas"], "0", 0.5, 1),
+        (["dm", "dmda", "dmdar", "dmdas"], "1", 1, 1.5),
+        (["dmda", "dmdar", "dmdas"], "3", 0.5, 1),
+        pytest.param(
+            ["eager", "prio", "lws", "dm", "dmdasd", "modular-heft"],
+            "13",
+            4,
+            3,
+            marks=pytest.mark.slow,
+        ),  # fmt: skip
+        (["heteroprio", "graph_test"], "13", 8, 5),
+    ],
+)
+def test_medians_by_group_of_rows(replayed, schedulers, gpus, median, mean):
+    errors = [replayed(row)[0] for row in rows(*schedulers) if row["ncuda"] in gpus]
+    assert statistics.median(map(abs, errors)) < median
+    assert abs(statistics.mean(errors)) < mean
+
+
+@pytest.mark.slow
+def test_as_many_bytes_are_moved(replayed):
+    errors = [
+        abs(replayed(row)[1])
+        for row in rows("eager", "lws", "dm", "dmda", "dmdas")
+        if row["ncuda"] != "0"
+    ]
+    assert statistics.median(errors) < 3
