@@ -508,6 +508,8 @@ class HybridReplay(Table):
         """A worker that is a core: ask for a task, wait for its data, run it, push successors."""
         routine, worker = driver.routine, driver.worker
         yield None
+        if self._wakeup:
+            yield self._wakeup
         while True:
             routine.woken = False
             routine.rank = driver.rank
