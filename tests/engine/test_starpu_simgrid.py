@@ -117,7 +117,7 @@ def test_where_no_tie_matters_the_makespan_is_the_peers(
             4,
             3,
             marks=pytest.mark.slow,
-        ),  # fmt: skip
+        ),
         (["heteroprio", "graph_test"], "13", 8, 5),
     ],
 )
