@@ -1,0 +1,65 @@
+"""Turns where workers share a memory that may be too small for the data of all their tasks."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tasksim.engine.pool import Pool
+
+__all__ = ["Turns"]
+
+
+class Turns:
+    """Who may bring the data of a task to the memory of *pool* now, and who waits for a turn.
+
+    A task keeps what it has of its data while the rest is brought. Two that do so in a memory too
+    small for both would wait for each other for ever; so the data of a task are brought only
+    when they fit together with all that other tasks hold, or when no other still waits for its own.
+    """
+
+    def __init__(self, pool: Pool, sizes: Sequence[int]) -> None:
+        self._pool = pool
+        self._sizes = sizes
+        self._held: dict[int, int] = {}
+        self._incomplete = 0
+        self._waiting: deque[tuple[list[int], Callable[[], bool]]] = deque()
+
+    def ask(self, handles: list[int], bring: Callable[[], bool]) -> None:
+        """Call *bring* for a task that needs *handles* when it is its turn: now, or later.
+
+        *bring* returns whether the task has to wait for data; if so, :meth:`completed` is
+        called when it has them all.
+        """
+        self._waiting.append((handles, bring))
+        self._go_on()
+
+    def completed(self) -> None:
+        """Note that a task has all its data."""
+        self._incomplete -= 1
+        self._go_on()
+
+    def leave(self, handles: list[int]) -> None:
+        """Note that a task does not need *handles* any more."""
+        for handle in handles:
+            self._held[handle] -= 1
+            if not self._held[handle]:
+                del self._held[handle]
+        self._go_on()
+
+    def _go_on(self) -> None:
+        while self._waiting and self._free_for(self._waiting[0][0]):
+            handles, bring = self._waiting.popleft()
+            for handle in handles:
+                self._held[handle] = self._held.get(handle, 0) + 1
+            if bring():
+                self._incomplete += 1
+
+    def _free_for(self, handles: list[int]) -> bool:
+        if not self._incomplete:
+            return True
+        together = dict.fromkeys([*self._held, *handles])
+        return self._pool.fits([self._sizes[handle] for handle in together])
