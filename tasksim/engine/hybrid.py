@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
+from functools import partial
 from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -25,6 +26,7 @@ from tasksim.engine.hooks import chooses_apart, unless_default
 from tasksim.engine.quiet import no_garbage_collection
 from tasksim.engine.sleepers import Sleepers
 from tasksim.engine.transfers import Transfers
+from tasksim.engine.turns import Turns
 from tasksim.graph.release import Release
 from tasksim.graph.taskgraph import AccessMode
 from tasksim.schedulers.rules import DONE, READY, TAKEN, WAITING, dropped, illegal_pop
@@ -32,7 +34,7 @@ from tasksim.schedulers.view import Table, able_classes
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tasksim.engine.locality import FarCharge
     from tasksim.graph.taskgraph import TaskGraph
@@ -68,8 +70,8 @@ class Driver:
     """A worker and what it holds."""
 
     __slots__ = (
-        "arrive", "fetching", "held", "memory", "missing", "over", "pipeline", "queue", "rank",
-        "routine", "running", "stuck", "worker",
+        "arrive", "fetching", "held", "memory", "missing", "on_complete", "over", "pipeline",
+        "queue", "rank", "routine", "running", "stuck", "worker",
     )  # fmt: skip
 
     def __init__(self, env: Clock, worker: int, memory: int, pipeline: int) -> None:
@@ -83,6 +85,7 @@ class Driver:
         self.missing = 0
         """How many of these data are not there yet."""
         self.arrive = self._arrive
+        self.on_complete: Callable[[], None] | None = None
         self.over = 0
         """How many of the oldest have ended on the device."""
         self.queue: deque[int] = deque()
@@ -93,6 +96,8 @@ class Driver:
 
     def _arrive(self) -> None:
         self.missing -= 1
+        if not self.missing and self.on_complete is not None:
+            self.on_complete()
         self.routine.wake()
 
 
@@ -144,6 +149,7 @@ class HybridReplay(Table):
         self._set_tasks(graph)
         self._set_workers(platform, graph)
         self._refuse_what_does_not_fit()
+        self._set_turns()
 
     # Setting up
 
@@ -214,6 +220,17 @@ class HybridReplay(Table):
         self.transfers.drivers = [routine or Routine(self.env) for routine in memories]
         self._started = unless_default(self._scheduler, "started")
         self._finished = unless_default(self._scheduler, "finished")
+
+    def _set_turns(self) -> None:
+        """Let workers that share a memory with a limit take turns: see :class:`Turns`."""
+        stores, sizes = self.transfers.copies.stores, self.transfers.copies.size
+        self._turns: list[Turns | None] = [None] * len(stores)
+        for memory, store in enumerate(stores):
+            sharing = [driver for driver in self._drivers if driver.memory == memory]
+            if store is not None and len(sharing) > 1:
+                turns = self._turns[memory] = Turns(store.pool, sizes)
+                for driver in sharing:
+                    driver.on_complete = turns.completed
 
     def _refuse_what_does_not_fit(self) -> None:
         """Raise for a task whose data do not fit, by themselves, where it could run.
@@ -368,8 +385,21 @@ class HybridReplay(Table):
             self._main.begin(self._submit())
             run(self.env)
         if self._left:
+            self._refuse_what_is_stuck()
             raise dropped(self._scheduler.name, self.graph, self._state, self.now)
         return max(self.end, default=0) * TICK_S
+
+    def _refuse_what_is_stuck(self) -> None:
+        """Raise if the run stopped because the data of a task that was taken never came."""
+        for driver in self._drivers:
+            taken = [t for t, w in enumerate(self.worker) if w == driver.worker]
+            stuck = [t for t in taken if self._state[t] == TAKEN]
+            if driver.missing and stuck:
+                raise InputError(
+                    f"the run stopped at {self.now:.6g} s: no room was found in memory"
+                    f" {self.platform.memories[driver.memory].name} for the data of"
+                    f" {self.graph.label(stuck[-1])}, nor in those on their way; make them larger"
+                )
 
     def _submit(self) -> Steps:
         """The main thread: submit task after task, each with the hints that come before it."""
@@ -499,10 +529,23 @@ class HybridReplay(Table):
         if self._one_memory:
             return self._fetch_cost * len(self._needs[task])
         needs = self._needs[task]
-        driver.missing = self.transfers.fetch(
-            task, needs, driver.memory, self._copy_priority[task], driver.arrive
-        )
+        turns = self._turns[driver.memory]
+        if turns is None:
+            self._bring(driver, task)
+        else:
+            driver.missing = 1  # its turn
+            turns.ask([handle for handle, _, _ in needs], partial(self._bring, driver, task))
         return self._fetch_cost * len(needs)
+
+    def _bring(self, driver: Driver, task: int) -> bool:
+        """Bring the data of *task*; return whether it has to wait for them."""
+        driver.missing = self.transfers.fetch(
+            task, self._needs[task], driver.memory, self._copy_priority[task], driver.arrive
+        )
+        if driver.missing:
+            return True
+        driver.routine.wake()
+        return False
 
     def _core(self, driver: Driver) -> Steps:
         """A worker that is a core: ask for a task, wait for its data, run it, push successors."""
@@ -554,6 +597,9 @@ class HybridReplay(Table):
             yield from self._unlocked(task)
         if not self._one_memory:
             self.transfers.release(self._needs[task], memory)
+            turns = self._turns[memory]
+            if turns is not None:
+                turns.leave([handle for handle, _, _ in self._needs[task]])
         if self._finished is not None:
             self._finished(task, worker)
         for successor in self._release.complete_in_turn(task):
