@@ -533,8 +533,10 @@ class HybridReplay(Table):
         if turns is None:
             self._bring(driver, task)
         else:
-            driver.missing = 1  # its turn
-            turns.ask([handle for handle, _, _ in needs], partial(self._bring, driver, task))
+            driver.missing, woken = 1, driver.routine.woken  # it may have to wait for its turn
+            turns.ask([handle for handle, _, _ in needs], partial(self._take_turn, driver, task))
+            if not driver.missing:
+                driver.routine.woken = woken
         return self._fetch_cost * len(needs)
 
     def _bring(self, driver: Driver, task: int) -> bool:
@@ -542,10 +544,13 @@ class HybridReplay(Table):
         driver.missing = self.transfers.fetch(
             task, self._needs[task], driver.memory, self._copy_priority[task], driver.arrive
         )
-        if driver.missing:
-            return True
-        driver.routine.wake()
-        return False
+        return driver.missing > 0
+
+    def _take_turn(self, driver: Driver, task: int) -> bool:
+        waits = self._bring(driver, task)
+        if not waits:
+            driver.routine.wake()
+        return waits
 
     def _core(self, driver: Driver) -> Steps:
         """A worker that is a core: ask for a task, wait for its data, run it, push successors."""
