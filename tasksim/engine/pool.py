@@ -29,6 +29,7 @@ class Pool:
         self._chunks: list[int] = []  # the free units of each
         self._free = 0  # and of all together
         self._kept: dict[int, int] = {}  # free large blocks by size
+        self._kept_bytes = 0
 
     def fits(self, sizes: list[int]) -> bool:
         """Return whether blocks of *sizes* fit in the memory together when nothing else does."""
@@ -43,6 +44,7 @@ class Pool:
             return self._allocate_units(ceil(size / self._unit))
         if self._kept.get(size):
             self._kept[size] -= 1
+            self._kept_bytes -= size
             return 0, 0
         return self._allocate_alone(size)
 
@@ -50,6 +52,7 @@ class Pool:
         """Give back a block of *size* bytes."""
         if size > self._largest:
             self._kept[size] = self._kept.get(size, 0) + 1
+            self._kept_bytes += size
             return
         units = ceil(size / self._unit)
         # The emptier chunks are filled last, so blocks are counted back into the fullest that
@@ -81,18 +84,17 @@ class Pool:
         return None if found is None else (1, released + found[1])
 
     def _allocate_alone(self, size: float) -> tuple[int, int] | None:
-        released = self._release_kept(size)
+        unused = self._room + self._kept_bytes
+        if size > unused + self._free * self._unit:
+            return None
+        released = self._release_kept(min(size, unused))
         if size > self._room:
             self._scrape_together(ceil((size - self._room) / self._unit))
-        if size > self._room:
-            return None
         self._room -= size
         return 1, released
 
     def _scrape_together(self, units: int) -> None:
-        """Take what is left in chunks, if it is *units* or more: the last resort."""
-        if self._free < units:
-            return
+        """Take *units* of what is left in chunks: the last resort."""
         self._free -= units
         self._room += units * self._unit
         for index, free in enumerate(self._chunks):
@@ -101,11 +103,14 @@ class Pool:
             units -= taken
 
     def _release_kept(self, size: float) -> int:
-        """Release blocks that were kept, until *size* bytes are free or none is left."""
+        """Release blocks that were kept, if that makes *size* bytes free; return how many."""
         released = 0
+        if self._room + self._kept_bytes < size:
+            return released
         for kept in sorted(self._kept):
             while self._kept[kept] and self._room < size:
                 self._kept[kept] -= 1
                 self._room += kept
+                self._kept_bytes -= kept
                 released += 1
         return released
