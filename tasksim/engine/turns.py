@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tasksim.engine.copies import Copies
+    from tasksim.engine.driver import Driver
     from tasksim.engine.pool import Pool
 
-__all__ = ["Turns"]
+__all__ = ["Turns", "turns_of"]
 
 
 class Turns:
@@ -63,3 +65,15 @@ class Turns:
             return True
         together = dict.fromkeys([*self._held, *handles])
         return self._pool.fits([self._sizes[handle] for handle in together])
+
+
+def turns_of(copies: Copies, drivers: Sequence[Driver]) -> list[Turns | None]:
+    """Return the turns per memory, where several *drivers* share one with a limit."""
+    turns: list[Turns | None] = [None] * len(copies.stores)
+    for memory, store in enumerate(copies.stores):
+        sharing = [driver for driver in drivers if driver.memory == memory]
+        if store is not None and len(sharing) > 1:
+            shared = turns[memory] = Turns(store.pool, copies.size)
+            for driver in sharing:
+                driver.on_complete = shared.completed
+    return turns
