@@ -1,0 +1,358 @@
+"""The replay with devices: exact schedules on small graphs, each cost alone, and invariants."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scripted import GPU0, RAM, machine, play, tasks
+from strategies import costs, graphs, machines, moving_graphs
+
+from tasksim.base.errors import InputError, SchedulerError
+from tasksim.engine.hybrid import HybridReplay
+from tasksim.engine.replay import Replay
+from tasksim.engine.simulate import simulate
+from tasksim.graph.apps.registry import generate
+from tasksim.graph.builder import RW, R, Reduce, Scratch, W
+from tasksim.models.constant import ConstantLibrary
+from tasksim.models.given import GivenDurations
+from tasksim.platform.description import Allocation, Platform
+from tasksim.run.checks import check_run
+from tasksim.schedulers.registry import create, names
+
+GPU, CPU = 0, 1
+"""The numbers of the workers of a machine with one device and one core."""
+
+THREE = tasks((4, [(R, 0)]), (4, [(R, 1)]), (4, [(R, 2)]))
+"""Three tasks of 4 s, each on a datum of its own, of 3 bytes, which take 3 s to copy."""
+CHAIN = tasks((4, [(RW, 0)]), (4, [(RW, 0)]), (4, [(RW, 0)]))
+
+
+# Without costs, by hand
+
+
+def test_a_task_waits_for_its_data():
+    played = play(tasks((2, [(R, 0)])), machine(), {GPU: [0]})
+    assert played.start == [3]
+    assert played.copies == [(0, RAM, GPU0, 0, 3)]
+
+
+def test_a_core_finds_its_data_where_they_are():
+    played = play(THREE, machine(), {CPU: [0, 1, 2]})
+    assert played.start == [0, 4, 8]
+    assert played.copies == []
+
+
+def test_what_is_written_on_a_device_comes_back_for_a_core():
+    played = play(tasks((2, [(RW, 0)]), (1, [(R, 0)])), machine(), {GPU: [0], CPU: [1]})
+    assert played.copies == [(0, RAM, GPU0, 0, 3), (0, GPU0, RAM, 5, 8)]
+    assert played.end == [5, 9]
+
+
+def test_what_is_only_written_is_not_copied_first():
+    played = play(tasks((2, [(W, 0)]), (1, [(R, 0)])), machine(), {GPU: [0], CPU: [1]})
+    assert played.copies == [(0, GPU0, RAM, 2, 5)]
+    assert played.end == [2, 6]
+
+
+def test_the_data_of_one_task_come_one_after_the_other_and_it_waits_for_all():
+    played = play(tasks((2, [(R, 0), (R, 1)])), machine(), {GPU: [0]})
+    assert played.start == [6]
+
+
+def test_what_is_written_is_brought_first():
+    played = play(tasks((2, [(R, 0), (RW, 1)])), machine(), {GPU: [0]})
+    assert [copy[0] for copy in played.copies] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "start", "copied"),
+    [
+        (1, [3, 10, 17], [0, 7, 14]),  # the next task is taken when the one before has ended
+        (2, [3, 7, 11], [0, 3, 7]),  # one runs, the data of one more come meanwhile
+        (3, [3, 7, 11], [0, 3, 6]),  # and of one more after these
+        (4, [3, 7, 11], [0, 3, 6]),
+    ],
+)
+def test_a_pipeline_brings_the_data_of_the_next_task_while_one_runs(pipeline, start, copied):
+    played = play(THREE, machine(pipeline=pipeline), {GPU: [0, 1, 2]})
+    assert played.start == start
+    assert [copy[3] for copy in played.copies] == copied
+
+
+def test_kernels_that_are_queued_follow_each_other_without_a_gap():
+    graph = tasks((4, [(R, 0)]), (4, [(R, 0)]), (4, [(R, 0)]))
+    played = play(graph, machine(kernel_s=1.0, pipeline=3), {GPU: [0, 1, 2]})
+    assert played.start == [4, 8, 12]  # each is queued during the one before
+
+
+@pytest.mark.parametrize(("pipeline", "start"), [(1, [3, 10, 17]), (2, [3, 7, 14])])
+def test_during_a_synchronous_kernel_its_driver_does_nothing_else(pipeline, start):
+    """It waits for what is queued; what comes next is taken only when it has ended."""
+    graph = tasks((4, [(R, 0)]), ("potrf", 4, [(R, 1)]), (4, [(R, 2)]))
+    platform = machine(pipeline=pipeline, synchronous=["potrf"], kernel_s=0.0)
+    assert play(graph, platform, {GPU: [0, 1, 2]}).start == start
+
+
+@pytest.mark.parametrize("pipeline", [3, 4])
+def test_a_synchronous_kernel_waits_for_all_that_is_queued_before_it(pipeline):
+    graph = tasks((4, [(R, 0)]), (4, [(R, 0)]), ("potrf", 4, [(R, 0)]), (4, [(R, 0)]))
+    played = play(graph, machine(pipeline=pipeline, synchronous=["potrf"]), {GPU: [0, 1, 2, 3]})
+    assert played.start == [3, 7, 11, 15]
+
+
+def test_nothing_leaves_a_device_during_a_synchronous_kernel():
+    """The second task of the core needs what the device wrote: asked for at 5, brought at 10."""
+    graph = tasks(("task", 2, [(RW, 0)]), ("potrf", 5, [(W, 1)]), ("task", 1, [(R, 0)]))
+    asynchronous = play(graph, machine(), {GPU: [0, 1], CPU: [2]})
+    assert asynchronous.copies[-1] == (0, GPU0, RAM, 5, 8)
+    synchronous = play(graph, machine(synchronous=["potrf"]), {GPU: [0, 1], CPU: [2]})
+    assert synchronous.copies[-1] == (0, GPU0, RAM, 10, 13)
+
+
+def test_a_synchronous_kernel_costs_no_queueing():
+    graph = tasks(("potrf", 4, [(R, 0)]))
+    played = play(graph, machine(synchronous=["potrf"], kernel_s=1.0), {GPU: [0]})
+    assert played.start == [3]
+    assert play(graph, machine(kernel_s=1.0), {GPU: [0]}).start == [4]
+
+
+def test_several_short_tasks_that_end_together_are_all_seen():
+    """A driver that wakes to several ended tasks does not fall asleep after the first."""
+    graph = tasks(*[(0, [])] * 6, (1, []))
+    played = play(graph, machine(pipeline=4), {GPU: [0, 6, 1, 2, 3, 4, 5]})
+    assert max(played.end) == 1
+
+
+# One cost at a time
+
+
+@pytest.mark.parametrize(
+    ("cost", "graph", "worker", "start"),
+    [
+        # Where nothing costs anything: on the core 0, 4, 8; on the device 3, 7, 11.
+        ("task_s", CHAIN, CPU, [0.25, 4.5, 8.75]),
+        ("task_s", CHAIN, GPU, [3, 7, 11]),  # devices have kernel_s instead
+        ("wakeup_s", CHAIN, CPU, [0.25, 4.25, 8.25]),  # only the first time did it sleep
+        ("push_s", CHAIN, CPU, [0.25, 4.5, 8.75]),  # each push delays the next task
+        ("push_s", THREE, CPU, [0.25, 4.25, 8.25]),  # the main thread pushes during the first
+        ("push_s", CHAIN, GPU, [3.25, 7.5, 11.75]),
+        ("fetch_s", CHAIN, CPU, [0.25, 4.5, 8.75]),  # one datum each
+        ("fetch_s", CHAIN, GPU, [3.25, 7.5, 11.75]),
+        ("fetch_s", THREE, GPU, [3.25, 7.25, 11.25]),  # in the shadow of the task before
+        ("progress_s", CHAIN, CPU, [0.25, 4.5, 8.75]),  # a round looks after main memory
+        ("kernel_s", CHAIN, CPU, [0, 4, 8]),
+        ("kernel_s", CHAIN, GPU, [3.25, 7.5, 11.75]),
+        ("kernel_s", THREE, GPU, [3.25, 7.25, 11.25]),
+        ("copy_s", CHAIN, GPU, [3.25, 7.25, 11.25]),  # one copy
+        ("copy_s", THREE, GPU, [3.25, 7.25, 11.25]),
+        ("copy_s", THREE, CPU, [0, 4, 8]),
+    ],
+)
+def test_one_cost_alone(cost, graph, worker, start):
+    assert play(graph, machine(**{cost: 0.25}), {worker: [0, 1, 2]}).start == start
+
+
+def test_a_task_that_accesses_two_data_costs_two_fetches():
+    graph = tasks((4, [(R, 0), (R, 1)]))
+    assert play(graph, machine(fetch_s=0.25), {CPU: [0]}).start == [0.5]
+
+
+def test_a_round_of_a_drivers_loop_looks_at_two_memories():
+    """A round of 0.5 before it pops, one to begin the copy, the first delayed by 0.25; the end of
+    the copy, at 4.25, is seen in the next round, which ends at 4.75."""
+    played = play(tasks((4, [(R, 0)])), machine(progress_s=0.25), {GPU: [0]})
+    assert played.copies == [(0, RAM, GPU0, 1.25, 4.25)]
+    assert played.start == [4.75]
+
+
+def test_submission_takes_the_main_thread_its_time_while_tasks_run():
+    graph = tasks((1, [(R, 0)]), (1, [(R, 0)]), (1, [(R, 0)]))
+    played = play(graph, machine(submission_s=2.0), {CPU: [0, 1, 2]})
+    assert np.diff(played.start).tolist() == [2, 2]
+    submitted = [t / 1e9 for t in played.replay.submitted]
+    assert np.diff(submitted).tolist() == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("allocation", "start"),
+    [
+        (Allocation(0.25, 0.5, chunk_bytes=1, unit_bytes=1, largest_bytes=0), [3.25, 7.25, 11.25]),
+        # A chunk of 6 has room for two data.
+        (Allocation(0.25, 0.5, chunk_bytes=6, unit_bytes=1, largest_bytes=6), [3.25, 7.25, 11.25]),
+    ],
+)
+def test_an_allocation_delays_the_copy_that_it_is_for(allocation, start):
+    played = play(THREE, machine(size=100, allocation=allocation), {GPU: [0, 1, 2]})
+    assert played.start == start
+    first = played.copies[0][3]
+    assert first == 0.25
+
+
+def test_allocations_of_all_devices_exclude_each_other():
+    graph = tasks((4, [(R, 0)]), (4, [(R, 1)]))
+    cost = Allocation(0.25, 0.0, chunk_bytes=1, unit_bytes=1, largest_bytes=0)
+    played = play(graph, machine(devices=2, size=100, allocation=cost), {0: [0], 1: [1]})
+    assert played.start == [3.25, 3.5]
+
+
+def test_a_block_that_is_released_costs_time_and_one_of_equal_size_is_reused():
+    """A memory of 6: of equal size nothing is released; for 5 bytes two blocks of 3 are."""
+    cost = Allocation(0.25, 0.5, chunk_bytes=1, unit_bytes=1, largest_bytes=0)
+    platform = machine(size=6, allocation=cost, pipeline=1)
+    equal = play(tasks((1, [(R, 0)]), (1, [(R, 1)]), (1, [(R, 2)])), platform, {GPU: [0, 1, 2]})
+    assert equal.start == [3.25, 7.5, 11.5]
+    graph = tasks((1, [(R, 0)]), (1, [(R, 1)]), (1, [(R, 2)]), sizes=(3, 3, 5))
+    larger = play(graph, platform, {GPU: [0, 1, 2]})
+    assert larger.start == [3.25, 7.5, 8.5 + 2 * 0.5 + 0.25 + 5]
+
+
+# What does not fit
+
+
+def test_a_task_whose_data_fit_nowhere_is_named():
+    graph = tasks((1, [(R, 0), (R, 1)]))
+    with pytest.raises(InputError, match=r"task #0 .* needs 6 bytes at once"):
+        play(graph, machine(cores=0, size=5), {GPU: [0]})
+
+
+@pytest.mark.parametrize("scheduler", names(bare=True))
+def test_where_the_memory_of_a_class_is_too_small_its_workers_cannot_run_the_task(scheduler):
+    graph = tasks((1, [(R, 0), (R, 1)]), (1, [(R, 0)]), (1, [(R, 1)]))
+    played = play(graph, machine(size=5), scheduler)
+    assert played.worker[0] == CPU
+
+
+def test_what_is_only_scratch_or_reduced_needs_no_room():
+    graph = tasks((1, [(R, 0), (Scratch, 1), (Reduce, 2)]))
+    assert play(graph, machine(cores=0, size=3), {GPU: [0]}).end == [4]
+
+
+def test_a_task_that_is_never_given_out_is_the_schedulers_fault():
+    with pytest.raises(SchedulerError, match=r"dropped task #1 .*pushed, but all workers sleep"):
+        play(THREE, machine(), {GPU: [0, 2]})
+
+
+TILE = 8
+
+
+def cholesky(tiles):
+    return generate("cholesky", tiles=tiles, tile_size=1)
+
+
+def thrashing(size, tiles=6, scheduler="eager", **options):
+    graph = cholesky(tiles)  # tiles of 8 bytes
+    platform = machine(cores=0, size=size, **options)
+    models = ConstantLibrary(dict.fromkeys(["potrf", "trsm", "syrk", "gemm"], 1.0))
+    return simulate(graph, platform, models, scheduler, check=True)
+
+
+@pytest.mark.parametrize("scheduler", ["eager", "prio", "lws", "dmda", "dmdas", "heteroprio"])
+def test_three_tiles_of_memory_are_enough_for_a_cholesky_but_copies_are_many(scheduler):
+    """What the largest task needs at once. Data come and go all the time."""
+    small, large = (thrashing(size, scheduler=scheduler) for size in (3 * TILE, 100 * TILE))
+    assert small.evictions > 20
+    assert large.evictions == 0
+    copied = [int(run.transfers.size_bytes.sum()) for run in (small, large)]
+    assert copied[0] > 2 * copied[1]
+    assert small.makespan_s > large.makespan_s
+    assert small.memory.used_bytes.max() == 3 * TILE
+
+
+def test_two_tiles_of_memory_are_too_small_for_a_cholesky():
+    with pytest.raises(InputError, match="needs 24 bytes at once"):
+        thrashing(3 * TILE - 1)
+
+
+def test_workers_that_share_a_small_memory_take_turns():
+    """Each of two tasks needs all of it: they run one after the other."""
+    graph = tasks((2, [(R, 0), (R, 1)]), (2, [(R, 2), (R, 3)]))
+    apart = machine(devices=2, size=6, cores=0)
+    workers = tuple(replace(worker, memory=GPU0) for worker in apart.workers)
+    together = replace(apart, workers=workers)
+    assert play(graph, apart, {0: [0], 1: [1]}).start == [6, 6]
+    assert play(graph, together, {0: [0], 1: [1]}).start == [6, 14]
+    roomy = replace(together, memories=machine(devices=2, size=12).memories)
+    assert play(graph, roomy, {0: [0], 1: [1]}).start == [6, 12]
+
+
+# Whatever the graph, the machine and the scheduler
+
+
+def simulated(graph, platform, scheduler, pushes, seed):
+    try:
+        return simulate(
+            graph,
+            platform,
+            GivenDurations(graph),
+            scheduler,
+            seed=seed,
+            simultaneous_pushes=pushes,
+        )
+    except InputError as error:
+        assume("bytes at once" not in str(error))
+        raise
+
+
+PUSHES = st.sampled_from(["serial", "blind"])
+
+
+@settings(max_examples=150, deadline=None)
+@given(moving_graphs(), machines(), st.sampled_from(names(bare=True)), PUSHES, st.integers(0, 3))
+def test_all_tasks_are_done_and_every_invariant_holds(graph, platform, scheduler, pushes, seed):
+    run = simulated(graph, platform, scheduler, pushes, seed)
+    check_run(run, graph, platform)
+    assert run.makespan_s >= max(run.bounds.values()) * (1 - 1e-9) - 1e-9 * len(graph)
+
+
+@pytest.mark.slow
+@settings(max_examples=3000, deadline=None)
+@given(
+    moving_graphs(max_tasks=40),
+    machines(),
+    st.sampled_from(names(bare=True)),
+    PUSHES,
+    st.integers(0, 3),
+)
+def test_all_tasks_are_done_and_every_invariant_holds_at_length(
+    graph, platform, scheduler, pushes, seed
+):
+    run = simulated(graph, platform, scheduler, pushes, seed)
+    check_run(run, graph, platform)
+
+
+@settings(max_examples=60, deadline=None)
+@given(moving_graphs(), machines(), st.sampled_from(names(bare=True)), PUSHES, st.integers(0, 3))
+def test_the_same_seed_gives_the_same_tables(graph, platform, scheduler, pushes, seed):
+    one, other = (simulated(graph, platform, scheduler, pushes, seed) for _ in range(2))
+    assert one.tasks == other.tasks
+    assert one.transfers == other.transfers
+    assert one.memory == other.memory
+    assert one.evictions == other.evictions
+
+
+@st.composite
+def plain(draw):
+    """Cores on one memory, without costs."""
+    free = Platform.identical(draw(st.integers(1, 5)))
+    kinds = draw(st.lists(st.sampled_from(["cpu", "big"]), min_size=5, max_size=5))
+    workers = tuple(
+        type(w)(w.id, w.name, kind, 0) for w, kind in zip(free.workers, kinds, strict=False)
+    )
+    return Platform(name="plain", workers=workers, memories=free.memories)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data(), graphs(), plain(), st.sampled_from(names(bare=True)))
+def test_one_memory_without_costs_is_replayed_as_ever(data, graph, platform, scheduler):
+    """Tasks that take no time are left out: their order within an instant is free."""
+    table = np.array(data.draw(costs(graph, platform)))
+    table = np.maximum(table, 1.0).tolist()
+    spans = []
+    for kind in (Replay, HybridReplay):
+        spans.append(kind(graph, platform, create(scheduler), table).run(random.Random(0)))
+    assert spans[1] == pytest.approx(spans[0], rel=1e-9)
