@@ -155,6 +155,10 @@ class Platform:
     """Per architecture how its workers are driven; those not named are cores."""
     allocation: Allocation = field(default_factory=Allocation)
     copying: Copying = field(default_factory=Copying)
+    _ways: dict[tuple[int, int], tuple[int, ...]] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
+    """Per pair of memories the links from one to the other: many devices have many pairs."""
 
     def __post_init__(self) -> None:
         """Complete the tables of architectures, and check everything."""
@@ -163,6 +167,11 @@ class Platform:
         own = {name: name for name in self.speeds}
         object.__setattr__(self, "model_architecture", _completed(self.model_architecture, own))
         check_platform(self)
+        for link in reversed(self.links):  # of several, the first counts
+            if link.between is not None:
+                one, other = link.between
+                self._ways[one, other] = self._ways[other, one] = (link.id,)
+        self._ways.update({(r.source, r.target): r.links for r in reversed(self.routes)})
 
     @classmethod
     def identical(cls, n: int) -> Platform:
@@ -204,13 +213,7 @@ class Platform:
 
         A route that is given comes before a link between the two.
         """
-        for route in self.routes:
-            if (route.source, route.target) == (source, target):
-                return route.links
-        for link in self.links:
-            if link.between is not None and set(link.between) == {source, target}:
-                return (link.id,)
-        return None
+        return self._ways.get((source, target))
 
     @property
     def nodes(self) -> int:

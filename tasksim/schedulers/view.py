@@ -145,11 +145,15 @@ def able_classes(graph: TaskGraph, costs: Sequence[Sequence[float]]) -> list[int
     """
     import numpy as np
 
-    able = np.zeros(len(graph), dtype=np.int64)
+    words = max(1, -(-len(costs) // 64))
+    finite = np.zeros((64 * words, len(graph)), dtype=bool)
     for index, row in enumerate(costs):
-        able |= np.isfinite(np.asarray(row)).astype(np.int64) << index
-    nowhere = np.flatnonzero(able == 0)
+        finite[index] = np.isfinite(np.asarray(row))
+    nowhere = np.flatnonzero(~finite.any(axis=0))
     if len(nowhere):
         raise InputError(f"no worker of the platform can run {graph.label(int(nowhere[0]))}")
-    masks: list[int] = able.tolist()
+    octets = np.ascontiguousarray(np.packbits(finite, axis=0, bitorder="little").T)
+    masks: list[int] = [0] * len(graph)
+    for place, word in enumerate(octets.view("<u8").T.tolist()):
+        masks = [mask | part << 64 * place for mask, part in zip(masks, word, strict=True)]
     return masks

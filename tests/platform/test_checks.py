@@ -188,6 +188,12 @@ def test_a_platform_made_by_hand_may_have_no_links_at_all():
     assert replace(HERE, workers=workers, links=(), routes=()).route(0, 1) is None
 
 
+def test_of_several_links_between_two_memories_the_first_is_the_way():
+    links = (BUS, *(replace(BUS, id=i, name=f"way{i}", between=(1, 0)) for i in (1, 2)))
+    platform = replace(HERE, links=links, routes=())
+    assert platform.route(0, 1) == platform.route(1, 0) == (1,)
+
+
 def test_a_route_comes_before_a_link_between_the_two():
     between = Link(1, "direct", (1, 0), 2e9)
     platform = replace(HERE, links=(BUS, between), routes=HERE.routes[:1])
