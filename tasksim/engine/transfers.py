@@ -122,6 +122,11 @@ class Transfers(Orders):
         def one_done() -> None:
             nonlocal left
             left -= 1
+            if writes and not left:  # what was begun meanwhile, to make room where the datum is
+                begun = [r for r in self._open.get(handle, ()) if r.under_way]
+                left = len(begun)
+                for request in begun:
+                    request.waiters.append(one_done)
             if not left:
                 store = self.copies.stores[memory]
                 if store is not None:
