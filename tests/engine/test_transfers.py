@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from scripted import GPU0, GPU1, RAM, machine, play, tasks
 
@@ -290,3 +292,30 @@ def test_main_memory_is_not_bounded_where_the_data_live():
     )
     played = play(tasks((1, [(R, 0), (R, 1), (R, 2)])), platform, {0: [0]})
     assert played.end == [1]
+
+
+@pytest.mark.parametrize("duration", [0.5, 9])
+def test_a_writer_waits_for_what_is_copied_to_make_room_where_its_datum_was(duration):
+    """The second device takes a task that only writes x0 at 12, its place is allocated by 14. At
+    12.5 the first device, which alone has x0 and x1, must make room: both are written home, x0
+    from 15.5 to 18.5. Only then is it written anew; what came home is not valid."""
+    graph = tasks(
+        (1, [(RW, 1)]), (1, [(RW, 0)]), (duration, [(W, 0)]), (12.5, [(RW, 3)]), (1, [(R, 3)])
+    )
+    slow = Allocation(2.0, chunk_bytes=1.0, unit_bytes=1.0, largest_bytes=0.0)
+    platform = machine(devices=2, size=6, allocation=slow, pipeline=1)
+    played = play(graph, platform, {0: [0, 1, 4], 1: [2], 2: [3]})
+    assert played.copies[2:4] == [(1, GPU0, RAM, 12.5, 15.5), (0, GPU0, RAM, 15.5, 18.5)]
+    assert played.start[2] == 18.5
+    assert played.valid(0) == [GPU1]
+
+
+def test_a_hint_does_not_write_back_what_a_later_task_is_writing_already():
+    """The pushes after the first task take 0.25 s, the hint 0.5 s: by then the other worker of the
+    device has begun to write the datum again."""
+    graph = tasks((1, [(RW, 0)]), (3, [(RW, 0)]), hints=[(1, 0)])
+    apart = machine(devices=2, push_s=0.25)
+    workers = [replace(w, memory=GPU0) if w.id < 2 else w for w in apart.workers]
+    played = play(graph, replace(apart, workers=tuple(workers)), {0: [0], 1: [1]})
+    assert played.copies == [(0, RAM, GPU0, 0.25, 3.25)]
+    assert played.start == [3.25, 4.5]
