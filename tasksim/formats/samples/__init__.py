@@ -1,0 +1,10 @@
+"""Readers of samples: measured durations of a kernel, in files of many tools.
+
+:func:`read_samples` finds out the format.
+"""
+
+from __future__ import annotations
+
+from tasksim.formats.samples.read import read_samples
+
+__all__ = ["read_samples"]

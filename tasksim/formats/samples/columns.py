@@ -1,0 +1,143 @@
+"""Which column of a table is the duration, in which unit, and which ones are parameters."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tasksim.base.errors import InputError, unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["BOOKKEEPING", "DURATION_UNITS", "Choice", "choose_columns", "find_duration"]
+
+DURATION_UNITS: Final = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+"""Unit -> seconds."""
+BOOKKEEPING: Final = ("run", "repetition")
+"""Columns that say where a sample comes from; never parameters unless asked for."""
+
+_WORDS: Final = ("duration", "runtime", "time", "elapsed", "walltime", "seconds")
+_UNIT: Final = re.compile(r"(.+?)[ _.]*[ _.\[(](ns|us|\u00b5s|ms|s)[\])]?")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The columns that count: of the duration, what a second is in it, of the parameters."""
+
+    duration: str
+    seconds: float
+    parameters: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All of them, the duration last."""
+        return (*self.parameters, self.duration)
+
+
+def choose_columns(
+    header: Sequence[str],
+    numeric: Sequence[str],
+    duration: str | None,
+    parameters: Sequence[str] | None,
+    where: str,
+) -> Choice:
+    """Return which columns of *header* count.
+
+    Parameters
+    ----------
+    header, numeric
+        The names of all columns, and of those that hold numbers.
+    duration
+        The name of the column of durations, its unit at the end (``runtime_ms``) or after a
+        colon (``runtime:ms``); by default the one whose name says so.
+    parameters
+        The names of parameters; by default all numeric columns but durations and
+        :data:`BOOKKEEPING`.
+    where
+        What messages begin with.
+
+    Raises
+    ------
+    InputError
+        If a column is not there, not numeric, the unit is not known, or several columns could be
+        the duration.
+    """
+    name, seconds = find_duration(header, duration, where)
+    if parameters is None:
+        left_out = {name, *BOOKKEEPING, *_durations(header)}
+        return Choice(name, seconds, tuple(c for c in numeric if c not in left_out))
+    for index, column in enumerate(parameters):
+        if column not in header:
+            raise unknown("column", column, header, where)
+        if column == name:
+            raise InputError(f"{where}: '{column}' is the duration; it is not a parameter as well")
+        if column in parameters[:index]:
+            raise InputError(f"{where}: parameter '{column}' is chosen twice")
+    return Choice(name, seconds, tuple(parameters))
+
+
+def find_duration(header: Sequence[str], wanted: str | None, where: str) -> tuple[str, float]:
+    """Return the name of the column of durations, and its unit in seconds.
+
+    >>> find_duration(["m", "runtime_ms"], None, "gemm.csv")
+    ('runtime_ms', 0.001)
+    >>> find_duration(["m", "t"], "t:us", "gemm.csv")
+    ('t', 1e-06)
+    """
+    if wanted is not None:
+        return _given(header, wanted, where)
+    found = _durations(header)
+    if len(found) == 1:
+        return found[0], _seconds(found[0])
+    if found:
+        raise InputError(
+            f"{where}: which column is the duration? {', '.join(found)}: say --duration {found[0]}"
+        )
+    unitless = next((c for c in header if c.lower() in _WORDS), None)
+    example = f"{unitless}:us" if unitless else "runtime_s"
+    raise InputError(
+        f"{where}: no column is a duration with its unit (columns: {', '.join(header)}); "
+        f"say which one and its unit: --duration {example} (units: {', '.join(DURATION_UNITS)})"
+    )
+
+
+def _given(header: Sequence[str], wanted: str, where: str) -> tuple[str, float]:
+    if wanted in header:
+        unit = _unit(wanted)
+        if unit is None:
+            raise InputError(
+                f"{where}: the unit of column '{wanted}' is not known: say --duration {wanted}:s "
+                f"(units: {', '.join(DURATION_UNITS)})"
+            )
+        return wanted, DURATION_UNITS[unit]
+    name, _, unit = wanted.rpartition(":")
+    if name in header and unit not in DURATION_UNITS:
+        raise unknown("unit", unit, DURATION_UNITS, f"{where}: --duration {wanted}")
+    if name not in header:
+        raise unknown("column", name or wanted, header, where)
+    return name, DURATION_UNITS[unit]
+
+
+def _durations(header: Sequence[str]) -> list[str]:
+    """Return the columns that say that they are durations, and in which unit."""
+    found = []
+    for name in header:
+        match = _UNIT.fullmatch(name)
+        word = (match[1] if match else name).lower()
+        if word in _WORDS and _unit(name) is not None:
+            found.append(name)
+    return found
+
+
+def _unit(name: str) -> str | None:
+    if name.lower() == "seconds":
+        return "s"
+    match = _UNIT.fullmatch(name)
+    return match[2].replace("\u00b5", "u") if match else None
+
+
+def _seconds(name: str) -> float:
+    unit = _unit(name)
+    return DURATION_UNITS[unit] if unit else 1.0
