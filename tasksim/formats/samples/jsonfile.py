@@ -1,0 +1,206 @@
+"""Samples in JSON: a line per sample, or Extra-P's JSON files.
+
+Lines of either shape, one in a file::
+
+    {"m": 64, "n": 128, "duration_s": 1.2e-4}
+    {"params": {"p": 4, "n": 64}, "callpath": "solve", "metric": "time", "value": [0.1, 0.12]}
+
+and Extra-P's ``{"parameters": ["p"], "measurements": {CALLPATH: {METRIC: [{"point": [4],
+"values": [0.1, 0.12]}]}}}``.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.base.files import read_text
+from tasksim.formats.samples.columns import choose_columns
+from tasksim.formats.samples.measured import NO_NAME, Measurement, to_samples
+from tasksim.formats.samples.parts import chosen_rows
+from tasksim.models.samples import Samples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+__all__ = ["read_json"]
+
+_Line = tuple[str, dict[str, Any]]
+
+
+def read_json(
+    path: Path,
+    duration: str | None = None,
+    parameters: Sequence[str] | None = None,
+    part: str | None = None,
+) -> Samples:
+    """Return the samples in the JSON file, or the file of JSON lines, at *path*.
+
+    Raises
+    ------
+    InputError
+        ``file:line:column: what was got, what is legal``.
+    """
+    text = read_text(path)
+    whole = _whole(text)
+    if whole is not None:
+        names, found = _names(path, whole), list(_measurements(path, whole))
+        return to_samples(path, names, found, duration, parameters, part)
+    lines = list(_lines(path, text))
+    if not lines:
+        raise InputError(f"{path}: is empty; expected a JSON object per line")
+    if "params" in lines[0][1]:
+        return _records(path, lines, duration, parameters, part)
+    return _flat(path, lines, duration, parameters, part)
+
+
+def _whole(text: str) -> dict[str, Any] | None:
+    """Return the file's one object, if it is Extra-P's."""
+    if '"measurements"' not in text:
+        return None
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and "measurements" in found else None
+
+
+def _names(path: Path, whole: dict[str, Any]) -> list[str]:
+    names = whole.get("parameters")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"{path}: parameters: got {_short(names)}; legal: a list of names")
+    return names
+
+
+def _measurements(path: Path, whole: dict[str, Any]) -> Iterator[Measurement]:
+    callpaths = _object(whole["measurements"], f"{path}: measurements")
+    for callpath, metrics in callpaths.items():
+        for metric, points in _object(metrics, f"{path}: {callpath}").items():
+            where = f"{path}: {callpath}, {metric}"
+            if not isinstance(points, list):
+                raise InputError(f"{where}: got {_short(points)}; legal: a list of points")
+            for index, given in enumerate(points):
+                place = f"{where}, point {index}"
+                entry = _object(given, place)
+                point = _numbers(entry.get("point"), f"{place}: point")
+                values = _numbers(entry.get("values"), f"{place}: values")
+                yield Measurement(callpath, metric, point, values, place)
+
+
+def _lines(path: Path, text: str) -> Iterator[_Line]:
+    """Yield per line that is not empty where it is, and its object."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)
+        except ValueError as error:
+            column = getattr(error, "colno", 1)
+            what = getattr(error, "msg", str(error))
+            raise InputError(f"{path}:{number}:{column}: not JSON: {what}") from None
+        yield f"{path}:{number}", _object(found, f"{path}:{number}")
+
+
+def _records(
+    path: Path,
+    lines: Sequence[_Line],
+    duration: str | None,
+    parameters: Sequence[str] | None,
+    part: str | None,
+) -> Samples:
+    """Return the samples in lines of Extra-P's shape."""
+    names = list(_object(lines[0][1]["params"], f"{lines[0][0]}: params"))
+    found = []
+    for where, line in lines:
+        point = _object(line.get("params"), f"{where}: params")
+        if set(point) != set(names):
+            raise InputError(
+                f"{where}: params: got {', '.join(point) or 'none'}; "
+                f"legal: {', '.join(names)}, as in the first line"
+            )
+        values = line.get("value")
+        found.append(
+            Measurement(
+                str(line.get("callpath", NO_NAME)),
+                str(line.get("metric", NO_NAME)),
+                tuple(_number(point[name], f"{where}: {name}") for name in names),
+                _numbers(values if isinstance(values, list) else [values], f"{where}: value"),
+                where,
+            )
+        )
+    return to_samples(path, names, found, duration, parameters, part)
+
+
+def _flat(
+    path: Path,
+    lines: Sequence[_Line],
+    duration: str | None,
+    parameters: Sequence[str] | None,
+    part: str | None,
+) -> Samples:
+    """Return the samples in lines that have a key per column."""
+    where, first = lines[0]
+    numeric = [name for name, value in first.items() if _is_number(value)]
+    choice = choose_columns(list(first), numeric, duration, parameters, where)
+    table = np.array([_cells(line, choice.columns, place) for place, line in lines])
+    fine = np.isfinite(table) & (table >= 0) & (table[:, -1:] > 0)
+    if not fine.all():
+        row, column = np.argwhere(~fine)[0].tolist()
+        raise InputError(
+            f"{lines[row][0]}: {choice.columns[column]}: got {table[row, column]:g}, duration "
+            f"{table[row, -1]:g}; legal: finite, not negative, durations larger than 0"
+        )
+    column = np.array([str(line.get("architecture")) for _, line in lines])
+    rows = chosen_rows(column if "architecture" in first else None, "architecture", part, path)
+    runs = [line.get("run", -1) for _, line in lines]
+    known = "run" in first and all(isinstance(run, int) for run in runs)
+    return Samples(
+        choice.parameters,
+        table[rows, :-1],
+        table[rows, -1] * choice.seconds,
+        np.array(runs)[rows] if known else None,
+    )
+
+
+def _cells(line: dict[str, Any], columns: Sequence[str], where: str) -> list[float]:
+    try:
+        cells = [line[name] for name in columns]
+    except KeyError as error:
+        got = ", ".join(line)
+        raise InputError(
+            f"{where}: got no {error.args[0]} (keys: {got}); legal: a number"
+        ) from None
+    if not all(type(cell) in (int, float) for cell in cells):
+        for name, cell in zip(columns, cells, strict=True):
+            _number(cell, f"{where}: {name}")
+    return cells
+
+
+def _object(value: object, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(f"{where}: got {_short(value)}; legal: an object with names")
+    return value
+
+
+def _numbers(value: object, where: str) -> tuple[float, ...]:
+    if not isinstance(value, list) or not value:
+        raise InputError(f"{where}: got {_short(value)}; legal: a list of numbers")
+    return tuple(_number(item, where) for item in value)
+
+
+def _number(value: object, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{where}: got {_short(value)}; legal: a number")
+    return float(value)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _short(value: object) -> str:
+    return "nothing" if value is None else json.dumps(value)[:40]

@@ -1,0 +1,92 @@
+"""Samples in Parquet files: a row per execution."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.formats.samples.columns import choose_columns
+from tasksim.formats.samples.parts import chosen_rows
+from tasksim.models.samples import UNKNOWN_RUN, Samples
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+__all__ = ["read_parquet"]
+
+
+def read_parquet(
+    path: Path,
+    duration: str | None = None,
+    parameters: Sequence[str] | None = None,
+    part: str | None = None,
+) -> Samples:
+    """Return the samples in the Parquet file at *path*.
+
+    Which columns count is as in CSV files.
+
+    Raises
+    ------
+    InputError
+        ``file: column: row, what was got, what is legal``.
+    """
+    table = _read(path)
+    names = table.column_names
+    numeric = [name for name in names if _is_number(table.schema.field(name).type)]
+    choice = choose_columns(names, numeric, duration, parameters, str(path))
+    columns = [_column(table, name, path, numeric) for name in choice.columns]
+    _check(path, choice.columns, columns)
+    kinds = np.array(table.column("architecture").to_pylist()) if "architecture" in names else None
+    rows = chosen_rows(kinds, "architecture", part, path)
+    stacked = np.column_stack(columns)
+    runs = None
+    if "run" in numeric and "run" not in choice.columns:
+        runs = table.column("run").fill_null(UNKNOWN_RUN).to_numpy().astype(np.int64)[rows]
+    return Samples(choice.parameters, stacked[rows, :-1], stacked[rows, -1] * choice.seconds, runs)
+
+
+def _read(path: Path) -> Any:
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        return parquet.ParquetFile(path).read()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except (OSError, pyarrow.ArrowException) as error:
+        raise InputError(f"{path}: cannot be read as Parquet: {error}") from None
+
+
+def _is_number(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def _column(table: Any, name: str, path: Path, numeric: Sequence[str]) -> NDArray[np.float64]:
+    import pyarrow
+
+    if name not in numeric:
+        kind = table.schema.field(name).type
+        raise InputError(f"{path}: {name}: got a column of {kind}; legal: numbers")
+    values: NDArray[np.float64] = (
+        table.column(name).cast(pyarrow.float64()).to_numpy().astype(np.float64)
+    )
+    return values
+
+
+def _check(path: Path, names: Sequence[str], columns: Sequence[NDArray[np.float64]]) -> None:
+    for name, values in zip(names, columns, strict=True):
+        last = name == names[-1]
+        fine = np.isfinite(values) & (values > 0 if last else values >= 0)
+        if not fine.all():
+            row = int(np.argmin(fine))
+            legal = "larger than 0" if last else "not negative"
+            raise InputError(
+                f"{path}: {name}: row {row}: got {values[row]:g}; legal: a finite number, {legal}"
+            )

@@ -1,0 +1,86 @@
+"""Samples in StarPU's files: those of multiple regressions, and the histories of codelets."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from tasksim.base.errors import InputError, unknown
+from tasksim.formats.samples.parts import chosen
+from tasksim.formats.starpu.codeletfile import read_codelet
+from tasksim.formats.starpu.samples import read_samples as read_out
+from tasksim.models.samples import Samples
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tasksim.formats.starpu.codeletfile import Combination
+
+__all__ = ["read_codelet_samples", "read_starpu_out"]
+
+SIZE = "size_bytes"
+US_PER_S = 1e6
+
+
+def read_starpu_out(
+    path: Path,
+    duration: str | None = None,
+    parameters: Sequence[str] | None = None,
+    part: str | None = None,
+) -> Samples:
+    """Return the samples in StarPU's ``.out`` file, whose durations are microseconds."""
+    _refuse(path, duration, "Duration")
+    if part is not None:
+        raise InputError(f"{path}: does not say on what it was measured, hence not on '{part}'")
+    samples = read_out(path)
+    if parameters is None:
+        return samples
+    for name in parameters:
+        if name not in samples.names:
+            raise unknown("parameter", name, samples.names, str(path))
+    columns = [samples.names.index(name) for name in parameters]
+    return Samples(tuple(parameters), samples.parameters[:, columns], samples.durations_s)
+
+
+def read_codelet_samples(
+    path: Path,
+    duration: str | None = None,
+    parameters: Sequence[str] | None = None,
+    part: str | None = None,
+) -> Samples:
+    """Return the history in StarPU's codelet file at *path*, by ``size_bytes``.
+
+    The file keeps means, not executions: each entry that has been measured is one sample, its
+    mean, and of several implementations the fastest. *part* is the combination of devices,
+    ``cuda0``.
+    """
+    _refuse(path, duration, "mean")
+    for name in parameters or ():
+        if name != SIZE:
+            raise unknown("parameter", name, [SIZE], str(path))
+    measured = {c.name: c for c in read_codelet(path).combinations if _entries(c)}
+    if not measured:
+        raise InputError(f"{path}: has no history entries with samples")
+    entries = _entries(measured[chosen(list(measured), "combination", part, path)])
+    table = [[size] for size, _ in entries]
+    return Samples((SIZE,), table, [mean for _, mean in entries])  # type: ignore[arg-type]
+
+
+def _entries(combination: Combination) -> list[tuple[float, float]]:
+    """Return size and least mean in seconds of each footprint that was measured, ascending."""
+    fastest: dict[tuple[int, int], float] = {}
+    for implementation in combination.implementations:
+        for entry in implementation.entries:
+            if entry.n > 0 and entry.mean_us > 0:
+                key = (entry.size_bytes, entry.hash)
+                fastest[key] = min(entry.mean_us, fastest.get(key, math.inf))
+    return sorted((float(size), mean / US_PER_S) for (size, _), mean in fastest.items())
+
+
+def _refuse(path: Path, duration: str | None, column: str) -> None:
+    if duration is not None and duration not in (column, f"{column}:us"):
+        raise InputError(
+            f"{path}: --duration {duration}: a file of StarPU's, whose durations are its {column}, "
+            "in microseconds; leave the option out"
+        )
