@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tasksim.base import library as libraries
 from tasksim.base.errors import InputError, unknown
+from tasksim.cli.durations import constants, parse_durations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from tasksim.engine.durations import Models
     from tasksim.formats.costs_csv import CostFiles
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tasksim.models.store import ModelLibrary
     from tasksim.platform.description import Platform
 
-__all__ = ["Request", "Setup", "parse_durations", "parse_engine"]
+__all__ = ["Request", "Setup", "parse_engine"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Request:
         platform = self._platform(costs)
         if self.durations is not None:
             seconds = parse_durations(self.durations, graph)
-            return Setup(self, graph, platform, _constants(graph, seconds), None, seconds)
+            return Setup(self, graph, platform, constants(graph, platform, seconds), None, seconds)
         given = self._given(graph, platform) if costs is None or self.models else costs.models
         if given is not None:
             return Setup(self, graph, platform, given, None, None)
@@ -145,7 +145,7 @@ class Setup:
     models: Models
     models_folder: Path | None
     seconds: dict[str, float] | None
-    """Seconds per kernel, with ``--durations``."""
+    """Seconds per kernel, or ``ARCHITECTURE:KERNEL``, with ``--durations``."""
 
     def bounds(self) -> dict[str, float]:
         """Return the lower bounds on the makespan, the same as those of a simulation."""
@@ -220,64 +220,6 @@ def parse_engine(changes: Iterable[str]) -> dict[str, Any]:
 
 def _is_engine(text: str) -> bool:
     return text.strip().startswith("engine.")
-
-
-def parse_durations(text: str, graph: TaskGraph) -> dict[str, float]:
-    """Return seconds per kernel for ``potrf=1,trsm=3 ms``.
-
-    Kernels that tasksim knows but the graph happens to lack (``tiles=1`` has no gemm) are
-    left out.
-
-    Raises
-    ------
-    InputError
-        If a kernel is unknown or missing, given twice, or its value is no duration.
-    """
-    seconds: dict[str, float] = {}
-    for item in text.split(","):
-        kernel, equals, value = (part.strip() for part in item.partition("="))
-        if not (kernel and equals and value):
-            raise InputError(f"--durations: got '{item}'; legal: KERNEL=SECONDS,KERNEL=SECONDS")
-        if kernel in seconds:
-            raise InputError(f"--durations: {kernel} is given twice")
-        if kernel not in graph.kernels and not _is_dense_kernel(kernel):
-            raise unknown("kernel", kernel, graph.kernels, "--durations")
-        seconds[kernel] = _seconds(value, kernel)
-    missing = [kernel for kernel in graph.kernels if kernel not in seconds]
-    if missing:
-        raise InputError(
-            f"--durations: kernel {', '.join(missing)} of graph {graph.name} missing; "
-            f"give {','.join(f'{kernel}=SECONDS' for kernel in missing)} as well"
-        )
-    return {kernel: seconds[kernel] for kernel in graph.kernels}
-
-
-def _seconds(text: str, kernel: str) -> float:
-    from tasksim.base.units import parse_quantity
-
-    try:
-        value = float(text)
-    except ValueError:
-        try:
-            value = parse_quantity(text, "time")
-        except InputError as error:
-            raise InputError(f"--durations: {kernel}: {error}") from None
-    if not (value >= 0 and math.isfinite(value)):
-        raise InputError(f"--durations: {kernel}: got {text}; legal: a finite time from 0")
-    return value
-
-
-def _is_dense_kernel(name: str) -> bool:
-    from tasksim.kernels.dense import kernel_names
-
-    return name in kernel_names()
-
-
-def _constants(graph: TaskGraph, seconds: Mapping[str, float]) -> Models:
-    from tasksim.models.constant import ConstantLibrary
-
-    names = dict(zip(graph.kernels, graph.model_names, strict=True))
-    return ConstantLibrary({names[kernel]: value for kernel, value in seconds.items()})
 
 
 def _is_generator(name: str) -> bool:

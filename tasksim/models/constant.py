@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from tasksim.base.errors import InputError, nearest
 from tasksim.models.base import KernelModel, columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -91,32 +92,42 @@ class ConstantModel(KernelModel):
 
 
 class ConstantLibrary:
-    """Kernel models that are constants, the same on every architecture.
+    """Kernel models that are constants.
 
     Parameters
     ----------
     durations_s : mapping
-        Kernel -> duration in seconds.
+        Kernel -> duration in seconds, the same on every architecture; or kernel -> a mapping,
+        architecture -> duration, for a kernel that can run only there.
 
     Raises
     ------
     InputError
         If a duration is not a finite number, or is negative.
+
+    Examples
+    --------
+    >>> library = ConstantLibrary({"potrf": 0.02, "gemm": {"cpu": 0.06, "cuda": 0.003}})
+    >>> library.model("gemm", "cuda").predict([[256]]).tolist()
+    [0.003]
     """
 
-    def __init__(self, durations_s: Mapping[str, float]) -> None:
-        self._models: dict[str, KernelModel] = {}
-        for kernel, duration_s in durations_s.items():
-            model = ConstantModel(checked_duration(duration_s, f"kernel '{kernel}'"))
-            model.label = kernel
-            self._models[kernel] = model
+    def __init__(self, durations_s: Mapping[str, float | Mapping[str, float]]) -> None:
+        self._models: dict[str, KernelModel | dict[str, KernelModel]] = {}
+        for kernel, given in durations_s.items():
+            if isinstance(given, Mapping):
+                self._models[kernel] = {
+                    name: _constant(s, kernel, name) for name, s in given.items()
+                }
+            else:
+                self._models[kernel] = _constant(given, kernel)
 
     def kernels(self) -> tuple[str, ...]:
         """Return the kernels that have a duration, in order of their names."""
         return tuple(sorted(self._models))
 
     def require(self, kernels: Iterable[str], architectures: Sequence[str] = ()) -> None:  # noqa: ARG002
-        """Raise :exc:`InputError` naming all *kernels* that have no duration, if there are any."""
+        """Raise :exc:`InputError` naming all *kernels* that have no duration at all."""
         missing = [kernel for kernel in dict.fromkeys(kernels) if kernel not in self._models]
         if missing:
             known = ", ".join(self._models) or "none"
@@ -126,10 +137,18 @@ class ConstantLibrary:
                 f"{nearest(missing[0], self._models)} (given: {known})"
             )
 
-    def model(self, kernel: str, architecture: str) -> KernelModel:  # noqa: ARG002
-        """Return the model of *kernel*; :exc:`InputError` if it has no duration."""
+    def model(self, kernel: str, architecture: str) -> KernelModel:
+        """Return the model of *kernel*; :exc:`InputError` if it has no duration there."""
         self.require([kernel])
-        return self._models[kernel]
+        found = self._models[kernel]
+        if isinstance(found, KernelModel):
+            return found
+        if architecture not in found:
+            raise InputError(
+                f"no duration for kernel '{kernel}' on architecture '{architecture}'"
+                f"{nearest(architecture, found)} (given: {', '.join(found) or 'none'})"
+            )
+        return found[architecture]
 
     def locality(self, kernel: str, architecture: str) -> None:
         """Return None: a constant does not depend on where the data are."""
@@ -140,6 +159,13 @@ class ConstantLibrary:
         """Return the duration of *kernel*, once per row of *table*."""
         model = self.model(kernel, architecture)
         return model.predict(columns(model, names, table))
+
+
+def _constant(duration_s: float, kernel: str, architecture: str = "") -> ConstantModel:
+    where = f" on {architecture}" if architecture else ""
+    model = ConstantModel(checked_duration(duration_s, f"kernel '{kernel}'{where}"))
+    model.label = f"{kernel}{where}"
+    return model
 
 
 def checked_duration(duration_s: object, label: str = "") -> float:

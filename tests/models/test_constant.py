@@ -41,3 +41,18 @@ def test_all_kernels_without_a_duration_are_named():
     )
     with pytest.raises(InputError, match="no duration for kernel 'trsm'"):
         library.model("trsm", "cpu")
+
+
+def test_a_duration_per_architecture():
+    library = ConstantLibrary({"potrf": 1.0, "gemm": {"cpu": 6.0, "cuda": 0.5}})
+    assert library.predict("gemm", "cuda", ("m",), np.ones((2, 1))).tolist() == [0.5, 0.5]
+    assert library.model("gemm", "cpu").predict([[1]]).tolist() == [6.0]
+    message = (
+        "no duration for kernel 'gemm' on architecture 'gpu', did you mean 'cpu'? "
+        "(given: cpu, cuda)"
+    )
+    with pytest.raises(InputError) as caught:
+        library.model("gemm", "gpu")
+    assert str(caught.value) == message
+    with pytest.raises(InputError, match="kernel 'gemm' on cuda: a duration must be a number"):
+        ConstantLibrary({"gemm": {"cuda": -1.0}})
