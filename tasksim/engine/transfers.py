@@ -112,11 +112,18 @@ class Transfers(Orders):
         writes: bool,
         arrived: Callable[[], None],
     ) -> None:
-        """Wait for a request of *task*; a writer waits for all the others as well."""
+        """Wait for a request of *task*; a writer waits for the others as well.
+
+        Not for those that would bring the datum here but have not begun: they find it here.
+        """
         others = list(self._open.get(handle, ())) if writes else []
+        others = [r for r in others if r.under_way or r.target != memory]
+        for request in others:
+            if request.kind == PREFETCH and not request.under_way:
+                self._promote(request, FETCH)  # or it might wait for room that never comes
         valid = self.copies.valid[handle] >> memory & 1
         own = [] if valid else [self._ask(handle, memory, FETCH, priority, task, reads, writes)]
-        waited = own + [r for r in others if r not in own]
+        waited = own + [r for r in others if r not in own and not r.done]
         left = len(waited)
 
         def one_done() -> None:
