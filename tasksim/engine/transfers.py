@@ -93,8 +93,7 @@ class Transfers(Orders):
             copies.places[handle] |= 1 << memory
             copies.write(handle, memory)
             return False
-        self._fetch_later(task, handle, memory, priority, reads, writes, arrive)
-        return True
+        return self._fetch_later(task, handle, memory, priority, reads, writes, arrive)
 
     def _cancel(self, requests: list[Request], task: int, memory: int) -> None:
         """Cancel what was asked ahead for *task*: it has the datum now."""
@@ -111,7 +110,7 @@ class Transfers(Orders):
         reads: bool,
         writes: bool,
         arrived: Callable[[], None],
-    ) -> None:
+    ) -> bool:
         """Wait for a request of *task*; a writer waits for the others as well.
 
         Not for those that would bring the datum here but have not begun: they find it here.
@@ -135,15 +134,22 @@ class Transfers(Orders):
                 for request in begun:
                     request.waiters.append(one_done)
             if not left:
-                store = self.copies.stores[memory]
-                if store is not None:
-                    store.take(handle)
-                if writes:
-                    self.copies.write(handle, memory)
+                self._take(handle, memory, writes)
                 arrived()
 
         for request in waited:
             request.waiters.append(one_done)
+        if not waited:
+            self._take(handle, memory, writes)
+            self._cancel(self._open.get(handle, []), task, memory)
+        return bool(waited)
+
+    def _take(self, handle: int, memory: int, writes: bool) -> None:
+        store = self.copies.stores[memory]
+        if store is not None:
+            store.take(handle)
+        if writes:
+            self.copies.write(handle, memory)
 
     def prefetch(self, task: int, needs: Needs, memory: int, priority: int) -> None:
         """Bring ahead to *memory* what *task*, which was given to a worker there, *needs*."""
