@@ -122,13 +122,14 @@ class Orders:
         return last
 
     def _find(self, handle: int, hop: tuple[int, int], task: int) -> Request | None:
-        """Return the open request for this copy, of the same task or of none."""
+        """Return the open request for this copy of no task, or of the same from wherever it is."""
         for request in self._open.get(handle, ()):
-            if (
-                (request.source, request.target) == hop
-                and not request.cancelled
-                and (request.task == task or request.task < 0 or task < 0)
-            ):
+            if request.cancelled or request.target != hop[1]:
+                continue
+            if request.task < 0 or task < 0:
+                if request.source == hop[0]:
+                    return request
+            elif request.task == task and (request.source < 0) == (hop[0] < 0):
                 return request
         return None
 
