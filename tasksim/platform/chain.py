@@ -82,11 +82,21 @@ class Chain:
         return {key: value for key, value in data.items() if value is not None}
 
     def add(self, problems: Iterable[Problem], documents: Sequence[Document] = ()) -> None:
-        """Note problems, each where its value stands in the *documents* (default: all)."""
+        """Note problems, each where its value stands in the *documents* (default: all).
+
+        What one setting has done to many values is one problem.
+        """
+        alike: dict[tuple[Place | str, str], list[str]] = {}
         for problem in problems:
             field_name = ".".join(map(str, problem.location))
-            what = f"{field_name}: {problem.what}" if field_name else problem.what
-            self.note(self._where(problem, documents or self.documents), what)
+            where = self._where(problem, documents or self.documents)
+            if isinstance(where, Place):
+                self.note(where, f"{field_name}: {problem.what}" if field_name else problem.what)
+            else:
+                alike.setdefault((where, problem.what), []).append(field_name)
+        for (where, what), names in alike.items():
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            self.note(where, f"{names[0]}{more}: {what}")
 
     def note(self, where: Place | str, what: str) -> None:
         """Note one error."""

@@ -132,6 +132,8 @@ class Settings:
         if root != "platform" or not pattern:
             raise InputError(f"unknown path (got {path!r}, legal platform.FIELD)")
         matches = _matches(self.data, pattern)
+        if _MULTIPLY.fullmatch(value.strip()):
+            matches = self._multipliable(matches)
         named = {location for location, _ in matches}
         for location, leaf in matches:
             self._set(location, leaf, value.strip(), text)
@@ -142,6 +144,15 @@ class Settings:
                 measured = (*section, MEASURED[str(field_name)])
                 if measured not in named:
                     self._measure_again(measured, leaf, value.strip(), text)
+
+    def _multipliable(self, matches: list[tuple[Location, Leaf]]) -> list[tuple[Location, Leaf]]:
+        """Return of several *matches* those that have a value: twice no limit is no limit."""
+        given = [
+            (location, leaf)
+            for location, leaf in matches
+            if leaf.default is not None or _get(self.data, location) is not None
+        ]
+        return given or matches
 
     def _set(self, location: Location, leaf: Leaf, value: str, text: str) -> None:
         _put(self.data, location, _value(_get(self.data, location), leaf, value))
@@ -172,6 +183,11 @@ def _matches(data: Mapping[str, Any], pattern: list[str]) -> list[tuple[Location
     """Return the values that the *pattern* names; raise :exc:`InputError` if there are none."""
     frontier: list[tuple[Location, Leaf | Tree]] = [((), TREE)]
     for depth, part in enumerate(pattern):
+        if all(isinstance(tree, Leaf) for _, tree in frontier):
+            whole = ".".join(["platform", *pattern[:depth]])
+            raise InputError(
+                f"{whole} can be set only as a whole (got {'.'.join(pattern[depth:])!r} in it)"
+            )
         children = [child for at, tree in frontier for child in _children(data, at, tree)]
         frontier = [child for child in children if fnmatchcase(str(child[0][-1]), part)]
         if not frontier:
@@ -227,6 +243,8 @@ def _values_below(
 
 def _value(present: object, leaf: Leaf, text: str) -> object:
     """Return the new value of a *leaf* that is set to *text*."""
+    if leaf.kind in ("text", "names") and text == "null":
+        return None
     if leaf.kind == "text":
         return text
     if leaf.kind == "names" and not text.startswith("["):

@@ -149,7 +149,7 @@ def test_settings_apply_to_what_is_inherited(write):
             "platform.memories.hbm*.size=2GiB",
             "matches nothing in platform.memories (got 'hbm*', legal ram, gpu0, gpu1)",
         ),
-        ("platform.nodes.count=2", "platform.nodes has nothing in it (got 'count')"),
+        ("platform.nodes.count=2", "platform.nodes can be set only as a whole (got 'count' in it)"),
         (
             "platform.overheads=2 us",
             "is a section, not a value (legal platform.overheads.submission, "
@@ -205,3 +205,39 @@ def test_wrong_settings_and_a_wrong_file_at_once(write, errors):
         "--set platform.a=1",
         "--set platform.overheads.task=x2",
     ]
+
+
+BOX = """
+version: 1
+memories: {ram: {}, gpu0: {size: 2 GiB}, gpu1: {size: 3 GiB}}
+workers: {cpu: {count: 1, memory: ram}, cuda: {count: 2, memory: [gpu0, gpu1]}}
+links:
+  a: {bandwidth: 1 GB/s, between: [ram, gpu0]}
+  b: {bandwidth: 1 GB/s, between: [ram, gpu1]}
+  c: {bandwidth: 1 GB/s, between: [gpu0, gpu1]}
+"""
+
+
+def test_what_one_setting_does_wrong_to_many_values_is_one_line(write, errors):
+    settings = ["platform.links.*.bandwidth=0", "platform.memories.gpu1.size=0"]
+    assert errors(write(BOX), settings=settings) == [
+        f"--set {settings[1]}: memories.gpu1.size: must be greater than 0 (got 0)",
+        f"--set {settings[0]}: links.a.bandwidth and 2 more: must be greater than 0 (got 0)",
+    ]
+
+
+def test_twice_no_limit_is_no_limit(write):
+    platform = load(write(BOX), settings=["platform.memories.*.size=x2"])
+    assert [memory.size_bytes for memory in platform.memories] == [None, 4 * 2**30, 6 * 2**30]
+
+
+def test_what_has_no_value_is_not_multiplied_by_its_name(write, errors):
+    (error,) = errors(write(BOX), settings=["platform.memories.ram.size=x2"])
+    assert error.endswith("there is no value to multiply; give one")
+
+
+def test_null_takes_a_text_away(write):
+    driven = BOX.replace("cuda: {", "cuda: {drivers: cpu, ")
+    settings = ["platform.workers.cuda.drivers=null", "platform.workers.cuda.count=4"]
+    platform = load(write(driven), settings=settings)
+    assert [worker.architecture for worker in platform.workers] == ["cpu"] + 4 * ["cuda"]
