@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import numpy as np
 
-from tasksim.base.errors import InputError, NotFittedError, nearest, unknown
+from tasksim.base.errors import InputError, ModelError, NotFittedError, nearest, unknown
 from tasksim.models.document import Node, to_data
 from tasksim.models.quality import quality
 from tasksim.models.rows import plain_number
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
+
+    from tasksim.models.uncertainty import Uncertainty
 
 __all__ = ["SIZE", "KernelModel", "Samples", "clone", "columns", "nothing_reported"]
 
@@ -55,6 +57,8 @@ class KernelModel(ABC):
 
     names_: tuple[str, ...]
     domain_: dict[str, tuple[float, float]]
+    uncertainty_: Uncertainty | None = None
+    """How far measurements are from predictions, if that was calibrated; fit forgets it."""
     _report: dict[str, Any]
 
     def fit(self, samples: Samples) -> Self:
@@ -110,7 +114,24 @@ class KernelModel(ABC):
         self._check_fitted("sample")
         if not isinstance(rng, np.random.Generator):
             raise InputError(f"rng must be a numpy.random.Generator, got {type(rng).__name__}")
-        return self._sample(self._table(parameters), rng)
+        table = self._table(parameters)
+        if self.uncertainty_ is not None:
+            return self.uncertainty_.sample(self, table, rng)
+        return self._sample(table, rng)
+
+    def interval(
+        self, parameters: ArrayLike, level: float = 0.9
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return between which durations a measurement of each row is, at a probability *level*.
+
+        Raises what :meth:`predict` raises, and :exc:`ModelError` if no uncertainty was
+        calibrated (:func:`tasksim.models.uncertainty.calibrate`).
+        """
+        self._check_fitted("interval")
+        if self.uncertainty_ is None:
+            message = "the model has no calibrated uncertainty, hence no intervals: fit it again"
+            raise ModelError(f"{self.label}: {message}" if self.label else message)
+        return self.uncertainty_.interval(self, self._table(parameters), level)
 
     def inside(self, parameters: ArrayLike) -> NDArray[np.bool_]:
         """Return whether each row lies where the model was fitted, not extrapolated."""
@@ -145,6 +166,8 @@ class KernelModel(ABC):
             **self._to_json(),
             "report": self._report,
         }
+        if self.uncertainty_ is not None:
+            data["uncertainty"] = self.uncertainty_.to_json()
         plain: dict[str, Any] = to_data(data)
         return plain
 
@@ -166,7 +189,14 @@ class KernelModel(ABC):
             model.names_ = node["parameters"].texts()
             model.domain_ = _domain(node["domain"], model.names_)
             model._report = node["report"].mapping()
+            model._read_uncertainty(node)
         return model
+
+    def _read_uncertainty(self, node: Node) -> None:
+        if "uncertainty" in node.mapping():
+            from tasksim.models.uncertainty import Uncertainty
+
+            self.uncertainty_ = Uncertainty.from_json(node["uncertainty"], len(self.names_))
 
     @classmethod
     def _options(cls, node: Node) -> dict[str, Any]:

@@ -1,30 +1,56 @@
 """How far predictions are from measurements.
 
-With q = predicted / measured, over n configurations or samples:
+With q = predicted / measured and e = q - 1, over n configurations or samples:
 
-====== ======================== ==========================================================
-mlogq  mean of abs(ln q)        the default: a factor 2 too long counts as one too short
-mlogq2 mean of (ln q)²          the same, large errors weigh more
-bias   mean of ln q             signed: positive is too long
-mape   mean of abs(q - 1)       favours predictions that are too short (at most 1 for those)
-====== ======================== ==========================================================
+====== ============================= =====================================================
+mlogq  mean of abs(ln q)             the default: a factor 2 too long counts as one too short
+mlogq2 mean of (ln q)²               the same, large errors weigh more
+bias   mean of ln q                  signed: positive is too long
+mape   mean of abs(e)                favours predictions that are too short (at most 1 for those)
+smape  mean of 2 abs(e / (2 + e))    at most 2
+lgmape mean of ln abs(e)             its exponential is the geometric mean of relative errors
+mae    mean of abs(difference)       in seconds: long tasks decide
+mse    mean of (difference)²         in seconds squared
+====== ============================= =====================================================
 
 ``exp(mlogq) - 1`` is the typical relative error. See Tofallis, "A better measure of relative
 prediction accuracy for model selection and model estimation", J. Oper. Res. Soc. 66 (2015).
+All but the bias are those of E. Hutter and E. Solomonik, "Application performance modeling via
+tensor completion", SC '23, table 1.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from tasksim.base.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["bias", "log_ratio", "mape", "mlogq", "mlogq2"]
+    from tasksim.models.samples import Samples
+
+__all__ = [
+    "METRICS",
+    "bias",
+    "configuration_errors",
+    "errors",
+    "lgmape",
+    "log_ratio",
+    "mae",
+    "mape",
+    "mlogq",
+    "mlogq2",
+    "mse",
+    "smape",
+]
+
+EXACT: Final = 2.0**-52
+"""The relative error that an exact hit counts as where a logarithm of it is taken."""
 
 
 def log_ratio(predicted: ArrayLike, measured: ArrayLike) -> NDArray[np.float64]:
@@ -35,12 +61,7 @@ def log_ratio(predicted: ArrayLike, measured: ArrayLike) -> NDArray[np.float64]:
     InputError
         If the shapes differ, there are no values, or one is not finite and positive.
     """
-    p, m = _positive(predicted, "predicted"), _positive(measured, "measured")
-    if p.shape != m.shape or p.size == 0:
-        raise InputError(
-            "errors need as many predicted as measured durations, and at least one; "
-            f"got shapes {p.shape} and {m.shape}"
-        )
+    p, m = _pairs(predicted, measured)
     ratio: NDArray[np.float64] = np.log(p / m)
     return ratio
 
@@ -76,9 +97,108 @@ def mape(predicted: ArrayLike, measured: ArrayLike) -> float:
     >>> mape([2.0, 1.0], [1.0, 2.0])
     0.75
     """
-    log_ratio(predicted, measured)  # refuses what cannot be compared
-    p, m = np.asarray(predicted, dtype=np.float64), np.asarray(measured, dtype=np.float64)
-    return float((np.abs(p - m) / m).mean())
+    return float(_relative(predicted, measured).mean())
+
+
+def smape(predicted: ArrayLike, measured: ArrayLike) -> float:
+    """Return the mean of 2·abs(predicted - measured) / (predicted + measured), at most 2.
+
+    >>> smape([3.0, 1.0], [1.0, 3.0])
+    1.0
+    """
+    p, m = _pairs(predicted, measured)
+    return float((2 * np.abs(p - m) / (p + m)).mean())
+
+
+def lgmape(predicted: ArrayLike, measured: ArrayLike) -> float:
+    """Return the mean of ln(abs(predicted - measured) / measured).
+
+    An exact hit, which has no logarithm, counts as an error of 2^-52.
+
+    >>> round(float(np.exp(lgmape([1.1, 1.4], [1.0, 1.0]))), 12)
+    0.2
+    """
+    return float(np.log(np.maximum(_relative(predicted, measured), EXACT)).mean())
+
+
+def mae(predicted: ArrayLike, measured: ArrayLike) -> float:
+    """Return the mean absolute error, in seconds."""
+    p, m = _pairs(predicted, measured)
+    return float(np.abs(p - m).mean())
+
+
+def mse(predicted: ArrayLike, measured: ArrayLike) -> float:
+    """Return the mean squared error, in seconds squared."""
+    p, m = _pairs(predicted, measured)
+    return float(((p - m) ** 2).mean())
+
+
+METRICS: Final[dict[str, Callable[[ArrayLike, ArrayLike], float]]] = {
+    "mape": mape,
+    "mae": mae,
+    "mse": mse,
+    "smape": smape,
+    "lgmape": lgmape,
+    "mlogq": mlogq,
+    "mlogq2": mlogq2,
+    "bias": bias,
+}
+"""All of them, by name."""
+
+
+def errors(predicted: ArrayLike, measured: ArrayLike) -> dict[str, float]:
+    """Return every metric of :data:`METRICS`, by name.
+
+    >>> errors([2.0, 1.0], [1.0, 1.0])["mape"]
+    0.5
+    """
+    return {name: metric(predicted, measured) for name, metric in METRICS.items()}
+
+
+def configuration_errors(
+    samples: Samples, predicted: ArrayLike
+) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]:
+    """Return the distinct rows of the *samples*, and every metric of each of them.
+
+    Parameters
+    ----------
+    samples
+        What was measured.
+    predicted : array_like, shape (n,)
+        A prediction for each sample, in seconds.
+
+    Returns
+    -------
+    rows : ndarray, shape (configurations, p)
+    metrics : dict
+        Name -> ndarray, shape (configurations,): the mean over the samples of the configuration.
+    """
+    rows, group = samples.configurations()
+    p, m = _pairs(predicted, samples.durations_s)
+    parts = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
+    values = {
+        name: np.array([metric(p[part], m[part]) for part in parts])
+        for name, metric in METRICS.items()
+    }
+    return rows, values
+
+
+def _relative(predicted: ArrayLike, measured: ArrayLike) -> NDArray[np.float64]:
+    p, m = _pairs(predicted, measured)
+    relative: NDArray[np.float64] = np.abs(p - m) / m
+    return relative
+
+
+def _pairs(
+    predicted: ArrayLike, measured: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    p, m = _positive(predicted, "predicted"), _positive(measured, "measured")
+    if p.shape != m.shape or p.size == 0:
+        raise InputError(
+            "errors need as many predicted as measured durations, and at least one; "
+            f"got shapes {p.shape} and {m.shape}"
+        )
+    return p, m
 
 
 def _positive(values: ArrayLike, what: str) -> NDArray[np.float64]:
