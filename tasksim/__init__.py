@@ -20,6 +20,8 @@ generate                 a graph by the name of its generator
 generator                registers a generator
 load_graph               a graph by name, or from a file
 save_graph               writes a graph to a file
+to_networkx              a graph as NetworkX has it
+from_networkx            and back: any directed acyclic graph
 =======================  ===================================================================
 
 =======================  ===================================================================
@@ -28,8 +30,15 @@ Platforms and models
 Platform                 workers, memories, links, costs of the runtime
 Worker                   a processing unit
 Memory                   a memory node
+Link                     what copies between memories cross
+Route                    the links from one memory to another
+Device                   how the workers of an architecture are driven
+Allocation               what allocating in the memory of a device costs
+Copying                  how many copies are under way together
 Overheads                the costs of the runtime itself
 load_platform            a platform by name, or from a file
+import_machine           a platform and models of what StarPU measured
+export_models            models as StarPU reads them
 KernelModel              the duration of a kernel, as a function of its parameters
 Samples                  measured durations
 ModelLibrary             a folder of fitted models
@@ -57,6 +66,19 @@ save_figure              writes a drawing to a file
 =======================  ===================================================================
 
 =======================  ===================================================================
+Data and plans
+=======================  ===================================================================
+TransferTable            the copies of a run
+MemoryTable              what was allocated when
+Problem                  a graph and what static algorithms know of a platform
+Plan                     which task runs where and when
+plan                     a plan by the name of an algorithm
+schedule_of              a run as a plan
+read_schedule            a plan from a file
+write_schedule           writes a plan to a file
+=======================  ===================================================================
+
+=======================  ===================================================================
 Errors
 =======================  ===================================================================
 TasksimError             anything that tasksim refuses or fails to do
@@ -75,8 +97,11 @@ if TYPE_CHECKING:
     from tasksim.calibration.calibrate import calibrate
     from tasksim.engine.durations import durations
     from tasksim.engine.simulate import simulate
+    from tasksim.formats.starpu.deliver import export_models
+    from tasksim.formats.starpu.machine import import_machine
     from tasksim.graph.apps.registry import generate, generator
     from tasksim.graph.builder import RW, Commute, GraphBuilder, R, Reduce, Scratch, W
+    from tasksim.graph.interchange import from_networkx, to_networkx
     from tasksim.graph.source import load_graph
     from tasksim.graph.storage import save as save_graph
     from tasksim.graph.taskgraph import AccessMode, TaskGraph
@@ -84,7 +109,16 @@ if TYPE_CHECKING:
     from tasksim.models.constant import ConstantLibrary
     from tasksim.models.store import ModelLibrary
     from tasksim.native.execute import execute
-    from tasksim.platform.description import Memory, Overheads, Platform, Worker
+    from tasksim.platform.costs import Allocation, Copying
+    from tasksim.platform.description import (
+        Device,
+        Link,
+        Memory,
+        Overheads,
+        Platform,
+        Route,
+        Worker,
+    )
     from tasksim.platform.load import load as load_platform
     from tasksim.run.bounds import bounds
     from tasksim.run.checks import check_run
@@ -93,7 +127,16 @@ if TYPE_CHECKING:
     from tasksim.run.record import Run
     from tasksim.run.storage import load as load_run
     from tasksim.run.storage import save as save_run
+    from tasksim.run.tables import MemoryTable, TransferTable
     from tasksim.schedulers.base import Scheduler, View
+    from tasksim.schedulers.static import (
+        Plan,
+        Problem,
+        plan,
+        read_schedule,
+        schedule_of,
+        write_schedule,
+    )
     from tasksim.view.figure import figure, save_figure
 
     __version__: str
@@ -103,8 +146,11 @@ _HOMES = {
     "tasksim.calibration.calibrate": ("calibrate",),
     "tasksim.engine.durations": ("durations",),
     "tasksim.engine.simulate": ("simulate",),
+    "tasksim.formats.starpu.deliver": ("export_models",),
+    "tasksim.formats.starpu.machine": ("import_machine",),
     "tasksim.graph.apps.registry": ("generate", "generator"),
     "tasksim.graph.builder": ("Commute", "GraphBuilder", "R", "RW", "Reduce", "Scratch", "W"),
+    "tasksim.graph.interchange": ("from_networkx", "to_networkx"),
     "tasksim.graph.source": ("load_graph",),
     "tasksim.graph.storage": ("save_graph",),
     "tasksim.graph.taskgraph": ("AccessMode", "TaskGraph"),
@@ -112,7 +158,16 @@ _HOMES = {
     "tasksim.models.constant": ("ConstantLibrary",),
     "tasksim.models.store": ("ModelLibrary",),
     "tasksim.native.execute": ("execute",),
-    "tasksim.platform.description": ("Memory", "Overheads", "Platform", "Worker"),
+    "tasksim.platform.costs": ("Allocation", "Copying"),
+    "tasksim.platform.description": (
+        "Device",
+        "Link",
+        "Memory",
+        "Overheads",
+        "Platform",
+        "Route",
+        "Worker",
+    ),
     "tasksim.platform.load": ("load_platform",),
     "tasksim.run.bounds": ("bounds",),
     "tasksim.run.checks": ("check_run",),
@@ -120,7 +175,16 @@ _HOMES = {
     "tasksim.run.critical": ("practical_critical_path",),
     "tasksim.run.record": ("Run",),
     "tasksim.run.storage": ("load_run", "save_run"),
+    "tasksim.run.tables": ("MemoryTable", "TransferTable"),
     "tasksim.schedulers.base": ("Scheduler", "View"),
+    "tasksim.schedulers.static": (
+        "Plan",
+        "Problem",
+        "plan",
+        "read_schedule",
+        "schedule_of",
+        "write_schedule",
+    ),
     "tasksim.view.figure": ("figure", "save_figure"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
@@ -134,24 +198,33 @@ _RENAMED = {
 __all__ = [
     "RW",
     "AccessMode",
+    "Allocation",
     "CheckFailed",
     "Commute",
     "ConstantLibrary",
+    "Copying",
+    "Device",
     "GraphBuilder",
     "InputError",
     "KernelModel",
+    "Link",
     "Memory",
+    "MemoryTable",
     "ModelLibrary",
     "Overheads",
+    "Plan",
     "Platform",
+    "Problem",
     "R",
     "Reduce",
+    "Route",
     "Run",
     "Samples",
     "Scheduler",
     "Scratch",
     "TaskGraph",
     "TasksimError",
+    "TransferTable",
     "View",
     "W",
     "Worker",
@@ -161,17 +234,25 @@ __all__ = [
     "compare",
     "durations",
     "execute",
+    "export_models",
     "figure",
+    "from_networkx",
     "generate",
     "generator",
+    "import_machine",
     "load_graph",
     "load_platform",
     "load_run",
+    "plan",
     "practical_critical_path",
+    "read_schedule",
     "save_figure",
     "save_graph",
     "save_run",
+    "schedule_of",
     "simulate",
+    "to_networkx",
+    "write_schedule",
 ]
 
 
