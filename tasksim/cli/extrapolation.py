@@ -1,4 +1,4 @@
-"""Of which kernels the models are asked beyond what they were fitted to."""
+"""Of which kernels the models are asked beyond what they were fitted to, or in vain."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tasksim.engine.durations import Asked, Models
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["extrapolated"]
+__all__ = ["extrapolated", "without_models"]
 
 
 def extrapolated(graph: TaskGraph, models: Models, architectures: Sequence[str]) -> list[str]:
@@ -33,6 +33,26 @@ def extrapolated(graph: TaskGraph, models: Models, architectures: Sequence[str])
                 where.setdefault(what, []).append(architecture)
         lines += [f"{name} on {', '.join(of)}: {what}" for what, of in where.items()]
     return lines
+
+
+def without_models(graph: TaskGraph, models: Models, architectures: Sequence[str]) -> list[str]:
+    """Return a line with the architectures that have models of no kernel of *graph*, if any."""
+    idle = [name for name in architectures if not _any_model(graph, models, name)]
+    if not idle or not graph.model_names:
+        return []
+    return [
+        f"no kernel of {graph.name} has a model on {', '.join(idle)}: workers there run nothing"
+    ]
+
+
+def _any_model(graph: TaskGraph, models: Models, architecture: str) -> bool:
+    for name in graph.model_names:
+        try:
+            models.model(name, architecture)
+        except InputError:
+            continue
+        return True
+    return False
 
 
 def _beyond(asked: Asked, kernel: int, name: str, models: Models, architecture: str) -> str:

@@ -170,6 +170,14 @@ class Setup:
 
         return extrapolated(self.graph, self.models, _model_architectures(self.platform))
 
+    def without_models(self) -> list[str]:
+        """Say which workers run nothing, as no kernel has a model there."""
+        if self.models_folder is None:
+            return []
+        from tasksim.cli.extrapolation import without_models
+
+        return without_models(self.graph, self.models, _model_architectures(self.platform))
+
     def to_json(self) -> dict[str, Any]:
         """Return what :func:`tasksim.cli.recorded.request_of` makes the same request of."""
         request = self.request

@@ -148,7 +148,7 @@ def _warn_of_differences(recorded: Run, run: Run) -> None:
 
 def _print(run: Run, setup: Setup, noise: str, results: Results) -> None:
     extrapolated = setup.extrapolated()
-    for message in extrapolated:
+    for message in [*setup.without_models(), *extrapolated]:
         warn(message)
     if results.as_json:
         print_json(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ class Side:
     kind: str
     graph: str
     platform: str
+    workers: dict[str, int]
+    """How many there are, per architecture."""
     scheduler: str
     makespan_s: float
     busy_s: float
@@ -156,6 +159,7 @@ def _side(run: Run) -> Side:
         kind=run.kind,
         graph=run.graph_label,
         platform=run.platform,
+        workers=dict(Counter(worker.architecture for worker in run.workers)),
         scheduler=run.scheduler,
         makespan_s=run.makespan_s,
         busy_s=float(run.tasks.duration_s.sum()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from tasksim.base.units import format_bandwidth, format_size, format_time
@@ -61,10 +62,11 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) 
 
 def run_summary(run: Run) -> str:
     """Return what was run, where, and how long it took, a line per fact."""
+    kinds = Counter(worker.architecture for worker in run.workers)
     facts = [
         ("graph", f"{run.graph_label} ({_tasks(len(run))})"),
         ("run", f"{run.kind}, scheduler {run.scheduler}, seed {run.seed}"),
-        ("platform", f"{run.platform} ({_workers(run)})"),
+        ("platform", f"{run.platform} ({_kinds(kinds)})"),
         ("makespan", duration_text(run.makespan_s)),
         *((_BOUND_NAMES.get(k, k), v) for k, v in _bound_texts(run.bounds or {}, run.makespan_s)),
         ("efficiency", f"{100 * parallel_efficiency(run):.1f} %"),
@@ -199,6 +201,11 @@ def comparison_table(comparison: Comparison) -> str:
         ["run", a.kind, b.kind, ""],
         ["scheduler", a.scheduler, b.scheduler, ""],
         ["platform", a.platform, b.platform, ""],
+        *(
+            [["workers", _kinds(a.workers), _kinds(b.workers), ""]]
+            if a.workers != b.workers
+            else []
+        ),
         [
             "makespan",
             duration_text(a.makespan_s),
@@ -303,9 +310,8 @@ def _count(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def _workers(run: Run) -> str:
-    kinds = [worker.architecture for worker in run.workers]
-    return " + ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+def _kinds(kinds: Mapping[str, int]) -> str:
+    return " + ".join(f"{count} {kind}" for kind, count in kinds.items())
 
 
 def _bound_texts(bounds: Mapping[str, float], makespan_s: float) -> list[tuple[str, str]]:

@@ -58,3 +58,19 @@ def test_models_that_are_called_otherwise_are_found_for_the_user(tasksim, tmp_pa
     assert tasksim(line.format("cholesky") + " --model-names chol_{kernel}_goto").code == 0
     (error,) = tasksim(line.format("qr")).errors
     assert "--model-names" not in error
+
+
+def test_workers_of_which_no_kernel_has_a_model_are_told(tasksim, tmp_path):
+    (tmp_path / "typo.yaml").write_text(
+        "version: 1\nmodels: mine\nworkers:\n"
+        "  cuda: {count: 2, models: [cuda0, cuda]}\n  cpu: {count: 1}\n"
+    )
+    entry = Entry(
+        SizeHistory.from_entries([SizeEntry(8, 1.0, 0.0, 50)]), Measured("2025-01-31", "x")
+    )
+    entries = {"cuda0": entry, "cuda1": entry, "cpu": entry}
+    save_kernel(tmp_path / "mine", "potrf", entries, machine=Machine("laptop"))
+    called = tasksim("simulate cholesky tiles=1 tile_size=1 --platform typo.yaml")
+    assert called.err == (
+        "Warning: no kernel of cholesky has a model on cuda: workers there run nothing\n"
+    )

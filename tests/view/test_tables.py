@@ -151,6 +151,19 @@ def test_comparison_of_runs_that_move_data(make):
     assert lines[begin + 5].split() == ["copied", "-", "40", "MiB"]
 
 
+def test_workers_are_compared_where_they_differ(make):
+    run = make.hybrid()
+    fewer = dataclasses.replace(run.workers[-1], architecture="other")
+    other = dataclasses.replace(run, workers=(*run.workers[:-1], fewer))
+    found = compare(run, other)
+    assert sum(found.a.workers.values()) == len(run.workers)
+    (line,) = [
+        line for line in tables.comparison_table(found).splitlines() if line.startswith("workers")
+    ]
+    assert line.endswith(" + 1 other")
+    assert "\nworkers" not in tables.comparison_table(compare(run, run))
+
+
 def test_comparison_with_itself(make):
     run = example(make)
     lines = tables.comparison_table(compare(run, run)).splitlines()
