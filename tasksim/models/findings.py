@@ -1,0 +1,55 @@
+"""Findings: what a diagnosis has to say to people, each with its evidence and an advice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = ["Finding", "Severity", "sorted_findings"]
+
+Severity = Literal["warning", "note"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something to know about a model or its samples.
+
+    Attributes
+    ----------
+    code
+        Its name, the same in every version: ``"missing-parameter"``.
+    severity
+        ``warning``: predictions may be wrong. ``note``: good to know.
+    message
+        What was found, in words.
+    evidence
+        The numbers behind it, by name; shares are between 0 and 1.
+    advice
+        What to do next.
+    names
+        The parameters or terms it is about, most important first.
+    """
+
+    code: str
+    severity: Severity
+    message: str
+    evidence: Mapping[str, float] = field(default_factory=dict)
+    advice: str = ""
+    names: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """Return one paragraph for people.
+
+        >>> Finding("few-values", "note", "n has 3 values", advice="measure 5").text()
+        'note: n has 3 values. Advice: measure 5.'
+        """
+        advice = f" Advice: {self.advice}." if self.advice else ""
+        return f"{self.severity}: {self.message}.{advice}"
+
+
+def sorted_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return the warnings first, each kind in the order given."""
+    return tuple(sorted(findings, key=lambda finding: finding.severity != "warning"))
