@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tasksim.models.base import KernelModel
     from tasksim.models.samples import Samples
 
-__all__ = ["FOLDS", "By", "LeftOut", "left_out"]
+__all__ = ["FOLDS", "By", "LeftOut", "left_out", "predicted_where_possible"]
 
 By = Literal["configuration", "sample"]
 
@@ -125,13 +125,13 @@ def _by_folds(model: KernelModel, samples: Samples, fold: NDArray[np.intp]) -> N
             refusal = refusal or error
             continue
         fitted_any = True
-        predicted[out] = _where_it_can(fitted, samples.parameters[out])
+        predicted[out] = predicted_where_possible(fitted, samples.parameters[out])
     if refusal is not None and not fitted_any:
         raise refusal
     return predicted
 
 
-def _where_it_can(model: KernelModel, table: NDArray[np.float64]) -> NDArray[np.float64]:
+def predicted_where_possible(model: KernelModel, table: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return predictions; NaN for rows outside, if the model refuses those."""
     try:
         return model.predict(table)

@@ -1,0 +1,239 @@
+"""``tasksim fit``: make a kernel model of measured durations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tasksim.base.errors import InputError
+from tasksim.base.files import refuse_existing
+from tasksim.cli.command import command
+from tasksim.cli.options import TIME, force_option, json_option, seed_option
+from tasksim.cli.output import note, print_json, refuse_unwritable, warn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tasksim.models.coefficients import Entry
+    from tasksim.models.samples import Samples
+    from tasksim.models.selection import Selection
+
+__all__ = ["fit"]
+
+KINDS = ("auto", "history", "power", "mlr", "cp", "hybrid", "bysize")
+WEIGHTS = ("relative", "none", "huber")
+WITH_TERMS = ("auto", "mlr")
+
+
+@command(
+    "fit",
+    examples=[
+        "tasksim fit gemm.csv -o models/mymachine/gemm.json",
+        "tasksim fit gemm.csv --duration runtime_s --parameters m,n,k --test gemm-test.csv",
+        "tasksim fit gemm.csv --kind mlr --terms 'm*n*k + m*n' -o gemm.json",
+    ],
+)
+@click.argument("file", type=click.Path(path_type=Path), metavar="SAMPLES")
+@click.option("--duration", metavar="COLUMN", help="Of the durations. [default: by its name]")
+@click.option("--parameters", metavar="COLUMN,...", help="[default: all other numeric columns]")
+@click.option("--part", metavar="NAME", help="Of a file with several: which samples.")
+@click.option("--kind", type=click.Choice(KINDS), default="auto", help="Of model.")
+@click.option("--terms", help="Of a linear model: 'm*n*k + m*n'. [default: searched]")
+@click.option(
+    "--weights", type=click.Choice(WEIGHTS), help="Of a linear model.  [default: relative]"
+)
+@click.option(
+    "--test", "test_file", type=click.Path(path_type=Path), help="Samples to judge the model by."
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="A coefficient file, KERNEL.json."
+)
+@click.option("--architecture", default="cpu", help="What the samples were measured on.")
+@click.option(
+    "--budget", type=TIME, default=30.0, show_default="30s", help="When to stop trying kinds."
+)
+@seed_option
+@force_option
+@json_option
+def fit(
+    file: Path,
+    duration: str | None,
+    parameters: str | None,
+    part: str | None,
+    test_file: Path | None,
+    output: Path | None,
+    architecture: str,
+    budget: float,
+    seed: int,
+    force: bool,
+    as_json: bool,
+    **wanted: Any,
+) -> None:
+    """Make a kernel model of measured durations, and say how good it is.
+
+    SAMPLES has a row per execution: its parameters and its duration. Kinds of models are
+    compared on sizes that were left out of their fits. The file written is one that 'tasksim
+    predict' reads; in a folder of models, 'tasksim simulate --models FOLDER' does too.
+    """
+    kinds, options = _wanted(**wanted)
+    if output is not None:
+        _refuse_output(output, force=force)
+    from tasksim.formats.samples import read_samples
+    from tasksim.models.selection import select
+
+    names = None if parameters is None else [name.strip() for name in parameters.split(",")]
+    samples = read_samples(file, duration=duration, parameters=names, part=part)
+    test = None
+    if test_file is not None:
+        test = read_samples(test_file, duration=duration, parameters=samples.names, part=part)
+    try:
+        found = select(samples, kinds, budget_s=budget, seed=seed, options=options)
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from error
+    result = _result(found, samples, test)
+    if output is not None:
+        _write(output, found, file, architecture)
+    if as_json:
+        print_json({**result, "output": output})
+        return
+    for message in result["warnings"]:
+        warn(message)
+    click.echo("\n".join(_text(result)))
+    if output is not None:
+        note(f"Wrote {output}")
+
+
+def _wanted(
+    kind: str, terms: str | None, weights: str | None
+) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
+    """Return the kinds to try, and their options."""
+    from tasksim.models.selection import AUTO
+
+    given = {"terms": terms, "weights": weights}
+    linear = {name: value for name, value in given.items() if value is not None}
+    if linear and kind not in WITH_TERMS:
+        raise InputError(f"--{next(iter(linear))} is for linear models, got --kind {kind}")
+    if kind == "auto" and terms is None:
+        return AUTO, {"mlr": linear}
+    return ("mlr" if kind == "auto" else kind,), {"mlr": linear}
+
+
+def _refuse_output(output: Path, *, force: bool) -> None:
+    """Raise for what could not be written in the end."""
+    from tasksim.models.store import kernel_path, load_kernel
+
+    if output.suffix != ".json":
+        raise InputError(f"{output}: kernel models are in .json files; got '{output.suffix}'")
+    kernel_path(output.parent, output.stem)
+    refuse_existing(output, force=force)
+    if output.exists():
+        load_kernel(output)
+    refuse_unwritable(output)
+
+
+def _write(output: Path, found: Selection, file: Path, architecture: str) -> None:
+    """Write the model; other architectures that the file has are kept."""
+    from tasksim.models.coefficients import Machine
+    from tasksim.models.store import save_kernel
+
+    machine = Machine(output.absolute().parent.name or "unknown")
+    save_kernel(output.parent, output.stem, {architecture: _entry(found, file)}, machine=machine)
+
+
+def _entry(found: Selection, file: Path) -> Entry:
+    from datetime import UTC, datetime
+
+    from tasksim.models.coefficients import Entry, Measured
+
+    # When they were measured nobody says; not later than the file was written.
+    when = datetime.fromtimestamp(file.stat().st_mtime, UTC).date().isoformat()
+    return Entry(found.model, Measured(when, f"samples of {file.name}"))
+
+
+def _result(found: Selection, samples: Samples, test: Samples | None) -> dict[str, Any]:
+    """Return what to print."""
+    chosen, model = found.chosen, found.model
+    formula = getattr(model, "formula", None)
+    warnings = list(found.warnings)
+    tested = {} if test is None else _tested(found, test, warnings)
+    return {
+        "kind": model.kind,
+        "why": found.why,
+        "terms": [str(term) for term in getattr(model, "terms_", ())],
+        "formula": formula() if callable(formula) else None,
+        "mlogq_cv": chosen.mlogq_cv,
+        **tested,
+        "size_bytes": chosen.size_bytes,
+        "fit_seconds": chosen.fit_seconds,
+        "samples": len(samples),
+        "configurations": len(samples.configurations()[0]),
+        "domain": {name: list(box) for name, box in model.domain_.items()},
+        "candidates": [row.row() for row in found.table],
+        "warnings": warnings,
+    }
+
+
+def _tested(found: Selection, test: Samples, warnings: list[str]) -> dict[str, Any]:
+    """Return how good the model is on *test*; each configuration counts once."""
+    import numpy as np
+
+    from tasksim.models.leftout import predicted_where_possible
+    from tasksim.models.metrics import METRICS, errors
+    from tasksim.models.quality import group_means
+
+    model = found.model
+    rows, group = test.configurations()
+    predicted = predicted_where_possible(model, rows)
+    known = np.isfinite(predicted)
+    if not known.all():
+        warnings.append(
+            f"{int((~known).sum())} of {len(rows)} configurations of the test cannot be predicted "
+            f"by {model.kind}: they do not count"
+        )
+    if not known.any():
+        nothing = dict.fromkeys(METRICS)
+        return {"mlogq_test": None, "bias_test": None, "errors_test": nothing, "coverage": None}
+    found_errors = errors(predicted[known], group_means(test.durations_s, group)[known])
+    return {
+        "mlogq_test": found_errors["mlogq"],
+        "bias_test": found_errors["bias"],
+        "errors_test": found_errors,
+        "coverage": _coverage(found, test.select(known[group])),
+    }
+
+
+def _coverage(found: Selection, test: Samples) -> float | None:
+    """Return the share of the samples that are in their 90 % intervals."""
+    if found.model.uncertainty_ is None:
+        return None
+    low, high = found.model.interval(test.parameters, 0.9)
+    return float(((low <= test.durations_s) & (test.durations_s <= high)).mean())
+
+
+def _text(result: dict[str, Any]) -> Iterator[str]:
+    yield f"chosen    {result['why']}"
+    if result["formula"]:
+        yield f"formula   {result['formula']}"
+    yield f"samples   {result['samples']} of {result['configurations']} configurations"
+    if result.get("mlogq_test") is not None:
+        yield f"test      {_tested_text(result)}"
+    yield f"size      {result['size_bytes']} bytes"
+    yield "\nkind     mlogq     bytes"
+    for row in result["candidates"]:
+        error = "-" if row["mlogq_cv"] is None else f"{row['mlogq_cv']:.4f}"
+        size = "-" if row["size_bytes"] is None else row["size_bytes"]
+        yield f"{row['kind']:8} {error:>6} {size:>8}  {row['reason']}"
+
+
+def _tested_text(result: dict[str, Any]) -> str:
+    import math
+
+    text = (
+        f"errs by {100 * math.expm1(result['mlogq_test']):.3g} % "
+        f"(mlogq {result['mlogq_test']:.4f}, bias {result['bias_test']:+.4f})"
+    )
+    if result["coverage"] is None:
+        return text
+    return f"{text}; {result['coverage']:.0%} of the samples are in their 90 % intervals"

@@ -1,0 +1,162 @@
+"""``tasksim predict``: ask a kernel model."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tasksim.base.errors import InputError, unknown
+from tasksim.cli.command import command
+from tasksim.cli.options import SHARE, json_option
+from tasksim.cli.output import print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tasksim.models.base import KernelModel
+    from tasksim.models.coefficients import CoefficientFile
+
+__all__ = ["predict"]
+
+
+@command(
+    "predict",
+    examples=[
+        "tasksim predict models/mymachine/gemm.json m=4096 n=512 k=512",
+        "tasksim predict gemm.json m=256 n=256 k=256 --level 99% --json",
+    ],
+)
+@click.argument("file", type=click.Path(path_type=Path), metavar="MODEL")
+@click.argument("settings", nargs=-1, metavar="[PARAMETER=VALUE]...")
+@click.option(
+    "--level", type=SHARE, default=0.9, show_default="90%", help="Of the interval of a measurement."
+)
+@click.option("--architecture", metavar="NAME", help="[default: the only one there]")
+@json_option
+def predict(
+    file: Path, settings: tuple[str, ...], level: float, architecture: str | None, as_json: bool
+) -> None:
+    """Say how long a kernel takes with some parameters, after a coefficient file.
+
+    With the interval in which a measurement is, and how far outside what was measured the
+    parameters are.
+    """
+    from tasksim.models.store import load_kernel
+
+    if not 0 < level < 1:
+        raise InputError(f"--level: got {level:g}; legal: between 0% and 100%")
+    loaded = load_kernel(file)
+    architecture, model = _model(loaded, architecture, file)
+    values = _values(model, settings)
+    result = {
+        "kernel": loaded.kernel,
+        "architecture": architecture,
+        "kind": model.kind,
+        "parameters": values,
+        **_predicted(model, [list(values.values())], level),
+        "outside": dict(_outside(model, values)),
+    }
+    if as_json:
+        print_json(result)
+    else:
+        click.echo("\n".join(_text(result, model)))
+
+
+def _model(file: CoefficientFile, architecture: str | None, path: Path) -> tuple[str, KernelModel]:
+    """Return the architecture that is meant, and its model."""
+    known = list(file.architectures)
+    if architecture is None and len(known) != 1:
+        raise InputError(
+            f"{path} has models for {', '.join(known) or 'nothing'}; say which: --architecture NAME"
+        )
+    name = known[0] if architecture is None else architecture
+    if name not in file.architectures:
+        raise unknown("architecture", name, known, str(path))
+    model = file.architectures[name].model
+    model.label = f"{file.kernel} on {name}"
+    return name, model
+
+
+def _values(model: KernelModel, settings: Sequence[str]) -> dict[str, float]:
+    """Return the value of each parameter of *model*, in its order."""
+    given: dict[str, float] = {}
+    for setting in settings:
+        name, equals, text = (part.strip() for part in setting.partition("="))
+        if not equals:
+            raise InputError(f"got '{setting}'; legal: PARAMETER=VALUE")
+        if name not in model.names_:
+            raise unknown("parameter", name, model.names_, model.label)
+        if name in given:
+            raise InputError(f"{model.label}: {name} is given twice")
+        given[name] = _number(name, text)
+    missing = [name for name in model.names_ if name not in given]
+    if missing:
+        wanted = " ".join(f"{name}=VALUE" for name in missing)
+        raise InputError(f"{model.label}: {', '.join(missing)} missing; give {wanted} as well")
+    return {name: given[name] for name in model.names_}
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value >= 0):
+        raise InputError(f"{name}: got '{text}'; legal: a finite number, not negative")
+    return value
+
+
+def _predicted(model: KernelModel, table: list[list[float]], level: float) -> dict[str, Any]:
+    low_s = high_s = None
+    if model.uncertainty_ is not None:
+        low, high = model.interval(table, level)
+        low_s, high_s = float(low[0]), float(high[0])
+    return {
+        "duration_s": float(model.predict(table)[0]),
+        "low_s": low_s,
+        "high_s": high_s,
+        "level": level,
+        "inside": bool(model.inside(table)[0]),
+    }
+
+
+def _outside(
+    model: KernelModel, values: dict[str, float]
+) -> Iterator[tuple[str, dict[str, float | None]]]:
+    """Yield the parameters outside what was measured, and by which factor."""
+    for name, value in values.items():
+        low, high = model.domain_.get(name, (value, value))
+        if not low <= value <= high:
+            ratio = (high, value) if value > high else (value, low)
+            factor = ratio[1] / ratio[0] if ratio[0] > 0 else None
+            yield name, {"value": value, "low": low, "high": high, "factor": factor}
+
+
+def _text(result: dict[str, Any], model: KernelModel) -> Iterator[str]:
+    from tasksim.base.units import format_time
+
+    yield f"duration  {format_time(result['duration_s'])}"
+    level = f"{100 * result['level']:g} %"
+    if result["low_s"] is None:
+        yield "interval  not known: the model has no calibrated uncertainty"
+    else:
+        low, high = format_time(result["low_s"]), format_time(result["high_s"])
+        yield f"interval  {low} to {high} ({level} of measurements)"
+    yield f"domain    {_domain(result, model)}"
+
+
+def _domain(result: dict[str, Any], model: KernelModel) -> str:
+    if result["inside"]:
+        return f"inside: measured was {model.measured()}"
+    far = [_far(name, **found) for name, found in result["outside"].items()]
+    return f"outside: {'; '.join(far) or f'nothing was measured there, but {model.measured()}'}"
+
+
+def _far(name: str, value: float, low: float, high: float, factor: float | None) -> str:
+    end, bound = ("largest", high) if value > high else ("least", low)
+    times = "" if factor is None else f", by a factor of {factor:.3g}"
+    beyond = "above" if value > high else "below"
+    return f"{name}={value:.15g} is {beyond} the {end} measured, {bound:.15g}{times}"

@@ -1,0 +1,346 @@
+"""Which kind of model suits some samples: tried, compared by cross-validation, explained."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError, OutOfDomainError, TasksimError
+from tasksim.models.leftout import FOLDS, LeftOut, left_out
+from tasksim.models.registry import kinds as installed
+from tasksim.models.registry import model_class
+from tasksim.models.separable import EXACT, check_separable
+from tasksim.models.uncertainty import calibrate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from tasksim.models.base import KernelModel
+    from tasksim.models.samples import Samples
+
+__all__ = ["AUTO", "Candidate", "Selection", "select", "size_bytes"]
+
+AUTO: Final = ("history", "power", "mlr", "cp", "hybrid")
+"""What is tried unless one kind is asked for, the cheapest first."""
+
+ALIKE: Final = 1.05
+"""Errors within this factor are the same."""
+FAR: Final = 0.15
+"""An error (MLogQ) beyond which what was measured is preferred to a formula, ..."""
+WORSE: Final = 2.0
+"""... if it is also this many times that of what was measured."""
+FEWEST_FOLDS: Final = 2
+RESAMPLES: Final = 20
+ENOUGH: Final = 0.5
+"""The share of configurations that a kind must be able to predict."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A kind of model, and how well it does; or why it was not tried."""
+
+    kind: str
+    reason: str
+    model: KernelModel | None = None
+    out: LeftOut | None = None
+    errors: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    fit_seconds: float = 0.0
+
+    @property
+    def mlogq_cv(self) -> float | None:
+        """The MLogQ over the configurations that were left out; None if it is not known."""
+        known = np.isfinite(self.errors)
+        return float(self.errors[known].mean()) if known.any() else None
+
+    @property
+    def judged(self) -> float:
+        """The MLogQ to compare by: infinite if it is not known."""
+        return np.inf if self.mlogq_cv is None else self.mlogq_cv
+
+    @property
+    def exact(self) -> bool:
+        """Whether it predicts nothing but what was measured."""
+        return self.out is not None and self.out.by == "sample"
+
+    @property
+    def size_bytes(self) -> int | None:
+        """Return what the model takes in a file; None if there is none."""
+        return None if self.model is None else size_bytes(self.model)
+
+    def row(self) -> dict[str, Any]:
+        """Return what to print of it."""
+        return {
+            "kind": self.kind,
+            "mlogq_cv": self.mlogq_cv,
+            "size_bytes": self.size_bytes,
+            "fit_seconds": self.fit_seconds if self.model is not None else None,
+            "domain": None if self.model is None else _domain(self.model),
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The model that was chosen.
+
+    Attributes
+    ----------
+    model
+        Fitted to all samples, with its uncertainty, if there were enough samples for one.
+    table
+        A candidate per kind, in the order tried.
+    why
+        The choice, in words.
+    out
+        What models of its kind predicted for samples left out.
+    warnings
+        What to know before trusting it.
+    """
+
+    model: KernelModel
+    table: tuple[Candidate, ...]
+    why: str
+    out: LeftOut | None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def chosen(self) -> Candidate:
+        """The candidate that was chosen."""
+        return next(row for row in self.table if row.model is self.model)
+
+
+def select(
+    samples: Samples,
+    kinds: Sequence[str] = AUTO,
+    *,
+    budget_s: float = 30.0,
+    seed: int = 0,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Selection:
+    """Return the model of one of *kinds* that predicts *samples* best without having seen them.
+
+    Parameters
+    ----------
+    samples
+        What was measured.
+    kinds
+        What to try, in this order.
+    budget_s
+        When to stop trying, in seconds. What began before is finished. Only then the result
+        depends on how fast the machine is.
+    seed
+        Of folds, resampling, and of the models that take one.
+    options
+        Kind -> options of its models.
+
+    Raises
+    ------
+    InputError
+        If no kind can be fitted, with the reason of each; if parameters are constant or depend
+        on each other.
+
+    Notes
+    -----
+    The error is the MLogQ of 5-fold cross-validation over configurations (repetitions of one stay
+    together). Among kinds that predict what was not measured, the smallest is taken whose error
+    is that of the best: within 5 %, or within a standard error of the difference (the rule of
+    Breiman, Friedman, Olshen and Stone, Classification and Regression Trees, 1984, section 3.4.3,
+    with paired differences). A history is preferred to it only if that error is larger than 0.15,
+    and than twice the history's own on further samples of what was measured.
+    """
+    if not set(kinds) <= set(EXACT):
+        check_separable(samples)
+    clock = _Clock(budget_s, seed, single=len(kinds) == 1)
+    table = tuple(_tried(kind, samples, clock, (options or {}).get(kind, {})) for kind in kinds)
+    fitted = [candidate for candidate in table if candidate.model is not None]
+    if not fitted:
+        raise InputError(_none_fits(table))
+    chosen, why = _choose(fitted)
+    assert chosen.model is not None
+    warnings = _calibrated(chosen, samples, clock)
+    return Selection(chosen.model, table, why, chosen.out, tuple(warnings))
+
+
+def size_bytes(model: KernelModel) -> int:
+    """Return what *model* takes as compact JSON, without its report and its uncertainty."""
+    data = {k: v for k, v in model.to_json().items() if k not in ("report", "uncertainty")}
+    return len(json.dumps(data, separators=(",", ":")).encode())
+
+
+@dataclass
+class _Clock:
+    """How much time is left, and what all fits share."""
+
+    budget_s: float
+    seed: int
+    single: bool
+
+    def __post_init__(self) -> None:
+        self._begun = time.monotonic()
+
+    @property
+    def left_s(self) -> float:
+        return self.budget_s - (time.monotonic() - self._begun)
+
+    def folds(self, fit_s: float) -> int:
+        """Return how many folds there is time for; 0 for none."""
+        for folds in (FOLDS, FEWEST_FOLDS):
+            if folds * fit_s <= self.left_s:
+                return folds
+        return FEWEST_FOLDS if self.single else 0
+
+    def resamples(self, fit_s: float) -> int:
+        return int(np.clip(self.left_s / max(fit_s, 1e-9), 0, RESAMPLES))
+
+
+def _tried(kind: str, samples: Samples, clock: _Clock, options: Mapping[str, Any]) -> Candidate:
+    """Return the best model of a *kind*, or why there is none."""
+    if kind not in installed():
+        if clock.single:
+            model_class(kind)
+        return Candidate(kind, "not installed")
+    if clock.left_s <= 0:
+        return Candidate(kind, f"not tried: the budget of {clock.budget_s:g} s was used up")
+    found = [_judged(model, samples, clock) for model in _models(kind, options, clock.seed)]
+    return min(found, key=lambda candidate: (candidate.model is None, candidate.judged))
+
+
+def _models(kind: str, options: Mapping[str, Any], seed: int) -> Iterator[KernelModel]:
+    """Yield the models of a *kind* that are worth trying."""
+    known = model_class(kind)
+    accepted = inspect.signature(known).parameters
+    defaults: dict[str, Any] = {"terms": "auto"} if kind == "mlr" else {}
+    if "seed" in accepted:
+        defaults["seed"] = seed
+    given = {**defaults, **options}
+    yield known(**given)
+    if kind == "power" and "constant" not in given:
+        yield known(**given, constant=True)  # type: ignore[call-arg]
+
+
+def _judged(model: KernelModel, samples: Samples, clock: _Clock) -> Candidate:
+    begun = time.monotonic()
+    try:
+        model.fit(samples)
+    except TasksimError as error:
+        return Candidate(model.kind, f"cannot be fitted: {error}")
+    fit_s = time.monotonic() - begun
+    folds = clock.folds(fit_s)
+    if not folds:
+        reason = f"not judged: a fit takes {fit_s:.2g} s, {max(clock.left_s, 0):.2g} s were left"
+        return Candidate(model.kind, reason)
+    try:
+        out = left_out(model, samples, folds=folds, seed=clock.seed)
+    except TasksimError as error:
+        return Candidate(model.kind, f"cannot be judged: {error}", model, fit_seconds=fit_s)
+    errors = out.errors(samples)
+    known = float(np.isfinite(errors).mean())
+    reason = _how(out, known) if known else "cannot be judged: nothing was measured twice"
+    return Candidate(model.kind, reason, model, out, errors, fit_s)
+
+
+def _how(out: LeftOut, known: float) -> str:
+    what = "sizes left out" if out.by == "configuration" else "further samples of what it knows"
+    return f"judged by {what}" + ("" if known == 1 else f", {known:.0%} of them")
+
+
+def _choose(fitted: Sequence[Candidate]) -> tuple[Candidate, str]:
+    """Return the candidate to take, and why."""
+    general = [c for c in fitted if not c.exact and _enough(c)]
+    exact = [c for c in fitted if c.exact and c.mlogq_cv is not None]
+    if not general:
+        chosen = min(exact or fitted, key=lambda c: c.judged)
+        return chosen, f"{chosen.kind}: {_alone(chosen, fitted)}"
+    best = min(general, key=lambda c: c.judged)
+    chosen = min((c for c in general if _as_good(c, best)), key=lambda c: c.size_bytes or 0)
+    history = min(exact, key=lambda c: c.judged, default=None)
+    if history is not None and chosen.judged > max(FAR, WORSE * history.judged):
+        return history, (
+            f"{history.kind}: the best formula, {best.kind}, errs by {_percent(best)} on sizes "
+            f"left out, and {history.kind} by {_percent(history)} on what it knows; it predicts "
+            "nothing else"
+        )
+    return chosen, _why(chosen, best, general)
+
+
+def _enough(candidate: Candidate) -> bool:
+    return bool(np.isfinite(candidate.errors).mean() >= ENOUGH) if candidate.out else False
+
+
+def _as_good(candidate: Candidate, best: Candidate) -> bool:
+    """Return whether *candidate* errs no more than *best*, as far as one can tell."""
+    if candidate is best or candidate.judged <= ALIKE * best.judged:
+        return True
+    difference = candidate.errors - best.errors
+    difference = difference[np.isfinite(difference)]
+    if len(difference) < 2:
+        return False
+    error = float(difference.std(ddof=1)) / np.sqrt(len(difference))
+    return bool(difference.mean() <= error)
+
+
+def _alone(chosen: Candidate, fitted: Sequence[Candidate]) -> str:
+    if chosen.mlogq_cv is None:
+        return "nothing can be compared: no samples to leave out"
+    others = "the only one that can be judged" if len(fitted) > 1 else "the only one that fits"
+    where = "on further samples of what it knows" if chosen.exact else "on sizes left out"
+    return f"{others}; it errs by {_percent(chosen)} {where}"
+
+
+def _why(chosen: Candidate, best: Candidate, general: Sequence[Candidate]) -> str:
+    error = f"errs by {_percent(chosen)} on sizes left out"
+    others = sorted((c for c in general if c is not chosen), key=lambda c: c.judged)
+    if not others:
+        return f"{chosen.kind}: {error}; no other kind predicts what was not measured"
+    compared = ", ".join(f"{c.kind} by {_percent(c)}" for c in others)
+    if chosen is best:
+        return f"{chosen.kind}: {error}, the least ({compared})"
+    return (
+        f"{chosen.kind}: {error}, as little as the best within what can be told ({compared}), "
+        f"and is smaller: {chosen.size_bytes} bytes, {best.kind} {best.size_bytes}"
+    )
+
+
+def _percent(candidate: Candidate) -> str:
+    return f"{100 * float(np.expm1(min(candidate.judged, 700.0))):.3g} %"
+
+
+def _none_fits(table: Sequence[Candidate]) -> str:
+    if len(table) == 1:
+        return table[0].reason
+    return "no kind of model fits these samples:" + "".join(
+        f"\n  {row.kind}: {row.reason}" for row in table
+    )
+
+
+def _calibrated(chosen: Candidate, samples: Samples, clock: _Clock) -> Iterator[str]:
+    """Give the model its uncertainty; yield what there is to warn of."""
+    assert chosen.model is not None
+    if chosen.out is None:
+        yield "no intervals: no samples could be left out of the fit"
+        return
+    resamples = clock.resamples(chosen.fit_seconds)
+    try:
+        calibrate(chosen.model, samples, chosen.out, seed=clock.seed, resamples=resamples)
+    except InputError as error:
+        yield f"no intervals: {error}"
+
+
+def _domain(model: KernelModel) -> str:
+    """Return where a model can be asked, for people."""
+    high = np.array([[high for _, high in model.domain_.values()]])
+    try:
+        model.predict(2 * high)
+    except OutOfDomainError:
+        exact = model.kind in EXACT
+        return "only what was measured" if exact else f"only {model.measured()}"
+    except TasksimError:
+        return model.measured()
+    return f"{model.measured()}, and beyond"
