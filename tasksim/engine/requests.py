@@ -32,7 +32,8 @@ class Request:
 
     __slots__ = (
         "asked", "cancelled", "channel", "done", "followers", "handle", "kind", "next_hop",
-        "pinned", "priority", "reason", "source", "started", "target", "task", "under_way",
+        "pinned", "pinned_source", "priority", "reason", "source", "started", "target", "task",
+        "under_way",
         "waiters", "write",
     )  # fmt: skip
 
@@ -52,7 +53,8 @@ class Request:
         self.waiters: list[Callable[[], None]] = []
         self.followers: list[Request] = []
         self.next_hop: Request | None = None
-        self.cancelled = self.done = self.pinned = self.under_way = False
+        self.cancelled = self.done = self.under_way = False
+        self.pinned = self.pinned_source = False
         self.asked = self.started = 0
         self.channel: Channel | None = None
 
