@@ -140,10 +140,38 @@ class Orders:
         key = handle * self._memories + target
         self._towards[key] = self._towards.get(key, 0) + 1
         self.copies.coming[handle] |= 1 << target
+
+    def _hold_source(self, request: Request) -> None:
+        """Keep what is to be copied where it is; requests that wait do not: they could wait for
+        each other's room for ever."""
         if request.source >= 0:
             store = self.copies.stores[request.source]
             if store is not None:
-                store.pin(handle)
+                store.pin(request.handle)
+                request.pinned_source = True
+
+    def _let_source_go(self, request: Request, *, begun: bool = True) -> None:
+        store = self.copies.stores[request.source] if request.pinned_source else None
+        if store is not None:
+            request.pinned_source = False
+            store.unpin(request.handle)
+            if begun:
+                self._unpinned(request.source)
+
+    def _from_elsewhere(self, request: Request) -> None:
+        """Queue *request* anew, whose datum has left the memory that it was to come from."""
+        handle, target = request.handle, request.target
+        source = self.estimates.nearest(self.copies.valid[handle], target, self.copies.size[handle])
+        *before, last = self._hops(source, target)
+        request.source, request.channel = last[0], None
+        first = request
+        for hop_source, hop_target in before:
+            first = Request(
+                handle, hop_source, hop_target, request.kind, request.priority, request.task, False
+            )
+            first.next_hop = request
+            self._opened(first)
+        self._send(first)
 
     def _send(self, request: Request) -> None:
         """Queue *request* where it is handled, and wake whoever does that."""
@@ -215,11 +243,10 @@ class Orders:
             if request.pinned:
                 self._unpin(store, handle, target)
         if request.source >= 0:
+            self._let_source_go(request)
             store = self.copies.stores[request.source]
-            if store is not None:
-                self._unpin(store, handle, request.source)
-                if request.reason == WRITE_BACK:
-                    self._drop_written_back(store, handle, request.source)
+            if store is not None and request.reason == WRITE_BACK:
+                self._drop_written_back(store, handle, request.source)
 
     def _unpin(self, store: Store, handle: int, memory: int) -> None:
         store.unpin(handle)
