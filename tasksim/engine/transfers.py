@@ -189,12 +189,14 @@ class Transfers(Orders):
     def _start(self, request: Request) -> Generator[int | None, None, bool]:
         """Begin what *request* asks for; return False if there is no room for it now."""
         copies, handle, target = self.copies, request.handle, request.target
-        if (
-            request.cancelled
-            or copies.valid[handle] >> target & 1
-            or (request.source >= 0 and not copies.valid[handle] >> request.source & 1)
-        ):  # not needed any more, or written elsewhere meanwhile, which nobody waits to read here
+        if request.cancelled or copies.valid[handle] >> target & 1:
             self._complete(request)
+            return True
+        if request.source >= 0 and not copies.valid[handle] >> request.source & 1:
+            if request.task >= 0 or request.waiters:
+                self._from_elsewhere(request)
+            else:
+                self._complete(request)
             return True
         key = handle * self._memories + target
         leader = self._loading.get(key)
@@ -205,6 +207,7 @@ class Transfers(Orders):
             request.under_way = True
             return True
         self._loading[key] = request
+        self._hold_source(request)
         store = copies.stores[target]
         if store is not None:
             store.pin(handle)
@@ -215,6 +218,7 @@ class Transfers(Orders):
                 del self._loading[key]
                 request.pinned = False
                 store.unpin(handle)
+                self._let_source_go(request, begun=False)
                 self._starved[target] = True
                 return False
         else:
