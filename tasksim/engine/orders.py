@@ -142,8 +142,10 @@ class Orders:
         self.copies.coming[handle] |= 1 << target
 
     def _hold_source(self, request: Request) -> None:
-        """Keep what is to be copied where it is; requests that wait do not: they could wait for
-        each other's room for ever."""
+        """Keep what is to be copied where it is.
+
+        Requests that wait do not: they could wait for each other's room for ever.
+        """
         if request.source >= 0:
             store = self.copies.stores[request.source]
             if store is not None:
