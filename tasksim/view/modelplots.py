@@ -1,0 +1,450 @@
+"""Figures of one kernel model: residuals, Q-Q plot, curves per parameter, influence, domain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+from tasksim.base.errors import TasksimError
+from tasksim.models.residuals import normal_points, used_parameters
+from tasksim.models.rows import describe_row
+from tasksim.view.style import PALETTE, TEXT, new_axes
+from tasksim.view.times import time_unit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from tasksim.models.base import KernelModel
+    from tasksim.models.diagnostics import Diagnosis
+    from tasksim.models.residuals import Residuals
+    from tasksim.models.samples import Samples
+
+__all__ = [
+    "decimated",
+    "panel_domain",
+    "panel_influence",
+    "panel_parameter",
+    "panel_qq",
+    "panel_residuals",
+]
+
+POINTS: Final = 4000
+"""So many points are drawn at most; what is left out is said on the figure."""
+EXTREMES: Final = 100
+MEANS: Final = 400
+CURVE: Final = 100
+HEIGHT_INCHES: Final = 3.2
+LOG_FROM: Final = 8.0
+BLUE, ORANGE, GREY, DARK = PALETTE[0], PALETTE[5], "#9aa5b1", "#222222"
+
+
+def decimated(values: NDArray[np.float64], most: int = POINTS) -> NDArray[np.intp]:
+    """Return which of *values* to draw: all, or every n-th and the extremes.
+
+    The lowest and highest 100 are always among them, so that no outlier is hidden. Ascending,
+    without repetitions, the same each time.
+    """
+    count = len(values)
+    if count <= most:
+        return np.arange(count)
+    order = np.argsort(values, kind="stable")
+    ends = np.concatenate((order[:EXTREMES], order[-EXTREMES:]))
+    # Drawn at random: samples come in turns (configurations, runs), and every n-th of them
+    # would be of the same turn.
+    some = np.random.default_rng(0).choice(count, most - len(ends), replace=False)
+    return np.unique(np.concatenate((some, ends)))
+
+
+def panel_residuals(res: Residuals, ax: Axes | None = None) -> Axes:
+    """Draw the error of each sample over its predicted duration.
+
+    The dark points are the means of configurations: at a fixed duration they should lie on the
+    line at 0. The band has nine tenths of the samples. Noise alone looks like a horizontal cloud.
+    """
+    axes = new_axes(ax, HEIGHT_INCHES)
+    chosen = decimated(res.relative)
+    axes.plot(
+        res.predicted_s[chosen],
+        100 * res.relative[chosen],
+        ".",
+        color=BLUE,
+        alpha=0.35,
+        markersize=3.0,
+        markeredgewidth=0,
+        label=_of(len(chosen), len(res.relative), "samples"),
+        rasterized=True,
+    )
+    _band(axes, res)
+    _means(axes, res)
+    axes.axhline(0.0, color=DARK, linewidth=0.8)
+    _duration_x(axes, res.predicted_s)
+    of = "mean duration" if res.absolute else "predicted"
+    axes.set_ylabel(f"measured − predicted (% of {of})", fontsize=TEXT["normal"])
+    _finish(axes, "Residuals over fitted durations")
+    return axes
+
+
+def panel_qq(res: Residuals, ax: Axes | None = None) -> Axes:
+    """Draw the ordered errors over normal quantiles: on the line, they are normal."""
+    axes = new_axes(ax, HEIGHT_INCHES)
+    quantiles, values = normal_points(res.shape)
+    chosen = _along(len(values))
+    axes.axline((0.0, 0.0), slope=1.0, color=GREY, linewidth=1.0)
+    axes.plot(
+        quantiles[chosen],
+        values[chosen],
+        ".",
+        color=BLUE,
+        markersize=4.0,
+        markeredgewidth=0,
+        label=_of(len(chosen), len(values), "samples"),
+        rasterized=True,
+    )
+    axes.set_xlabel("normal quantile (standard deviations)", fontsize=TEXT["normal"])
+    kind = "error" if res.absolute else "ln(measured / predicted)"
+    axes.set_ylabel(f"{kind}, standardised", fontsize=TEXT["normal"])
+    _finish(axes, "Normal Q-Q plot")
+    return axes
+
+
+def panel_parameter(
+    diagnosis: Diagnosis, name: str, ax: Axes | None = None, *, test: Samples | None = None
+) -> Axes:
+    """Draw durations over one parameter: samples, the model's curve, and the band of samples.
+
+    The curve holds the other parameters at the values of the configuration in the middle, which
+    the title says; samples with those values are dark, others light. The band has 95 % of the
+    samples by the residuals of all. Where the model knows single configurations only, it is a
+    point at each.
+    """
+    axes = new_axes(ax, HEIGHT_INCHES)
+    model, res = diagnosis.model, diagnosis.residuals
+    column = res.samples.names.index(name)
+    middle = _middle(model, res)
+    same = _at(model, res, middle, name)
+    x, y = res.samples.parameters[:, column], res.samples.durations_s
+    _cloud(axes, x[~same], y[~same], GREY, "samples, other values elsewhere")
+    _cloud(axes, x[same], y[same], BLUE, "samples at these values")
+    if test is not None:
+        _cloud(axes, test.parameters[:, test.names.index(name)], test.durations_s, ORANGE, "test")
+    _curve(axes, diagnosis, name, middle)
+    _value_x(axes, x, name)
+    _duration_y(axes, y)
+    others = [other for other in used_parameters(model) if other != name]
+    held = describe_row(others, np.array([middle[other] for other in others]))
+    _finish(axes, f"Duration over {name}" + (f", at {held}" if others else ""))
+    return axes
+
+
+def panel_influence(diagnosis: Diagnosis, ax: Axes | None = None) -> Axes:
+    """Draw how far each configuration is off, over how much it decides its own prediction.
+
+    The area of a point grows with Cook's distance; dashed: where that is 1. The three with the
+    largest distance are named in the legend.
+    """
+    axes = new_axes(ax, HEIGHT_INCHES)
+    inf, res = diagnosis.influence, diagnosis.residuals
+    assert inf is not None
+    h, t, cook = inf.group_leverage, inf.group_studentized, inf.group_cook
+    area = 8.0 + 120.0 * np.minimum(cook, 1.0)
+    axes.scatter(h, t, s=area, color=BLUE, alpha=0.5, linewidths=0, rasterized=True)
+    for rank, index in enumerate(np.argsort(-cook)[:3].tolist()):
+        where = describe_row(res.samples.names, res.rows[index])
+        axes.scatter(
+            h[index : index + 1],
+            t[index : index + 1],
+            s=area[index] + 20.0,
+            facecolors="none",
+            edgecolors=PALETTE[5 - 2 * rank],
+            linewidths=1.4,
+            label=f"{where}: Cook's distance {cook[index]:.2g}",
+        )
+    low, high = axes.get_ylim()
+    _cook_lines(axes, len(diagnosis.coefficients), float(h.max()))
+    axes.set_ylim(min(low, -3.0), max(high, 3.0))
+    axes.axhline(0.0, color=DARK, linewidth=0.8)
+    axes.set_xlabel("leverage of the configuration", fontsize=TEXT["normal"])
+    axes.set_ylabel("studentised mean error", fontsize=TEXT["normal"])
+    _finish(axes, "Influence of configurations")
+    return axes
+
+
+def panel_domain(
+    diagnosis: Diagnosis, ax: Axes | None = None, *, asked: NDArray[np.float64] | None = None
+) -> Axes:
+    """Draw, per parameter, which values were measured, and which are asked for beside them.
+
+    Each row goes from the lowest measured value to the highest.
+    """
+    model, res = diagnosis.model, diagnosis.residuals
+    names = model.names_
+    axes = new_axes(ax, domain_height_inches(len(names)))
+    for row, name in enumerate(names):
+        low, high = model.domain_[name]
+        values = np.unique(res.samples.parameters[:, res.samples.names.index(name)])
+        axes.plot([0, 1], [row, row], color="#d5dde5", linewidth=7, solid_capstyle="butt")
+        shown = values[np.linspace(0, len(values) - 1, min(len(values), 300)).astype(int)]
+        label = "measured values" if row == 0 else None
+        _ticks(axes, _placed(shown, low, high), row, BLUE, label)
+        if asked is not None:
+            places = np.unique(_placed(np.unique(asked[:, row]), low, high).clip(-0.25, 1.25))
+            _ticks(axes, places[(places < 0) | (places > 1)], row, ORANGE, None)
+        for place, text in ((0.0, f"{low:.6g}"), (1.0, f"{high:.6g}")):
+            axes.annotate(
+                text,
+                (place, row),
+                (0, 8),
+                textcoords="offset points",
+                fontsize=TEXT["small"],
+                ha="center",
+                va="bottom",
+            )
+    axes.set_yticks(range(len(names)), names, fontsize=TEXT["normal"])
+    axes.set_ylim(len(names) - 0.4, -0.7)
+    axes.set_xlim(-0.3, 1.3) if asked is not None else axes.set_xlim(-0.08, 1.08)
+    axes.set_xticks([])
+    for side in ("top", "right", "bottom", "left"):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    beyond = "; orange: asked for outside it" if asked is not None else ""
+    axes.set_title(f"Box of the domain{beyond}", fontsize=TEXT["title"], loc="left")
+    return axes
+
+
+def domain_height_inches(parameters: int) -> float:
+    """Return how high :func:`panel_domain` should be."""
+    return 0.6 + 0.45 * max(parameters, 1)
+
+
+def _ticks(
+    axes: Axes, places: NDArray[np.float64], row: int, colour: str, label: str | None
+) -> None:
+    axes.plot(
+        places, np.full(len(places), row), "|", color=colour, markersize=9, alpha=0.8, label=label
+    )
+
+
+def _placed(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
+    """Return where *values* are between *low* (0) and *high* (1), in logarithms if they can."""
+    if high <= low:
+        return np.where(values == low, 0.5, np.where(values < low, -0.2, 1.2))
+    if low > 0 and high / low > LOG_FROM:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(values / low) / np.log(high / low))
+    return np.asarray((values - low) / (high - low))
+
+
+def _band(axes: Axes, res: Residuals, parts: int = 12) -> None:
+    """Draw quantiles of the errors of all samples, by predicted duration."""
+    edges = np.quantile(res.predicted_s, np.linspace(0, 1, parts + 1)[1:-1])
+    part = np.searchsorted(edges, res.predicted_s, side="right")
+    found = np.unique(part)
+    if len(found) < 3 or len(part) < 20 * parts:
+        return
+    middle = [float(np.median(res.predicted_s[part == p])) for p in found]
+    quantiles = np.array([np.quantile(res.relative[part == p], (0.05, 0.95)) for p in found])
+    axes.fill_between(
+        middle,
+        100 * quantiles[:, 0],
+        100 * quantiles[:, 1],
+        color=BLUE,
+        alpha=0.12,
+        linewidth=0,
+        label="90 % of the samples",
+    )
+
+
+def _means(axes: Axes, res: Residuals) -> None:
+    count = np.bincount(res.group)
+    if len(count) < 2 or count.max() == 1:
+        return
+    mean = np.bincount(res.group, res.relative) / count
+    first = np.unique(res.group, return_index=True)[1]
+    chosen = decimated(mean, MEANS)
+    axes.plot(
+        res.predicted_s[first][chosen],
+        100 * mean[chosen],
+        "o",
+        color=DARK,
+        markersize=3.0,
+        markeredgewidth=0,
+        label=_of(len(chosen), len(mean), "configurations, their means"),
+    )
+
+
+def _along(count: int) -> NDArray[np.intp]:
+    """Return which of *count* ordered points to draw: all at the ends, every n-th between."""
+    if count <= POINTS:
+        return np.arange(count)
+    inner = np.linspace(EXTREMES, count - EXTREMES - 1, POINTS - 2 * EXTREMES)
+    ends = np.concatenate((np.arange(EXTREMES), np.arange(count - EXTREMES, count)))
+    return np.unique(np.concatenate((ends, inner.astype(np.intp))))
+
+
+def _middle(model: KernelModel, res: Residuals) -> dict[str, float]:
+    """Return the measured configuration nearest to the median of each parameter, by ranks."""
+    rows = res.rows[:, [res.samples.names.index(name) for name in model.names_]]
+    ranks = np.empty_like(rows)
+    for column in range(rows.shape[1]):
+        values, place = np.unique(rows[:, column], return_inverse=True)
+        ranks[:, column] = place / max(len(values) - 1, 1)
+    nearest = int(np.argmin(((ranks - 0.5) ** 2).sum(axis=1)))
+    return dict(zip(model.names_, rows[nearest].tolist(), strict=True))
+
+
+def _at(
+    model: KernelModel, res: Residuals, middle: dict[str, float], name: str
+) -> NDArray[np.bool_]:
+    """Return which samples have the values of the *middle*, but for parameter *name*."""
+    same = np.ones(len(res.samples), dtype=bool)
+    for other in used_parameters(model):
+        if other != name:
+            column = res.samples.parameters[:, res.samples.names.index(other)]
+            same &= column == middle[other]
+    return same
+
+
+def _cloud(
+    axes: Axes, x: NDArray[np.float64], y: NDArray[np.float64], colour: str, what: str
+) -> None:
+    if len(x) == 0:
+        return
+    chosen = decimated(y)
+    axes.plot(
+        x[chosen],
+        y[chosen],
+        ".",
+        color=colour,
+        alpha=0.35,
+        markersize=4.0,
+        markeredgewidth=0,
+        label=_of(len(chosen), len(x), what),
+        rasterized=True,
+    )
+
+
+def _curve(axes: Axes, diagnosis: Diagnosis, name: str, middle: dict[str, float]) -> None:
+    model, res = diagnosis.model, diagnosis.residuals
+    low, high = model.domain_[name]
+    even = np.geomspace if low > 0 else np.linspace
+    values = even(low, high, CURVE) if high > low else np.array([low])
+    found = _slice(model, name, middle, values)
+    style = "-"
+    if found is None:
+        column = res.samples.parameters[_at(model, res, middle, name)]
+        values = np.unique(column[:, res.samples.names.index(name)])
+        found, style = _slice(model, name, middle, values), "o"
+    if found is None:
+        return
+    spread = np.quantile(res.shape, (0.025, 0.975))
+    low_s, high_s = (
+        found[None, :] + spread[:, None] * res.scale_s.mean()
+        if res.absolute
+        else found[None, :] * np.exp(spread)[:, None]
+    )
+    look = "errorbar" if style == "o" or len(values) == 1 else "band"
+    if look == "band":
+        axes.fill_between(
+            values, low_s, high_s, color=DARK, alpha=0.13, linewidth=0, label="95 % of samples"
+        )
+        axes.plot(values, found, color=DARK, linewidth=1.4, label="model")
+    else:
+        error = np.maximum(np.vstack((found - low_s, high_s - found)), 0.0)
+        axes.errorbar(
+            values,
+            found,
+            error,
+            fmt="o",
+            color=DARK,
+            markersize=4,
+            linewidth=1,
+            label="model, 95 % of samples",
+        )
+
+
+def _slice(
+    model: KernelModel, name: str, middle: dict[str, float], values: NDArray[np.float64]
+) -> NDArray[np.float64] | None:
+    """Return the predictions at *values* of one parameter; None where the model refuses one."""
+    table = np.tile([middle[n] for n in model.names_], (len(values), 1))
+    table[:, model.names_.index(name)] = values
+    try:
+        return model.predict(table)
+    except TasksimError:
+        return None
+
+
+def _cook_lines(axes: Axes, terms: int, furthest: float) -> None:
+    h = np.linspace(1e-3, min(max(furthest, 1e-3) * 1.05, 0.999), 200)
+    edge = np.sqrt(terms * (1 - h) / h)
+    for sign in (1.0, -1.0):
+        axes.plot(h, sign * edge, "--", color=GREY, linewidth=1.0)
+
+
+def _duration_x(axes: Axes, values_s: NDArray[np.float64]) -> None:
+    low, high = float(values_s.min()), float(values_s.max())
+    factor, unit = time_unit(float(np.sqrt(low * high)))
+    if low > 0 and high > LOG_FROM * low:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else None))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x * factor:.6g}"))
+    axes.set_xlabel(f"predicted duration ({unit})", fontsize=TEXT["normal"])
+
+
+def _duration_y(axes: Axes, values_s: NDArray[np.float64]) -> None:
+    low, high = float(values_s.min()), float(values_s.max())
+    factor, unit = time_unit(float(np.sqrt(low * high)))
+    if high > LOG_FROM * low:
+        axes.set_yscale("log")
+        axes.set_ylim(low / 1.5, high * 1.5)
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else None))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y * factor:.6g}"))
+    axes.set_ylabel(f"duration ({unit})", fontsize=TEXT["normal"])
+
+
+def _value_x(axes: Axes, values: NDArray[np.float64], name: str) -> None:
+    low, high = float(values.min()), float(values.max())
+    distinct = np.unique(values)
+    if low > 0 and high > LOG_FROM * low:
+        axes.set_xscale("log")
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    if len(distinct) <= 6 and not (low > 0 and high > 100 * low):
+        axes.set_xticks(distinct.tolist())
+    elif axes.get_xscale() == "log":
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else None))
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.6g}"))
+    unit = " (bytes)" if name == "size_bytes" else ""
+    axes.set_xlabel(f"{name}{unit}", fontsize=TEXT["normal"])
+
+
+def _of(drawn: int, count: int, what: str) -> str:
+    """Return a label that says what is not drawn."""
+    return f"{count:,} {what}" if drawn == count else f"{drawn:,} of {count:,} {what}"
+
+
+def _finish(axes: Axes, title: str) -> None:
+    """Put title and legend above the axes, where they cover nothing."""
+    axes.set_title(title, fontsize=TEXT["title"], loc="left", wrap=True)
+    axes.tick_params(labelsize=TEXT["small"])
+    axes.grid(color="#e8ecf0", linewidth=0.6)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    handles, labels = axes.get_legend_handles_labels()
+    if labels:
+        axes.legend(
+            handles,
+            labels,
+            loc="upper left",
+            bbox_to_anchor=(0.0, -0.18),
+            ncols=1 if max(map(len, labels)) > 34 else 2,
+            fontsize=TEXT["small"],
+            frameon=False,
+        )

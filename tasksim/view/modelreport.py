@@ -1,0 +1,315 @@
+"""The report that tells a developer whether a kernel model is good."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from tasksim.base.errors import InputError
+from tasksim.base.files import refuse_existing, write_bytes, write_text
+from tasksim.models.diagnostics import Coefficient, Diagnosis, diagnose
+from tasksim.models.influence import stars
+from tasksim.models.regression import LinearModel
+from tasksim.models.residuals import spread_by_fitted, used_parameters
+from tasksim.models.rows import describe_row, plain_number
+from tasksim.view.modelpage import (
+    Block,
+    Callout,
+    Heading,
+    Image,
+    Table,
+    Text,
+    html_page,
+    markdown_page,
+    png,
+)
+from tasksim.view.modelplots import (
+    domain_height_inches,
+    panel_domain,
+    panel_influence,
+    panel_parameter,
+    panel_qq,
+    panel_residuals,
+)
+from tasksim.view.style import WIDTH_INCHES, new_figure
+from tasksim.view.times import duration_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tasksim.models.base import KernelModel
+    from tasksim.models.heldout import Errors
+    from tasksim.models.samples import Samples
+
+__all__ = ["SUFFIXES", "findings_text", "report_blocks", "write_report"]
+
+SUFFIXES: Final = (".html", ".htm", ".md")
+CONFIGURATIONS: Final = 10
+
+
+def write_report(
+    model: KernelModel,
+    samples: Samples,
+    test: Samples | None,
+    path: str | Path,
+    *,
+    asked: NDArray[np.float64] | None = None,
+    force: bool = False,
+) -> Diagnosis:
+    """Write whether *model* is good to *path*, and return the diagnosis.
+
+    Parameters
+    ----------
+    model :
+        A fitted model of any kind; linear ones have a table of coefficients and influences.
+    samples :
+        What it was fitted to; further columns are looked at as missing parameters.
+    test :
+        Samples it was not fitted to, or None.
+    path :
+        ``.html``: one file that needs nothing else. ``.md``: Markdown, with the figures beside
+        it, ``NAME-residuals.png`` and so on.
+    asked :
+        Configurations that will be asked for, columns as in ``model.names_``.
+    force :
+        Whether existing files may be replaced.
+
+    Raises
+    ------
+    InputError
+        If the suffix is another, a file exists and *force* is not given, or as
+        :func:`~tasksim.models.diagnostics.diagnose`.
+    OutputError
+        If the operating system refuses.
+    """
+    target = Path(path)
+    suffix = target.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InputError(
+            f"{target}: cannot write a report as '{target.suffix}' (legal: {', '.join(SUFFIXES)})"
+        )
+    refuse_existing(target, force=force)
+    diagnosis = diagnose(model, samples, test, asked)
+    blocks = report_blocks(diagnosis, test, asked)
+    title = f"Kernel model {model.label or model.kind}"
+    if suffix == ".md":
+        _write_markdown(target, title, blocks, force=force)
+    else:
+        write_text(target, html_page(title, blocks))
+    return diagnosis
+
+
+def report_blocks(
+    diagnosis: Diagnosis,
+    test: Samples | None = None,
+    asked: NDArray[np.float64] | None = None,
+) -> list[Block]:
+    """Return what the report consists of, in order."""
+    return [
+        Text(_summary(diagnosis)),
+        *_findings(diagnosis),
+        *_quality(diagnosis),
+        *_coefficients(diagnosis),
+        Heading("Residuals"),
+        _image_residuals(diagnosis),
+        _spread_table(diagnosis),
+        *_influence(diagnosis),
+        *_parameters(diagnosis, test),
+        *_domain(diagnosis, asked),
+    ]
+
+
+def findings_text(diagnosis: Diagnosis) -> str:
+    """Return the findings for a terminal, a paragraph each; what holds if there are none."""
+    paragraphs = [finding.text() for finding in diagnosis.findings]
+    return "\n".join(paragraphs) or "no findings: the model says what the samples say"
+
+
+def _write_markdown(target: Path, title: str, blocks: Sequence[Block], *, force: bool) -> None:
+    images = [block for block in blocks if isinstance(block, Image)]
+    paths = {image.name: target.with_name(f"{target.stem}-{image.name}.png") for image in images}
+    for path in paths.values():
+        refuse_existing(path, force=force)
+    for image in images:
+        write_bytes(paths[image.name], png(image.figure))
+    links = {name: quote(path.name) for name, path in paths.items()}
+    write_text(target, markdown_page(title, blocks, links))
+
+
+def _summary(diagnosis: Diagnosis) -> str:
+    model, res = diagnosis.model, diagnosis.residuals
+    size = (
+        f"{len(res.samples):,} samples of {len(res.rows):,} configurations"
+        f"{f', and {res.dropped:,} outliers left out' if res.dropped else ''}."
+    )
+    warnings = len(diagnosis.warnings)
+    verdict = {0: "No warnings.", 1: "One warning."}.get(warnings, f"{warnings} warnings.")
+    what = f"{model.formula()} (seconds)" if isinstance(model, LinearModel) else repr(model)
+    return f"{what}. Fitted to {size} {verdict}"
+
+
+def _findings(diagnosis: Diagnosis) -> list[Block]:
+    if not diagnosis.findings:
+        return [Heading("Findings"), Text("None: the model says what the samples say.")]
+    return [
+        Heading("Findings"),
+        *(
+            Callout(f.severity, f.message, f"{f.code}: {_evidence(f.evidence)}", f.advice)
+            for f in diagnosis.findings
+        ),
+    ]
+
+
+def _evidence(numbers: object) -> str:
+    items = dict(numbers).items() if isinstance(numbers, dict) else ()
+    return ", ".join(f"{name.replace('_', ' ')} {_short(value)}" for name, value in items)
+
+
+def _quality(diagnosis: Diagnosis) -> list[Block]:
+    rows = [
+        _error_row(name, found)
+        for name, found in (
+            ("samples that were fitted", diagnosis.training),
+            (_held_out_name(diagnosis), diagnosis.held_out),
+            ("test samples", diagnosis.test),
+        )
+        if found is not None
+    ]
+    header = ("errors of configurations", "number", "typical", "bias", "mean relative", "largest")
+    blocks: list[Block] = [Heading("Errors"), Table(header, rows)]
+    if diagnosis.held_out is None:
+        blocks.append(
+            Text("No cross-validation: the model says nothing about configurations left out.")
+        )
+    model = diagnosis.model
+    if isinstance(model, LinearModel):
+        number = f"{len(diagnosis.residuals.samples):,}"
+        blocks.append(
+            Text(
+                f"R² {model.rsquared_:.4f}, adjusted R² {model.rsquared_adj_:.4f}, "
+                f"{number} observations."
+            )
+        )
+    return blocks
+
+
+def _held_out_name(diagnosis: Diagnosis) -> str:
+    over = diagnosis.held_out.over if diagnosis.held_out is not None else ""
+    return f"cross-validated ({over})"
+
+
+def _error_row(name: str, found: Errors) -> tuple[str, ...]:
+    return (
+        name,
+        f"{found.configurations:,}",
+        f"{math.expm1(found.mlogq):.2%}",
+        f"{math.expm1(found.bias):+.2%}",
+        f"{found.mape:.2%}",
+        f"{math.expm1(found.worst):.2%}",
+    )
+
+
+def _coefficients(diagnosis: Diagnosis) -> list[Block]:
+    if not diagnosis.coefficients:
+        return []
+    header = ("term", "coefficient (s)", "95 % interval", "p", "", "VIF")
+    return [
+        Heading("Coefficients"),
+        Table(header, [_coefficient_row(row) for row in diagnosis.coefficients]),
+        Text(
+            "* p<0.1, ** p<0.05, *** p<0.01. VIF: how many times correlation with other terms "
+            "inflates the variance. Intervals take samples as independent; those of one run are "
+            "not quite."
+        ),
+    ]
+
+
+def _coefficient_row(row: Coefficient) -> tuple[str, ...]:
+    known = math.isfinite(row.low_s)
+    interval = f"{row.low_s:.4g} to {row.high_s:.4g}" if known else "not known"
+    return (
+        "constant" if row.term == "1" else row.term,
+        f"{row.value_s:.4g}",
+        interval,
+        _short(row.p_value),
+        stars(row.p_value),
+        _short(row.vif),
+    )
+
+
+def _short(value: float) -> str:
+    if math.isnan(value):
+        return "–"
+    if float(value).is_integer() and abs(value) < 1e6:
+        return str(plain_number(float(value)))
+    return "<1e-16" if 0 <= value < 1e-16 else f"{value:.3g}"
+
+
+def _image_residuals(diagnosis: Diagnosis) -> Image:
+    made = new_figure(4.6)
+    left, right = made.subplots(1, 2, width_ratios=(1.5, 1.0))
+    panel_residuals(diagnosis.residuals, left)
+    panel_qq(diagnosis.residuals, right)
+    return Image("residuals", made, "Residuals over fitted durations, and normal Q-Q plot")
+
+
+def _spread_table(diagnosis: Diagnosis) -> Table:
+    middle, spread, count = spread_by_fitted(diagnosis.residuals, 10)
+    rows = [
+        (duration_text(float(m)), f"{s:.2%}", f"{c:,}")
+        for m, s, c in zip(middle, spread, count, strict=True)
+    ]
+    return Table(("predicted, by tenths", "spread of samples", "samples"), rows)
+
+
+def _influence(diagnosis: Diagnosis) -> list[Block]:
+    inf, res = diagnosis.influence, diagnosis.residuals
+    if inf is None:
+        return []
+    made = new_figure(4.2)
+    panel_influence(diagnosis, made.add_subplot())
+    order = (-inf.group_cook).argsort()[:CONFIGURATIONS].tolist()
+    rows = [
+        (
+            describe_row(res.samples.names, res.rows[i]),
+            f"{inf.group_cook[i]:.3g}",
+            f"{inf.group_leverage[i]:.3g}",
+            f"{inf.group_studentized[i]:+.3g}",
+            f"{inf.group_shift[i]:.2%}",
+        )
+        for i in order
+    ]
+    header = ("configuration", "Cook's distance", "leverage", "studentised", "predictions change")
+    return [
+        Heading("Influence"),
+        Image("influence", made, "Studentised mean errors of configurations over their leverage"),
+        Text("The configurations that decide most; the last column is without them."),
+        Table(header, rows),
+    ]
+
+
+def _parameters(diagnosis: Diagnosis, test: Samples | None) -> list[Block]:
+    names = used_parameters(diagnosis.model)
+    if not names:
+        return []
+    rows = -(-len(names) // 2)
+    made = new_figure(4.3 * rows)
+    grid = made.add_gridspec(rows, 2 if len(names) > 1 else 1)
+    for index, name in enumerate(names):
+        panel_parameter(diagnosis, name, made.add_subplot(grid[index // 2, index % 2]), test=test)
+    alt = f"Durations over {', '.join(names)}: samples, curve and band"
+    return [Heading("Parameters"), Image("parameters", made, alt)]
+
+
+def _domain(diagnosis: Diagnosis, asked: NDArray[np.float64] | None) -> list[Block]:
+    if not diagnosis.model.names_:
+        return []
+    made = new_figure(domain_height_inches(len(diagnosis.model.names_)), WIDTH_INCHES * 0.8)
+    panel_domain(diagnosis, made.add_subplot(), asked=asked)
+    said = f"Fitted: {diagnosis.model.measured()}. Elsewhere the model extrapolates."
+    return [Heading("Domain"), Text(said), Image("domain", made, "Measured values per parameter")]
