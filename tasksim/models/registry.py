@@ -25,6 +25,8 @@ BUILT_IN: Final = {
     "mlr": "tasksim.models.regression:LinearModel",
     "bysize": "tasksim.models.bysize:SizeHistory",
     "power": "tasksim.models.power:PowerLaw",
+    "cp": "tasksim.models.tensor.model:TensorModel",
+    "hybrid": "tasksim.models.tensor.hybrid:HybridModel",
     "constant": "tasksim.models.constant:ConstantModel",
 }
 

@@ -1,0 +1,148 @@
+"""Completing a tensor of logarithms: alternating regularised least squares.
+
+The element at (i, j, ...) is modelled as the sum over r of U[i, r]·V[j, r]·...: a canonical
+polyadic (CP) decomposition of rank R. With all factors but one fixed, each row u of that one is
+a small linear problem of its own,
+
+    minimise  1/n Σ (b - k·u)² + λ |u|²
+
+over the n observed cells of the row, k being the product of the other factors' rows; so all rows
+are solved at once. The ridge λ is relative to the number of observations, hence the shrinkage
+the same in every row (E. Hutter and E. Solomonik, SC 2023, section 4.2.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.models.tensor.cells import slices
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.models.tensor.cells import Cells, Slices
+
+    Factors = list[NDArray[np.float64]]
+
+__all__ = ["balance", "complete", "elements", "other_rows"]
+
+SWEEPS: Final = 100
+SETTLED: Final = 1e-4
+"""A sweep that lowers the loss by less than this share is the last."""
+
+TRIALS: Final = 6
+NOISE: Final = 0.3
+LEAST: Final = 1e-12
+"""A ridge below rounding errors leaves rows with fewer observations than components singular."""
+
+
+def complete(
+    cells: Cells,
+    rank: int,
+    ridge: float,
+    *,
+    seed: int = 0,
+    starts: int = 3,
+    sweeps: int = SWEEPS,
+    start: Factors | None = None,
+) -> Factors:
+    """Return the factors, float64 [cells of the mode, rank], fitted to the observed cells.
+
+    Parameters
+    ----------
+    ridge
+        λ; large values give the constant 0.
+    starts
+        How many random starts are tried for a few sweeps; the best one goes on.
+    start
+        Factors to begin with instead.
+
+    Notes
+    -----
+    Starts are near one: products of many small random numbers vanish, and the fit would stay
+    at 0 from eight modes on. Rows without observations are 0 until :func:`complete` is done;
+    what to put there is for the caller to say.
+    """
+    parts = slices(cells)
+    factors = _best_start(cells, parts, rank, ridge, seed, starts) if start is None else start
+    factors = [factor.copy() for factor in factors]
+    _run(factors, cells, parts, ridge, sweeps)
+    return factors
+
+
+def elements(factors: Factors, index: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the elements of the tensor at *index*, intp [n, modes]."""
+    return np.asarray(other_rows(factors, index, None).sum(axis=1))
+
+
+def other_rows(factors: Factors, index: NDArray[np.intp], mode: int | None) -> NDArray[np.float64]:
+    """Return the product of the rows of all factors but that of *mode*, float64 [n, rank]."""
+    product: NDArray[np.float64] | None = None
+    for other, factor in enumerate(factors):
+        if other != mode:
+            rows = factor[index[:, other]]
+            product = rows if product is None else np.multiply(product, rows, out=product)
+    rank = factors[0].shape[1]
+    return np.ones((len(index), rank)) if product is None else product
+
+
+def balance(factors: Factors) -> None:
+    """Give each component the same norm in all modes, in place; the tensor stays the same."""
+    norms = np.array([np.sqrt((factor**2).sum(axis=0)) for factor in factors])
+    alive = (norms > 0).all(axis=0)
+    norms[:, ~alive] = 1.0
+    mean = np.exp(np.log(norms).mean(axis=0))
+    for factor, norm in zip(factors, norms, strict=True):
+        factor *= mean / norm
+
+
+def _best_start(
+    cells: Cells, parts: list[Slices], rank: int, ridge: float, seed: int, starts: int
+) -> Factors:
+    rng = np.random.default_rng(seed)
+    best: Factors = []
+    least = np.inf
+    for trial in range(max(starts, 1)):
+        factors = [1 + NOISE * rng.standard_normal((length, rank)) for length in cells.shape]
+        loss = _run(factors, cells, parts, ridge, TRIALS)
+        if trial == 0 or loss < least:
+            best, least = factors, loss
+    return best
+
+
+def _run(factors: Factors, cells: Cells, parts: list[Slices], ridge: float, sweeps: int) -> float:
+    """Improve *factors* by up to so many *sweeps*; return the loss."""
+    loss = np.inf
+    for _ in range(sweeps):
+        for mode, part in enumerate(parts):
+            _solve_mode(factors, cells, part, mode, ridge)
+        balance(factors)
+        before, loss = loss, _loss(factors, cells, ridge)
+        if before - loss < SETTLED * loss:
+            break
+    return loss
+
+
+def _solve_mode(factors: Factors, cells: Cells, part: Slices, mode: int, ridge: float) -> None:
+    rank = factors[mode].shape[1]
+    k = other_rows(factors, cells.index[part.order], mode)
+    b = cells.values[part.order]
+    ends = part.starts + part.counts
+    grams = np.empty((len(part.rows), rank, rank))
+    sides = np.empty((len(part.rows), rank))
+    for row, (start, end) in enumerate(zip(part.starts.tolist(), ends.tolist(), strict=True)):
+        some = k[start:end]
+        grams[row] = some.T @ some
+        sides[row] = b[start:end] @ some
+    mean = np.trace(grams, axis1=1, axis2=2) / rank
+    diagonal = ridge * part.counts + LEAST * mean + np.finfo(np.float64).tiny
+    grams += diagonal[:, None, None] * np.eye(rank)
+    factors[mode][part.rows] = np.linalg.solve(grams, sides[:, :, None])[:, :, 0]
+
+
+def _loss(factors: Factors, cells: Cells, ridge: float) -> float:
+    error = cells.values - elements(factors, cells.index)
+    shrink = sum(float((factor**2).sum() / len(factor)) for factor in factors)
+    return float((error**2).mean() + ridge * shrink)

@@ -1,0 +1,281 @@
+"""What kernel models of completed tensors share: options, fitting, files, reports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError, unknown
+from tasksim.models.base import KernelModel
+from tasksim.models.loglog import LEAST_S
+from tasksim.models.quality import group_means
+from tasksim.models.quantiles import (
+    LEVELS,
+    draw,
+    group_quantiles,
+    mean_of_quantiles,
+    read_quantiles,
+    within_fence,
+)
+from tasksim.models.tensor.cells import cell_indices
+from tasksim.models.tensor.completed import Completed
+from tasksim.models.tensor.extrapolation import METHODS
+from tasksim.models.tensor.fitting import Errors, Fitted, Recipe, fit
+from tasksim.models.tensor.grid import Axis, make_axis, read_axis
+from tasksim.models.tensor.support import read_support
+from tasksim.models.tensor.trend import Trend
+from tasksim.models.tensor.tuning import Choice, Search
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tasksim.models.document import Node
+    from tasksim.models.samples import Samples
+
+__all__ = ["TensorBase"]
+
+MOST_CELLS: Final = 4096
+LARGEST: Final = 700.0
+"""The largest logarithm of a duration that is predicted: beyond, exp overflows."""
+
+MIDDLING: Final = 16
+"""The cells of parameters for which nothing is said, where it is for others."""
+
+FEW_POINTS: Final = 5
+
+
+class TensorBase(KernelModel):
+    """A kernel model whose logarithm is a base plus a completed tensor."""
+
+    base: ClassVar[str]
+
+    rank: int | None
+    cells: Any
+    spacing: Any
+    ridge: float | None
+    extrapolation: str
+    last: int
+    folds: int
+    budget_s: float
+    fence: float | None
+    seed: int
+
+    rank_: int
+    ridge_: float
+    residual_quantiles_: NDArray[np.float64]
+    _fitted_: Fitted
+    _smear_: float
+    _errors_: Errors
+    _choice_: Choice
+    _floored_: int
+
+    @property
+    def cells_(self) -> dict[str, int]:
+        """The cells of each parameter."""
+        self._check_fitted("cells_")
+        return {axis.name: len(axis) for axis in self._fitted_.axes}
+
+    def _positive(self) -> bool:
+        return False
+
+    def _recipe(self) -> Recipe:
+        return Recipe(
+            base=self.base,
+            rank=0,
+            ridge=0.0,
+            positive=self._positive(),
+            method=self.extrapolation,
+            last=self.last,
+            seed=self.seed,
+        )
+
+    def _fit(self, samples: Samples) -> NDArray[np.bool_]:
+        self._check_options(samples.names)
+        kept = within_fence(samples.durations_s, samples.configurations()[1], self.fence)
+        used = samples.select(kept)
+        rows, group = used.configurations()
+        logs = np.log(group_means(used.durations_s, group))
+        choice = self._chosen(samples.names, rows, logs)
+        recipe = Recipe(**{**vars(self._recipe()), "rank": choice.rank, "ridge": choice.ridge})
+        axes = self._axes(samples.names, rows, choice.cells)
+        self._fitted_, self._errors_ = fit(axes, rows, logs, recipe)
+        self._choice_, self.rank_, self.ridge_ = choice, choice.rank, choice.ridge
+        self._smear_ = float(np.exp(logs - self._fitted_.values(rows)).mean())
+        self._floored_ = int((self._raw(rows) < LEAST_S).sum())
+        ratio = used.durations_s / self._predict(used.parameters)
+        self.residual_quantiles_ = group_quantiles(ratio, np.zeros(len(ratio), dtype=np.intp))[0]
+        return kept
+
+    def _chosen(
+        self, names: tuple[str, ...], rows: NDArray[np.float64], logs: NDArray[np.float64]
+    ) -> Choice:
+        cells = MIDDLING if isinstance(self.cells, dict) else self.cells
+        search = Search(
+            table=rows,
+            values=logs,
+            grid=lambda cells: self._axes(names, rows, cells),
+            recipe=self._recipe(),
+            cells=cells,
+            rank=self.rank,
+            ridge=self.ridge,
+            folds=self.folds,
+            budget_s=self.budget_s,
+        )
+        return search.best()
+
+    def _axes(
+        self, names: tuple[str, ...], rows: NDArray[np.float64], cells: int
+    ) -> tuple[Axis, ...]:
+        """Return the axes, with *cells* cells where the options do not say how many."""
+        axes = []
+        for mode, name in enumerate(names):
+            count = self.cells.get(name, cells) if isinstance(self.cells, dict) else cells
+            spacing = self.spacing
+            if isinstance(spacing, dict):
+                spacing = spacing.get(name, "automatic")
+            try:
+                axes.append(make_axis(name, rows[:, mode], spacing, count))
+            except InputError as error:
+                raise self._refusal(str(error)) from None
+        return tuple(axes)
+
+    def _check_options(self, names: tuple[str, ...]) -> None:
+        if self.extrapolation not in METHODS:
+            raise self._refusal(str(unknown("extrapolation", str(self.extrapolation), METHODS)))
+        least = {"rank": 0 if self.base == "trend" else 1, "last": 2, "folds": 2, "seed": 0}
+        for option, bound in least.items():
+            value = getattr(self, option)
+            if not (value is None and option == "rank") and not _whole(value, bound):
+                raise self._refusal(f"{option} must be a whole number >= {bound}, got {value!r}")
+        for option in ("ridge", "budget_s"):
+            value = getattr(self, option)
+            if not (value is None and option == "ridge") and not _positive_number(value):
+                raise self._refusal(f"{option} must be a positive number, got {value!r}")
+        self._check_cells(names)
+
+    def _check_cells(self, names: tuple[str, ...]) -> None:
+        given = self.cells if isinstance(self.cells, dict) else {"": self.cells}
+        for name, count in given.items():
+            if not (name == "" and count is None) and not (
+                _whole(count, 1) and count <= MOST_CELLS
+            ):
+                raise self._refusal(
+                    f"cells must be whole numbers from 1 to {MOST_CELLS}, got {count!r}"
+                )
+        for option in (self.cells, self.spacing):
+            for name in option if isinstance(option, dict) else ():
+                if name not in names:
+                    raise self._refusal(str(unknown("parameter", name, names)))
+
+    def _raw(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        logs = np.minimum(self._fitted_.values(table), LARGEST)
+        return np.asarray(self._smear_ * np.exp(logs))
+
+    def _predict(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.maximum(self._raw(table), LEAST_S)
+
+    def _sample(self, table: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+        quantiles = self.residual_quantiles_[None, :]
+        ratio = draw(quantiles, np.zeros(len(table), dtype=np.intp), rng)
+        return self._predict(table) * (ratio / mean_of_quantiles(quantiles))
+
+    def _inside(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which rows are in the box, and near measurements in every two parameters."""
+        inside = super()._inside(table)
+        for mode, axis in enumerate(self._fitted_.axes):
+            if axis.kind != "numerical":
+                inside &= axis.covers(table[:, mode])
+        some = np.flatnonzero(inside)
+        if len(some):
+            indices = cell_indices(self._fitted_.axes, table[some])
+            inside[some] = self._fitted_.support.holds(indices)
+        return inside
+
+    def _details(self) -> dict[str, Any]:
+        axes = self._fitted_.axes
+        numbers = self.rank_ * sum(map(len, axes)) + sum(map(len, self._fitted_.base.effects)) + 1
+        few = [a.name for a in axes if a.kind == "numerical" and len(a) < FEW_POINTS]
+        return {
+            "rank": self.rank_,
+            "cells": {axis.name: len(axis) for axis in axes},
+            "ridge": self.ridge_,
+            "density": self._errors_.density,
+            "quadrature_error": self._errors_.quadrature,
+            "low_rank_error": self._errors_.low_rank,
+            "cross_validated_mlogq": self._choice_.error,
+            "coefficients": numbers,
+            "floored": self._floored_,
+            "extrapolates_badly": few,
+        }
+
+    def _to_json(self) -> dict[str, Any]:
+        tensor = self._fitted_.tensor
+        return {
+            "axes": [axis.to_json() for axis in self._fitted_.axes],
+            "level": self._fitted_.base.level,
+            "effects": self._fitted_.base.effects,
+            "factors": [] if tensor is None else tensor.factors,
+            "bounds": [0.0, 0.0] if tensor is None else tensor.bounds,
+            "support": self._fitted_.support.to_json(),
+            "ridge": self.ridge_,
+            "smear": self._smear_,
+            "quantile_levels": LEVELS,
+            "residual_quantiles": self.residual_quantiles_,
+        }
+
+    def _from_json(self, node: Node) -> None:
+        self._check_options(node["parameters"].texts())
+        axes = tuple(read_axis(axis) for axis in node["axes"])
+        if tuple(axis.name for axis in axes) != node["parameters"].texts():
+            raise node["axes"].error("expected one axis per parameter, in their order")
+        base = Trend(node["level"].number(), _effects(node["effects"], axes))
+        support = read_support(node["support"], axes)
+        factors = _factors(node["factors"], axes, positive=self._positive())
+        low, high = node["bounds"].vector(2).tolist()
+        tensor = None
+        if factors:
+            goes_on = (self.extrapolation, self.last)
+            tensor = Completed(axes, factors, support.rows, self._positive(), (low, high), *goes_on)
+        self._fitted_ = Fitted(axes, base, tensor, support)
+        self.rank_ = factors[0].shape[1] if factors else 0
+        self.ridge_, self._smear_ = node["ridge"].positive(), node["smear"].positive()
+        node["quantile_levels"].exactly(list(LEVELS))
+        self.residual_quantiles_ = read_quantiles(node["residual_quantiles"])
+
+
+def _whole(value: Any, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _positive_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < np.inf
+
+
+def _effects(node: Node, axes: Sequence[Axis]) -> list[NDArray[np.float64]]:
+    effects = list(node)
+    if len(effects) != len(axes):
+        raise node.expected(f"a list of {len(axes)}")
+    lengths = [len(axis) if axis.kind == "categorical" else 1 for axis in axes]
+    return [effect.vector(length) for effect, length in zip(effects, lengths, strict=True)]
+
+
+def _factors(node: Node, axes: Sequence[Axis], *, positive: bool) -> list[NDArray[np.float64]]:
+    tables = list(node)
+    if not tables:
+        return []
+    if len(tables) != len(axes):
+        raise node.expected(f"a list of {len(axes)}")
+    factors = []
+    rank: int | None = None
+    for table, axis in zip(tables, axes, strict=True):
+        rows = list(table)
+        rank = len(list(rows[0])) if rank is None and rows else rank
+        if len(rows) != len(axis) or not rank:
+            raise table.expected(f"{len(axis)} rows")
+        factors.append(np.array([row.vector(rank) for row in rows]))
+        if positive and not (factors[-1] > 0).all():
+            raise table.expected("positive numbers")
+    return factors

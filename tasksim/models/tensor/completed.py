@@ -1,0 +1,172 @@
+"""A completed tensor: its value anywhere, between the points of its axes and beyond them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.models.tensor.extrapolation import end_slopes, rank_one
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.models.tensor.grid import Axis, Place
+
+    Rows = NDArray[np.float64]
+
+__all__ = ["Completed", "filled"]
+
+BLOCK: Final = 8192
+"""Rows evaluated at once: what they need stays in the cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class Completed:
+    """Axes and factors; what they say is the logarithm of a duration, or of a correction.
+
+    Multilinear interpolation of a CP tensor is that of each factor by itself: a value costs as
+    many operations as there are modes and components, not 2 to the power of the modes. Of positive
+    factors, the best rank-one approximation is interpolated by its logarithm, which is exact for
+    power laws; what the components are relative to it, linearly, since a component that is
+    nearly 0 has a logarithm that means nothing.
+
+    Beyond the ends of axes the function goes on along its tangent: it is evaluated at the
+    nearest point inside, and each mode adds its slope there times the distance. Beyond several
+    ends at once nothing is multiplied, so that errors add up, not more.
+
+    Attributes
+    ----------
+    factors
+        Per mode float64 [cells, rank].
+    supported
+        Per mode, which rows had observations.
+    positive
+        Whether the factors multiply to durations, else to their logarithms.
+    bounds
+        The least and the largest value inside the domain.
+    method, last
+        How factors go on: see :func:`~tasksim.models.tensor.extrapolation.end_slopes`.
+    """
+
+    axes: tuple[Axis, ...]
+    factors: list[NDArray[np.float64]]
+    supported: list[NDArray[np.bool_]]
+    positive: bool
+    bounds: tuple[float, float]
+    method: str
+    last: int
+
+    def values(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the value for each row of parameters."""
+        result = np.empty(len(table))
+        for start in range(0, len(table), BLOCK):
+            result[start : start + BLOCK] = self._block(table[start : start + BLOCK])
+        return result
+
+    def elements(self, index: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the elements of the tensor at *index*, intp [n, modes]."""
+        rows = [table[index[:, mode]] for mode, table in enumerate(self._shares)]
+        main = [column[index[:, mode]] for mode, column in enumerate(self._main)]
+        return self._combined(rows, main, len(index))
+
+    def _block(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        places = [axis.place(table[:, mode]) for mode, axis in enumerate(self.axes)]
+        rows = [self._share_at(mode, place) for mode, place in enumerate(places)]
+        main = [
+            column[place.index] + place.weight * np.append(np.diff(column), 0.0)[place.index]
+            for column, place in zip(self._main, places, strict=False)
+        ]
+        value = np.clip(self._combined(rows, main, len(table)), *self.bounds)
+        for mode, place in enumerate(places):
+            out = np.flatnonzero(place.beyond)
+            if len(out):
+                beyond = place.beyond[out]
+                slope = self._ends[mode][(beyond > 0).astype(np.intp)]
+                if not self.positive:
+                    slope = slope * _product(rows, out, mode)
+                value[out] += slope.sum(axis=1) * beyond
+        return value
+
+    def _share_at(self, mode: int, place: Place) -> Rows:
+        """Return the interpolated rows of a factor."""
+        rows = self._shares[mode][place.index]
+        weight = np.clip(place.weight, 0.0, 1.0) if self.positive else place.weight
+        if weight.any():
+            rows += weight[:, None] * self._steps[mode][place.index]
+        return rows
+
+    def _combined(
+        self, rows: list[Rows], main: list[NDArray[np.float64]], count: int
+    ) -> NDArray[np.float64]:
+        if not rows:
+            return np.zeros(count)
+        product = rows[0].copy()
+        for some in rows[1:]:
+            product *= some
+        total = np.asarray(product.sum(axis=1))
+        if self.positive:
+            total = np.log(np.maximum(total, np.finfo(np.float64).tiny)) + np.sum(main, axis=0)
+        return total
+
+    @cached_property
+    def _columns(self) -> list[NDArray[np.float64]]:
+        """Per mode, what positive factors are nearly multiples of, float64 [cells]."""
+        return [rank_one(factor) for factor in self.factors] if self.positive else []
+
+    @cached_property
+    def _main(self) -> list[NDArray[np.float64]]:
+        """Their logarithms."""
+        return [np.log(column) for column in self._columns]
+
+    @cached_property
+    def _shares(self) -> list[Rows]:
+        """Per mode the factors; positive ones as multiples of their column."""
+        if not self.positive:
+            return self.factors
+        pairs = zip(self.factors, self._columns, strict=True)
+        return [factor / column[:, None] for factor, column in pairs]
+
+    @cached_property
+    def _steps(self) -> list[Rows]:
+        """From each row to the next; 0 after the last."""
+        return [np.vstack([np.diff(rows, axis=0), 0 * rows[:1]]) for rows in self._shares]
+
+    @cached_property
+    def _ends(self) -> list[NDArray[np.float64]]:
+        """Per mode the slopes at both ends, float64 [2, rank]; [2, 1] for positive factors."""
+        ends = []
+        for axis, factor, known in zip(self.axes, self.factors, self.supported, strict=True):
+            y = np.log(rank_one(factor[known]))[:, None] if self.positive else factor[known]
+            ends.append(end_slopes(axis.positions[known], y, self.method, self.last))
+        return ends
+
+
+def filled(
+    axis: Axis, factor: NDArray[np.float64], known: NDArray[np.bool_], *, positive: bool
+) -> NDArray[np.float64]:
+    """Return *factor* with something sensible in rows that no observation supports.
+
+    Interpolated between the neighbours that are *known*; the mean of all for a category.
+    """
+    if known.all():
+        return factor
+    rows = np.log(factor) if positive else factor
+    result = rows.copy()
+    if axis.kind == "categorical":
+        result[~known] = rows[known].mean(axis=0)
+    else:
+        at, of = axis.positions[~known], axis.positions[known]
+        for column in range(rows.shape[1]):
+            result[~known, column] = np.interp(at, of, rows[known, column])
+    return np.exp(result) if positive else result
+
+
+def _product(rows: list[Rows], chosen: NDArray[np.intp], without: int) -> Rows:
+    product = np.ones((len(chosen), rows[0].shape[1]))
+    for mode, some in enumerate(rows):
+        if mode != without:
+            product *= some[chosen]
+    return product

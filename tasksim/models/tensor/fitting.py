@@ -1,0 +1,163 @@
+"""Fitting a base and a tensor of corrections to logarithms of durations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.models.tensor.als import complete
+from tasksim.models.tensor.cells import Cells, cell_indices, observed
+from tasksim.models.tensor.completed import Completed, filled
+from tasksim.models.tensor.newton import complete_positive
+from tasksim.models.tensor.support import Support, support_of
+from tasksim.models.tensor.trend import Trend, fit_trend
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.models.tensor.grid import Axis
+
+    Factors = list[NDArray[np.float64]]
+
+__all__ = ["Errors", "Fitted", "Recipe", "fit"]
+
+MARGIN: Final = 0.25
+"""Inside the domain no value is farther outside the range of the observed cells than this share
+of it: elements that no observation determines must not be absurd."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a tensor is fitted.
+
+    ``base``: ``"level"``, the mean, or ``"trend"``, the log-linear trend. ``rank`` 0 is the base
+    alone. ``passes`` is how often the cells are corrected for where in them samples lie by what
+    the tensor itself says.
+    """
+
+    base: str
+    rank: int
+    ridge: float
+    positive: bool = False
+    method: str = "line"
+    last: int = 6
+    passes: int = 1
+    starts: int = 3
+    sweeps: int = 60
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """The base, and what corrects it; None for rank 0."""
+
+    axes: tuple[Axis, ...]
+    base: Trend
+    tensor: Completed | None
+    support: Support
+
+    def values(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the logarithm of the duration of each row of parameters."""
+        base = self.base.values(self.axes, table)
+        return base if self.tensor is None else base + self.tensor.values(table)
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Where the error of a fit comes from, as means of absolute logarithms.
+
+    Attributes
+    ----------
+    quadrature
+        Measurements against the mean of their cell: what the grid does not resolve, and noise.
+        A finer grid makes it smaller.
+    low_rank
+        The means of cells against the elements of the tensor. A higher rank makes it smaller.
+    density
+        The share of cells that were observed.
+    """
+
+    quadrature: float
+    low_rank: float
+    density: float
+
+
+def fit(
+    axes: tuple[Axis, ...],
+    table: NDArray[np.float64],
+    values: NDArray[np.float64],
+    recipe: Recipe,
+) -> tuple[Fitted, Errors]:
+    """Return base and tensor fitted to the *values* at the rows of *table*.
+
+    The element of a cell stands for its point, and samples are anywhere in the cell: each is
+    moved to the point along the trend first. In further passes it is moved along the tensor
+    itself, so that the interpolated function, not the elements, has the means of the cells.
+    """
+    trend = fit_trend(axes, table, values)
+    flat = [np.zeros_like(effect) for effect in trend.effects]
+    base = trend if recipe.base == "trend" else Trend(float(values.mean()), flat)
+    index = cell_indices(axes, table)
+    rest = values - trend.values(axes, table)
+    if recipe.base != "trend":
+        points = np.stack([a.points[index[:, m]] for m, a in enumerate(axes)], 1) if axes else table
+        rest = rest + trend.values(axes, points) - base.level
+    cells = observed(axes, index, rest)
+    support = support_of(axes, cells)
+    if recipe.rank == 0 or not axes:
+        nothing = Fitted(axes, base, None, support)
+        return nothing, _errors(rest, cells, np.zeros(len(cells.values)))
+    tensor = _completed(axes, cells, support, recipe)
+    remaining = values - base.values(axes, table)
+    for _ in range(recipe.passes):
+        rest = remaining - tensor.values(table) + tensor.elements(index)
+        cells = replace(cells, values=_means(rest, cells))
+        tensor = _completed(axes, cells, support, recipe, tensor.factors)
+    return Fitted(axes, base, tensor, support), _errors(rest, cells, tensor.elements(cells.index))
+
+
+def _completed(
+    axes: tuple[Axis, ...],
+    cells: Cells,
+    support: Support,
+    recipe: Recipe,
+    start: Factors | None = None,
+) -> Completed:
+    low, high = float(cells.values.min()), float(cells.values.max())
+    margin = MARGIN * (high - low)
+    factors = [
+        filled(axis, factor, known, positive=recipe.positive)
+        for axis, factor, known in zip(
+            axes, _factors(cells, recipe, start), support.rows, strict=True
+        )
+    ]
+    bounds = (low - margin, high + margin)
+    return Completed(
+        axes, factors, support.rows, recipe.positive, bounds, recipe.method, recipe.last
+    )
+
+
+def _factors(cells: Cells, recipe: Recipe, start: Factors | None) -> Factors:
+    if recipe.positive:
+        return complete_positive(cells, recipe.rank, recipe.ridge, seed=recipe.seed, start=start)
+    return complete(
+        cells,
+        recipe.rank,
+        recipe.ridge,
+        seed=recipe.seed,
+        starts=recipe.starts,
+        sweeps=recipe.sweeps,
+        start=start,
+    )
+
+
+def _means(values: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
+    return np.asarray(np.bincount(cells.owner, weights=values) / np.bincount(cells.owner))
+
+
+def _errors(rest: NDArray[np.float64], cells: Cells, elements: NDArray[np.float64]) -> Errors:
+    quadrature = float(np.abs(rest - cells.values[cells.owner]).mean())
+    low_rank = float(np.abs(cells.values - elements)[cells.owner].mean())
+    return Errors(quadrature, low_rank, cells.density)

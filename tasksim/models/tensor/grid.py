@@ -1,0 +1,252 @@
+"""The axes of a tensor: which values of a parameter share a cell, and weights between cells.
+
+A mode of the tensor is one parameter of the kernel. *Numerical* ones are cut into cells, whose
+middles are the points between which is interpolated; *ordinal* ones have a point per value
+measured and are not interpolated; *categorical* ones have no order either.
+
+E. Hutter and E. Solomonik, "Application performance modeling via tensor completion" (SC 2023),
+sections 4.1 and 4.2. Other than there, it is logarithms of durations that are interpolated, so
+that power laws are exact on any grid and nothing turns negative beyond the outermost points.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError, OutOfDomainError, nearest, unknown
+from tasksim.models.rows import plain_number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tasksim.models.document import Node
+
+__all__ = ["SPACINGS", "Axis", "Place", "make_axis", "read_axis"]
+
+SPACINGS: Final = ("automatic", "log", "uniform", "own", "ordinal", "categorical")
+"""How a parameter is cut: see :func:`make_axis`."""
+
+KINDS: Final = ("numerical", "ordinal", "categorical")
+WIDE: Final = 8.0
+"""Ranges of at least this ratio are cut logarithmically, unless told otherwise."""
+
+BEYOND: Final = 1e-3
+"""A logarithmic parameter counts as at least this share of its least value: 0 has no logarithm."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where values are on an axis: between which points, and how far beyond its ends.
+
+    Attributes
+    ----------
+    index
+        The point at or below the value.
+    weight
+        How far it is from there to the next point; below 0 or above 1 in the end zones, between
+        the outermost points and the ends of the range.
+    beyond
+        How far outside the range, on the axis' scale: negative below, 0 inside.
+    """
+
+    index: NDArray[np.intp]
+    weight: NDArray[np.float64]
+    beyond: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """One mode of a tensor.
+
+    Attributes
+    ----------
+    name
+        Of the parameter.
+    kind
+        ``"numerical"``, ``"ordinal"`` or ``"categorical"``.
+    logarithmic
+        Whether distances are those of logarithms.
+    edges
+        float64 [cells + 1], ascending: the borders of the cells.
+    points
+        float64 [cells], ascending: the values that cells stand for.
+    """
+
+    name: str
+    kind: str
+    logarithmic: bool
+    edges: NDArray[np.float64]
+    points: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @cached_property
+    def positions(self) -> NDArray[np.float64]:
+        """The points on the axis' scale: logarithms, or the values themselves."""
+        return self.scale(self.points)
+
+    def scale(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return *values* on the axis' scale."""
+        if not self.logarithmic:
+            return values
+        return np.asarray(np.log(np.maximum(values, BEYOND * self.edges[0])))
+
+    def cell(self, values: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Return the cell of each value; the last one holds its upper edge too."""
+        if self.kind == "categorical":
+            return self._level(values)
+        return np.searchsorted(self.edges[1:-1], values, side="right")
+
+    def place(self, values: NDArray[np.float64]) -> Place:
+        """Return where *values* are between the points.
+
+        Raises
+        ------
+        OutOfDomainError
+            For a category that was not measured.
+        """
+        if self.kind != "numerical":
+            nothing = np.zeros(len(values))
+            return Place(self.cell(values), nothing, nothing)
+        scaled = self.scale(values)
+        low, high = self.scale(self.edges[[0, -1]])
+        inside = np.clip(scaled, low, high)
+        if len(self) == 1:
+            return Place(np.zeros(len(values), dtype=np.intp), 0 * scaled, scaled - inside)
+        index = np.searchsorted(self.positions[1:-1], inside, side="right")
+        weight = (inside - self.positions[index]) / np.diff(self.positions)[index]
+        return Place(index, weight, scaled - inside)
+
+    def covers(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which values are in the range; of categorical and ordinal ones: were measured."""
+        if self.kind == "numerical":
+            return np.asarray((values >= self.edges[0]) & (values <= self.edges[-1]))
+        return np.isin(values, self.points)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the axis as plain data."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "logarithmic": self.logarithmic,
+            "edges": self.edges,
+            "points": self.points,
+        }
+
+    def _level(self, values: NDArray[np.float64]) -> NDArray[np.intp]:
+        index = np.minimum(np.searchsorted(self.points, values), len(self) - 1)
+        strange = self.points[index] != values
+        if strange.any():
+            got = f"{plain_number(float(values[strange][0]))}"
+            levels = [str(plain_number(level)) for level in self.points.tolist()]
+            raise OutOfDomainError(
+                f"{self.name}={got}: no such category was measured{nearest(got, levels)} "
+                f"(measured: {', '.join(levels)})"
+            )
+        return index
+
+
+def make_axis(name: str, values: NDArray[np.float64], spacing: Any, cells: int) -> Axis:
+    """Return the axis for the *values* of a parameter that were measured.
+
+    Parameters
+    ----------
+    spacing
+        ``"log"``, ``"uniform"``: cells of equal width on that scale, over the range of the
+        values. ``"own"``: a cell per value measured, interpolated between them; ``"ordinal"``:
+        the same, the nearest value is taken instead; ``"categorical"``: numbers that only name
+        something. ``"automatic"``: ``"own"`` for at most *cells* different values, else
+        ``"log"`` if the largest is 8 times the least or more, else ``"uniform"``.
+        Or the edges themselves, ascending; they must contain all values.
+    cells
+        Into how many cells at most.
+
+    Raises
+    ------
+    InputError
+        For no such spacing; logarithms of 0; edges that do not ascend or leave values out.
+
+    Examples
+    --------
+    >>> make_axis("n", np.array([1.0, 100.0]), "log", 2).edges.round(6).tolist()
+    [1.0, 10.0, 100.0]
+    """
+    if not isinstance(spacing, str):
+        return _of_edges(name, values, spacing)
+    if spacing not in SPACINGS:
+        raise unknown(f"spacing of parameter '{name}'", spacing, SPACINGS)
+    distinct = np.unique(values)
+    low, high = float(distinct[0]), float(distinct[-1])
+    if spacing == "automatic":
+        spacing = _automatic(distinct, cells)
+    if spacing in ("own", "ordinal", "categorical") or len(distinct) == 1:
+        return _of_values(name, distinct, spacing)
+    if spacing == "log" and low <= 0:
+        raise InputError(f"parameter '{name}': a logarithmic grid needs values above 0, got {low}")
+    space = np.geomspace if spacing == "log" else np.linspace
+    return _numerical(name, space(low, high, max(cells, 1) + 1), log=spacing == "log")
+
+
+def read_axis(node: Node) -> Axis:
+    """Return the axis that :meth:`Axis.to_json` wrote."""
+    kind, logarithmic = node["kind"].text(), node["logarithmic"]
+    if kind not in KINDS:
+        raise node["kind"].expected(" or ".join(f"'{known}'" for known in KINDS))
+    if not isinstance(logarithmic.value, bool):
+        raise logarithmic.expected("true or false")
+    points = node["points"].vector(len(list(node["points"])))
+    edges = node["edges"].vector(len(points) + 1)
+    if len(points) == 0 or (np.diff(points) <= 0).any():
+        raise node["points"].expected("numbers in ascending order, all different")
+    if (np.diff(edges) < 0).any() or (logarithmic.value and min(edges[0], points[0]) <= 0):
+        raise node["edges"].expected("numbers in ascending order, positive if logarithmic")
+    return Axis(node["name"].text(), kind, logarithmic.value, edges, points)
+
+
+def _automatic(distinct: NDArray[np.float64], cells: int) -> str:
+    if len(distinct) <= cells:
+        return "own"
+    return "log" if 0 < WIDE * distinct[0] <= distinct[-1] else "uniform"
+
+
+def _of_values(name: str, distinct: NDArray[np.float64], spacing: str) -> Axis:
+    """Return the axis whose points are the values."""
+    kind = spacing if spacing in KINDS else "numerical"
+    log = kind != "categorical" and bool(distinct[0] > 0)
+    middles = _middles(distinct, log=log)
+    return Axis(name, kind, log, np.concatenate([distinct[:1], middles, distinct[-1:]]), distinct)
+
+
+def _of_edges(name: str, values: NDArray[np.float64], edges: Sequence[float]) -> Axis:
+    try:
+        given = np.array(edges, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.empty(0)
+    if given.ndim != 1 or len(given) < 2 or not (np.diff(given) > 0).all() or given[0] < 0:
+        raise InputError(
+            f"the grid of parameter '{name}' must be one of {', '.join(SPACINGS)}, or the edges "
+            f"of cells: two numbers or more that ascend, none below 0; got {edges!r}"
+        )
+    if values.min() < given[0] or values.max() > given[-1]:
+        raise InputError(
+            f"the grid of parameter '{name}' is {given[0]:g} to {given[-1]:g}, "
+            f"but samples have {values.min():g} to {values.max():g}"
+        )
+    return _numerical(name, given, log=bool(0 < WIDE * given[0] <= given[-1]))
+
+
+def _numerical(name: str, edges: NDArray[np.float64], *, log: bool) -> Axis:
+    return Axis(name, "numerical", log, edges, _middles(edges, log=log))
+
+
+def _middles(values: NDArray[np.float64], *, log: bool) -> NDArray[np.float64]:
+    """Return the middles between neighbours, on the scale."""
+    lower, upper = values[:-1], values[1:]
+    return np.asarray(np.sqrt(lower) * np.sqrt(upper) if log else (lower + upper) / 2)

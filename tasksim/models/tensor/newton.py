@@ -1,0 +1,169 @@
+"""Completing a tensor of durations with positive factors: alternating Newton with log barriers.
+
+Fits the durations themselves, in the loss (log t - log m)², m being a sum of products of
+positive factors; see :mod:`~tasksim.models.tensor.als` for those of logarithms. Per row,
+
+    minimise  1/n Σ (log t - log k·u)² + λ |u|² - η Σ log u
+
+for a barrier η that falls from 10 to 1e-11 (E. Hutter and E. Solomonik, SC 2023, section
+4.2.2). Other than there, the Hessian is Gauss and Newton's: the full one is indefinite where a
+duration is over-predicted by more than e; steps end before the boundary, and are halved until
+the objective falls. λ and η are absolute, so *durations must be divided by their geometric mean*.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.models.tensor.als import other_rows
+from tasksim.models.tensor.cells import slices
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.models.tensor.cells import Cells, Slices
+
+    Factors = list[NDArray[np.float64]]
+
+__all__ = ["complete_positive", "descend", "objective"]
+
+BARRIERS: Final = tuple(10.0 / 8.0**step for step in range(14))
+"""The first sweep's; later ones, which start near the solution, begin at 1e-3."""
+
+WARM: Final = tuple(barrier for barrier in BARRIERS if barrier <= 1e-3)
+ITERATIONS: Final = 40
+HALVINGS: Final = 20
+TO_BOUNDARY: Final = 0.95
+STEP: Final = 1e-3
+SWEEPS: Final = 30
+SETTLED: Final = 1e-4
+
+
+def complete_positive(
+    cells: Cells,
+    rank: int,
+    ridge: float,
+    *,
+    seed: int = 0,
+    sweeps: int = SWEEPS,
+    start: Factors | None = None,
+) -> Factors:
+    """Return positive factors, float64 [cells of the mode, rank].
+
+    The values of *cells* are logarithms of durations, of mean 0. Rows without observations get
+    the geometric mean of their column.
+    """
+    rng = np.random.default_rng(seed)
+    parts = slices(cells)
+    level = rank ** (-1 / max(len(cells.shape), 1))
+    factors = [level * rng.uniform(1, 1.2, (length, rank)) for length in cells.shape]
+    if start is not None:
+        factors = [factor.copy() for factor in start]
+    loss = np.inf
+    for sweep in range(sweeps):
+        barriers = BARRIERS if sweep == 0 and start is None else WARM
+        for mode, part in enumerate(parts):
+            _improve_mode(factors, cells, part, mode, ridge, barriers)
+        before, loss = loss, _loss(factors, cells)
+        if before - loss < SETTLED * loss:
+            break
+    return factors
+
+
+def objective(
+    rows: NDArray[np.float64],
+    k: NDArray[np.float64],
+    log_t: NDArray[np.float64],
+    part: Slices,
+    ridge: float,
+    barrier: float,
+) -> NDArray[np.float64]:
+    """Return the objective of each of the *rows*, float64 [rows, rank].
+
+    *k*, float64 [n, rank], and *log_t* are sorted by row, as *part* says.
+    """
+    m = (k * np.repeat(rows, part.counts, axis=0)).sum(axis=1)
+    errors = np.add.reduceat((log_t - np.log(m)) ** 2, part.starts) / part.counts
+    inner = ridge * (rows**2).sum(axis=1) - barrier * np.log(rows).sum(axis=1)
+    return np.asarray(errors + inner)
+
+
+def descend(
+    rows: NDArray[np.float64],
+    k: NDArray[np.float64],
+    log_t: NDArray[np.float64],
+    part: Slices,
+    ridge: float,
+    barrier: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return half the gradient of each row, and half its Gauss-Newton matrix."""
+    m = (k * np.repeat(rows, part.counts, axis=0)).sum(axis=1)
+    relative = k / m[:, None]
+    pull = (log_t - np.log(m))[:, None] * relative
+    gradient = -np.add.reduceat(pull, part.starts, axis=0) / part.counts[:, None]
+    outer = relative[:, :, None] * relative[:, None, :]
+    matrix = np.add.reduceat(outer, part.starts, axis=0) / part.counts[:, None, None]
+    gradient += ridge * rows - barrier / (2 * rows)
+    diagonal = np.arange(rows.shape[1])
+    matrix[:, diagonal, diagonal] += ridge + barrier / (2 * rows**2)
+    return np.asarray(gradient, dtype=np.float64), matrix
+
+
+def _improve_mode(
+    factors: Factors,
+    cells: Cells,
+    part: Slices,
+    mode: int,
+    ridge: float,
+    barriers: tuple[float, ...],
+) -> None:
+    k = other_rows(factors, cells.index[part.order], mode)
+    log_t = cells.values[part.order]
+    rows = factors[mode][part.rows]
+    for barrier in barriers:
+        rows = _minimised(rows, k, log_t, part, ridge, barrier)
+    factors[mode][:] = np.exp(np.log(rows).mean(axis=0))
+    factors[mode][part.rows] = rows
+
+
+def _minimised(
+    rows: NDArray[np.float64],
+    k: NDArray[np.float64],
+    log_t: NDArray[np.float64],
+    part: Slices,
+    ridge: float,
+    barrier: float,
+) -> NDArray[np.float64]:
+    """Return the *rows* after Newton steps, all at once, until they are small."""
+    value = objective(rows, k, log_t, part, ridge, barrier)
+    for _ in range(ITERATIONS):
+        gradient, matrix = descend(rows, k, log_t, part, ridge, barrier)
+        step = np.asarray(-np.linalg.solve(matrix, gradient[:, :, None])[:, :, 0], np.float64)
+        length = np.minimum(1.0, TO_BOUNDARY * _boundary(rows, step))
+        for _ in range(HALVINGS):
+            trial = rows + length[:, None] * step
+            reached = objective(trial, k, log_t, part, ridge, barrier)
+            uphill = ~(reached <= value)
+            if not uphill.any():
+                break
+            length[uphill] /= 2
+        length[uphill] = 0.0
+        moved = length[:, None] * step
+        rows, value = rows + moved, np.where(uphill, value, reached)
+        if (np.linalg.norm(moved, axis=1) < STEP * np.linalg.norm(rows, axis=1)).all():
+            break
+    return rows
+
+
+def _boundary(rows: NDArray[np.float64], step: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return per row the length of *step* at which an entry becomes 0."""
+    down = step < 0
+    lengths = np.divide(-rows, step, out=np.full(rows.shape, np.inf), where=down)
+    return np.asarray(lengths.min(axis=1))
+
+
+def _loss(factors: Factors, cells: Cells) -> float:
+    m = other_rows(factors, cells.index, None).sum(axis=1)
+    return float(((cells.values - np.log(m)) ** 2).mean())

@@ -1,0 +1,204 @@
+"""Choosing grid, rank and ridge by cross-validation over configurations, within a budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.models.tensor.fitting import Recipe, fit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+    from tasksim.models.tensor.grid import Axis
+
+    Grid = Callable[[int], tuple[Axis, ...]]
+
+__all__ = ["Choice", "Search"]
+
+CELLS: Final = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+RANKS: Final = (1, 2, 3, 4, 6, 8, 12, 16)
+POSITIVE_RANKS: Final = (1, 2, 3, 4)
+RIDGES: Final = (1e-5, 1e-3, 1e-1)
+FIRST_RANK: Final = 3
+PER_NUMBER: Final = 3.0
+"""A factor's number needs at least this many configurations."""
+
+FEW: Final = 4096
+"""Up to this many configurations every fold is left out in turn, of more only the first."""
+
+RATE: Final = 2e8
+"""What a budget of one second is taken for, in operations: the choice must not depend on the
+clock, or the same data would not give the same model."""
+
+SWEEPS: Final = 20
+POSITIVE: Final = 40.0
+"""How much more than least squares Newton's iterations cost."""
+
+PATIENCE: Final = 2
+"""A search along one option ends after this many candidates that were no better."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A grid (cells per parameter), a rank and a ridge, and the error that was found for them.
+
+    ``error`` is the mean over configurations left out of abs(ln(predicted / measured)); None if
+    there was nothing to choose.
+    """
+
+    cells: int
+    rank: int
+    ridge: float
+    error: float | None = None
+
+
+@dataclass
+class Search:
+    """A search for the best :class:`Choice`, one option after the other.
+
+    Attributes
+    ----------
+    table, values
+        One row per configuration, and the logarithm of its duration.
+    grid
+        Returns the axes for a number of cells per parameter.
+    recipe
+        What is not searched for.
+    cells, rank, ridge
+        What the user has chosen; None: to be searched for.
+    folds
+        Into how many parts configurations are split.
+    budget_s
+        About how long it may take, in seconds of a nominal machine.
+    """
+
+    table: NDArray[np.float64]
+    values: NDArray[np.float64]
+    grid: Grid
+    recipe: Recipe
+    cells: int | None
+    rank: int | None
+    ridge: float | None
+    folds: int
+    budget_s: float
+    spent: float = 0.0
+    known: dict[tuple[int, int, float], NDArray[np.float64] | None] = field(default_factory=dict)
+
+    def best(self) -> Choice:
+        """Return the best choice found; ties go to what is tried first, which is smaller."""
+        choice = self._first()
+        if None not in (self.cells, self.rank, self.ridge):
+            return choice
+        if len(self.table) < 2 * self.folds:
+            return choice if self.rank or self.recipe.base != "trend" else replace(choice, rank=0)
+        for _ in range(2):
+            before = choice
+            grids = [replace(choice, cells=cells) for cells in self._cell_counts(choice.rank)]
+            choice = self._best_of(choice, grids)
+            ranks = [replace(choice, rank=rank) for rank in self._ranks(choice.cells)]
+            choice = self._best_of(choice, ranks)
+            ridges = [replace(choice, ridge=ridge) for ridge in self._ridges()]
+            choice = self._best_of(choice, ridges)
+            if choice == before:
+                break
+        choice = self._or_nothing(choice)
+        errors = self._errors(choice)
+        return choice if errors is None else replace(choice, error=float(errors.mean()))
+
+    def _first(self) -> Choice:
+        """Return where the search begins: a small rank, the coarsest grid."""
+        cells = self._cell_counts(1)[0] if self.cells is None else self.cells
+        ranks = [rank for rank in self._ranks(cells) if rank <= FIRST_RANK]
+        rank = ranks[-1] if self.rank is None else self.rank
+        return Choice(cells, rank, RIDGES[0] if self.ridge is None else self.ridge)
+
+    def _best_of(self, choice: Choice, candidates: Iterable[Choice]) -> Choice:
+        """Return the best of the *candidates*; *choice* if none can be afforded."""
+        best, least, worse = choice, np.inf, 0
+        for tried in candidates:
+            errors = self._errors(tried)
+            if errors is None:
+                continue
+            error = float(errors.mean())
+            if error < least:
+                best, least, worse = tried, error, 0
+            else:
+                worse += 1
+            if worse > PATIENCE:
+                break
+        return best
+
+    def _or_nothing(self, choice: Choice) -> Choice:
+        """Return rank 0 unless the correction lowers the error by more than its standard error."""
+        if self.recipe.base != "trend" or self.rank is not None:
+            return choice
+        nothing = replace(choice, rank=0)
+        with_it, without = self._errors(choice), self._errors(nothing)
+        if with_it is None or without is None:
+            return nothing
+        gain = without - with_it
+        return choice if gain.mean() > gain.std() / np.sqrt(len(gain)) else nothing
+
+    def _cell_counts(self, rank: int) -> list[int]:
+        if self.cells is not None:
+            return [self.cells]
+        counts: list[int] = []
+        sizes: list[int] = []
+        for cells in CELLS:
+            size = sum(map(len, self.grid(cells)))
+            # Where there are no more different values, more cells change nothing.
+            if size not in sizes and (not counts or self._affordable(size, rank)):
+                counts.append(cells)
+                sizes.append(size)
+        return counts
+
+    def _ranks(self, cells: int) -> list[int]:
+        if self.rank is not None:
+            return [self.rank]
+        size = sum(map(len, self.grid(cells)))
+        ranks = POSITIVE_RANKS if self.recipe.positive else RANKS
+        return [rank for rank in ranks if rank == 1 or self._affordable(size, rank)]
+
+    def _ridges(self) -> list[float]:
+        return list(RIDGES) if self.ridge is None else [self.ridge]
+
+    def _affordable(self, size: int, rank: int) -> bool:
+        return PER_NUMBER * rank * size <= len(self.table)
+
+    def _errors(self, choice: Choice) -> NDArray[np.float64] | None:
+        """Return abs(ln(predicted / measured)) of what was left out; None if too expensive."""
+        key = (choice.cells, choice.rank, choice.ridge)
+        if key not in self.known:
+            axes = self.grid(choice.cells)
+            cost = self._cost(axes, choice.rank)
+            if self.spent + cost > RATE * self.budget_s and self.known:
+                return None
+            self.spent += cost
+            self.known[key] = self._left_out(axes, choice)
+        return self.known[key]
+
+    def _cost(self, axes: tuple[Axis, ...], rank: int) -> float:
+        """Return about how many operations an evaluation takes."""
+        rows = sum(map(len, axes))
+        sweep = len(self.table) * len(axes) * rank * (rank + 20.0) + rows * (rank**3 + 5000.0)
+        more = POSITIVE if self.recipe.positive else 1.0
+        return more * SWEEPS * sweep * len(self._parts())
+
+    def _parts(self) -> range:
+        return range(self.folds if len(self.table) <= FEW else 1)
+
+    def _left_out(self, axes: tuple[Axis, ...], choice: Choice) -> NDArray[np.float64]:
+        recipe = replace(self.recipe, rank=choice.rank, ridge=choice.ridge, starts=1, sweeps=SWEEPS)
+        rng = np.random.default_rng(self.recipe.seed)
+        fold = rng.permutation(len(self.table)) % self.folds
+        errors = []
+        for part in self._parts():
+            out = fold == part
+            fitted, _ = fit(axes, self.table[~out], self.values[~out], recipe)
+            errors.append(np.abs(fitted.values(self.table[out]) - self.values[out]))
+        return np.concatenate(errors)
