@@ -196,6 +196,7 @@ class Transfers(Orders):
             if request.task >= 0 or request.waiters:
                 self._from_elsewhere(request)
             else:
+                request.cancelled = True
                 self._complete(request)
             return True
         key = handle * self._memories + target
