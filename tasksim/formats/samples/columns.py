@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BOOKKEEPING", "DURATION_UNITS", "Choice", "choose_columns", "find_duration"]
 
-DURATION_UNITS: Final = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-"""Unit -> seconds."""
+DURATION_UNITS: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+"""Unit -> how many are a second; to divide by, which rounds to the float that is nearest."""
 BOOKKEEPING: Final = ("run", "repetition")
 """Columns that say where a sample comes from; never parameters unless asked for."""
 
@@ -24,10 +24,10 @@ _UNIT: Final = re.compile(r"(.+?)[ _.]*[ _.\[(](ns|us|\u00b5s|ms|s)[\])]?")
 
 @dataclass(frozen=True)
 class Choice:
-    """The columns that count: of the duration, what a second is in it, of the parameters."""
+    """The columns that count: of the duration, how many units a second has, of the parameters."""
 
     duration: str
-    seconds: float
+    per_second: float
     parameters: tuple[str, ...]
 
     @property
@@ -64,10 +64,10 @@ def choose_columns(
         If a column is not there, not numeric, the unit is not known, or several columns could be
         the duration.
     """
-    name, seconds = find_duration(header, duration, where)
+    name, per_second = find_duration(header, duration, where)
     if parameters is None:
         left_out = {name, *BOOKKEEPING, *_durations(header)}
-        return Choice(name, seconds, tuple(c for c in numeric if c not in left_out))
+        return Choice(name, per_second, tuple(c for c in numeric if c not in left_out))
     for index, column in enumerate(parameters):
         if column not in header:
             raise unknown("column", column, header, where)
@@ -75,22 +75,22 @@ def choose_columns(
             raise InputError(f"{where}: '{column}' is the duration; it is not a parameter as well")
         if column in parameters[:index]:
             raise InputError(f"{where}: parameter '{column}' is chosen twice")
-    return Choice(name, seconds, tuple(parameters))
+    return Choice(name, per_second, tuple(parameters))
 
 
 def find_duration(header: Sequence[str], wanted: str | None, where: str) -> tuple[str, float]:
-    """Return the name of the column of durations, and its unit in seconds.
+    """Return the name of the column of durations, and how many of its units are a second.
 
     >>> find_duration(["m", "runtime_ms"], None, "gemm.csv")
-    ('runtime_ms', 0.001)
+    ('runtime_ms', 1000.0)
     >>> find_duration(["m", "t"], "t:us", "gemm.csv")
-    ('t', 1e-06)
+    ('t', 1000000.0)
     """
     if wanted is not None:
         return _given(header, wanted, where)
     found = _durations(header)
     if len(found) == 1:
-        return found[0], _seconds(found[0])
+        return found[0], _per_second(found[0])
     if found:
         raise InputError(
             f"{where}: which column is the duration? {', '.join(found)}: say --duration {found[0]}"
@@ -138,6 +138,6 @@ def _unit(name: str) -> str | None:
     return match[2].replace("\u00b5", "u") if match else None
 
 
-def _seconds(name: str) -> float:
+def _per_second(name: str) -> float:
     unit = _unit(name)
     return DURATION_UNITS[unit] if unit else 1.0

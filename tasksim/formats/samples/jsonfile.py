@@ -161,7 +161,7 @@ def _flat(
     return Samples(
         choice.parameters,
         table[rows, :-1],
-        table[rows, -1] * choice.seconds,
+        table[rows, -1] / choice.per_second,
         np.array(runs)[rows] if known else None,
     )
 

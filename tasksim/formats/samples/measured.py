@@ -70,7 +70,7 @@ def to_samples(
     for name in kept:
         if name not in names:
             raise unknown("parameter", name, names, str(path))
-    metric, seconds = _metric(measurements, duration, path)
+    metric, per_second = _metric(measurements, duration, path)
     callpath = chosen(_distinct(m.callpath for m in measurements if m.metric == metric),
                       "call path", part, path)  # fmt: skip
     mine = [m for m in measurements if (m.callpath, m.metric) == (callpath, metric)]
@@ -79,17 +79,17 @@ def to_samples(
     columns = [list(names).index(name) for name in kept]
     table = np.array([m.point for m in mine], dtype=np.float64).reshape(len(mine), len(names))
     counts = [len(m.values) for m in mine]
-    durations = np.array([value for m in mine for value in m.values]) * seconds
+    durations = np.array([value for m in mine for value in m.values]) / per_second
     return Samples(tuple(kept), np.repeat(table[:, columns], counts, axis=0), durations)
 
 
 def _metric(
     measurements: Sequence[Measurement], duration: str | None, path: Path
 ) -> tuple[str, float]:
-    """Return which metric is the duration, and its unit in seconds."""
+    """Return which metric is the duration, and how many of its units are a second."""
     metrics = _distinct(m.metric for m in measurements)
     if duration is not None and duration in metrics:
-        return duration, _seconds(duration)
+        return duration, _per_second(duration)
     name, colon, unit = (duration or "").rpartition(":")
     if colon and unit not in DURATION_UNITS:
         raise unknown("unit", unit, DURATION_UNITS, f"{path}: --duration {duration}")
@@ -99,15 +99,15 @@ def _metric(
             raise unknown("metric", wanted, metrics, str(path))
         return wanted, DURATION_UNITS[unit]
     if len(metrics) == 1:
-        return metrics[0], DURATION_UNITS[unit] if colon else _seconds(metrics[0])
+        return metrics[0], DURATION_UNITS[unit] if colon else _per_second(metrics[0])
     for likely in ("time", "runtime", "duration"):
         if likely in metrics:
             return likely, DURATION_UNITS[unit] if colon else 1.0
     return find_duration(metrics, None, str(path))
 
 
-def _seconds(metric: str) -> float:
-    """Return the unit that a *metric* has in its name, in seconds; 1 if there is none."""
+def _per_second(metric: str) -> float:
+    """Return how many of the units in a *metric*'s name are a second; 1 if there is none."""
     try:
         return find_duration([metric], None, "")[1]
     except InputError:

@@ -47,7 +47,9 @@ def read_parquet(
     runs = None
     if "run" in numeric and "run" not in choice.columns:
         runs = table.column("run").fill_null(UNKNOWN_RUN).to_numpy().astype(np.int64)[rows]
-    return Samples(choice.parameters, stacked[rows, :-1], stacked[rows, -1] * choice.seconds, runs)
+    return Samples(
+        choice.parameters, stacked[rows, :-1], stacked[rows, -1] / choice.per_second, runs
+    )
 
 
 def _read(path: Path) -> Any:

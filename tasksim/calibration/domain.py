@@ -1,0 +1,307 @@
+"""Where a kernel is measured: ranges and lists of its parameters, and configurations drawn there.
+
+============================  ============================================================
+``m=64``                      this size
+``m=64,128,256``              one of these
+``m=32..2048``                any from 32 to 2048, uniformly
+``m=32..2048:log``            any from 32 to 2048, its logarithm uniformly
+``n=m``                       what *m* is
+============================  ============================================================
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import reduce
+from math import prod
+from operator import and_
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
+
+import numpy as np
+
+from tasksim.base.errors import InputError, unknown
+from tasksim.calibration.designs import grid_counts, latin_hypercube
+from tasksim.kernels.dense import dense_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    Table = NDArray[np.int64]
+
+__all__ = ["DESIGNS", "Axis", "Design", "Domain", "parse_axis", "parse_domain"]
+
+Number = TypeVar("Number", np.int64, np.float64)
+Design = Literal["lhs", "random", "grid"]
+DESIGNS: Final[tuple[Design, ...]] = get_args(Design)
+
+LARGEST: Final = 2**31 - 1
+ENUMERATED: Final = 200_000
+"""Domains up to this size are drawn from without replacement, exactly."""
+AT_ONCE: Final = 256
+"""So many are drawn at least to replace what was not legal or drawn twice."""
+FRUITLESS: Final = 20
+"""After this many draws in a row that brought nothing new, what there is has to do."""
+
+_RANGE: Final = re.compile(r"([0-9]+)\.\.([0-9]+)(:log)?")
+_LEGAL: Final = "a size 64, a list 64,128,256, a range 32..2048, 32..2048:log, another parameter"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The sizes that one parameter can have: *values*, or all from *low* to *high*."""
+
+    values: tuple[int, ...] = ()
+    low: int = 0
+    high: int = 0
+    log: bool = False
+
+    def __len__(self) -> int:
+        return len(self.values) or self.high - self.low + 1
+
+    def at(self, share: NDArray[np.float64]) -> Table:
+        """Return the sizes at *share* from 0 to below 1 of the distribution.
+
+        Where the logarithm is uniform, size x is drawn as often as the reals from x to x + 1.
+        """
+        if self.values:
+            index = (share * len(self.values)).astype(np.int64)
+            return np.array(self.values, dtype=np.int64)[index]
+        end = self.high + 1
+        if self.log:
+            drawn = np.floor(self.low * (end / self.low) ** share)
+        else:
+            drawn = np.floor(self.low + share * (end - self.low))
+        return np.clip(drawn, self.low, self.high).astype(np.int64)
+
+    def all(self) -> Table:
+        """Return every size, once."""
+        if self.values:
+            return np.array(self.values, dtype=np.int64)
+        return np.arange(self.low, self.high + 1)
+
+    def weights(self) -> NDArray[np.float64]:
+        """Return how probable each size of :meth:`all` is."""
+        sizes = self.all().astype(np.float64)
+        weights = np.log1p(1.0 / sizes) if self.log else np.ones(len(sizes))
+        shares: NDArray[np.float64] = weights / weights.sum()
+        return shares
+
+    def spaced(self, count: int) -> Table:
+        """Return *count* sizes, both ends among them, evenly spaced; all where it is a list."""
+        if self.values:
+            return np.array(self.values, dtype=np.int64)
+        space = np.geomspace if self.log else np.linspace
+        return np.unique(np.rint(space(self.low, self.high, count)).astype(np.int64))
+
+    def __str__(self) -> str:
+        if self.values:
+            return ",".join(map(str, self.values))
+        return f"{self.low}..{self.high}" + (":log" if self.log else "")
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The parameters of a kernel, and where they are.
+
+    Attributes
+    ----------
+    kernel
+        The name of the kernel.
+    names
+        Its parameters, in its order.
+    axes
+        Parameter -> its sizes, of those that are free.
+    same
+        Parameter -> the free one that it is always the same as.
+    at_most
+        Pairs of parameters: the first may not be larger than the second. What breaks this is
+        not drawn.
+    """
+
+    kernel: str
+    names: tuple[str, ...]
+    axes: dict[str, Axis]
+    same: dict[str, str]
+    at_most: tuple[tuple[str, str], ...] = ()
+
+    def describe(self) -> dict[str, str]:
+        """Return parameter -> its sizes as text, as :func:`parse_domain` reads them."""
+        return {name: self.same.get(name) or str(self.axes[name]) for name in self.names}
+
+    def draw(self, samples: int, seed: int = 0, design: Design = "lhs") -> Table:
+        """Return up to *samples* different configurations in random order.
+
+        Parameters
+        ----------
+        samples
+            How many; there are fewer where the domain has no more.
+        seed
+            Same seed, same configurations in the same order.
+        design
+            ``lhs``: a Latin hypercube, so that each of *samples* equally probable slices of each
+            parameter is hit once (M. D. McKay, R. J. Beckman, W. J. Conover, "A comparison of
+            three methods for selecting values of input variables", Technometrics 21(2), 1979);
+            what is not legal or drawn twice is replaced by a smaller hypercube. ``random``:
+            independent draws. ``grid``: evenly spaced sizes of each range, as many as there is
+            room for.
+
+        Returns
+        -------
+        ndarray
+            int64 [configurations, parameters].
+
+        Raises
+        ------
+        InputError
+            If no configuration is legal, or *samples* is not positive.
+        """
+        if samples < 1:
+            raise InputError(f"samples={samples}; legal: at least 1")
+        if design not in DESIGNS:
+            raise unknown("design", design, DESIGNS)
+        rng = np.random.default_rng(seed)
+        if design == "grid":
+            found = self._grid(samples)
+        elif prod(map(len, self.axes.values())) <= min(4 * samples, ENUMERATED):
+            found = self._without_replacement(samples, rng)
+        else:
+            found = self._drawn(samples, rng, design)
+        if not len(found):
+            rules = " and ".join(f"{small} <= {large}" for small, large in self.at_most)
+            raise InputError(f"kernel {self.kernel}: no configuration there is has {rules}")
+        return found[rng.permutation(len(found))]
+
+    def _grid(self, samples: int) -> Table:
+        axes = list(self.axes.values())
+        counts = grid_counts([len(a) for a in axes], [bool(a.values) for a in axes], samples)
+        if prod(counts) > samples:
+            raise InputError(
+                f"kernel {self.kernel}: a grid of all lists, and both ends of all ranges, has "
+                f"{prod(counts)} configurations; legal: at least as many samples, got {samples}"
+            )
+        columns = [axis.spaced(count) for axis, count in zip(axes, counts, strict=True)]
+        return self._legal(_product(columns))
+
+    def _without_replacement(self, samples: int, rng: np.random.Generator) -> Table:
+        axes = self.axes.values()
+        rows = _product([axis.all() for axis in axes])
+        weights = _product([axis.weights() for axis in axes]).prod(axis=1)
+        table = self._complete(rows)
+        kept = self._fine(table)
+        table, weights = table[kept], weights[kept]
+        if len(table) <= samples:
+            return table
+        return table[rng.choice(len(table), samples, replace=False, p=weights / weights.sum())]
+
+    def _drawn(self, samples: int, rng: np.random.Generator, design: Design) -> Table:
+        axes = list(self.axes.values())
+        found = np.empty((0, len(self.names)), dtype=np.int64)
+        fruitless = 0
+        while len(found) < samples and fruitless < FRUITLESS:
+            count = max(samples - len(found), AT_ONCE if len(found) else 0)
+            shape = (count, len(axes))
+            shares = latin_hypercube(*shape, rng) if design == "lhs" else rng.random(shape)
+            drawn = np.column_stack([axis.at(shares[:, i]) for i, axis in enumerate(axes)])
+            before = len(found)
+            found = _distinct(np.concatenate([found, self._legal(drawn)]))[:samples]
+            fruitless = fruitless + 1 if len(found) == before else 0
+        return found
+
+    def _legal(self, rows: Table) -> Table:
+        table = self._complete(rows)
+        return table[self._fine(table)]
+
+    def _complete(self, rows: Table) -> Table:
+        """Return the *rows* of free parameters with the others."""
+        free = list(self.axes)
+        return rows[:, [free.index(self.same.get(name, name)) for name in self.names]]
+
+    def _fine(self, table: Table) -> NDArray[np.bool_]:
+        columns = {name: table[:, index] for index, name in enumerate(self.names)}
+        rules = (columns[small] <= columns[large] for small, large in self.at_most)
+        return reduce(and_, rules, np.ones(len(table), dtype=np.bool_))
+
+
+def parse_domain(kernel: str, settings: Sequence[str]) -> Domain:
+    """Return the domain of *kernel* that texts such as ``m=32..2048:log`` describe.
+
+    Raises
+    ------
+    InputError
+        If the kernel or a parameter is unknown, one is missing or given twice, or a text is wrong.
+
+    Examples
+    --------
+    >>> domain = parse_domain("gemm", ["m=32..2048:log", "n=m", "k=64,128"])
+    >>> domain.describe()
+    {'m': '32..2048:log', 'n': 'm', 'k': '64,128'}
+    >>> domain.draw(1000).shape
+    (1000, 3)
+    """
+    names = dense_kernel(kernel)[0].parameters
+    given = dict(_settings(kernel, names, settings))
+    missing = [name for name in names if name not in given]
+    if missing:
+        example = " ".join(f"{name}=32..2048:log" for name in missing)
+        raise InputError(f"kernel {kernel}: no sizes of {', '.join(missing)}; say e.g. {example}")
+    same = {name: text for name, text in given.items() if text in names}
+    for name, other in same.items():
+        if other in same:
+            raise InputError(f"kernel {kernel}: {name}={other}: {other} is not free itself")
+    axes = {
+        name: parse_axis(given[name], f"kernel {kernel}: {name}")
+        for name in names
+        if name not in same
+    }
+    return Domain(kernel, names, axes, same, dense_kernel(kernel)[0].at_most)
+
+
+def parse_axis(text: str, where: str) -> Axis:
+    """Return the sizes that *text* describes; messages begin with *where*.
+
+    >>> len(parse_axis("32..2048:log", "m")), len(parse_axis("64,128", "m"))
+    (2017, 2)
+    """
+    match = _RANGE.fullmatch(text)
+    if match:
+        low, high = int(match[1]), int(match[2])
+        if not 1 <= low <= high <= LARGEST:
+            raise InputError(f"{where}: got '{text}'; legal: from 1 to {LARGEST}, low end first")
+        return Axis(low=low, high=high, log=match[3] is not None)
+    parts = text.split(",")
+    if not all(part.isascii() and part.isdecimal() for part in parts):
+        raise InputError(f"{where}: got '{text}'; legal: {_LEGAL}")
+    values = tuple(dict.fromkeys(map(int, parts)))
+    if not all(1 <= value <= LARGEST for value in values):
+        raise InputError(f"{where}: got '{text}'; legal: sizes from 1 to {LARGEST}")
+    return Axis(values)
+
+
+def _settings(
+    kernel: str, names: Sequence[str], settings: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    seen: set[str] = set()
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise InputError(f"kernel {kernel}: got '{setting}'; legal: PARAMETER={_LEGAL}")
+        if name not in names:
+            raise unknown("parameter", name, names, f"kernel {kernel}")
+        if name in seen:
+            raise InputError(f"kernel {kernel}: {name} is given twice")
+        seen.add(name)
+        yield name, text.strip()
+
+
+def _product(columns: Sequence[NDArray[Number]]) -> NDArray[Number]:
+    """Return the rows of the Cartesian product of *columns*."""
+    return np.stack(np.meshgrid(*columns, indexing="ij"), axis=-1).reshape(-1, len(columns))
+
+
+def _distinct(rows: Table) -> Table:
+    """Return *rows* without those that were there before, in order."""
+    _, first = np.unique(rows, axis=0, return_index=True)
+    return rows[np.sort(first)]

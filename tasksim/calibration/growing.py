@@ -1,0 +1,133 @@
+"""A CSV file of samples that grows while they are measured, and can be gone on with.
+
+What has been written stays, whatever ends the process: each part is one write of whole lines.
+Who writes says where, so that a part of which an interruption left open whether it was written
+is written again in its place.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.errors import InputError, OutputError
+from tasksim.base.files import read_text, refuse_existing, write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+Found = dict[tuple[int, ...], list[tuple[int, float]]]
+
+__all__ = ["FIRST", "LAST", "GrowingFile", "check_same", "read_notes", "side_path"]
+
+FIRST: Final = ("run", "repetition")
+LAST: Final = "duration_s"
+
+
+def side_path(path: Path) -> Path:
+    """Return where it is written how the samples at *path* were measured.
+
+    >>> from pathlib import Path
+    >>> str(side_path(Path("gemm.csv")))
+    'gemm.meta.json'
+    """
+    return path.with_suffix(".meta.json")
+
+
+class GrowingFile:
+    """The file at *path*: columns ``run``, ``repetition``, *names*, ``duration_s``."""
+
+    def __init__(self, path: Path, names: Sequence[str]) -> None:
+        self.path = path
+        self.header = ",".join([*FIRST, *names, LAST]) + "\n"
+
+    def create(self, *, force: bool) -> int:
+        """Write the header, with *force* over the file that is there; return where it ends."""
+        refuse_existing(self.path, force=force)
+        write_text(self.path, self.header)
+        return len(self.header)
+
+    def resume(self) -> tuple[Found, int]:
+        """Return what the file has, and where its last whole line ends.
+
+        What it has: configuration -> run and duration in seconds of each sample. Raises
+        :exc:`InputError` if these are not such samples.
+        """
+        text = read_text(self.path)
+        whole = text[: text.rfind("\n") + 1]
+        if not whole.startswith(self.header):
+            raise InputError(
+                f"{self.path}:1: got '{text.partition(chr(10))[0][:80]}'; "
+                f"legal: '{self.header.strip()}'"
+            )
+        found: Found = {}
+        for number, line in enumerate(whole.splitlines()[1:], 2):
+            run, configuration, duration_s = self._parsed(line, number)
+            found.setdefault(configuration, []).append((run, duration_s))
+        return found, len(whole.encode())
+
+    def put(self, offset: int, rows: Iterable[tuple[int, int, Sequence[int], float]]) -> int:
+        """Write samples at *offset*, where the file then ends; return where that is.
+
+        A sample is its run, repetition, configuration and duration in seconds.
+        """
+        text = "".join(
+            f"{run},{repetition},{','.join(map(str, sizes))},{duration_s!r}\n"
+            for run, repetition, sizes, duration_s in rows
+        )
+        data = text.encode()
+        try:
+            with self.path.open("r+b", buffering=0) as file:
+                file.seek(offset)
+                file.truncate()
+                file.write(data)
+        except OSError as error:
+            raise OutputError(f"cannot write {self.path}: {error.strerror or error}") from error
+        return offset + len(data)
+
+    def _parsed(self, line: str, number: int) -> tuple[int, tuple[int, ...], float]:
+        fields = line.split(",")
+        try:
+            if len(fields) != self.header.count(",") + 1:
+                raise ValueError
+            return int(fields[0]), tuple(map(int, fields[2:-1])), float(fields[-1])
+        except ValueError:
+            raise InputError(
+                f"{self.path}:{number}:1: got '{line[:80]}'; legal: numbers for "
+                f"{self.header.strip()}"
+            ) from None
+
+
+def read_notes(path: Path) -> dict[str, Any]:
+    """Return what is written beside the samples at *path* on how they were measured."""
+    side = side_path(path)
+    try:
+        notes = json.loads(read_text(side))
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{side}: not JSON: {error}") from None
+    if not isinstance(notes, dict):
+        raise InputError(f"{side}: got {json.dumps(notes)[:40]}; legal: an object")
+    return notes
+
+
+def check_same(path: Path, earlier: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Refuse to go on with samples that were asked for in another way.
+
+    Raises
+    ------
+    InputError
+        Naming what *earlier* was and is *wanted* differently.
+    """
+    other = [
+        f"{name} {earlier.get(name)!r}, now {value!r}"
+        for name, value in wanted.items()
+        if earlier.get(name) != value
+    ]
+    if other:
+        raise InputError(
+            f"{path}: was measured with {'; '.join(other)}; to go on, ask for the same, "
+            "or choose another name"
+        )

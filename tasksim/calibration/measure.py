@@ -1,0 +1,329 @@
+"""Measuring one kernel over a domain of its parameters, by itself on one core."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from statistics import fmean
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.base.files import refuse_existing, write_text
+from tasksim.base.units import format_time
+from tasksim.calibration.growing import GrowingFile, check_same, read_notes, side_path
+from tasksim.calibration.measured import Configuration, MeasureOptions, Stop, Summary
+from tasksim.calibration.precision import relative_half_width
+from tasksim.calibration.timer import RESOLUTIONS, timer_resolution
+from tasksim.kernels.dense import dense_kernel
+from tasksim.kernels.memory import refuse_too_large
+from tasksim.kernels.pointers import precision
+from tasksim.kernels.standalone import standalone
+from tasksim.kernels.threads import single_threaded_blas
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tasksim.calibration.domain import Domain
+    from tasksim.kernels.standalone import Standalone
+
+__all__ = ["Campaign", "MeasureOptions", "Summary", "measure"]
+
+WARM_UP: Final = 3
+WARM_UP_S: Final = 0.01
+"""The first executions of a configuration are dropped, until there were so many or they took so
+long: the second one of a long kernel has nothing cold any more."""
+WRITE_EVERY_S: Final = 1.0
+"""Repetitions of one configuration that takes long are written this often."""
+LOOK_AGAIN: Final = 1.25
+"""The precision is looked at again when there are so many times as many repetitions: every look
+is a chance to stop at a lucky moment."""
+NAME_OF_SINGLE: Final = "_float32"
+
+Progress = Callable[[str, float], None]
+
+
+def measure(
+    domain: Domain,
+    output: Path,
+    options: MeasureOptions | None = None,
+    *,
+    resume: bool = False,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Summary:
+    """Measure a kernel at configurations drawn from *domain*; write the samples to *output*.
+
+    One thread runs the kernel, BLAS has no other; configurations come in random order, so that
+    slow changes of the machine are noise and not a trend. Per configuration operands are
+    allocated, the first executions are dropped, and what the kernel writes is restored before
+    each execution, outside the measured time.
+
+    Parameters
+    ----------
+    domain, options
+        What is measured, and how long.
+    output : Path
+        A CSV file with the columns run, repetition, the kernel's parameters and duration_s.
+        Beside it, in a file ``.meta.json``, is how it was measured.
+    resume : bool
+        Go on with the samples in *output*, if there are any, in a new run.
+    force : bool
+        Replace *output*.
+    progress : callable, optional
+        Called with what goes on and the share that is done.
+
+    Notes
+    -----
+    Samples are written after each configuration, and every second within. On KeyboardInterrupt
+    the summary says so. The budget counts everything, the allocations too; a single execution is
+    never cut off.
+
+    Raises
+    ------
+    InputError
+        Before anything is measured: if *output* exists, is of other samples, or the largest
+        configuration does not fit into memory.
+    OutputError
+        If a file cannot be written.
+    """
+    campaign = Campaign(domain, output, options or MeasureOptions())
+    campaign.open(resume=resume, force=force)
+    interrupted = False
+    try:
+        campaign.run(progress)
+    except KeyboardInterrupt:
+        interrupted = True
+    campaign.close()
+    return campaign.summary(interrupted=interrupted)
+
+
+class Campaign:
+    """A measurement under way."""
+
+    def __init__(self, domain: Domain, output: Path, options: MeasureOptions) -> None:
+        self.options = options
+        self.kernel, self.model_name, self.dtype = _named(domain.kernel, options.dtype)
+        self.domain = domain
+        self.begun = time.monotonic()
+        self.run_number = 0
+        table = domain.draw(options.samples, options.seed, options.design)
+        self.configurations = [Configuration(tuple(row)) for row in table.tolist()]
+        self._check_memory()
+        self.file = GrowingFile(output, domain.names)
+        self.resolution_s = timer_resolution()
+        self._end = 0
+        self._begun: tuple[Configuration, int, int] | None = None
+        """The configuration under way, its first repetition of this run, and where in the file
+        that is: one value, so that an interruption finds all of it or nothing."""
+
+    def open(self, *, resume: bool, force: bool) -> None:
+        """Begin the file, or take over what it has."""
+        path, wanted = self.file.path, self._request()
+        if resume and force:
+            raise InputError("--resume goes on with what is there, --force replaces it: choose one")
+        if not (resume and path.exists()):
+            refuse_existing(path, force=force)
+            refuse_existing(side_path(path), force=force or resume)
+            self._write_notes()
+            self._end = self.file.create(force=force)
+            return
+        earlier = read_notes(path)
+        check_same(path, earlier, wanted)
+        found, self._end = self.file.resume()
+        for configuration in self.configurations:
+            samples = found.pop(configuration.sizes, [])
+            configuration.durations_s = [duration_s for _, duration_s in samples]
+            configuration.stopped = self._reason(configuration)
+            self.run_number = max([self.run_number, *(run + 1 for run, _ in samples)])
+        if found:
+            raise InputError(f"{path}: has samples of {next(iter(found))}, which was not asked for")
+
+    def run(self, progress: Progress | None) -> None:
+        """Measure what is not known well enough, until the budget is over."""
+        left = [c for c in self.configurations if c.stopped is None]
+        tell = _Told(progress, len(left), self.options.budget_s, self.begun)
+        with single_threaded_blas(), _no_garbage_collection():
+            for done, configuration in enumerate(left):
+                if self._over():
+                    break
+                self._measure(configuration)
+                tell(done + 1)
+
+    def close(self) -> None:
+        """Write what is not written yet."""
+        self._write()
+        self._write_notes()
+
+    def summary(self, *, interrupted: bool) -> Summary:
+        """Return what there is."""
+        measured = [c for c in self.configurations if c.durations_s]
+        widths = [relative_half_width(c.durations_s) for c in measured]
+        ends = [c.stopped or "budget" for c in measured if not (interrupted and c.stopped is None)]
+        shortest = RESOLUTIONS * self.resolution_s
+        return Summary(
+            kernel=self.model_name,
+            output=self.file.path,
+            wanted=len(self.configurations),
+            measured=len(measured),
+            samples=sum(len(c.durations_s) for c in measured),
+            stopped={why: ends.count(why) for why in ("tolerance", "repetitions", "budget")},
+            half_width=float(np.median(widths)) if widths else float("inf"),
+            resolution_s=self.resolution_s,
+            short=sum(fmean(c.durations_s) < shortest for c in measured),
+            seconds=time.monotonic() - self.begun,
+            interrupted=interrupted,
+        )
+
+    def _measure(self, configuration: Configuration) -> None:
+        self._begun = (configuration, len(configuration.durations_s), self._end)
+        sizes = dict(zip(self.domain.names, configuration.sizes, strict=True))
+        body = standalone(self.kernel, sizes, self.dtype, seed=self.options.seed)
+        _warm_up(body)
+        self._repeat(body, configuration)
+        self._end = self._write()
+
+    def _repeat(self, body: Standalone, configuration: Configuration) -> None:
+        restore, run, durations = body.restore, body.run, configuration.durations_s
+        saved, look = time.monotonic(), len(durations)
+        while configuration.stopped is None and not self._over():
+            restore()
+            begun = perf_counter_ns()
+            run()
+            durations.append(max(1, perf_counter_ns() - begun) / 1e9)
+            if len(durations) >= look:
+                configuration.stopped = self._reason(configuration)
+                look = int(LOOK_AGAIN * len(durations)) + 1
+                look = min(max(look, self._fewest), self.options.repetitions)
+            if time.monotonic() - saved > WRITE_EVERY_S:
+                self._write()
+                saved = time.monotonic()
+
+    def _reason(self, configuration: Configuration) -> Stop | None:
+        """Return why a configuration is measured to its end, None if it is not."""
+        count = len(configuration.durations_s)
+        if count >= self._fewest:
+            if relative_half_width(configuration.durations_s) <= self.options.tolerance:
+                return "tolerance"
+            if count >= self.options.repetitions:
+                return "repetitions"
+        return None
+
+    @property
+    def _fewest(self) -> int:
+        return min(self.options.min_repetitions, self.options.repetitions)
+
+    def _over(self) -> bool:
+        budget = self.options.budget_s
+        return budget is not None and time.monotonic() - self.begun >= budget
+
+    def _write(self) -> int:
+        """Write the samples of the configuration under way; return where the file ends."""
+        if self._begun is None:
+            return self._end
+        configuration, first, offset = self._begun
+        durations = configuration.durations_s
+        return self.file.put(
+            offset,
+            [
+                (self.run_number, index, configuration.sizes, durations[index])
+                for index in range(first, len(durations))
+            ],
+        )
+
+    def _check_memory(self) -> None:
+        """Refuse, before hours of measuring, configurations that memory has no room for."""
+        kernel, real_type = dense_kernel(self.model_name)
+        most = 0
+        for configuration in self.configurations:
+            sizes = dict(zip(self.domain.names, configuration.sizes, strict=True))
+            shapes = kernel.shapes(sizes).values()
+            elements = 2 * sum(r * c for r, c in shapes) + kernel.work_elements(sizes)
+            most = max(most, elements)
+        refuse_too_large(most * real_type.size_bytes, f"the largest configuration of {self.kernel}")
+
+    def _request(self) -> dict[str, Any]:
+        """Return what must be the same to go on."""
+        options = self.options
+        return {
+            "kernel": self.model_name,
+            "parameters": self.domain.describe(),
+            "samples": options.samples,
+            "design": options.design,
+            "seed": options.seed,
+        }
+
+    def _write_notes(self) -> None:
+        import json
+
+        from tasksim.calibration.machine import fingerprint
+
+        ends = [c.stopped for c in self.configurations]
+        notes = {
+            "schema_version": 1,
+            **self._request(),
+            "tolerance": self.options.tolerance,
+            "repetitions": self.options.repetitions,
+            "warm_up": WARM_UP,
+            "blas_threads": 1,
+            "clock_resolution_s": self.resolution_s,
+            "configurations": len(ends),
+            "complete": len(ends) - ends.count(None),
+            "machine": fingerprint(1),
+        }
+        write_text(side_path(self.file.path), json.dumps(notes, indent=2) + "\n")
+
+
+class _Told:
+    """How far a measurement is, and how long it will take yet."""
+
+    def __init__(
+        self, progress: Progress | None, total: int, budget_s: float | None, begun: float
+    ) -> None:
+        self.progress, self.total, self.budget_s, self.begun = progress, total, budget_s, begun
+        self.first = time.monotonic()
+
+    def __call__(self, done: int) -> None:
+        if self.progress is None:
+            return
+        now = time.monotonic()
+        left, share = (now - self.first) * (self.total - done) / done, done / self.total
+        if self.budget_s is not None:
+            left = max(0.0, min(left, self.begun + self.budget_s - now))
+            share = max(share, (now - self.begun) / self.budget_s)
+        self.progress(f"{done}/{self.total} configurations, {format_time(left)} left", share)
+
+
+def _warm_up(body: Standalone) -> None:
+    begun = time.monotonic()
+    for _ in range(WARM_UP):
+        body.restore()
+        body.run()
+        if time.monotonic() - begun > WARM_UP_S:
+            return
+
+
+def _named(kernel: str, dtype: str | None) -> tuple[str, str, str]:
+    """Return the kernel without its precision, the name of its model, and its precision."""
+    found, real_type = dense_kernel(kernel)
+    if dtype is not None and precision(dtype) != real_type:
+        if kernel != found.name:
+            raise InputError(f"kernel {kernel} is not of {dtype}")
+        real_type = precision(dtype)
+    single = real_type.dtype == "float32"
+    return found.name, found.name + NAME_OF_SINGLE * single, real_type.dtype
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

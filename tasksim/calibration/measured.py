@@ -1,0 +1,119 @@
+"""What is to be measured of a kernel, what has been measured of a configuration, and of all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from tasksim.base.errors import InputError
+from tasksim.base.units import format_time
+from tasksim.calibration.timer import RESOLUTIONS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tasksim.calibration.domain import Design
+
+__all__ = ["Configuration", "MeasureOptions", "Stop", "Summary"]
+
+Stop = Literal["tolerance", "repetitions", "budget"]
+
+
+@dataclass(frozen=True)
+class MeasureOptions:
+    """What to measure, and how long.
+
+    A configuration is measured until Student's interval (95 %) of its mean is within *tolerance*
+    of the mean, *min_repetitions* at least and *repetitions* at most.
+    """
+
+    samples: int = 4096
+    budget_s: float | None = None
+    repetitions: int = 50
+    min_repetitions: int = 5
+    tolerance: float = 0.05
+    design: Design = "lhs"
+    seed: int = 0
+    dtype: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in (("samples", 1), ("repetitions", 1), ("min_repetitions", 1)):
+            if getattr(self, name) < least:
+                raise InputError(f"{name}={getattr(self, name)}; legal: at least {least}")
+        if self.budget_s is not None and not self.budget_s > 0:
+            raise InputError(f"budget_s={self.budget_s}; legal: more than 0")
+        if not self.tolerance >= 0:
+            raise InputError(f"tolerance={self.tolerance}; legal: 0 or more")
+
+
+@dataclass
+class Configuration:
+    """A configuration and what has been measured of it."""
+
+    sizes: tuple[int, ...]
+    durations_s: list[float] = field(default_factory=list)
+    stopped: Stop | None = None
+    """None while it has not been measured to its end."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What has been measured, this time and before.
+
+    Attributes
+    ----------
+    kernel
+        The name of its model, which has the precision.
+    wanted, measured
+        How many configurations there are; and how many of them have samples.
+    samples
+        How many samples there are.
+    stopped
+        Why configurations ended: ``tolerance``, ``repetitions``, ``budget`` -> how many.
+    half_width
+        The middle one of the relative half-widths of the intervals of the means.
+    short
+        Of the configurations measured, how many are shorter than 100 resolutions of the clock.
+    """
+
+    kernel: str
+    output: Path
+    wanted: int
+    measured: int
+    samples: int
+    stopped: dict[str, int]
+    half_width: float
+    resolution_s: float
+    short: int
+    seconds: float
+    interrupted: bool
+
+    def __str__(self) -> str:
+        ends = ", ".join(f"{count} {why}" for why, count in self.stopped.items() if count)
+        return "\n".join(
+            [
+                f"kernel          {self.kernel}",
+                f"configurations  {self.measured} of {self.wanted} ({ends or 'none'})",
+                f"samples         {self.samples}",
+                f"precision       +- {100 * self.half_width:.2g} % (median, 95 % of the mean)",
+                f"clock           {format_time(self.resolution_s)} resolution",
+                f"time            {format_time(self.seconds)}",
+            ]
+        )
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the reader of the samples should know."""
+        if not self.short:
+            return []
+        limit = format_time(RESOLUTIONS * self.resolution_s)
+        return [
+            f"{self.short} of {self.measured} configurations take less than {limit}, "
+            f"{RESOLUTIONS} resolutions of the clock: calling them and reading the clock is a good "
+            "part of their durations"
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the summary as plain data."""
+        data = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {**data, "output": str(self.output), "warnings": self.warnings}

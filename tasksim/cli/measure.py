@@ -1,0 +1,113 @@
+"""``tasksim measure``: measure a kernel over a domain of its parameters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tasksim.cli.command import command
+from tasksim.cli.options import SHARE, TIME, WholeNumber, force_option, json_option
+from tasksim.cli.output import note, print_json, refuse_unwritable, warn
+from tasksim.cli.progress import showing
+
+__all__ = ["measure"]
+
+INTERRUPTED = 130
+
+
+@command(
+    "measure",
+    examples=[
+        "tasksim measure gemm m=32..2048:log n=32..2048:log k=32..2048:log --budget 10min -o g.csv",
+        "tasksim measure potrf n=64,128,256,512 --tolerance 1% -o potrf.csv",
+        "tasksim measure geqrt m=64..1024:log n=64..512:log ib=32 --samples 1000 -o geqrt.csv",
+    ],
+)
+@click.argument("kernel", metavar="KERNEL")
+@click.argument("settings", nargs=-1, metavar="PARAMETER=SIZES...")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The samples: a CSV file.",
+)
+@click.option(
+    "--samples", type=WholeNumber(min=1), default=4096, help="How many configurations to draw."
+)
+@click.option(
+    "--budget", type=TIME, help="When to stop at last: 10min. [default: when all is measured]"
+)
+@click.option(
+    "--tolerance", type=SHARE, default=0.05, show_default="5%", help="How well to know each mean."
+)
+@click.option(
+    "--repetitions", type=WholeNumber(min=1), default=50, help="Of a configuration, at most."
+)
+@click.option(
+    "--design",
+    type=click.Choice(["lhs", "random", "grid"]),
+    default="lhs",
+    help="How to draw configurations: a Latin hypercube, independently, evenly spaced.",
+)
+@click.option(
+    "--seed", type=WholeNumber(min=0), default=0, help="Same seed, same configurations and order."
+)
+@click.option(
+    "--dtype", type=click.Choice(["float64", "float32"]), help="[default: what KERNEL says]"
+)
+@click.option("--resume", is_flag=True, help="Go on with the samples that are in the output.")
+@force_option
+@json_option
+@click.pass_context
+def measure(
+    ctx: click.Context,
+    kernel: str,
+    settings: tuple[str, ...],
+    output: Path,
+    samples: int,
+    budget: float | None,
+    tolerance: float,
+    repetitions: int,
+    design: str,
+    seed: int,
+    dtype: str | None,
+    resume: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Measure a kernel by itself at configurations drawn from a domain of its parameters.
+
+    SIZES is a size, a list 64,128,256, a range 32..2048, 32..2048:log where the logarithm is
+    uniform, or another parameter: n=m. The result is what models are fitted to. On Ctrl-C, what
+    was measured so far is kept; --resume goes on.
+    """
+    from tasksim.calibration.domain import parse_domain
+
+    domain = parse_domain(kernel, settings)
+    refuse_unwritable(output)
+    from tasksim.calibration.measure import MeasureOptions
+    from tasksim.calibration.measure import measure as measured
+
+    options = MeasureOptions(
+        samples=samples,
+        budget_s=budget,
+        repetitions=repetitions,
+        tolerance=tolerance,
+        design=design,  # type: ignore[arg-type]  # one of the choices
+        seed=seed,
+        dtype=dtype,
+    )
+    with showing("measuring") as progress:
+        summary = measured(domain, output, options, resume=resume, force=force, progress=progress)
+    for text in summary.warnings:
+        warn(text)
+    if as_json:
+        print_json(summary.to_json())
+    else:
+        click.echo(str(summary))
+    note(f"Wrote {output}")
+    if summary.interrupted:
+        note("Interrupted: what was measured so far is kept; --resume goes on.")
+        ctx.exit(INTERRUPTED)
