@@ -31,22 +31,23 @@ class WorkStealing(Scheduler):
         workers = len(view.workers)
         self._queues = [PriorityQueue(view) for _ in range(workers)]
         self._busy = [False] * workers
+        # Who has tasks in the queue: most thieves of many find that nobody can be robbed.
+        self._loaded: set[int] = set()
         self._next_victim = [0] * workers
         self._next_owner = 1 % workers
-        self._waiting = 0
 
     def push(self, task: int) -> None:
         """Put *task* on the queue of the worker that released it, and wake everybody."""
-        self._queues[self._owner(task)].push(task)
-        self._waiting += 1
+        owner = self._owner(task)
+        self._queues[owner].push(task)
+        self._loaded.add(owner)
         self.view.wake_all(task)
 
     def pop(self, worker: int) -> int | None:
         """Return a task of *worker*'s own, or a stolen one."""
         self._busy[worker] = False
-        task = self._take(worker) if self._waiting else None
+        task = self._take(worker) if self._loaded else None
         if task is not None:
-            self._waiting -= 1
             self._busy[worker] = True
         return task
 
@@ -62,16 +63,26 @@ class WorkStealing(Scheduler):
         return owner
 
     def _take(self, worker: int) -> int | None:
-        task = self._queues[worker].pop(worker)
-        if task is not None:
-            return task
+        if worker in self._loaded:
+            task = self._queues[worker].pop(worker)
+            if task is not None:
+                self._note_taken(worker)
+                return task
+        busy, loaded = self._busy, self._loaded
+        if not any(busy[victim] for victim in loaded):
+            return None
         for victim in self._victims(worker):
-            if self._busy[victim] and len(self._queues[victim]):
+            if busy[victim] and victim in loaded:
                 task = self._queues[victim].pop_newest(worker)
                 if task is not None:
                     self._next_victim[worker] = (victim + 1) % len(self._queues)
+                    self._note_taken(victim)
                     return task
         return None
+
+    def _note_taken(self, owner: int) -> None:
+        if not len(self._queues[owner]):
+            self._loaded.discard(owner)
 
     def _victims(self, worker: int) -> Iterable[int]:
         """Yield all workers, from just after the one that *worker* last robbed."""
