@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasksim.models.quality import group_means
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -27,10 +25,14 @@ class Fit:
     """Coefficients with their intervals and p-values, one per column of the design."""
 
     coef: NDArray[np.float64]
+    standard_errors: NDArray[np.float64]
     intervals: NDArray[np.float64]
     pvalues: NDArray[np.float64]
     rsquared: float
     rsquared_adj: float
+    inflation: NDArray[np.float64]
+    """Variance inflation factors, NaN for a constant: how much larger the variance of the
+    coefficient is than if the column were orthogonal to the others."""
 
 
 def fit_weighted(
@@ -74,20 +76,20 @@ def fit_huber(
 
 
 def relative_reference(
-    design: NDArray[np.float64], y: NDArray[np.float64], group: NDArray[np.intp]
+    design: NDArray[np.float64], means: NDArray[np.float64], counts: NDArray[np.intp]
 ) -> NDArray[np.float64]:
-    """Return the durations that errors are relative to: the fitted ones.
+    """Return the durations that errors are relative to, per configuration: the fitted ones.
 
     Weights of 1/reference² make a fit whose fitted values are the reference again. It starts
-    from the mean of each group (configuration), and stays within a factor 2 of it: where the
-    terms cannot express what was measured, a weight must not run away.
+    from the *means* of the *counts* samples of each configuration, and stays within a factor 2
+    of them: where the terms cannot express what was measured, a weight must not run away.
     """
-    means = group_means(y, group)[group]
     reference = means
     for _ in range(STEPS):
-        relative = design / reference[:, None]
+        weight = np.sqrt(counts) / reference
+        relative = design * weight[:, None]
         scale = _column_scale(relative)
-        coef = np.linalg.lstsq(relative / scale, y / reference, rcond=None)[0] / scale
+        coef = np.linalg.lstsq(relative / scale, means * weight, rcond=None)[0] / scale
         fitted = np.clip(design @ coef, means / 2, means * 2)
         settled = np.abs(fitted / reference - 1).max() < SETTLED
         reference = fitted
@@ -133,7 +135,28 @@ def _collected(
     with np.errstate(all="ignore"):
         intervals = np.asarray(results.conf_int(alpha=1 - CONFIDENCE)) / scale[:, None]
         pvalues = np.asarray(results.pvalues)
-    return Fit(coef, intervals, pvalues, rsquared, 1 - (1 - rsquared) * freedom)
+        errors = np.asarray(results.bse) / scale
+    adjusted = 1 - (1 - rsquared) * freedom
+    return Fit(
+        coef, errors, intervals, pvalues, rsquared, adjusted, _inflation(design, weights, constant)
+    )
+
+
+def _inflation(
+    design: NDArray[np.float64], weights: NDArray[np.float64], constant: bool
+) -> NDArray[np.float64]:
+    """Return the variance inflation factor of each column, NaN where it is constant.
+
+    D. A. Belsley, E. Kuh and R. E. Welsch, Regression Diagnostics, 1980, section 3.2.
+    """
+    mean = np.average(design, axis=0, weights=weights) if constant else np.zeros(design.shape[1])
+    centered = (design - mean) * np.sqrt(weights)[:, None]
+    length = np.linalg.norm(centered, axis=0)
+    changing = length > ALIASED * np.linalg.norm(design * np.sqrt(weights)[:, None], axis=0)
+    result = np.full(design.shape[1], np.nan)
+    unit = centered[:, changing] / length[changing]
+    result[changing] = np.linalg.pinv(unit.T @ unit, rcond=ALIASED**2, hermitian=True).diagonal()
+    return result
 
 
 def _column_scale(design: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,9 +9,11 @@ import numpy as np
 
 from tasksim.base.errors import InputError, unknown
 from tasksim.models.base import KernelModel, columns, nothing_reported
+from tasksim.models.candidates import AUTO, find_candidates
 from tasksim.models.document import to_data
 from tasksim.models.leastsquares import Fit, aliased, fit_huber, fit_weighted, relative_reference
 from tasksim.models.loglog import LEAST_S
+from tasksim.models.quality import group_means
 from tasksim.models.quantiles import (
     FENCE,
     LEVELS,
@@ -22,6 +24,7 @@ from tasksim.models.quantiles import (
     within_fence,
 )
 from tasksim.models.samples import Samples
+from tasksim.models.search import FLOOR, MOST_TERMS, Measurements, cross_validated, search_terms
 from tasksim.models.terms import Terms, parse_terms
 
 if TYPE_CHECKING:
@@ -37,9 +40,6 @@ Weights = Literal["relative", "none", "huber"]
 
 WEIGHTS = ("relative", "none", "huber")
 
-FLOOR = 0.1
-"""Predictions are at least this share of the shortest duration that was measured."""
-
 ANYWHERE: Final = (0.0, sys.float_info.max)
 """The domain where it is not known."""
 
@@ -51,7 +51,8 @@ class LinearModel(KernelModel):
     ----------
     terms : str
         What explains the duration: ``"m*n*k + m*n"``, ``"m^2*n + n^3*k"``; a constant is added
-        unless there is ``- 1``. See :mod:`tasksim.models.terms`.
+        unless there is ``- 1``. See :mod:`tasksim.models.terms`. ``"auto"``: they are searched
+        for when the model is fitted (:mod:`tasksim.models.search`).
     weights : {"relative", "none", "huber"}
         ``relative``: relative errors count, each sample has the weight 1/y², with for y the
         fitted duration (see Notes). ``none``: ordinary least squares, absolute errors count,
@@ -61,6 +62,15 @@ class LinearModel(KernelModel):
     fence : float or None
         Outliers of a configuration with 8 samples or more are dropped, as in
         :class:`~tasksim.models.history.HistoryModel`. None keeps all.
+    candidates : str
+        What a search chooses from: ``"auto"``, products of powers (see
+        :mod:`tasksim.models.candidates`); ``"m*n*k + m*n"``, these terms; ``"auto + m^5"``, both.
+    categorical : sequence of str
+        Parameters whose values are names and no quantities, for a search.
+    positive : bool
+        Whether a search finds terms with positive coefficients only, as costs have.
+    most_terms : int
+        The most terms that a search finds besides the constant.
 
     Attributes
     ----------
@@ -106,13 +116,26 @@ class LinearModel(KernelModel):
     floor_s_: float
     _parsed_: Terms
     _floored_: int
+    _diagnostics_: dict[str, Any]
 
     def __init__(
-        self, terms: str, *, weights: Weights = "relative", fence: float | None = FENCE
+        self,
+        terms: str,
+        *,
+        weights: Weights = "relative",
+        fence: float | None = FENCE,
+        candidates: str = AUTO,
+        categorical: Sequence[str] = (),
+        positive: bool = True,
+        most_terms: int = MOST_TERMS,
     ) -> None:
         self.terms = terms
         self.weights = weights
         self.fence = fence
+        self.candidates = candidates
+        self.categorical = categorical
+        self.positive = positive
+        self.most_terms = most_terms
 
     @classmethod
     def from_coefficients(
@@ -197,19 +220,45 @@ class LinearModel(KernelModel):
     def _fit(self, samples: Samples) -> NDArray[np.bool_]:
         if self.weights not in WEIGHTS:
             raise unknown("weights", str(self.weights), WEIGHTS)
-        terms = parse_terms(self.terms, samples.names)
         kept = within_fence(samples.durations_s, samples.configurations()[1], self.fence)
         used = samples.select(kept)
         rows, group = used.configurations()
+        counts = np.bincount(group)
+        center = group_medians if self.weights == "huber" else group_means
+        measured = Measurements(
+            rows, center(used.durations_s, group), counts, relative=self.weights != "none"
+        )
+        terms = self._settle_terms(samples.names, measured)
         configurations = self._design(terms, rows)
         self._check_samples(terms, configurations, len(used))
-        fit = _fitted(
-            configurations[group], used.durations_s, group, self.weights, constant=terms.constant
-        )
+        fit = _fitted(configurations, used.durations_s, group, self.weights, terms.constant)
         self._learn(terms, fit, samples)
         self._learn_residuals(used)
         self._floored_ = int((self._raw(rows) < self.floor_s_).sum())
+        self._diagnostics_ = {"terms": _term_table(terms, fit), **self._judged(terms, measured)}
         return kept
+
+    def _settle_terms(self, names: tuple[str, ...], measured: Measurements) -> Terms:
+        """Return the terms that were given, or are found."""
+        if self.terms != AUTO:
+            return parse_terms(self.terms, names)
+        try:
+            candidates = find_candidates(
+                names, measured.rows, given=self.candidates, categorical=self.categorical
+            )
+            self._found_ = search_terms(
+                measured, candidates, most_terms=self.most_terms, positive=self.positive
+            )
+        except InputError as error:
+            raise self._refusal(str(error)) from None
+        return self._found_.terms
+
+    def _judged(self, terms: Terms, measured: Measurements) -> dict[str, Any]:
+        """Return how well the terms predict what was left out, and what else they could be."""
+        if self.terms == AUTO:
+            return self._found_.to_data()
+        mlogq, standard_error = cross_validated(measured, terms)
+        return {"cv_mlogq": mlogq, "cv_standard_error": standard_error}
 
     def _check_samples(self, terms: Terms, configurations: NDArray[np.float64], count: int) -> None:
         needed = len(terms)
@@ -273,6 +322,7 @@ class LinearModel(KernelModel):
             "rsquared": self.rsquared_,
             "rsquared_adj": self.rsquared_adj_,
             "floored": self._floored_,
+            **getattr(self, "_diagnostics_", {}),
         }
 
     def _to_json(self) -> dict[str, Any]:
@@ -307,19 +357,37 @@ class LinearModel(KernelModel):
 
 
 def _fitted(
-    design: NDArray[np.float64],
+    configurations: NDArray[np.float64],
     durations_s: NDArray[np.float64],
     group: NDArray[np.intp],
     weights: Weights,
-    *,
     constant: bool,
 ) -> Fit:
+    """Return the fit of all samples; *group* says which row of *configurations* each has."""
+    design = configurations[group]
     if weights == "none":
         return fit_weighted(design, durations_s, np.ones(len(design)), constant=constant)
-    reference = relative_reference(design, durations_s, group)
+    means = group_means(durations_s, group)
+    reference = relative_reference(configurations, means, np.bincount(group))[group]
     if weights == "huber":
         return fit_huber(design, durations_s, reference, constant=constant)
     return fit_weighted(design, durations_s, reference**-2, constant=constant)
+
+
+def group_medians(values: NDArray[np.float64], groups: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the median of the *values* of each group; none is empty."""
+    return group_quantiles(values, groups, (0.5,))[:, 0]
+
+
+def _term_table(terms: Terms, fit: Fit) -> list[dict[str, Any]]:
+    """Return what a report says of each term; ``vif`` is its variance inflation factor."""
+    names = ("coefficient", "standard_error", "interval", "p_value", "vif")
+    columns_of = (fit.coef, fit.standard_errors, fit.intervals, fit.pvalues, fit.inflation)
+    rows = zip(*(column.tolist() for column in columns_of), strict=True)
+    return [
+        {"term": str(term), **dict(zip(names, row, strict=True))}
+        for term, row in zip(terms.terms, rows, strict=True)
+    ]
 
 
 def _interval(node: Node) -> list[float]:

@@ -5,9 +5,11 @@
     terms   = ["0 +"] term { "+" term } ["- 1"]
     term    = "1" | factor { ("*" | ":") factor }
     factor  = (NAME | ("log" | "log2") "(" NAME ")") [("^" | "**") exponent]
+            | "is" "(" NAME "," NUMBER ")"
     exponent = ["-"] NUMBER | "(" ["-"] NUMBER ["/" NUMBER] ")"
 
-A constant, ``1``, is always among them unless there is ``- 1`` or ``0 +``.
+A constant, ``1``, is always among them unless there is ``- 1`` or ``0 +``. ``is(layout, 2)`` is
+1 where the parameter is 2 and 0 elsewhere: the effect of a level of a categorical parameter.
 """
 
 from __future__ import annotations
@@ -26,9 +28,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Factor", "Term", "Terms", "parse_terms"]
+__all__ = ["Factor", "Term", "Terms", "canonical", "parse_terms"]
 
-Function = Literal["", "log", "log2"]
+Function = Literal["", "log", "log2", "is"]
 
 _FUNCTIONS: Final[dict[Function, Callable[[NDArray[np.float64]], NDArray[np.float64]]]] = {
     "": lambda values: values,
@@ -37,24 +39,29 @@ _FUNCTIONS: Final[dict[Function, Callable[[NDArray[np.float64]], NDArray[np.floa
 }
 _TOKEN: Final = re.compile(
     r"\s*(?:(?P<name>[^\W\d]\w*)|(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)"
-    r"|(?P<sign>\*\*|[-+*:^()/])|(?P<end>$)|(?P<other>.))"
+    r"|(?P<sign>\*\*|[-+*:^()/,])|(?P<end>$)|(?P<other>.))"
 )
 
 
 @dataclass(frozen=True, order=True)
 class Factor:
-    """A parameter, or its logarithm, to a power."""
+    """A parameter, or its logarithm, to a power; or whether it has the value *level*."""
 
     parameter: str
     function: Function = ""
     exponent: float = 1.0
+    level: float = 0.0
 
     def __str__(self) -> str:
+        if self.function == "is":
+            return f"is({self.parameter}, {self.level:.15g})"
         base = f"{self.function}({self.parameter})" if self.function else self.parameter
         return base if self.exponent == 1 else f"{base}^{self.exponent:.12g}"
 
     def evaluate(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the factor for each of *values*; infinite or NaN where it is not defined."""
+        if self.function == "is":
+            return np.asarray(values == self.level, dtype=np.float64)
         with np.errstate(all="ignore"):
             base = _FUNCTIONS[self.function](values)
             power: NDArray[np.float64] = base if self.exponent == 1 else base**self.exponent
@@ -69,6 +76,16 @@ class Term:
 
     def __str__(self) -> str:
         return "*".join(map(str, self.factors)) or "1"
+
+    def evaluate(
+        self, names: tuple[str, ...], parameters: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the term for each row of *parameters*, the columns *names*."""
+        result = np.ones(len(parameters))
+        with np.errstate(all="ignore"):
+            for factor in self.factors:
+                result *= factor.evaluate(parameters[:, names.index(factor.parameter)])
+        return result
 
 
 @dataclass(frozen=True)
@@ -109,9 +126,7 @@ class Terms:
         """
         result = np.ones((len(parameters), len(self.terms)))
         for column, term in enumerate(self.terms):
-            for factor in term.factors:
-                values = parameters[:, self.names.index(factor.parameter)]
-                result[:, column] *= factor.evaluate(values)
+            result[:, column] = term.evaluate(self.names, parameters)
         if not np.isfinite(result).all():
             raise self._not_finite(parameters, result)
         return result
@@ -180,7 +195,7 @@ class _Parser:
 
     def _finished(self, found: list[tuple[Term, int]], constant: bool) -> Terms:
         names = self.names if self.names is not None else tuple(dict.fromkeys(self.seen))
-        ordered = [(_canonical(term, names), begin) for term, begin in found]
+        ordered = [(canonical(term, names), begin) for term, begin in found]
         terms = [Term()] if constant else []
         for index, (term, begin) in enumerate(ordered):
             if term in [earlier for earlier, _ in ordered[:index]]:
@@ -211,15 +226,32 @@ class _Parser:
         begin, name = self.at, self._advance()
         function: Function = ""
         if self.token == "(":
-            if name not in ("log", "log2"):
-                raise self._error(begin, f"unknown function '{name}' (known: log, log2)")
-            function = "log" if name == "log" else "log2"
-            self._advance()
+            function = self._function(name, begin)
             begin, name = self.at, self._name()
+            if function == "is":
+                return self._level(name, begin)
             self._expect(")")
         self._check_name(name, begin)
         self.seen.append(name)
         return Factor(name, function, self._exponent())
+
+    def _function(self, name: str, begin: int) -> Function:
+        known: tuple[Function, ...] = ("log", "log2", "is")
+        for function in known:
+            if name == function:
+                self._advance()
+                return function
+        raise self._error(begin, f"unknown function '{name}' (known: {', '.join(known)})")
+
+    def _level(self, name: str, begin: int) -> Factor:
+        self._check_name(name, begin)
+        self.seen.append(name)
+        self._expect(",")
+        if self.kind != "number":
+            raise self._expected("a number")
+        level = float(self._advance())
+        self._expect(")")
+        return Factor(name, "is", level=level)
 
     def _name(self) -> str:
         if self.kind != "name":
@@ -286,15 +318,16 @@ class _Parser:
         return InputError(f"terms '{self.text}': column {at + 1}: {message}")
 
 
-def _canonical(term: Term, names: tuple[str, ...]) -> Term:
+def canonical(term: Term, names: tuple[str, ...]) -> Term:
     """Return *term* with equal factors joined, in the order of *names*."""
-    powers: dict[tuple[int, str, Function], float] = {}
+    powers: dict[tuple[int, str, Function, float], float] = {}
     for f in term.factors:
-        key = (names.index(f.parameter), f.parameter, f.function)
-        powers[key] = powers.get(key, 0.0) + f.exponent
+        key = (names.index(f.parameter), f.parameter, f.function, f.level)
+        # 0 and 1 to whatever power are what they are.
+        powers[key] = 1.0 if f.function == "is" else powers.get(key, 0.0) + f.exponent
     factors = [
-        Factor(name, function, exponent)
-        for (_, name, function), exponent in sorted(powers.items())
+        Factor(name, function, exponent, level)
+        for (_, name, function, level), exponent in sorted(powers.items())
         if exponent != 0
     ]
     return Term(tuple(factors))

@@ -30,6 +30,7 @@ NAMES = ("m", "n", "k")
         ("0 + m", "0 + m"),
         ("m^0*n", "1 + n"),
         ("  m  *\tn ", "1 + m*n"),
+        ("is(m, 2)*n*is(m,2) + is(k, 0.5)", "1 + is(m, 2)*n + is(k, 0.5)"),
     ],
 )
 def test_canonical_form(text, canonical):
@@ -44,7 +45,7 @@ def test_canonical_form(text, canonical):
     [
         ("m*n + mm", "column 7: unknown parameter 'mm', did you mean 'm'? (known: m, n, k)"),
         ("log(q)", "column 5: unknown parameter 'q' (known: m, n, k)"),
-        ("exp(m)", "column 1: unknown function 'exp' (known: log, log2)"),
+        ("exp(m)", "column 1: unknown function 'exp' (known: log, log2, is)"),
         ("m +", "column 4: expected a parameter, got the end"),
         ("", "column 1: expected a parameter, got the end"),
         ("m n", "column 3: expected '*', '+' or '-', got 'n'"),
@@ -56,8 +57,11 @@ def test_canonical_form(text, canonical):
         ("2*m", "column 1: the fit finds the coefficients; write the term without 2"),
         ("m - n", "column 5: only the constant can be taken away, as '- 1'"),
         ("m*n + n + n*m", "column 11: the term m*n is given twice"),
+        ("is(m)", "column 5: expected ',', got ')'"),
+        ("is(m, n)", "column 7: expected a number, got 'n'"),
+        ("is(q, 1)", "column 4: unknown parameter 'q' (known: m, n, k)"),
         ("m % n", "column 3: unexpected '%'"),
-        ("__import__('os')", "column 1: unknown function '__import__' (known: log, log2)"),
+        ("__import__('os')", "column 1: unknown function '__import__' (known: log, log2, is)"),
         ("0", "column 1: there are no terms"),
     ],
 )
@@ -77,6 +81,7 @@ def test_design_by_hand():
     terms = parse_terms("m^2*n + log2(k)*n^0.5 + m^-1", NAMES)
     table = np.array([[2.0, 9.0, 8.0], [1.0, 4.0, 2.0]])
     assert terms.design(table).tolist() == [[1.0, 36.0, 9.0, 0.5], [1.0, 4.0, 2.0, 1.0]]
+    assert parse_terms("is(m, 2)*n", NAMES).design(table).tolist() == [[1.0, 9.0], [1.0, 0.0]]
     assert parse_terms("m - 1", NAMES).design(table).tolist() == [[2.0], [1.0]]
     assert terms.design(table[:0]).shape == (0, 4)
 
