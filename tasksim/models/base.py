@@ -196,7 +196,7 @@ class KernelModel(ABC):
         if "uncertainty" in node.mapping():
             from tasksim.models.uncertainty import Uncertainty
 
-            self.uncertainty_ = Uncertainty.from_json(node["uncertainty"], len(self.names_))
+            self.uncertainty_ = Uncertainty.from_json(node["uncertainty"], self)
 
     @classmethod
     def _options(cls, node: Node) -> dict[str, Any]:

@@ -133,7 +133,7 @@ class Anchors:
         }
 
 
-def doubt_of(model: KernelModel, samples: Samples, *, seed: int = 0, resamples: int = 20) -> Doubt:
+def doubt_of(model: KernelModel, samples: Samples, *, seed: int = 0, resamples: int = 10) -> Doubt:
     """Return what is not known of *model*, which was fitted to *samples*."""
     if isinstance(model, HistoryModel):
         return Counts(PRIOR)
@@ -142,19 +142,36 @@ def doubt_of(model: KernelModel, samples: Samples, *, seed: int = 0, resamples: 
     return _resampled(model, samples, seed, resamples)
 
 
-def read_doubt(node: Node, parameters: int) -> Doubt:
-    """Return what ``to_json`` wrote of a model with so many *parameters*."""
+def read_doubt(node: Node, model: KernelModel) -> Doubt:
+    """Return what ``to_json`` wrote of *model*."""
     kind = node["kind"]
-    if kind.value == "counts":
+    if kind.value == "counts" and isinstance(model, HistoryModel):
         return Counts(node["prior"].positive())
-    if kind.value == "covariance":
-        size = len(list(node["matrix"]))
-        return Covariance(np.array([row.vector(size) for row in node["matrix"]]))
+    if kind.value == "covariance" and isinstance(model, LinearModel | PowerLaw):
+        size = _coefficients(model)
+        return Covariance(np.array([row.vector(size) for row in _rows(node["matrix"], size)]))
     if kind.value != "anchors":
-        raise kind.expected("'counts', 'covariance' or 'anchors'")
+        raise kind.expected(f"the kind of doubt of {model.kind} models")
+    parameters = len(model.names_)
     points = np.array([row.vector(parameters) for row in node["points"]])
-    scale = np.array([value.positive() for value in node["scale"]])
-    return Anchors(points.reshape(-1, parameters), scale, node["variances"].vector(len(points)))
+    return Anchors(
+        points.reshape(-1, parameters),
+        np.array([value.positive() for value in _rows(node["scale"], parameters)]),
+        node["variances"].vector(len(points)),
+    )
+
+
+def _rows(node: Node, count: int) -> list[Node]:
+    rows = list(node)
+    if len(rows) != count:
+        raise node.error(f"expected {count} rows, got {len(rows)}")
+    return rows
+
+
+def _coefficients(model: LinearModel | PowerLaw) -> int:
+    if isinstance(model, LinearModel):
+        return len(model.terms_)
+    return 3 if model.c_ else 2
 
 
 def elasticities(model: KernelModel, table: NDArray[np.float64]) -> NDArray[np.float64]:

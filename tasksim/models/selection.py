@@ -37,7 +37,9 @@ FAR: Final = 0.15
 WORSE: Final = 2.0
 """... if it is also this many times that of what was measured."""
 FEWEST_FOLDS: Final = 2
-RESAMPLES: Final = 20
+RESAMPLES: Final = 10
+FITS: Final = 8
+"""Those that search get this part of the time for a fit, or half of it among other kinds."""
 ENOUGH: Final = 0.5
 """The share of configurations that a kind must be able to predict."""
 
@@ -208,17 +210,19 @@ def _tried(kind: str, samples: Samples, clock: _Clock, options: Mapping[str, Any
         return Candidate(kind, "not installed")
     if clock.left_s <= 0:
         return Candidate(kind, f"not tried: the budget of {clock.budget_s:g} s was used up")
-    found = [_judged(model, samples, clock) for model in _models(kind, options, clock.seed)]
+    found = [_judged(model, samples, clock) for model in _models(kind, options, clock)]
     return min(found, key=lambda candidate: (candidate.model is None, candidate.judged))
 
 
-def _models(kind: str, options: Mapping[str, Any], seed: int) -> Iterator[KernelModel]:
+def _models(kind: str, options: Mapping[str, Any], clock: _Clock) -> Iterator[KernelModel]:
     """Yield the models of a *kind* that are worth trying."""
     known = model_class(kind)
     accepted = inspect.signature(known).parameters
     defaults: dict[str, Any] = {"terms": "auto"} if kind == "mlr" else {}
     if "seed" in accepted:
-        defaults["seed"] = seed
+        defaults["seed"] = clock.seed
+    if "budget_s" in accepted:
+        defaults["budget_s"] = clock.budget_s / (FITS if clock.single else 2 * FITS)
     given = {**defaults, **options}
     yield known(**given)
     if kind == "power" and "constant" not in given:

@@ -162,8 +162,8 @@ class Uncertainty:
         }
 
     @classmethod
-    def from_json(cls, node: Node, parameters: int) -> Self:
-        """Return what :meth:`to_json` wrote of a model with so many *parameters*."""
+    def from_json(cls, node: Node, model: KernelModel) -> Self:
+        """Return what :meth:`to_json` wrote of *model*."""
         node["levels"].exactly(list(LEVELS))
         quantiles = node["quantiles"].vector(len(LEVELS))
         if (np.diff(quantiles) < 0).any():
@@ -172,7 +172,7 @@ class Uncertainty:
         positive = {n: noise[n].positive() for n in ("deviation", "center_s", "low_s", "high_s")}
         return cls(
             Noise(slope=noise["slope"].number(), **positive),
-            read_doubt(node["doubt"], parameters),
+            read_doubt(node["doubt"], model),
             quantiles,
             node["count"].integer(),
         )
@@ -184,7 +184,7 @@ def calibrate(
     out: LeftOut | None = None,
     *,
     seed: int = 0,
-    resamples: int = 20,
+    resamples: int = 10,
 ) -> Uncertainty:
     """Return the uncertainty of *model*, fitted to *samples*; set ``model.uncertainty_`` to it.
 
