@@ -141,7 +141,9 @@ class Campaign:
             configuration.stopped = self._reason(configuration)
             self.run_number = max([self.run_number, *(run + 1 for run, _ in samples)])
         if found:
-            raise InputError(f"{path}: has samples of {next(iter(found))}, which was not asked for")
+            pairs = zip(self.domain.names, next(iter(found)), strict=True)
+            sizes = ", ".join(f"{name}={size}" for name, size in pairs)
+            raise InputError(f"{path}: has samples of {sizes}, which was not asked for")
 
     def run(self, progress: Progress | None) -> None:
         """Measure what is not known well enough, until the budget is over."""

@@ -6,12 +6,23 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from tasksim.base.errors import InputError, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["BOOKKEEPING", "DURATION_UNITS", "Choice", "choose_columns", "find_duration"]
+    from numpy.typing import NDArray
+
+__all__ = [
+    "BOOKKEEPING",
+    "DURATION_UNITS",
+    "Choice",
+    "choose_columns",
+    "find_duration",
+    "wrong_value",
+]
 
 DURATION_UNITS: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 """Unit -> how many are a second; to divide by, which rounds to the float that is nearest."""
@@ -101,6 +112,20 @@ def find_duration(header: Sequence[str], wanted: str | None, where: str) -> tupl
         f"{where}: no column is a duration with its unit (columns: {', '.join(header)}); "
         f"say which one and its unit: --duration {example} (units: {', '.join(DURATION_UNITS)})"
     )
+
+
+def wrong_value(values: NDArray[np.float64], *, duration: bool) -> tuple[int, str] | None:
+    """Return the first of *values* that is none of a parameter, or of a *duration*, and why.
+
+    >>> import numpy as np
+    >>> wrong_value(np.array([1.0, 0.0]), duration=True)
+    (1, 'a finite number, larger than 0')
+    """
+    fine = np.isfinite(values) & (values > 0 if duration else values >= 0)
+    if fine.all():
+        return None
+    legal = "larger than 0" if duration else "not negative"
+    return int(np.argmin(fine)), f"a finite number, {legal}"
 
 
 def _given(header: Sequence[str], wanted: str, where: str) -> tuple[str, float]:

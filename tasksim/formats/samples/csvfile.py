@@ -12,7 +12,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
-from tasksim.formats.samples.columns import choose_columns
+from tasksim.formats.samples.columns import choose_columns, wrong_value
 from tasksim.formats.samples.parts import chosen_rows
 from tasksim.models.samples import UNKNOWN_RUN, Samples
 
@@ -128,9 +128,10 @@ class _Table:
         if empty:
             column = [text or str(UNKNOWN_RUN) for text in column]
         try:
-            return np.array(list(map(float, column)))
+            return np.array(list(map(int if empty else float, column)), dtype=np.float64)
         except ValueError:
-            wrong = next(i for i, text in enumerate(column) if _number(text) is None)
+            fine = _whole if empty else _number
+            wrong = next(i for i, text in enumerate(column) if fine(text) is None)
             legal = "a number" if not empty else "a whole number or nothing"
             raise self.wrong(begin + wrong, name, column[wrong], legal) from None
 
@@ -138,12 +139,9 @@ class _Table:
         """Refuse what is no parameter and no duration, where it is."""
         for name in numbers:
             values = np.concatenate(parts[name])
-            last = name == numbers[-1]
-            fine = np.isfinite(values) & (values > 0 if last else values >= 0)
-            if not fine.all():
-                row = int(np.argmin(fine))
-                legal = "a finite number, " + ("larger than 0" if last else "not negative")
-                raise self.wrong(row + 1, name, f"{values[row]:g}", legal)
+            found = wrong_value(values, duration=name == numbers[-1])
+            if found is not None:
+                raise self.wrong(found[0] + 1, name, f"{values[found[0]]:g}", found[1])
 
     def wrong(self, row: int, name: str, got: str, legal: str) -> InputError:
         """Return the error that a cell has *got* something else than what is *legal*."""
@@ -174,6 +172,13 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return None if math.isnan(value) else value
+
+
+def _whole(text: str) -> int | None:
+    try:
+        return int(text)
+    except ValueError:
+        return None
 
 
 def _position(line: str, delimiter: str, index: int) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
-from tasksim.formats.samples.columns import choose_columns
+from tasksim.formats.samples.columns import choose_columns, wrong_value
 from tasksim.formats.samples.measured import NO_NAME, Measurement, to_samples
 from tasksim.formats.samples.parts import chosen_rows
 from tasksim.models.samples import Samples
@@ -147,13 +147,12 @@ def _flat(
     numeric = [name for name, value in first.items() if _is_number(value)]
     choice = choose_columns(list(first), numeric, duration, parameters, where)
     table = np.array([_cells(line, choice.columns, place) for place, line in lines])
-    fine = np.isfinite(table) & (table >= 0) & (table[:, -1:] > 0)
-    if not fine.all():
-        row, column = np.argwhere(~fine)[0].tolist()
-        raise InputError(
-            f"{lines[row][0]}: {choice.columns[column]}: got {table[row, column]:g}, duration "
-            f"{table[row, -1]:g}; legal: finite, not negative, durations larger than 0"
-        )
+    for index, name in enumerate(choice.columns):
+        wrong = wrong_value(table[:, index], duration=name == choice.duration)
+        if wrong is not None:
+            row, legal = wrong
+            got = f"{table[row, index]:g}"
+            raise InputError(f"{lines[row][0]}: {name}: got {got}; legal: {legal}")
     column = np.array([str(line.get("architecture")) for _, line in lines])
     rows = chosen_rows(column if "architecture" in first else None, "architecture", part, path)
     runs = [line.get("run", -1) for _, line in lines]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.formats.samples.columns import choose_columns
+from tasksim.formats.samples.columns import choose_columns, wrong_value
 from tasksim.formats.samples.parts import chosen_rows
 from tasksim.models.samples import UNKNOWN_RUN, Samples
 
@@ -84,11 +84,7 @@ def _column(table: Any, name: str, path: Path, numeric: Sequence[str]) -> NDArra
 
 def _check(path: Path, names: Sequence[str], columns: Sequence[NDArray[np.float64]]) -> None:
     for name, values in zip(names, columns, strict=True):
-        last = name == names[-1]
-        fine = np.isfinite(values) & (values > 0 if last else values >= 0)
-        if not fine.all():
-            row = int(np.argmin(fine))
-            legal = "larger than 0" if last else "not negative"
-            raise InputError(
-                f"{path}: {name}: row {row}: got {values[row]:g}; legal: a finite number, {legal}"
-            )
+        found = wrong_value(values, duration=name == names[-1])
+        if found is not None:
+            row, legal = found
+            raise InputError(f"{path}: {name}: row {row}: got {values[row]:g}; legal: {legal}")

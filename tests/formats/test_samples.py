@@ -1,0 +1,390 @@
+"""Samples of other tools: which columns count, and how each format is read."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tasksim.base.errors import InputError
+from tasksim.formats.samples import read_samples
+from tasksim.formats.samples.columns import choose_columns, find_duration
+from tasksim.formats.samples.read import detect_format
+from tasksim.formats.starpu.codeletfile import read_codelet
+
+STARPU = Path(__file__).parents[2] / ".." / "shared" / "data" / "starpu" / "sampling" / "codelets"
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Return a function that writes a file and returns its path."""
+
+    def write(text: str, name: str = "some.csv") -> Path:
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+@pytest.fixture
+def starpu():
+    if not STARPU.is_dir():
+        pytest.skip("no StarPU files in ../shared/data/starpu beside the checkout")
+    return STARPU
+
+
+def plain(samples):
+    return samples.names, samples.parameters.tolist(), samples.durations_s.tolist()
+
+
+def problem(path, **options):
+    with pytest.raises(InputError) as error:
+        read_samples(path, **options)
+    return str(error.value).replace(f"{path}", "FILE")
+
+
+# Which column is the duration
+
+
+@pytest.mark.parametrize(
+    ("name", "per_second"),
+    [
+        ("duration_s", 1.0), ("runtime_ms", 1e3), ("time_us", 1e6), ("Elapsed.ns", 1e9),
+        ("time [µs]", 1e6), ("Time (ms)", 1e3), ("seconds", 1.0),
+    ],
+)  # fmt: skip
+def test_names_with_units(name, per_second):
+    assert find_duration(["m", name, "n"], None, "f") == (name, per_second)
+
+
+def test_units_after_a_colon():
+    assert find_duration(["t", "m"], "t:us", "f") == ("t", 1e6)
+    assert find_duration(["a:b_ms", "m"], "a:b_ms", "f") == ("a:b_ms", 1e3)
+
+
+@pytest.mark.parametrize(
+    ("header", "wanted", "message"),
+    [
+        (["m", "time"], None, "f: no column is a duration with its unit .*--duration time:us"),
+        (["m", "x"], None, r"columns: m, x\); say .* --duration runtime_s \(units: s, ms, us, ns"),
+        (["time_s", "runtime_s"], None, "which column is the duration. time_s, runtime_s: say"),
+        (["m", "t"], "t", "the unit of column 't' is not known: say --duration t:s"),
+        (["m", "t"], "t:min", "unknown unit 'min'"),
+        (["m", "runtime_s"], "runtime_z", "unknown column 'runtime_z', did you mean 'runtime_s'"),
+    ],
+)
+def test_what_is_not_clear_is_asked(header, wanted, message):
+    with pytest.raises(InputError, match=message):
+        find_duration(header, wanted, "f")
+
+
+def test_parameters_are_the_numeric_columns_or_those_named():
+    header = ["run", "repetition", "m", "who", "n", "time_s"]
+    numeric = ["run", "repetition", "m", "n", "time_s"]
+    assert choose_columns(header, numeric, None, None, "f").parameters == ("m", "n")
+    assert choose_columns(header, numeric, None, ["n", "run"], "f").parameters == ("n", "run")
+    for chosen, message in (
+        (["k"], "f: unknown column 'k'"),
+        (["m", "m"], "parameter 'm' is chosen twice"),
+        (["time_s"], "'time_s' is the duration; it is not a parameter as well"),
+    ):
+        with pytest.raises(InputError, match=message):
+            choose_columns(header, numeric, None, chosen, "f")
+
+
+# CSV
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", ""])
+def test_csv(file, delimiter, end):
+    text = "# by hand\n\nm,who,n,runtime_ms\n4,a,5,250\n#6,b,1,1\n\n6, a , 1e1,0.5"
+    path = file(text.replace(",", delimiter).replace("\n", end or "\n") + end)
+    assert plain(read_samples(path)) == (("m", "n"), [[4, 5], [6, 10]], [0.25, 0.0005])
+
+
+def test_csv_quotes_and_byte_order_marks(file):
+    path = file('\ufeff"m","the, time_s","time_s"\n"4","x,y","0.5"\n')
+    assert plain(read_samples(path)) == (("m",), [[4]], [0.5])
+
+
+def test_runs_are_kept(file):
+    assert read_samples(file("run,m,time_s\n3,1,1\n,1,1\n")).runs.tolist() == [3, -1]
+    assert read_samples(file("run,m,time_s\n,1,1\n,1,1\n")).runs is None
+    assert "FILE:3:1: run: got 'x'; legal: a whole number or nothing" in problem(
+        file("run,m,time_s\n1,1,1\nx,1,1\n")
+    )
+    assert "run: got '1.5'" in problem(file("run,m,time_s\n1.5,1,1\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("m,n,time_s\n1,2,3\n4,x,5\n", "FILE:3:3: n: got 'x'; legal: a number"),
+        ("m,n,time_s\n1,2,3\n\n4,,5\n", "FILE:4:3: n: got nothing; legal: a number"),
+        ("m,n,time_s\n1,2,3\n4,nan,5\n", "FILE:3:3: n: got 'nan'; legal: a finite number, not neg"),
+        ("m,n,time_s\n1,-2,3\n", "FILE:2:3: n: got '-2'; legal: a finite number, not negative"),
+        ("m,n,time_s\n1,2,0\n", "FILE:2:5: time_s: got '0'; legal: a finite number, larger than 0"),
+        ("m,n,time_s\n1,2\n", "FILE:2:3: got 2 fields; legal: 3"),
+        ("m,n,time_s\n1,2,3,4\n", "FILE:2:5: got 4 fields; legal: 3"),
+        ("m,m,time_s\n1,2,3\n", "FILE:1:3: got 'm' again; legal: a name for each column, once"),
+        ("m,,time_s\n1,2,3\n", "FILE:1:3: got nothing; legal: a name for each column, once"),
+        ("1,2,0.5\n1,2,3\n", "FILE:1:1: got '1'; legal: a first line with names"),
+        ("m,time_s\n", "FILE:2:1: got the end of the file; legal: samples"),
+        ("", "FILE: is empty; expected a line with the names of the columns"),
+        ('"a b",n,time_s\n"1,5",2,3\n4,x,5\n', "FILE:3:3: n: got 'x'; legal: a number"),
+    ],
+)
+def test_csv_says_where_it_is_wrong(file, text, message):
+    assert message in problem(file(text))
+
+
+def test_a_column_that_is_asked_for_must_be_numbers(file):
+    path = file("m,who,time_s\n1,a,3\n")
+    assert problem(path, parameters=["who"]) == "FILE:2:3: who: got 'a'; legal: a number"
+
+
+def test_csv_of_several_architectures_needs_one(file):
+    path = file("architecture,m,time_s\ncpu,1,2\ncuda0,1,3\ncpu,4,5\n")
+    assert plain(read_samples(path, part="cpu")) == (("m",), [[1], [4]], [2, 5])
+    assert "2 of these: architecture cpu, cuda0; say which one is meant" in problem(path)
+    assert "unknown architecture 'cuda', did you mean 'cuda0'" in problem(path, part="cuda")
+    assert "has no column 'architecture' to find 'cpu' in" in problem(
+        file("m,time_s\n1,2\n"), part="cpu"
+    )
+
+
+@pytest.mark.slow
+def test_a_million_rows_of_csv_in_seconds(file):
+    line = "256,512,1024,0,0.00123\n"
+    path = file("m,n,k,run,duration_s\n" + line * 1_000_000)
+    begun = time.monotonic()
+    assert len(read_samples(path)) == 1_000_000
+    assert time.monotonic() - begun < 10
+
+
+# Parquet
+
+
+def test_parquet(tmp_path):
+    path = tmp_path / "some"
+    columns = {"m": [4, 6], "who": ["a", "b"], "x": [0.5, 1.0], "run": [0, None], "t_us": [2, 3]}
+    pq.write_table(pa.table(columns), path)
+    samples = read_samples(path, duration="t_us")
+    assert plain(samples) == (("m", "x"), [[4, 0.5], [6, 1.0]], [2e-6, 3e-6])
+    assert samples.runs.tolist() == [0, -1]
+    chosen = read_samples(path, duration="t_us", parameters=["x"])
+    assert plain(chosen) == (("x",), [[0.5], [1.0]], [2e-6, 3e-6])
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"m": [1, None], "time_s": [1.0, 1.0]}, "FILE: m: row 1: got nan; legal: a finite number"),
+        (
+            {"m": [1, 2], "time_s": [1.0, 0.0]},
+            "FILE: time_s: row 1: got 0; legal: a finite number, l",
+        ),
+        ({"m": [1], "time_s": ["a"]}, "FILE: time_s: got a column of string; legal: numbers"),
+    ],
+)
+def test_parquet_says_where_it_is_wrong(tmp_path, columns, message):
+    path = tmp_path / "some.parquet"
+    pq.write_table(pa.table(columns), path)
+    assert message in problem(path)
+
+
+def test_damaged_parquet_is_told(tmp_path):
+    path = tmp_path / "some.parquet"
+    path.write_bytes(b"PAR1 and nothing else")
+    assert "FILE: cannot be read as Parquet" in problem(path)
+
+
+# JSON
+
+
+def test_json_lines(file):
+    lines = [{"m": 64, "who": "a", "run": 2, "time_ms": 5}, {"time_ms": 7, "m": 8, "run": 3}]
+    path = file("\n".join(map(json.dumps, lines)) + "\n\n", "some.jsonl")
+    samples = read_samples(path)
+    assert plain(samples) == (("m",), [[64], [8]], [0.005, 0.007])
+    assert samples.runs.tolist() == [2, 3]
+
+
+def test_json_lines_of_extra_p(file):
+    lines = [
+        {"params": {"p": 4, "n": 64}, "callpath": "a", "metric": "time", "value": [0.5, 0.25]},
+        {"params": {"n": 32, "p": 8}, "callpath": "a", "metric": "time", "value": 2},
+        {"params": {"p": 8, "n": 64}, "callpath": "a", "metric": "visits", "value": 0},
+    ]
+    path = file("\n".join(map(json.dumps, lines)), "some.jsonl")
+    expected = (("p", "n"), [[4, 64], [4, 64], [8, 32]], [0.5, 0.25, 2])
+    assert plain(read_samples(path)) == expected
+    assert plain(read_samples(path, duration="time:ms", parameters=["n"])) == (
+        ("n",), [[64], [64], [32]], [0.0005, 0.00025, 0.002],
+    )  # fmt: skip
+    assert "FILE:3: visits: got 0; legal: a duration larger than 0" in problem(
+        path, duration="visits"
+    )
+    assert "unknown metric 'tim', did you mean 'time'" in problem(path, duration="tim")
+    assert "unknown parameter 'q'" in problem(path, parameters=["q"])
+
+
+def test_json_of_extra_p(file):
+    points = [{"point": [4], "values": [0.5, 0.25]}, {"point": [8], "values": [2]}]
+    whole = {"parameters": ["p"], "measurements": {"a": {"time_ms": points}, "b": {"time_ms": []}}}
+    path = file(json.dumps(whole, indent=1), "some.json")
+    expected = (("p",), [[4], [4], [8]], [0.0005, 0.00025, 0.002])
+    assert plain(read_samples(path)) == expected
+    assert plain(read_samples(path, part="a", duration=":ms")) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"m": 1, "time_s": 1}\n{"m": 1,\n', "FILE:2:9: not JSON: "),
+        ('{"m": 1, "time_s": 1}\n[1]\n', "FILE:2: got [1]; legal: an object with names"),
+        ('{"m": 1, "time_s": 1}\n{"m": "x", "time_s": 1}', 'FILE:2: m: got "x"; legal: a number'),
+        ('{"m": 1, "time_s": 1}\n{"time_s": 1}', "FILE:2: got no m (keys: time_s); legal: a num"),
+        ('{"m": 1, "time_s": 1}\n{"m": 1, "time_s": -1}', "FILE:2: time_s: got -1"),
+        ('{"params": {"p": 1}, "value": []}', "FILE:1: value: got []; legal: a list of numbers"),
+        ('{"params": {"p": true}, "value": 1}', "FILE:1: p: got true; legal: a number"),
+        ('{"params": {"p": 1}, "value": 1}\n{"params": {"q": 1}, "value": 1}',
+         "FILE:2: params: got q; legal: p, as in the first line"),
+        ('{"parameters": ["p"], "measurements": {"a": {"t": [{"point": [1, 2], "values": [1]}]}}}',
+         "FILE: a, t, point 0: got a point of 2 value(s); legal: 1 (p)"),
+        ('{"parameters": 5, "measurements": {}}', "FILE: parameters: got 5; legal: a list of na"),
+    ],
+)  # fmt: skip
+def test_json_says_where_it_is_wrong(file, text, message):
+    assert message in problem(file(text, "some.jsonl"))
+
+
+# Extra-P's text
+
+
+TEXT = """\
+# two regions
+PARAMETER p
+PARAMETER n
+POINTS (4 64) ( 8 64 )
+POINTS (8 128)
+REGION main->solve
+METRIC time
+DATA 1 2
+DATA 3
+DATA 4 5 # twice
+REGION main->io
+DATA 6
+DATA 7
+DATA 8
+"""
+
+
+def test_extra_p_text(file):
+    path = file(TEXT, "some.txt")
+    solve = (("p", "n"), [[4, 64], [4, 64], [8, 64], [8, 128], [8, 128]], [1, 2, 3, 4, 5])
+    assert plain(read_samples(path, part="main->solve")) == solve
+    assert read_samples(path, part="main->io", duration=":us").durations_s.tolist() == [
+        6e-6, 7e-6, 8e-6,
+    ]  # fmt: skip
+    assert "2 of these: call path main->solve, main->io; say which" in problem(path)
+
+
+def test_extra_p_text_of_one_parameter(file):
+    path = file("PARAMETER p\nPOINTS 4 8\nDATA 1 2\nDATA 3\n")
+    assert plain(read_samples(path)) == (("p",), [[4], [4], [8]], [1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("DATA 3\n", "DATA x\n", "FILE:9:6: got 'x'; legal: a number"),
+        ("DATA 8\n", "", "FILE:13:1: got 2 DATA line(s) for 'main->io', time; legal: 3, one per"),
+        ("DATA 8\n", "DATA 8\nDATA 9\n", "FILE:15:1: got more DATA lines than the 3 point(s)"),
+        ("DATA 8\n", "DATA\n", "FILE:14:1: got DATA without values"),
+        ("METRIC time", "METRICS time", "FILE:7:1: got 'METRICS'; legal: PARAMETER, .* 'METRIC'?"),
+        ("(8 128)", "(8 128) 9", "FILE:5:16: got '9'; legal: points, (4 1) (8 1)"),
+        ("(8 128)", "(8 b)", "FILE:5:11: got 'b'; legal: a number"),
+        ("(8 128)", "(8)", "FILE:10: got a point of 1 value(s); legal: 2 (p, n)"),
+    ],
+)
+def test_extra_p_text_says_where_it_is_wrong(file, old, new, message):
+    assert old in TEXT
+    told = problem(file(TEXT.replace(old, new)), part="main->solve")
+    before, _, after = message.partition(".*")
+    assert told.startswith(before)
+    assert after in told
+
+
+# StarPU
+
+
+def test_samples_of_multiple_regressions(file, starpu):
+    path = file("Duration, M, N\n10, 4, 5\n0, 1, 1\n20.5, 6, 7\n", "x.out")
+    assert plain(read_samples(path)) == (("M", "N"), [[4, 5], [6, 7]], [1e-5, 2.05e-5])
+    assert plain(read_samples(path, parameters=["N"])) == (("N",), [[5], [7]], [1e-5, 2.05e-5])
+    assert "unknown parameter 'K'" in problem(path, parameters=["K"])
+    assert "whose durations are its Duration, in microseconds" in problem(path, duration="M")
+    assert "does not say on what it was measured, hence not on 'cpu'" in problem(path, part="cpu")
+    assert read_samples(starpu / "tmp" / "mlr_init.out").names == ("M", "N", "K")
+
+
+def test_histories_of_codelets(starpu):
+    path = starpu / "45" / "chol_model_gemm.attila"
+    samples = read_samples(path, part="cuda0")
+    assert samples.names == ("size_bytes",)
+    assert (np.diff(samples.parameters[:, 0]) >= 0).all()
+    assert "4 of these: combination cpu, cuda0, cuda1, cuda2; say which one" in problem(path)
+    assert "unknown parameter 'm' (known: size_bytes)" in problem(path, parameters=["m"])
+    text = path.read_text()
+    size, mean_us = samples.parameters[0, 0], samples.durations_s[0] * 1e6
+    assert f"{int(size)}" in text
+    assert f"{mean_us:e}" in text
+
+
+def test_every_codelet_of_starpu_is_read(starpu):
+    read = 0
+    for path in sorted((starpu / "45").iterdir()):
+        assert detect_format(path) == "starpu codelet", path.name
+        measured = [c.name for c in read_codelet(path).combinations if _measured(c)]
+        if measured:
+            read += 1
+            assert len(read_samples(path, part=measured[0])) > 0, path.name
+        else:
+            assert "has no history entries with samples" in problem(path)
+    assert read > 100
+
+
+def _measured(combination):
+    return any(e.n and e.mean_us > 0 for i in combination.implementations for e in i.entries)
+
+
+# Which format
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.txt", "m,time_s\n", "csv"),
+        ("a.out", "m,time_s\n", "csv"),
+        ("a.out", "Duration, M\n", "starpu samples"),
+        ("a.csv", "Duration, M\n", "csv"),
+        ("a", '\n {"m": 1}', "json"),
+        ("a", "# x\nPARAMETER p\n", "extra-p text"),
+        ("a.b", "####\n# Performance Model Version\n45\n", "starpu codelet"),
+    ],
+)
+def test_the_content_decides(file, name, text, expected):
+    assert detect_format(file(text, name)) == expected
+
+
+def test_files_that_are_not_there(tmp_path):
+    assert problem(tmp_path / "no.csv") == "FILE: no such file"
+    assert problem(tmp_path) == "FILE: is a folder, not a file"
