@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
+
+from tasksim.models.quality import group_means
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Fit", "aliased", "fit_huber", "fit_weighted", "relative_reference"]
+__all__ = [
+    "WEIGHTS",
+    "Fit",
+    "Weights",
+    "aliased",
+    "fit_design",
+    "fit_huber",
+    "fit_weighted",
+    "relative_reference",
+]
+
+Weights = Literal["relative", "none", "huber"]
+
+WEIGHTS: Final = ("relative", "none", "huber")
 
 CONFIDENCE = 0.95
 ALIASED = 1e-9
@@ -33,6 +48,24 @@ class Fit:
     inflation: NDArray[np.float64]
     """Variance inflation factors, NaN for a constant: how much larger the variance of the
     coefficient is than if the column were orthogonal to the others."""
+
+
+def fit_design(
+    configurations: NDArray[np.float64],
+    durations_s: NDArray[np.float64],
+    group: NDArray[np.intp],
+    weights: Weights,
+    constant: bool,
+) -> Fit:
+    """Return the fit of all samples; *group* says which row of *configurations* each has."""
+    design = configurations[group]
+    if weights == "none":
+        return fit_weighted(design, durations_s, np.ones(len(design)), constant=constant)
+    means = group_means(durations_s, group)
+    reference = relative_reference(configurations, means, np.bincount(group))[group]
+    if weights == "huber":
+        return fit_huber(design, durations_s, reference, constant=constant)
+    return fit_weighted(design, durations_s, reference**-2, constant=constant)
 
 
 def fit_weighted(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.models.metrics import bias, log_ratio, mape, mlogq
+from tasksim.models.quantiles import group_quantiles
 from tasksim.models.rows import plain_number
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from tasksim.models.samples import Samples
 
-__all__ = ["group_means", "quality"]
+__all__ = ["group_means", "group_medians", "quality"]
 
 
 def quality(
@@ -49,3 +50,8 @@ def group_means(values: NDArray[np.float64], groups: NDArray[np.intp]) -> NDArra
     """Return the mean of the *values* of each group; none is empty."""
     means: NDArray[np.float64] = np.bincount(groups, weights=values) / np.bincount(groups)
     return means
+
+
+def group_medians(values: NDArray[np.float64], groups: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the median of the *values* of each group; none is empty."""
+    return group_quantiles(values, groups, (0.5,))[:, 0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
@@ -11,9 +11,10 @@ from tasksim.base.errors import InputError, unknown
 from tasksim.models.base import KernelModel, columns, nothing_reported
 from tasksim.models.candidates import AUTO, find_candidates
 from tasksim.models.document import to_data
-from tasksim.models.leastsquares import Fit, aliased, fit_huber, fit_weighted, relative_reference
+from tasksim.models.heldout import FLOOR, Measurements, cross_validated
+from tasksim.models.leastsquares import WEIGHTS, Fit, Weights, aliased, fit_design
 from tasksim.models.loglog import LEAST_S
-from tasksim.models.quality import group_means
+from tasksim.models.quality import group_means, group_medians
 from tasksim.models.quantiles import (
     FENCE,
     LEVELS,
@@ -24,7 +25,7 @@ from tasksim.models.quantiles import (
     within_fence,
 )
 from tasksim.models.samples import Samples
-from tasksim.models.search import FLOOR, MOST_TERMS, Measurements, cross_validated, search_terms
+from tasksim.models.search import MOST_TERMS, search_terms
 from tasksim.models.terms import Terms, parse_terms
 
 if TYPE_CHECKING:
@@ -35,10 +36,6 @@ if TYPE_CHECKING:
     from tasksim.models.document import Node
 
 __all__ = ["LinearModel"]
-
-Weights = Literal["relative", "none", "huber"]
-
-WEIGHTS = ("relative", "none", "huber")
 
 ANYWHERE: Final = (0.0, sys.float_info.max)
 """The domain where it is not known."""
@@ -231,7 +228,7 @@ class LinearModel(KernelModel):
         terms = self._settle_terms(samples.names, measured)
         configurations = self._design(terms, rows)
         self._check_samples(terms, configurations, len(used))
-        fit = _fitted(configurations, used.durations_s, group, self.weights, terms.constant)
+        fit = fit_design(configurations, used.durations_s, group, self.weights, terms.constant)
         self._learn(terms, fit, samples)
         self._learn_residuals(used)
         self._floored_ = int((self._raw(rows) < self.floor_s_).sum())
@@ -354,29 +351,6 @@ class LinearModel(KernelModel):
         self.floor_s_ = node["floor_s"].positive()
         node["quantile_levels"].exactly(list(LEVELS))
         self.residual_quantiles_ = read_quantiles(node["residual_quantiles"])
-
-
-def _fitted(
-    configurations: NDArray[np.float64],
-    durations_s: NDArray[np.float64],
-    group: NDArray[np.intp],
-    weights: Weights,
-    constant: bool,
-) -> Fit:
-    """Return the fit of all samples; *group* says which row of *configurations* each has."""
-    design = configurations[group]
-    if weights == "none":
-        return fit_weighted(design, durations_s, np.ones(len(design)), constant=constant)
-    means = group_means(durations_s, group)
-    reference = relative_reference(configurations, means, np.bincount(group))[group]
-    if weights == "huber":
-        return fit_huber(design, durations_s, reference, constant=constant)
-    return fit_weighted(design, durations_s, reference**-2, constant=constant)
-
-
-def group_medians(values: NDArray[np.float64], groups: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the median of the *values* of each group; none is empty."""
-    return group_quantiles(values, groups, (0.5,))[:, 0]
 
 
 def _term_table(terms: Terms, fit: Fit) -> list[dict[str, Any]]:

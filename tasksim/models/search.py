@@ -9,14 +9,20 @@ within one standard error of the least.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.models.crossvalidation import fold_of_each
-from tasksim.models.subsets import Normal, additions, best_subsets, coefficients
+from tasksim.models.heldout import (
+    EXACT,
+    HeldOut,
+    mean_and_error,
+    means_and_errors,
+    repeated_folds,
+)
+from tasksim.models.subsets import best_subsets, coefficients
 from tasksim.models.terms import Term, Terms
 
 if TYPE_CHECKING:
@@ -25,44 +31,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.models.candidates import Candidates
+    from tasksim.models.heldout import Measurements
 
-__all__ = ["Alternative", "Found", "Measurements", "cross_validated", "search_terms"]
+__all__ = ["Alternative", "Found", "search_terms"]
 
 MOST_TERMS: Final = 6
-MOST_CONFIGURATIONS: Final = 4096
 LEAST_CONFIGURATIONS: Final = 4
-FLOOR: Final = 0.1
-ENOUGH: Final = 500
-MOST_WAYS: Final = 10
-ROUNDS: Final = 3
-EXACT: Final = 1e-6
-"""Errors nearer to each other than this are equal: predictions that are exact but for rounding."""
-
-
-@dataclass(frozen=True, eq=False)
-class Measurements:
-    """Distinct configurations, how long each takes, and what its error counts.
-
-    *relative*: errors are relative to the duration, and absolute otherwise.
-    """
-
-    rows: NDArray[np.float64]
-    durations_s: NDArray[np.float64]
-    counts: NDArray[np.int64]
-    relative: bool = True
-
-    def thinned(self, most: int = MOST_CONFIGURATIONS, seed: int = 0) -> Measurements:
-        """Return at most *most* of the configurations, drawn at random."""
-        if len(self.rows) <= most:
-            return self
-        drawn = np.random.default_rng(seed).choice(len(self.rows), most, replace=False)
-        kept = np.sort(drawn)
-        return replace(
-            self,
-            rows=self.rows[kept],
-            durations_s=self.durations_s[kept],
-            counts=self.counts[kept],
-        )
+ROUNDS: Final = 2
 
 
 @dataclass(frozen=True)
@@ -168,72 +143,11 @@ def search_terms(
     return search.run(most, candidates.notes, positive=positive)
 
 
-def cross_validated(
-    measured: Measurements, terms: Terms, *, folds: int = 5, seed: int = 0
-) -> tuple[float, float]:
-    """Return the cross-validated MLogQ of given *terms*, and its standard error.
-
-    NaN where there are too few configurations to leave some out.
-    """
-    few = measured.thinned(seed=seed)
-    count = len(few.rows)
-    if count < max(2, len(terms) + 1):
-        return float("nan"), float("nan")
-    parts = repeated_folds(count, folds, seed)
-    if count - max(map(len, parts)) < len(terms):
-        parts = list(np.arange(count, dtype=np.intp)[:, None])
-    search = _Search(few, terms, parts)
-    every = tuple(range(len(terms)))
-    search.refer(every)
-    return mean_and_error(search.errors_of(every))
-
-
-def repeated_folds(configurations: int, count: int, seed: int) -> list[NDArray[np.intp]]:
-    """Return the configurations of each fold; of few, of several ways to make folds.
-
-    With tens of configurations, which of them are in one fold decides much.
-    """
-    ways = max(1, min(MOST_WAYS, ENOUGH // configurations))
-    of_each = [fold_of_each(configurations, count, seed + way) for way in range(ways)]
-    return [np.flatnonzero(of == fold) for of in of_each for fold in range(of.max() + 1)]
-
-
-def mean_and_error(errors: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the mean of *errors* and its standard error, NaN for a single one."""
-    mean, spread = means_and_errors(errors[:, None])
-    return float(mean[0]), float(spread[0])
-
-
-def means_and_errors(
-    errors: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean of each column, and its standard error, NaN for a single row."""
-    count = len(errors)
-    possible = np.isfinite(errors).all(axis=0)
-    mean = np.where(possible, errors.mean(axis=0), np.inf)
-    if count < 2:
-        return mean, np.full(len(mean), np.nan)
-    spread = np.where(possible, errors, 0.0).std(axis=0, ddof=1) / count**0.5
-    return mean, np.asarray(spread)
-
-
-class _Search:
-    """The columns of all candidates, and the folds; each configuration is in as many of them."""
-
-    def __init__(
-        self, measured: Measurements, terms: Terms, folds: Sequence[NDArray[np.intp]]
-    ) -> None:
-        self.measured = measured
-        self.terms = terms
-        design = terms.design(measured.rows)
-        length = np.linalg.norm(design, axis=0)
-        self.design = design / np.where(length == 0, 1.0, length)
-        self.folds = folds
-        self.ways = sum(map(len, folds)) // len(design)
-        self.reference = measured.durations_s
+class _Search(HeldOut):
+    """Sets of terms, the first column of all being the constant."""
 
     def run(self, most: int, notes: tuple[str, ...], *, positive: bool) -> Found:
-        """Return what is found; the first column is the constant."""
+        """Return what is found."""
         chosen: tuple[int, ...] = ()
         for _ in range(ROUNDS):
             before = chosen
@@ -277,39 +191,6 @@ class _Search:
         if positive and subset and coefficients(whole, columns)[0] < 0:
             return subset
         return columns
-
-    def refer(self, chosen: Sequence[int]) -> None:
-        """Let errors be relative to what the columns *chosen* predict, within a factor 2."""
-        whole, _ = self.equations((), positive=False)
-        fitted = self.design[:, list(chosen)] @ coefficients(whole, chosen)
-        durations = self.measured.durations_s
-        self.reference = np.clip(fitted, durations / 2, durations * 2)
-
-    def equations(self, free: tuple[int, ...], *, positive: bool) -> tuple[Normal, list[Normal]]:
-        """Return the normal equations of all rows, and per fold those of all others."""
-        weight = np.sqrt(self.measured.counts)
-        if self.measured.relative:
-            weight = weight / self.reference
-        design, response = self.design * weight[:, None], self.measured.durations_s * weight
-        whole = Normal.of(design, response, free, positive=positive)
-        parts = [Normal.of(design[f], response[f], free, positive=positive) for f in self.folds]
-        return whole, [whole.without(part) for part in parts]
-
-    def errors(self, predicted: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return abs(ln(predicted / measured)), shape of *predicted* (rows, ...)."""
-        durations = self.measured.durations_s
-        floored = np.maximum(predicted, FLOOR * durations.min())
-        measured = durations[rows].reshape(-1, *[1] * (predicted.ndim - 1))
-        result: NDArray[np.float64] = np.abs(np.log(floored / measured))
-        return result
-
-    def errors_of(self, chosen: Sequence[int]) -> NDArray[np.float64]:
-        """Return the cross-validated error of each configuration with the columns *chosen*."""
-        result = np.zeros(len(self.design))
-        for fold, training in zip(self.folds, self.equations((), positive=False)[1], strict=True):
-            predicted = self.design[fold][:, list(chosen)] @ coefficients(training, chosen)
-            result[fold] += self.errors(predicted, fold) / self.ways
-        return result
 
     def by_share(self, chosen: Sequence[int]) -> tuple[int, ...]:
         """Return *chosen*, of the largest share of the predictions first, the constant first."""
@@ -374,22 +255,6 @@ class _Search:
         """Return the terms whose error is at most *bound*, the best first."""
         order = np.argsort(errors, kind="stable").tolist()
         return tuple((self.terms.terms[i], float(errors[i])) for i in order if errors[i] <= bound)
-
-    def errors_with_each(self, rest: tuple[int, ...], *, positive: bool) -> NDArray[np.float64]:
-        """Return errors[configuration, column] of *rest* and each column, cross-validated.
-
-        Infinite where a column cannot be added.
-        """
-        free = tuple(c for c in rest if c == 0)
-        whole, trainings = self.equations(free, positive=positive)
-        total = np.zeros((len(self.design), len(self.terms)))
-        for fold, training in zip(self.folds, trainings, strict=True):
-            found = additions(replace(training, positive=False), rest)
-            design = self.design[fold]
-            predicted = design[:, list(rest)] @ found.others + design * found.added
-            total[fold] += self.errors(predicted, fold) / self.ways
-        total[:, ~np.isfinite(additions(whole, rest).gain)] = np.inf
-        return total
 
 
 def _oddness(term: Term) -> int:

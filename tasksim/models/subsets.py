@@ -24,7 +24,7 @@ DISTINCT: Final = 1e-7
 """Least share of its squared length that a column has outside the space of those chosen."""
 BETTER: Final = 1e-12
 """Least share of the response's squared length that makes a subset better than another."""
-STARTS: Final = 4
+STARTS: Final = 3
 ROUNDS: Final = 20
 
 
@@ -71,6 +71,8 @@ class Additions:
 
     Attributes
     ----------
+    explained
+        How much of the response's squared length the columns chosen explain.
     gain
         float64 [columns], what the sum of squares loses; -inf where it cannot be added.
     added
@@ -79,6 +81,7 @@ class Additions:
         float64 [chosen, columns], what those of the chosen ones become.
     """
 
+    explained: float
     gain: NDArray[np.float64]
     added: NDArray[np.float64]
     others: NDArray[np.float64]
@@ -89,18 +92,19 @@ def coefficients(normal: Normal, chosen: Sequence[int]) -> NDArray[np.float64]:
     index = list(chosen)
     if not index:
         return np.zeros(0)
-    solved = np.linalg.solve(normal.cross[np.ix_(index, index)], normal.right[index])
+    solved = np.linalg.solve(normal.cross[index][:, index], normal.right[index])
     return np.asarray(solved, dtype=np.float64)
 
 
 def additions(normal: Normal, chosen: Sequence[int]) -> Additions:
     """Return what adding each column to those *chosen* would do, all at once."""
     index = list(chosen)
-    diagonal = normal.cross.diagonal()
-    shares = np.linalg.solve(normal.cross[np.ix_(index, index)], normal.cross[index])
-    before = coefficients(normal, chosen)
-    outside = diagonal - np.einsum("ij,ij->j", normal.cross[index], shares)
-    rest = normal.right - before @ normal.cross[index]
+    cross, diagonal = normal.cross[index], normal.cross.diagonal()
+    sides = np.column_stack([normal.right[index], cross])
+    solved = np.linalg.solve(cross[:, index], sides)
+    before, shares = solved[:, 0], solved[:, 1:]
+    outside = diagonal - np.einsum("ij,ij->j", cross, shares)
+    rest = normal.right - before @ cross
     possible = (outside > DISTINCT * diagonal) & (diagonal > 0)
     possible[index] = False
     added = np.where(possible, rest, 0.0) / np.where(possible, outside, 1.0)
@@ -108,7 +112,8 @@ def additions(normal: Normal, chosen: Sequence[int]) -> Additions:
     if normal.positive:
         bound = [row for row, column in enumerate(index) if column not in normal.free]
         possible &= (added > 0) & (others[bound] > 0).all(axis=0)
-    return Additions(np.where(possible, rest * added, -np.inf), added, others)
+    explained = float(before @ normal.right[index])
+    return Additions(explained, np.where(possible, rest * added, -np.inf), added, others)
 
 
 def best_subsets(normal: Normal, most: int) -> list[tuple[int, ...]]:
@@ -171,9 +176,9 @@ def _replace(normal: Normal, chosen: list[int]) -> None:
     for turn in range(ROUNDS * len(chosen)):
         place = turn % len(chosen)
         rest = [column for i, column in enumerate(chosen) if i != place]
-        gain = additions(normal, (*normal.free, *rest)).gain
-        best = int(np.argmax(gain))
-        better = _explained(normal, rest) + gain[best]
+        found = additions(normal, (*normal.free, *rest))
+        best = int(np.argmax(found.gain))
+        better = found.explained + found.gain[best]
         if better > explained + BETTER * normal.total:
             chosen[place], explained, unchanged = best, better, 0
         else:
