@@ -26,7 +26,6 @@ from tasksim.models.coverage import (
     together,
 )
 from tasksim.models.findings import Finding, sorted_findings
-from tasksim.models.heldout import Errors, cross_validated, errors
 from tasksim.models.influence import Influence, influence
 from tasksim.models.linearfindings import linear_findings
 from tasksim.models.regression import LinearModel
@@ -34,6 +33,7 @@ from tasksim.models.residuals import Residuals, residuals, spread_by_fitted
 from tasksim.models.runshifts import shifted_runs
 from tasksim.models.samples import Samples
 from tasksim.models.structure import structure
+from tasksim.models.unseen import Errors, cross_validated, errors
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -139,14 +139,17 @@ def explained(
 def smooth_basis(rows: NDArray[np.float64], scale_s: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return columns of which any smooth function of the parameters is nearly a combination.
 
-    Logarithms, their squares and products (where there are enough rows), each parameter
-    relative to the scale of the errors, and its inverse: what a missing constant leaves.
+    Logarithms and their squares; where there are enough rows, products of them, and each
+    parameter and its square relative to the scale of the errors, which is what a missing term
+    leaves; the inverse of the scale, which a missing constant leaves.
     """
     logs = [_standard(np.log1p(c) if c.min() <= 0 else np.log(c)) for c in rows.T if np.ptp(c) > 0]
     columns = [*logs, *(c**2 for c in logs)]
     pairs = [a * b for i, a in enumerate(logs) for b in logs[:i]]
-    if len(rows) > 3 * (len(columns) + len(pairs)):
-        columns += pairs
+    powers = [_standard(c**p / scale_s) for c in rows.T if np.ptp(c) > 0 for p in (1, 2)]
+    for more in (pairs, powers):
+        if len(rows) > 3 * (len(columns) + len(more)):
+            columns += more
     if np.ptp(scale_s) > 0:
         columns.append(_standard(1 / scale_s))
     return np.column_stack(columns) if columns else np.empty((len(rows), 0))

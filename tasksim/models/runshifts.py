@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.models.findings import Finding
-from tasksim.models.quality import group_means
-from tasksim.models.quantiles import group_quantiles, within_fence
+from tasksim.models.quantiles import group_quantiles
 from tasksim.models.residuals import MAD_TO_SD
 
 if TYPE_CHECKING:
@@ -61,14 +60,15 @@ class RunShifts:
 def run_shifts(samples: Samples) -> RunShifts | None:
     """Return the shifts between runs of equal configurations; None where none are comparable.
 
-    A two-way table, configuration by run, of mean logarithms, taken apart by alternating
+    A two-way table, configuration by run, of median logarithms, taken apart by alternating
     medians (median polish; Tukey, Exploratory Data Analysis, 1977, chapter 11), so that one
-    bogus run does not move the others.
+    bogus run does not move the others. Nothing is left out as an outlier first: where there is
+    little noise, all samples of a bogus run would be.
     """
     if samples.runs is None:
         return None
     group = samples.configurations()[1]
-    kept = within_fence(samples.durations_s, group) & (samples.runs >= 0)
+    kept = samples.runs >= 0
     if not kept.any():
         return None
     logs = np.log(samples.durations_s[kept])
@@ -78,7 +78,7 @@ def run_shifts(samples: Samples) -> RunShifts | None:
     shared = np.bincount(cells[:, 0])[cells[:, 0]] > 1
     if not shared.any():
         return None
-    return _polished(cells, shared, group_means(logs, cell), np.bincount(cell), logs, cell)
+    return _polished(cells, shared, _medians(logs, cell), np.bincount(cell), logs, cell)
 
 
 def shifted_runs(samples: Samples) -> list[Finding]:
@@ -123,22 +123,23 @@ def _odd(shifts: RunShifts, index: int) -> Finding:
 def _polished(
     cells: NDArray[np.int64],
     shared: NDArray[np.bool_],
-    mean: NDArray[np.float64],
+    typical: NDArray[np.float64],
     count: NDArray[np.intp],
     logs: NDArray[np.float64],
     cell: NDArray[np.intp],
 ) -> RunShifts:
-    within = _within(logs - mean[cell], count[cell])
+    within = _within(logs - typical[cell], count[cell])
     _, row = np.unique(cells[shared, 0], return_inverse=True)
     runs, run = np.unique(cells[shared, 1], return_inverse=True)
-    table, samples = mean[shared], count[shared]
+    table, samples = typical[shared], count[shared]
     shift = np.zeros(len(runs))
     for _ in range(STEPS):
         level = _medians(table - shift[run], row)
         shift = _medians(table - level[row], run)
         shift -= np.sort(shift)[(len(shift) - 1) // 2]
     rest = table - level[row] - shift[run]
-    rest_sd = MAD_TO_SD * float(np.median(np.abs(rest - np.median(rest))))
+    freedom = max(len(rest) - len(level) - len(runs) + 1, 1)
+    rest_sd = float(np.sqrt((rest**2).sum() / freedom))
     error = np.sqrt(within**2 / np.bincount(run, samples) + rest_sd**2 / np.bincount(run))
     usual = 0.0
     if len(runs) >= SPREAD_RUNS:
@@ -148,12 +149,15 @@ def _polished(
 
 
 def _within(rest: NDArray[np.float64], count: NDArray[np.intp]) -> float:
-    """Return the standard deviation inside a run, of the samples that have company there."""
+    """Return the standard deviation inside a run, of the samples that have company there.
+
+    From their median absolute deviation: stalls do not count.
+    """
     several = count > 1
     if not several.any():
         return 0.0
     scaled = rest[several] * np.sqrt(count[several] / (count[several] - 1))
-    return float(np.sqrt(np.mean(scaled**2)))
+    return MAD_TO_SD * float(np.median(np.abs(scaled)))
 
 
 def _medians(values: NDArray[np.float64], groups: NDArray[np.intp]) -> NDArray[np.float64]:

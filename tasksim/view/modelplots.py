@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tasksim.models.base import KernelModel
     from tasksim.models.diagnostics import Diagnosis
     from tasksim.models.residuals import Residuals
-    from tasksim.models.samples import Samples
 
 __all__ = [
     "decimated",
@@ -34,7 +33,7 @@ __all__ = [
 POINTS: Final = 4000
 """So many points are drawn at most; what is left out is said on the figure."""
 EXTREMES: Final = 100
-MEANS: Final = 400
+MEANS: Final = 1000
 CURVE: Final = 100
 HEIGHT_INCHES: Final = 3.2
 LOG_FROM: Final = 8.0
@@ -54,8 +53,9 @@ def decimated(values: NDArray[np.float64], most: int = POINTS) -> NDArray[np.int
     ends = np.concatenate((order[:EXTREMES], order[-EXTREMES:]))
     # Drawn at random: samples come in turns (configurations, runs), and every n-th of them
     # would be of the same turn.
-    some = np.random.default_rng(0).choice(count, most - len(ends), replace=False)
-    return np.unique(np.concatenate((some, ends)))
+    inner = order[EXTREMES:-EXTREMES]
+    some = np.random.default_rng(0).choice(inner, most - len(ends), replace=False)
+    return np.sort(np.concatenate((some, ends)))
 
 
 def panel_residuals(res: Residuals, ax: Axes | None = None) -> Axes:
@@ -71,8 +71,8 @@ def panel_residuals(res: Residuals, ax: Axes | None = None) -> Axes:
         100 * res.relative[chosen],
         ".",
         color=BLUE,
-        alpha=0.35,
-        markersize=3.0,
+        alpha=0.5,
+        markersize=5.0,
         markeredgewidth=0,
         label=_of(len(chosen), len(res.relative), "samples"),
         rasterized=True,
@@ -110,29 +110,28 @@ def panel_qq(res: Residuals, ax: Axes | None = None) -> Axes:
     return axes
 
 
-def panel_parameter(
-    diagnosis: Diagnosis, name: str, ax: Axes | None = None, *, test: Samples | None = None
-) -> Axes:
+def panel_parameter(diagnosis: Diagnosis, name: str, ax: Axes | None = None) -> Axes:
     """Draw durations over one parameter: samples, the model's curve, and the band of samples.
 
     The curve holds the other parameters at the values of the configuration in the middle, which
-    the title says; samples with those values are dark, others light. The band has 95 % of the
-    samples by the residuals of all. Where the model knows single configurations only, it is a
-    point at each.
+    the title says. Samples with those values are blue; the others, grey, are moved there by the
+    model: predicted there times measured / predicted, so that what they are off shows (partial
+    residuals). The band has 95 % of the samples by the residuals of all. A model that knows
+    single configurations only is a point at each.
     """
     axes = new_axes(ax, HEIGHT_INCHES)
     model, res = diagnosis.model, diagnosis.residuals
     column = res.samples.names.index(name)
     middle = _middle(model, res)
     same = _at(model, res, middle, name)
-    x, y = res.samples.parameters[:, column], res.samples.durations_s
-    _cloud(axes, x[~same], y[~same], GREY, "samples, other values elsewhere")
+    x = res.samples.parameters[:, column]
+    y, moved = _moved(diagnosis, name, middle, same)
+    label = "other samples" + (", moved to these values" if moved else "")
+    _cloud(axes, x[~same], y[~same], GREY, label)
     _cloud(axes, x[same], y[same], BLUE, "samples at these values")
-    if test is not None:
-        _cloud(axes, test.parameters[:, test.names.index(name)], test.durations_s, ORANGE, "test")
     _curve(axes, diagnosis, name, middle)
     _value_x(axes, x, name)
-    _duration_y(axes, y)
+    _duration_y(axes, y[y > 0])
     others = [other for other in used_parameters(model) if other != name]
     held = describe_row(others, np.array([middle[other] for other in others]))
     _finish(axes, f"Duration over {name}" + (f", at {held}" if others else ""))
@@ -307,6 +306,28 @@ def _at(
     return same
 
 
+def _moved(
+    diagnosis: Diagnosis, name: str, middle: dict[str, float], same: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], bool]:
+    """Return the durations of samples had they the values of the *middle*, but for *name*.
+
+    Those measured, and False, where the model refuses to say.
+    """
+    model, res = diagnosis.model, diagnosis.residuals
+    measured = res.samples.durations_s
+    values, place = np.unique(
+        res.samples.parameters[:, res.samples.names.index(name)], return_inverse=True
+    )
+    there = _slice(model, name, middle, values)
+    if there is None:
+        return measured, False
+    if res.absolute:
+        moved = there[place] + measured - res.predicted_s
+    else:
+        moved = there[place] * measured / res.predicted_s
+    return np.where(same, measured, moved), True
+
+
 def _cloud(
     axes: Axes, x: NDArray[np.float64], y: NDArray[np.float64], colour: str, what: str
 ) -> None:
@@ -318,8 +339,8 @@ def _cloud(
         y[chosen],
         ".",
         color=colour,
-        alpha=0.35,
-        markersize=4.0,
+        alpha=0.5,
+        markersize=5.0,
         markeredgewidth=0,
         label=_of(len(chosen), len(x), what),
         rasterized=True,
@@ -381,7 +402,8 @@ def _cook_lines(axes: Axes, terms: int, furthest: float) -> None:
     h = np.linspace(1e-3, min(max(furthest, 1e-3) * 1.05, 0.999), 200)
     edge = np.sqrt(terms * (1 - h) / h)
     for sign in (1.0, -1.0):
-        axes.plot(h, sign * edge, "--", color=GREY, linewidth=1.0)
+        label = "Cook's distance 1" if sign > 0 else None
+        axes.plot(h, sign * edge, "--", color=GREY, linewidth=1.0, label=label)
 
 
 def _duration_x(axes: Axes, values_s: NDArray[np.float64]) -> None:

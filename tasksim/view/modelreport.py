@@ -37,14 +37,14 @@ from tasksim.view.style import WIDTH_INCHES, new_figure
 from tasksim.view.times import duration_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from tasksim.models.base import KernelModel
-    from tasksim.models.heldout import Errors
     from tasksim.models.samples import Samples
+    from tasksim.models.unseen import Errors
 
 __all__ = ["SUFFIXES", "findings_text", "report_blocks", "write_report"]
 
@@ -95,7 +95,7 @@ def write_report(
         )
     refuse_existing(target, force=force)
     diagnosis = diagnose(model, samples, test, asked)
-    blocks = report_blocks(diagnosis, test, asked)
+    blocks = report_blocks(diagnosis, asked)
     title = f"Kernel model {model.label or model.kind}"
     if suffix == ".md":
         _write_markdown(target, title, blocks, force=force)
@@ -104,11 +104,7 @@ def write_report(
     return diagnosis
 
 
-def report_blocks(
-    diagnosis: Diagnosis,
-    test: Samples | None = None,
-    asked: NDArray[np.float64] | None = None,
-) -> list[Block]:
+def report_blocks(diagnosis: Diagnosis, asked: NDArray[np.float64] | None = None) -> list[Block]:
     """Return what the report consists of, in order."""
     return [
         Text(_summary(diagnosis)),
@@ -119,7 +115,7 @@ def report_blocks(
         _image_residuals(diagnosis),
         _spread_table(diagnosis),
         *_influence(diagnosis),
-        *_parameters(diagnosis, test),
+        *_parameters(diagnosis),
         *_domain(diagnosis, asked),
     ]
 
@@ -165,9 +161,8 @@ def _findings(diagnosis: Diagnosis) -> list[Block]:
     ]
 
 
-def _evidence(numbers: object) -> str:
-    items = dict(numbers).items() if isinstance(numbers, dict) else ()
-    return ", ".join(f"{name.replace('_', ' ')} {_short(value)}" for name, value in items)
+def _evidence(numbers: Mapping[str, float]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {_short(v)}" for name, v in numbers.items())
 
 
 def _quality(diagnosis: Diagnosis) -> list[Block]:
@@ -293,7 +288,7 @@ def _influence(diagnosis: Diagnosis) -> list[Block]:
     ]
 
 
-def _parameters(diagnosis: Diagnosis, test: Samples | None) -> list[Block]:
+def _parameters(diagnosis: Diagnosis) -> list[Block]:
     names = used_parameters(diagnosis.model)
     if not names:
         return []
@@ -301,7 +296,7 @@ def _parameters(diagnosis: Diagnosis, test: Samples | None) -> list[Block]:
     made = new_figure(4.3 * rows)
     grid = made.add_gridspec(rows, 2 if len(names) > 1 else 1)
     for index, name in enumerate(names):
-        panel_parameter(diagnosis, name, made.add_subplot(grid[index // 2, index % 2]), test=test)
+        panel_parameter(diagnosis, name, made.add_subplot(grid[index // 2, index % 2]))
     alt = f"Durations over {', '.join(names)}: samples, curve and band"
     return [Heading("Parameters"), Image("parameters", made, alt)]
 
