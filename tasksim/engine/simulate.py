@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from tasksim.base.errors import InputError
 from tasksim.engine.durations import Models, durations
 from tasksim.engine.hybrid import HybridReplay, SimultaneousPushes, needs_hybrid
 from tasksim.engine.locality import near_and_far
@@ -68,10 +69,12 @@ def simulate(
     Raises
     ------
     InputError
-        If a kernel has no model, or a task no worker that can run it.
+        If a kernel has no model, a task no worker that can run it, or a datum a home that is none
+        of the memories.
     SchedulerError
         If the scheduler drops or repeats a task, or gives one to a worker that cannot run it.
     """
+    _check_homes(graph, platform)
     policy = create(scheduler) if isinstance(scheduler, str) else scheduler
     estimates = durations(graph, platform, models)
     drawn = estimates
@@ -107,6 +110,18 @@ def simulate(
 
         check_run(run, graph)
     return run
+
+
+def _check_homes(graph: TaskGraph, platform: Platform) -> None:
+    """Raise :exc:`InputError` unless all data begin in memories; where there is one, they do."""
+    homes, memories = graph.handle_home, platform.memories
+    if len(memories) > 1 and len(homes) and not 0 <= homes.min() <= homes.max() < len(memories):
+        handle = int(np.flatnonzero((homes < 0) | (homes >= len(memories)))[0])
+        names = ", ".join(f"{memory.id} {memory.name}" for memory in memories)
+        raise InputError(
+            f"graph {graph.name}: datum #{handle} is at home in memory {homes[handle]}; "
+            f"platform {platform.name} has {names}"
+        )
 
 
 def _bounds(graph: TaskGraph, platform: Platform, costs: NDArray[np.float64]) -> dict[str, float]:

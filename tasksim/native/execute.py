@@ -62,11 +62,14 @@ def execute(
 
     Raises
     ------
+    InputError
+        If a worker is a device: those can be simulated only.
     TaskFailed
         If a kernel fails; names the task and its kernel.
     SchedulerError
         If the scheduler breaks a rule.
     """
+    _refuse_devices(platform)
     policy = create(scheduler) if isinstance(scheduler, str) else scheduler
     if estimates is None:
         if getattr(policy, "needs_estimates", False):
@@ -96,6 +99,16 @@ def execute(
         if check:
             _verify(run, graph, bound)
     return run
+
+
+def _refuse_devices(platform: Platform) -> None:
+    devices = [name for name in platform.architectures if platform.device(name).pipeline]
+    if devices:
+        raise InputError(
+            f"platform {platform.name}: its workers of {', '.join(devices)} are devices, and only "
+            "cores run graphs for real; simulate it, or leave the devices out with "
+            + " and ".join(f"platform.workers.{name}.count=0" for name in devices)
+        )
 
 
 def _table(graph: TaskGraph, execution: Execution) -> TaskTable:
