@@ -28,6 +28,8 @@ from tasksim.kernels.threads import single_threaded_blas
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from tasksim.calibration.domain import Domain
     from tasksim.kernels.standalone import Standalone
 
@@ -113,7 +115,7 @@ class Campaign:
         self.run_number = 0
         table = domain.draw(options.samples, options.seed, options.design)
         self.configurations = [Configuration(tuple(row)) for row in table.tolist()]
-        self._check_memory()
+        self._check_memory(table)
         self.file = GrowingFile(output, domain.names)
         self.resolution_s = timer_resolution()
         self._end = 0
@@ -237,15 +239,14 @@ class Campaign:
             ],
         )
 
-    def _check_memory(self) -> None:
+    def _check_memory(self, table: NDArray[np.int64]) -> None:
         """Refuse, before hours of measuring, configurations that memory has no room for."""
         kernel, real_type = dense_kernel(self.model_name)
-        most = 0
-        for configuration in self.configurations:
-            sizes = dict(zip(self.domain.names, configuration.sizes, strict=True))
-            shapes = kernel.shapes(sizes).values()
-            elements = 2 * sum(r * c for r, c in shapes) + kernel.work_elements(sizes)
-            most = max(most, elements)
+        sizes = dict(zip(self.domain.names, table.T.astype(np.float64), strict=True))
+        operands = sum(sizes[rows] * sizes[columns] for rows, columns in kernel.operands.values())
+        work = np.prod([sizes[name] for name in kernel.work], axis=0) if kernel.work else 0
+        # Of each operand there is a copy to begin again with.
+        most = int(np.max(2 * operands + work))
         refuse_too_large(most * real_type.size_bytes, f"the largest configuration of {self.kernel}")
 
     def _request(self) -> dict[str, Any]:

@@ -211,7 +211,7 @@ def test_an_interruption_anywhere_loses_nothing(domain, output, monkeypatch, whe
 def test_a_stopped_process_leaves_samples_to_go_on_with(tmp_path, name):
     sizes = ["m=32..128", "n=32..128", "k=32..128"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "tasksim", "measure", "gemm", *sizes, "--samples=100000", "-og.csv"],
+        [sys.executable, "-m", "tasksim", "measure", "gemm", *sizes, "--samples=20000", "-og.csv"],
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
@@ -227,7 +227,7 @@ def test_a_stopped_process_leaves_samples_to_go_on_with(tmp_path, name):
         assert told.endswith("Interrupted: what was measured so far is kept; --resume goes on.\n")
     text = path.read_text()
     domain = parse_domain("gemm", sizes)
-    options = MeasureOptions(samples=100_000, budget_s=2)
+    options = MeasureOptions(samples=20_000, budget_s=2)
     summary = measure(domain, path, options, resume=True)
     assert path.read_text().startswith(text[: text.rfind("\n") + 1])
     assert len(read_samples(path)) == summary.samples > text.count("\n") - 1
