@@ -252,13 +252,13 @@ def _judged(model: KernelModel, samples: Samples, clock: _Clock) -> Candidate:
 
 def _how(out: LeftOut, known: float) -> str:
     what = "sizes left out" if out.by == "configuration" else "further samples of what it knows"
-    return f"judged by {what}" + ("" if known == 1 else f", {known:.0%} of them")
+    return f"judged by {what}" + ("" if known == 1 else f", {100 * known:.2g} % of them")
 
 
 def _choose(fitted: Sequence[Candidate]) -> tuple[Candidate, str]:
     """Return the candidate to take, and why."""
     general = [c for c in fitted if not c.exact and _enough(c)]
-    exact = [c for c in fitted if c.exact and c.mlogq_cv is not None]
+    exact = [c for c in fitted if c.exact and _enough(c)]
     if not general:
         chosen = min(exact or fitted, key=lambda c: c.judged)
         return chosen, f"{chosen.kind}: {_alone(chosen, fitted)}"

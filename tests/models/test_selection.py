@@ -1,0 +1,163 @@
+"""Which kind of model is chosen, and why."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from tasksim.base.errors import InputError
+from tasksim.models import selection
+from tasksim.models.samples import Samples
+from tasksim.models.selection import AUTO, select, size_bytes
+from tasksim.models.separable import check_separable
+
+FAST = {"cp": {"rank": 2, "cells": 6}, "hybrid": {"rank": 2, "cells": 6}}
+
+
+def samples_of(function, parameters, *, configurations=60, repetitions=3, noise=0.03, seed=0):
+    rng = np.random.default_rng(seed)
+    logs = rng.uniform(np.log(32), np.log(1024), (configurations, parameters))
+    table = np.repeat(np.exp(logs).round(), repetitions, axis=0)
+    names = ("m", "n", "k")[:parameters]
+    return Samples(names, table, function(table) * rng.lognormal(0, noise, len(table)))
+
+
+def power_law(table):
+    return 2e-9 * table[:, 0] ** 1.73
+
+
+def polynomial(table):
+    return 2e-6 + 4e-11 * table.prod(axis=1) + 2e-9 * table[:, 0] * table[:, 1]
+
+
+def lookup(table):
+    """A duration that has nothing to do with its neighbours'."""
+    codes = (table @ np.array([7919.0, 104729.0, 1299709.0])[: table.shape[1]]) % 1000
+    return 1e-5 * np.exp(codes / 200)
+
+
+@pytest.mark.parametrize(
+    ("function", "parameters", "kind"),
+    [(power_law, 1, "power"), (polynomial, 3, "mlr"), (lookup, 3, "history")],
+)
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+def test_the_true_kind_is_chosen(function, parameters, kind, seed):
+    samples = samples_of(function, parameters, seed=seed)
+    found = select(samples, AUTO, budget_s=60, seed=seed, options=FAST)
+    assert found.model.kind == kind
+    assert found.why.startswith(f"{kind}: ")
+    assert [row.kind for row in found.table] == list(AUTO)
+    assert found.chosen.kind == kind
+    assert found.model.uncertainty_ is not None
+
+
+def test_a_smooth_function_that_is_no_polynomial_is_completed():
+    def cached(table):
+        # Slower by 2.5 beyond a cache of 2^14 elements: no sum of products of powers.
+        work = table[:, 0] * table[:, 1]
+        return 1e-9 * work * (1 + 1.5 / (1 + np.exp(-4 * (np.log(work) - np.log(2.0**14)))))
+
+    samples = samples_of(cached, 2, configurations=300, repetitions=1, noise=0.01)
+    found = select(samples, ("history", "mlr", "cp"), budget_s=60, options={
+        "cp": {"rank": 4, "cells": 12}, "mlr": {"terms": "m*n + m + n"},
+    })  # fmt: skip
+    assert found.model.kind == "cp"
+
+
+def test_of_equally_good_ones_the_smallest():
+    samples = samples_of(lambda table: 1e-9 * table[:, 0] ** 2, 1)
+    found = select(samples, ("mlr", "power"), options={"mlr": {"terms": "m^2"}})
+    assert found.model.kind == "power"
+    sizes = {row.kind: row.size_bytes for row in found.table}
+    assert sizes["power"] < sizes["mlr"]
+
+
+def test_a_power_law_may_have_a_constant():
+    samples = samples_of(lambda table: 1e-4 + power_law(table), 1)
+    assert select(samples, ("power",)).model.get_params() == {"constant": True}
+    given = select(samples, ("power",), options={"power": {"constant": False}})
+    assert given.model.get_params() == {"constant": False}
+
+
+def test_rows_say_why_a_kind_cannot_be_fitted_and_where_it_can_predict():
+    samples = samples_of(polynomial, 3, configurations=20)
+    options = {"mlr": {"terms": "m*n*k + m*n"}}
+    found = select(samples, ("history", "power", "mlr"), options=options)
+    rows = {row.kind: row.row() for row in found.table}
+    assert "need samples with 1 parameter" in rows["power"]["reason"]
+    assert rows["power"]["size_bytes"] is rows["power"]["mlogq_cv"] is None
+    assert rows["history"]["domain"] == "only what was measured"
+    assert rows["mlr"]["domain"].endswith(", and beyond")
+    assert rows["mlr"]["size_bytes"] == size_bytes(found.model)
+
+
+def test_the_same_seed_gives_the_same_model():
+    samples = samples_of(polynomial, 3, configurations=30)
+    options = {"mlr": {"terms": "m*n*k + m*n"}}
+    texts = [
+        json.dumps(select(samples, ("history", "mlr"), seed=5, options=options).model.to_json())
+        for _ in range(2)
+    ]
+    assert texts[0] == texts[1]
+
+
+def test_when_the_budget_is_used_up_the_rest_is_not_tried(monkeypatch):
+    now = iter(np.arange(0, 1e6, 2.0))
+    monkeypatch.setattr(selection.time, "monotonic", lambda: next(now))
+    found = select(samples_of(power_law, 1), ("history", "power", "mlr"), budget_s=19)
+    rows = {row.kind: row.reason for row in found.table}
+    assert rows["mlr"] == "not tried: the budget of 19 s was used up"
+    assert found.model.kind in ("history", "power")
+
+
+def test_nothing_fits():
+    samples = samples_of(polynomial, 3, configurations=10)
+    with pytest.raises(InputError, match=r"no kind of model fits.*\n  power: .*\n  cp2: not inst"):
+        select(samples, ("power", "cp2"))
+    with pytest.raises(InputError, match="cannot be fitted: power models need samples with 1"):
+        select(samples, ("power",))
+    with pytest.raises(InputError, match="unknown kind of model 'hystory', did you mean 'history'"):
+        select(samples, ("hystory",))
+
+
+def test_fewer_samples_than_terms():
+    samples = samples_of(polynomial, 3, configurations=3, repetitions=1)
+    with pytest.raises(InputError, match=r"5 terms .* need samples of at least 5 configurations"):
+        select(samples, ("mlr",), options={"mlr": {"terms": "m*n*k + m*n + m + n"}})
+
+
+def test_parameters_that_samples_cannot_tell_apart():
+    grid = np.array([[m, n] for m in (1.0, 2.0, 4.0) for n in (1.0, 3.0, 5.0)])
+    check_separable(Samples(("m", "n"), grid, grid.sum(axis=1)))
+    m = grid[:, 0]
+    for table, message in (
+        (
+            np.column_stack([m, np.full(9, 64.0)]),
+            r"parameter n is 64 in all 9 samples.*--param.* m",
+        ),
+        (np.column_stack([grid, 2 * m + 1]), "parameter k is a linear combination of m in all"),
+        (
+            np.column_stack([grid, grid[:, 0] * grid[:, 1] ** 2]),
+            "k is a product of powers of m and n",
+        ),
+    ):
+        names = ("m", "n", "k")[: table.shape[1]]
+        with pytest.raises(InputError, match=message):
+            select(Samples(names, table, np.arange(1.0, 10.0)))
+
+
+def test_a_history_does_not_mind_parameters_that_do_not_vary():
+    table = np.full((12, 2), 64.0)
+    durations = np.random.default_rng(0).uniform(1.0, 1.2, 12)
+    found = select(Samples(("m", "n"), table, durations), ("history",))
+    assert found.model.predict([[64, 64]])[0] == pytest.approx(durations.mean())
+
+
+def test_one_sample():
+    with pytest.raises(InputError, match="1 sample: it says nothing about other durations"):
+        select(Samples(("n",), [[1.0]], [1.0]))
+    only = select(Samples(("n",), [[1.0]], [1.0]), ("history",))
+    assert only.warnings[0].startswith("no intervals: intervals need at least 5 samples")
+    assert "nothing was measured twice" in only.table[0].reason
