@@ -233,18 +233,18 @@ class HybridReplay(Releasing):
             worked = False
             if serves and (post.waiting or post.arrived):
                 worked = yield from self.transfers.serve(memory)
-            popped = yield from self._take_one(driver)
+            popped = False
+            if len(held) < driver.pipeline and driver.fetching < 0 and not driver.stuck:
+                popped = yield from self._take_one(driver)
             if not (worked or popped or driver.over or routine.woken):
                 yield None
 
     def _take_one(self, driver: Driver) -> Steps:
-        """Pop a task and begin to fetch its data, if the device can hold one more.
+        """Pop a task and begin to fetch its data.
 
         Returns whether the driver has something new to look at.
         """
         routine, held = driver.routine, driver.held
-        if len(held) >= driver.pipeline or driver.fetching >= 0 or driver.stuck:
-            return False
         task = self._pop(driver)
         told, routine.notified = routine.notified, False
         if task < 0:
