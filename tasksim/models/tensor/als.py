@@ -62,12 +62,12 @@ def complete(
     Notes
     -----
     Starts are near one: products of many small random numbers vanish, and the fit would stay
-    at 0 from eight modes on. Rows without observations are 0 until :func:`complete` is done;
-    what to put there is for the caller to say.
+    at 0 from eight modes on. Rows without observations are 0; what else to put there is for the
+    caller to say.
     """
     parts = slices(cells)
     factors = _best_start(cells, parts, rank, ridge, seed, starts) if start is None else start
-    factors = [factor.copy() for factor in factors]
+    factors = [_only(factor, part) for factor, part in zip(factors, parts, strict=True)]
     _run(factors, cells, parts, ridge, sweeps)
     return factors
 
@@ -96,6 +96,13 @@ def balance(factors: Factors) -> None:
     mean = np.exp(np.log(norms).mean(axis=0))
     for factor, norm in zip(factors, norms, strict=True):
         factor *= mean / norm
+
+
+def _only(factor: NDArray[np.float64], part: Slices) -> NDArray[np.float64]:
+    """Return *factor* with 0 in rows without observations, which are nobody's business."""
+    result = np.zeros_like(factor)
+    result[part.rows] = factor[part.rows]
+    return result
 
 
 def _best_start(

@@ -92,10 +92,12 @@ class Completed:
 
     def _share_at(self, mode: int, place: Place) -> Rows:
         """Return the interpolated rows of a factor."""
-        rows = self._shares[mode][place.index]
+        rows = np.take(self._shares[mode], place.index, axis=0)
         weight = np.clip(place.weight, 0.0, 1.0) if self.positive else place.weight
         if weight.any():
-            rows += weight[:, None] * self._steps[mode][place.index]
+            steps = np.take(self._steps[mode], place.index, axis=0)
+            steps *= weight[:, None]
+            rows += steps
         return rows
 
     def _combined(

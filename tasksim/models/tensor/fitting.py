@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Errors", "Fitted", "Recipe", "fit"]
 
 MARGIN: Final = 0.25
-"""Inside the domain no value is farther outside the range of the observed cells than this share
+"""Inside the domain no value is farther outside the range of what was measured than this share
 of it: elements that no observation determines must not be absurd."""
 
 
@@ -109,13 +109,20 @@ def fit(
     if recipe.rank == 0 or not axes:
         nothing = Fitted(axes, base, None, support)
         return nothing, _errors(rest, cells, np.zeros(len(cells.values)))
-    tensor = _completed(axes, cells, support, recipe)
     remaining = values - base.values(axes, table)
+    bounds = _bounds(remaining)
+    tensor = _completed(axes, cells, support, recipe, bounds)
     for _ in range(recipe.passes):
         rest = remaining - tensor.values(table) + tensor.elements(index)
         cells = replace(cells, values=_means(rest, cells))
-        tensor = _completed(axes, cells, support, recipe, tensor.factors)
+        tensor = _completed(axes, cells, support, recipe, bounds, tensor.factors)
     return Fitted(axes, base, tensor, support), _errors(rest, cells, tensor.elements(cells.index))
+
+
+def _bounds(values: NDArray[np.float64]) -> tuple[float, float]:
+    low, high = float(values.min()), float(values.max())
+    margin = MARGIN * (high - low)
+    return low - margin, high + margin
 
 
 def _completed(
@@ -123,17 +130,15 @@ def _completed(
     cells: Cells,
     support: Support,
     recipe: Recipe,
+    bounds: tuple[float, float],
     start: Factors | None = None,
 ) -> Completed:
-    low, high = float(cells.values.min()), float(cells.values.max())
-    margin = MARGIN * (high - low)
     factors = [
         filled(axis, factor, known, positive=recipe.positive)
         for axis, factor, known in zip(
             axes, _factors(cells, recipe, start), support.rows, strict=True
         )
     ]
-    bounds = (low - margin, high + margin)
     return Completed(
         axes, factors, support.rows, recipe.positive, bounds, recipe.method, recipe.last
     )
@@ -141,7 +146,14 @@ def _completed(
 
 def _factors(cells: Cells, recipe: Recipe, start: Factors | None) -> Factors:
     if recipe.positive:
-        return complete_positive(cells, recipe.rank, recipe.ridge, seed=recipe.seed, start=start)
+        return complete_positive(
+            cells,
+            recipe.rank,
+            recipe.ridge,
+            seed=recipe.seed,
+            sweeps=recipe.sweeps // 2,
+            start=start,
+        )
     return complete(
         cells,
         recipe.rank,

@@ -33,9 +33,6 @@ SPACINGS: Final = ("automatic", "log", "uniform", "own", "ordinal", "categorical
 """How a parameter is cut: see :func:`make_axis`."""
 
 KINDS: Final = ("numerical", "ordinal", "categorical")
-WIDE: Final = 8.0
-"""Ranges of at least this ratio are cut logarithmically, unless told otherwise."""
-
 BEYOND: Final = 1e-3
 """A logarithmic parameter counts as at least this share of its least value: 0 has no logarithm."""
 
@@ -93,9 +90,18 @@ class Axis:
         return self.scale(self.points)
 
     def scale(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return *values* on the axis' scale."""
+        """Return *values* on the axis' scale.
+
+        Above its range every axis is logarithmic, with the scale's slope at the end: what is
+        straight there, over the logarithm of a duration, is a power law and not an exponential.
+        """
+        high = self.edges[-1]
         if not self.logarithmic:
-            return values
+            if high <= 0 or self.kind == "categorical":
+                return values
+            return np.where(
+                values > high, high + high * np.log(np.maximum(values, high) / high), values
+            )
         return np.asarray(np.log(np.maximum(values, BEYOND * self.edges[0])))
 
     def cell(self, values: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -163,7 +169,7 @@ def make_axis(name: str, values: NDArray[np.float64], spacing: Any, cells: int) 
         values. ``"own"``: a cell per value measured, interpolated between them; ``"ordinal"``:
         the same, the nearest value is taken instead; ``"categorical"``: numbers that only name
         something. ``"automatic"``: ``"own"`` for at most *cells* different values, else
-        ``"log"`` if the largest is 8 times the least or more, else ``"uniform"``.
+        ``"log"`` if all are above 0, else ``"uniform"``.
         Or the edges themselves, ascending; they must contain all values.
     cells
         Into how many cells at most.
@@ -213,7 +219,7 @@ def read_axis(node: Node) -> Axis:
 def _automatic(distinct: NDArray[np.float64], cells: int) -> str:
     if len(distinct) <= cells:
         return "own"
-    return "log" if 0 < WIDE * distinct[0] <= distinct[-1] else "uniform"
+    return "log" if distinct[0] > 0 else "uniform"
 
 
 def _of_values(name: str, distinct: NDArray[np.float64], spacing: str) -> Axis:
@@ -239,7 +245,7 @@ def _of_edges(name: str, values: NDArray[np.float64], edges: Sequence[float]) ->
             f"the grid of parameter '{name}' is {given[0]:g} to {given[-1]:g}, "
             f"but samples have {values.min():g} to {values.max():g}"
         )
-    return _numerical(name, given, log=bool(0 < WIDE * given[0] <= given[-1]))
+    return _numerical(name, given, log=bool(given[0] > 0))
 
 
 def _numerical(name: str, edges: NDArray[np.float64], *, log: bool) -> Axis:

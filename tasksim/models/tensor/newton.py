@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["complete_positive", "descend", "objective"]
 
 BARRIERS: Final = tuple(10.0 / 8.0**step for step in range(14))
-"""The first sweep's; later ones, which start near the solution, begin at 1e-3."""
+"""The first sweep's; later ones, which start near the solution, take a few small ones."""
 
-WARM: Final = tuple(barrier for barrier in BARRIERS if barrier <= 1e-3)
+WARM: Final = BARRIERS[5::2]
 ITERATIONS: Final = 40
 HALVINGS: Final = 20
 TO_BOUNDARY: Final = 0.95

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tasksim.models.crossvalidation import fold_of_each
 from tasksim.models.tensor.fitting import Recipe, fit
 
 if TYPE_CHECKING:
@@ -25,7 +27,9 @@ RANKS: Final = (1, 2, 3, 4, 6, 8, 12, 16)
 POSITIVE_RANKS: Final = (1, 2, 3, 4)
 RIDGES: Final = (1e-5, 1e-3, 1e-1)
 FIRST_RANK: Final = 3
-PER_NUMBER: Final = 3.0
+FIRST_POSITIVE_RANK: Final = 1
+COARSE: Final = 4
+PER_NUMBER: Final = 2.0
 """A factor's number needs at least this many configurations."""
 
 FEW: Final = 4096
@@ -36,7 +40,7 @@ RATE: Final = 2e8
 clock, or the same data would not give the same model."""
 
 SWEEPS: Final = 20
-POSITIVE: Final = 40.0
+POSITIVE: Final = 180.0
 """How much more than least squares Newton's iterations cost."""
 
 PATIENCE: Final = 2
@@ -111,9 +115,11 @@ class Search:
         return choice if errors is None else replace(choice, error=float(errors.mean()))
 
     def _first(self) -> Choice:
-        """Return where the search begins: a small rank, the coarsest grid."""
+        """Return where the search begins: the largest small rank that a coarse grid affords."""
         cells = self._cell_counts(1)[0] if self.cells is None else self.cells
-        ranks = [rank for rank in self._ranks(cells) if rank <= FIRST_RANK]
+        most: int = FIRST_POSITIVE_RANK if self.recipe.positive else FIRST_RANK
+        coarse = max(cells, COARSE) if self.cells is None else cells
+        ranks = [rank for rank in self._ranks(coarse) if rank <= most]
         rank = ranks[-1] if self.rank is None else self.rank
         return Choice(cells, rank, RIDGES[0] if self.ridge is None else self.ridge)
 
@@ -185,17 +191,18 @@ class Search:
     def _cost(self, axes: tuple[Axis, ...], rank: int) -> float:
         """Return about how many operations an evaluation takes."""
         rows = sum(map(len, axes))
-        sweep = len(self.table) * len(axes) * rank * (rank + 20.0) + rows * (rank**3 + 5000.0)
-        more = POSITIVE if self.recipe.positive else 1.0
-        return more * SWEEPS * sweep * len(self._parts())
+        cells = min(float(len(self.table)), math.prod(float(len(axis)) for axis in axes))
+        sweep = cells * len(axes) * rank * (rank + 20.0) + rows * (rank**3 + 5000.0)
+        more = POSITIVE if self.recipe.positive else SWEEPS
+        around = len(self.table) * (200.0 + 10.0 * rank * len(axes))
+        return float((more * sweep + around) * len(self._parts()))
 
     def _parts(self) -> range:
         return range(self.folds if len(self.table) <= FEW else 1)
 
     def _left_out(self, axes: tuple[Axis, ...], choice: Choice) -> NDArray[np.float64]:
         recipe = replace(self.recipe, rank=choice.rank, ridge=choice.ridge, starts=1, sweeps=SWEEPS)
-        rng = np.random.default_rng(self.recipe.seed)
-        fold = rng.permutation(len(self.table)) % self.folds
+        fold = fold_of_each(len(self.table), self.folds, self.recipe.seed)
         errors = []
         for part in self._parts():
             out = fold == part
