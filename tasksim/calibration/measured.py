@@ -29,7 +29,7 @@ class MeasureOptions:
 
     samples: int = 4096
     budget_s: float | None = None
-    repetitions: int = 50
+    repetitions: int = 20
     min_repetitions: int = 5
     tolerance: float = 0.05
     design: Design = "lhs"

@@ -43,7 +43,7 @@ INTERRUPTED = 130
     "--tolerance", type=SHARE, default=0.05, show_default="5%", help="How well to know each mean."
 )
 @click.option(
-    "--repetitions", type=WholeNumber(min=1), default=50, help="Of a configuration, at most."
+    "--repetitions", type=WholeNumber(min=1), default=20, help="Of a configuration, at most."
 )
 @click.option(
     "--design",
