@@ -47,7 +47,7 @@ def negative_predictions(model: LinearModel, res: Residuals) -> list[Finding]:
     box of the domain; a note for less of it.
     """
     rows = columns(model, res.samples.names, res.rows)
-    measured, box = model.floored(rows), model.floored(_box_points(model))
+    measured, box = model.floored(rows), model.floored(_box_points(rows))
     if not measured.any() and not box.any():
         return []
     count, share = int(measured.sum()), float(box.mean())
@@ -68,10 +68,9 @@ def negative_predictions(model: LinearModel, res: Residuals) -> list[Finding]:
     ]
 
 
-def _box_points(model: LinearModel) -> NDArray[np.float64]:
-    """Return the corners of the domain, and points inside, even in the logarithms."""
-    box = np.array([model.domain_[name] for name in model.names_]).reshape(-1, 2)
-    box = np.minimum(box, 1e300)
+def _box_points(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the corners of the box of *rows*, and points inside, even in the logarithms."""
+    box = np.column_stack((rows.min(axis=0), rows.max(axis=0)))
     logs = np.log(np.maximum(box, 1e-300))
     places = np.random.default_rng(0).random((POINTS, len(box)))
     even = box[:, 0] + places * (box[:, 1] - box[:, 0])
