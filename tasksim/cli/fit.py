@@ -25,6 +25,7 @@ __all__ = ["fit"]
 KINDS = ("auto", "history", "power", "mlr", "cp", "hybrid", "bysize")
 WEIGHTS = ("relative", "none", "huber")
 WITH_TERMS = ("auto", "mlr")
+REPORTS = (".html", ".md")
 
 
 @command(
@@ -50,6 +51,9 @@ WITH_TERMS = ("auto", "mlr")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="A coefficient file, KERNEL.json."
 )
+@click.option(
+    "--report", type=click.Path(path_type=Path), help="How good it is, with figures: .html or .md."
+)
 @click.option("--architecture", default="cpu", help="What the samples were measured on.")
 @click.option(
     "--budget", type=TIME, default=30.0, show_default="30s", help="When to stop trying kinds."
@@ -64,6 +68,7 @@ def fit(
     part: str | None,
     test_file: Path | None,
     output: Path | None,
+    report: Path | None,
     architecture: str,
     budget: float,
     seed: int,
@@ -80,6 +85,8 @@ def fit(
     kinds, options = _wanted(**wanted)
     if output is not None:
         _refuse_output(output, force=force)
+    if report is not None:
+        _refuse_report(report, force=force)
     from tasksim.formats.samples import read_samples
     from tasksim.models.selection import select
 
@@ -95,14 +102,18 @@ def fit(
     result = _result(found, samples, test)
     if output is not None:
         _write(output, found, file, architecture)
+    if report is not None:
+        from tasksim.view.modelreport import write_report
+
+        write_report(found.model, samples, test, report, force=force)
     if as_json:
-        print_json({**result, "output": output})
+        print_json({**result, "output": output, "report": report})
         return
     for message in result["warnings"]:
         warn(message)
     click.echo("\n".join(_text(result)))
-    if output is not None:
-        note(f"Wrote {output}")
+    for written in filter(None, (output, report)):
+        note(f"Wrote {written}")
 
 
 def _wanted(
@@ -131,6 +142,13 @@ def _refuse_output(output: Path, *, force: bool) -> None:
     if output.exists():
         load_kernel(output)
     refuse_unwritable(output)
+
+
+def _refuse_report(report: Path, *, force: bool) -> None:
+    if report.suffix not in REPORTS:
+        raise InputError(f"{report}: reports are {' or '.join(REPORTS)} files, got another suffix")
+    refuse_existing(report, force=force)
+    refuse_unwritable(report)
 
 
 def _write(output: Path, found: Selection, file: Path, architecture: str) -> None:

@@ -1,0 +1,222 @@
+"""`tasksim fit`: from samples to a coefficient file."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from tasksim.models.store import load_kernel
+
+TERMS = "--terms 'm*n*k + m*n'"
+KEYS = [
+    "schema_version", "kind", "why", "terms", "formula", "mlogq_cv", "size_bytes", "fit_seconds",
+    "samples", "configurations", "domain", "candidates", "warnings", "output", "report",
+]  # fmt: skip
+TEST_KEYS = ["mlogq_test", "bias_test", "errors_test", "coverage"]
+
+
+def lines_of(table, durations_s):
+    rows = zip(table.tolist(), durations_s.tolist(), strict=True)
+    return ["m,n,k,runtime_s", *(",".join(map(repr, [*row, t])) for row, t in rows)]
+
+
+def measured(configurations, repetitions, seed=0):
+    rng = np.random.default_rng(seed)
+    table = np.exp(rng.uniform(np.log(32), np.log(1024), (configurations, 3))).round()
+    table = np.repeat(table, repetitions, axis=0)
+    mean_s = 2e-6 + 4e-11 * table.prod(axis=1) + 1e-9 * table[:, 0] * table[:, 1]
+    return lines_of(table, mean_s * rng.lognormal(0.0, 0.05, len(table)))
+
+
+@pytest.fixture
+def files(tasksim, tmp_path):
+    """Write gemm.csv and gemm-test.csv to the working directory."""
+    (tmp_path / "gemm.csv").write_text("\n".join([*measured(60, 4), ""]))
+    (tmp_path / "gemm-test.csv").write_text("\n".join([*measured(200, 2, seed=1), ""]))
+    return tmp_path
+
+
+def test_what_is_printed_for_programs(tasksim, files):
+    called = tasksim(
+        f"fit gemm.csv --duration runtime_s --parameters m,n,k {TERMS} --test gemm-test.csv"
+        " -o models/here/gemm.json --json"
+    )
+    assert called.code == 0, called.err
+    found = called.json
+    assert sorted(found) == sorted(KEYS + TEST_KEYS)
+    assert found["kind"] == "mlr"
+    assert found["terms"] == ["1", "m*n*k", "m*n"]
+    assert found["mlogq_cv"] < 0.03
+    assert found["mlogq_test"] == found["errors_test"]["mlogq"] < 0.05
+    assert abs(found["bias_test"]) < 0.01
+    assert 0.85 <= found["coverage"] <= 0.95
+    assert (found["samples"], found["configurations"]) == (240, 60)
+    assert found["warnings"] == []
+    assert [row["kind"] for row in found["candidates"]] == ["mlr"]
+    without = tasksim(f"fit gemm.csv {TERMS} --json").json
+    assert list(without) == KEYS
+    assert without["output"] is None
+
+
+def test_the_file_predicts_what_was_said(tasksim, files):
+    found = tasksim(f"fit gemm.csv {TERMS} -o models/here/gemm.json --json").json
+    file = load_kernel(files / "models/here/gemm.json")
+    assert (file.kernel, file.machine.name, file.parameters) == ("gemm", "here", ("m", "n", "k"))
+    assert file.architectures["cpu"].measured.how == "samples of gemm.csv"
+    assert file.architectures["cpu"].model.formula() == found["formula"]
+    asked = tasksim("predict models/here/gemm.json m=256 n=256 k=256 --json").json
+    assert asked["low_s"] < asked["duration_s"] < asked["high_s"]
+    assert asked["duration_s"] == pytest.approx(2e-6 + 4e-11 * 256**3 + 1e-9 * 256**2, rel=0.03)
+    assert tasksim("validate models/here/gemm.json").code == 0
+
+
+def test_the_same_seed_writes_the_same_bytes(tasksim, files):
+    texts = []
+    for name in ("a", "b"):
+        called = tasksim(f"fit gemm.csv {TERMS} --seed 3 -o {name}/gemm.json")
+        assert called.code == 0, called.err
+        texts.append((files / name / "gemm.json").read_text().replace(f'"{name}"', '"x"'))
+    assert texts[0] == texts[1]
+
+
+def test_simulations_take_the_models(tasksim, files):
+    (files / "size.csv").write_text(
+        "\n".join(["m,duration_s", *(f"{m},{1e-9 * m**3 * f}" for m in (32, 64, 128, 256)
+                                     for f in (0.98, 1.0, 1.02)), ""])
+    )  # fmt: skip
+    text = (files / "size.csv").read_text()
+    for kernel, name in {"potrf": "n", "trsm": "m", "syrk": "n", "gemm": "m"}.items():
+        (files / "one.csv").write_text(text.replace("m,", f"{name},", 1))
+        line = f"fit one.csv --kind power -o models/here/{kernel}.json"
+        assert tasksim(line).code == 0
+    for noise in ("none", "model"):
+        called = tasksim(
+            "simulate cholesky tiles=4 tile_size=128 --workers 2 --models models/here"
+            f" --noise {noise} --check --json"
+        )
+        assert called.code == 0, called.err
+        work = 20 * 1e-9 * 128**3
+        assert called.json["work_s"] == pytest.approx(work, rel=0.02)
+
+
+def test_all_kinds_are_compared(tasksim, files):
+    called = tasksim("fit gemm.csv --budget 20s --json")
+    assert called.code == 0, called.err
+    rows = {row["kind"]: row for row in called.json["candidates"]}
+    assert list(rows) == ["history", "power", "mlr", "cp", "hybrid"]
+    assert called.json["kind"] == "mlr"
+    assert "need samples with 1 parameter(s), got 3" in rows["power"]["reason"]
+
+
+def test_what_is_printed_for_people(tasksim, files):
+    called = tasksim(f"fit gemm.csv {TERMS} --test gemm-test.csv -o gemm.json")
+    assert [line.split()[0] for line in called.out.splitlines() if line] == [
+        "chosen", "formula", "samples", "test", "size", "kind", "mlr",
+    ]  # fmt: skip
+    assert called.err == "Wrote gemm.json\n"
+
+
+def test_a_test_beyond_what_a_history_knows(tasksim, files):
+    called = tasksim("fit gemm.csv --kind history --test gemm-test.csv --json")
+    assert called.code == 0
+    assert called.json["mlogq_test"] is None
+    assert called.json["warnings"] == [
+        "200 of 200 configurations of the test cannot be predicted by history: they do not count"
+    ]
+
+
+def test_weights_are_those_of_linear_models(tasksim, files):
+    found = {
+        weights: tasksim(f"fit gemm.csv {TERMS} --weights {weights} --json").json["formula"]
+        for weights in ("relative", "none", "huber")
+    }
+    assert len(set(found.values())) == 3
+    called = tasksim("fit gemm.csv --kind power --weights none")
+    assert called.errors == ["Error: --weights is for linear models, got --kind power"]
+
+
+def test_a_report(tasksim, files):
+    called = tasksim(f"fit gemm.csv {TERMS} --test gemm-test.csv --report gemm.html")
+    assert called.code == 0, called.err
+    assert (files / "gemm.html").read_text().lstrip().lower().startswith("<!doctype html")
+    assert called.err.endswith("Wrote gemm.html\n")
+
+
+def test_nothing_is_replaced_unless_told_and_other_architectures_are_kept(tasksim, files):
+    line = f"fit gemm.csv {TERMS} -o gemm.json"
+    assert tasksim(f"{line} --architecture cuda").code == 0
+    called = tasksim(line)
+    assert called.errors == ["Error: gemm.json exists; give --force to replace it"]
+    assert tasksim(f"{line} --force").code == 0
+    assert list(load_kernel(files / "gemm.json").architectures) == ["cpu", "cuda"]
+    (files / "gemm.html").write_text("mine")
+    assert tasksim(f"fit gemm.csv {TERMS} --report gemm.html").code == 2
+    assert (files / "gemm.html").read_text() == "mine"
+
+
+def changed(line, text):
+    def change(lines):
+        return [*lines[:line], text, *lines[line + 1 :]]
+
+    return change
+
+
+MISTAKES = {
+    "a column of durations missing": (
+        lambda lines: ["m,n,k,runtim_s", *lines[1:]], "--duration runtime_s",
+        "unknown column 'runtime_s', did you mean 'runtim_s'",
+    ),
+    "a column of parameters missing": (
+        lambda lines: lines, "--parameters m,n,kk", "unknown column 'kk', did you mean 'k'",
+    ),
+    "text for a parameter": (changed(3, "x,2,3,0.1"), "", "gemm.csv:4:1: m: got 'x'"),
+    "text for a duration": (changed(3, "1,2,3,fast"), "", "gemm.csv:4:7: runtime_s: got 'fast'"),
+    "no time at all": (changed(3, "1,2,3,0"), "", "gemm.csv:4:7: runtime_s: got '0'"),
+    "a negative duration": (changed(3, "1,2,3,-1"), "", "gemm.csv:4:7: runtime_s: got '-1'"),
+    "NaN": (changed(3, "1,2,3,nan"), "", "gemm.csv:4:7: runtime_s: got 'nan'"),
+    "fewer configurations than terms": (
+        lambda lines: lines[:1] + lines[1::4][:4], "--terms 'm*n*k + m*n + m + n'",
+        "5 terms (1 + m*n*k + m*n + m + n) need samples of at least 5 configurations",
+    ),
+    "a constant parameter": (
+        lambda lines: [lines[0], *(f"64,{line.partition(',')[2]}" for line in lines[1:])], "",
+        "parameter m is 64 in all 240 samples",
+    ),
+    "collinear parameters": (
+        lambda lines: [lines[0], *(f"{line.split(',')[1]},{line.partition(',')[2]}"
+                                   for line in lines[1:])], "",
+        "parameter n is a linear combination of m in all samples",
+    ),
+    "one sample": (lambda lines: lines[:2], "", "1 sample: it says nothing about other durations"),
+    "no samples": (lambda lines: lines[:1], "", "legal: samples"),
+    "unknown terms": (lambda lines: lines, "--terms m*q", "unknown parameter 'q'"),
+    "terms of something else": (
+        lambda lines: lines, "--terms m --kind history", "--terms is for linear models",
+    ),
+    "another suffix": (lambda lines: lines, "-o model.txt", "kernel models are in .json files"),
+    "another suffix of reports": (lambda lines: lines, "--report x.txt", ".html or .md"),
+    "a budget of nothing": (lambda lines: lines, "--budget 0s", "must be more than 0"),
+    "no test": (lambda lines: lines, "--terms m*n*k --test none.csv", "none.csv: no such file"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_mistakes_are_said_and_nothing_is_written(tasksim, files, case):
+    change, options, message = MISTAKES[case]
+    lines = (files / "gemm.csv").read_text().splitlines()
+    (files / "gemm.csv").write_text("\n".join([*change(lines), ""]))
+    before = sorted(path.name for path in files.iterdir())
+    output = "" if "-o" in options else "-o gemm.json"
+    called = tasksim(f"fit gemm.csv {options} {output}")
+    assert called.code == 2, called.err
+    assert message in called.err
+    assert called.out == ""
+    assert sorted(path.name for path in files.iterdir()) == before
+
+
+def test_json_is_one_object(tasksim, files):
+    called = tasksim(f"fit gemm.csv {TERMS} --json")
+    assert json.loads(called.out)["schema_version"] == 1
+    assert called.err == ""

@@ -1,0 +1,128 @@
+"""`tasksim predict`: a duration, its interval, and how far outside it was asked."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from tasksim.models.coefficients import Entry, Machine, Measured
+from tasksim.models.examples import example_samples
+from tasksim.models.history import HistoryModel
+from tasksim.models.regression import LinearModel
+from tasksim.models.store import save_kernel
+from tasksim.models.uncertainty import calibrate
+
+
+@pytest.fixture
+def model(tasksim, tmp_path):
+    """Write a linear model of gemm, with its uncertainty, to models/here/gemm.json."""
+    samples = example_samples()
+    model = LinearModel("m*n*k").fit(samples)
+    calibrate(model, samples)
+    save(tmp_path, {"cpu": model})
+    return model
+
+
+def save(folder, models):
+    entries = {name: Entry(m, Measured("2025-01-31", "generated")) for name, m in models.items()}
+    save_kernel(folder / "models/here", "gemm", entries, machine=Machine("here"))
+
+
+def test_what_the_model_says(tasksim, model):
+    called = tasksim("predict models/here/gemm.json k=128 m=64 n=96 --json")
+    assert called.code == 0, called.err
+    row = np.array([[64.0, 96.0, 128.0]])
+    low, high = model.interval(row, 0.9)
+    assert called.json == {
+        "schema_version": 1,
+        "kernel": "gemm",
+        "architecture": "cpu",
+        "kind": "mlr",
+        "parameters": {"m": 64.0, "n": 96.0, "k": 128.0},
+        "duration_s": model.predict(row)[0],
+        "low_s": low[0],
+        "high_s": high[0],
+        "level": 0.9,
+        "inside": True,
+        "outside": {},
+    }
+    wider = tasksim("predict models/here/gemm.json k=128 m=64 n=96 --level 99% --json").json
+    assert wider["low_s"] < called.json["low_s"] < called.json["high_s"] < wider["high_s"]
+
+
+def test_by_how_much_it_is_outside(tasksim, model):
+    called = tasksim("predict models/here/gemm.json m=768 n=96 k=16 --json")
+    assert called.json["inside"] is False
+    assert called.json["outside"] == {
+        "m": {"value": 768.0, "low": 64.0, "high": 192.0, "factor": 4.0},
+        "k": {"value": 16.0, "low": 64.0, "high": 192.0, "factor": 4.0},
+    }
+    text = tasksim("predict models/here/gemm.json m=768 n=96 k=16").out
+    assert (
+        "domain    outside: m=768 is above the largest measured, 192, by a factor of 4; "
+        "k=16 is below the least measured, 64, by a factor of 4"
+    ) in text
+
+
+def test_for_people(tasksim, model):
+    lines = tasksim("predict models/here/gemm.json m=64 n=64 k=64").out.splitlines()
+    assert [line.split()[0] for line in lines] == ["duration", "interval", "domain"]
+    assert lines[1].endswith("(90 % of measurements)")
+    assert lines[2] == "domain    inside: measured was m 64 to 192, n 64 to 192, k 64 to 192"
+
+
+def test_models_without_uncertainty_have_no_interval(tasksim, tmp_path):
+    save(tmp_path, {"cpu": LinearModel("m*n*k").fit(example_samples())})
+    called = tasksim("predict models/here/gemm.json m=64 n=64 k=64 --json")
+    assert called.json["low_s"] is called.json["high_s"] is None
+    text = tasksim("predict models/here/gemm.json m=64 n=64 k=64").out
+    assert "interval  not known" in text
+
+
+def test_the_architecture_if_there_are_several(tasksim, tmp_path):
+    samples = example_samples()
+    save(tmp_path, {"cpu": HistoryModel().fit(samples), "cuda": LinearModel("m").fit(samples)})
+    line = "predict models/here/gemm.json m=64 n=64 k=64"
+    called = tasksim(line)
+    assert called.code == 2
+    assert "has models for cpu, cuda; say which: --architecture NAME" in called.err
+    assert tasksim(f"{line} --architecture cuda --json").json["kind"] == "mlr"
+    assert "unknown architecture 'cda', did you mean 'cuda'" in tasksim(
+        f"{line} --architecture cda"
+    ).err  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ("m=1 n=2", "gemm on cpu: k missing; give k=VALUE as well"),
+        ("m=1 n=2 kk=3", "gemm on cpu: unknown parameter 'kk', did you mean 'k'? (known: m, n, k)"),
+        ("m=1 n=2 k", "got 'k'; legal: PARAMETER=VALUE"),
+        ("m=1 m=2 n=2 k=3", "gemm on cpu: m is given twice"),
+        ("m=x n=2 k=3", "m: got 'x'; legal: a finite number, not negative"),
+        ("m=-1 n=2 k=3", "m: got '-1'; legal: a finite number, not negative"),
+        ("m=1 n=2 k=3 --level 0%", "--level: got 0; legal: between 0% and 100%"),
+    ],
+)
+def test_mistakes(tasksim, model, settings, message):
+    called = tasksim(f"predict models/here/gemm.json {settings}")
+    assert (called.code, called.out) == (2, "")
+    assert called.errors == [f"Error: {message}"]
+
+
+def test_a_history_says_what_it_knows(tasksim, tmp_path):
+    save(tmp_path, {"cpu": HistoryModel().fit(example_samples())})
+    called = tasksim("predict models/here/gemm.json m=65 n=64 k=64")
+    assert called.code == 2
+    assert "no samples with (m=65, n=64, k=64)" in called.err
+    assert "the nearest (m=64, n=64, k=64)" in called.err
+
+
+def test_no_such_model(tasksim, tmp_path):
+    assert tasksim("predict none.json m=1").code == 2
+    (tmp_path / "x.json").write_text(json.dumps({"schema_version": 1}))
+    called = tasksim("predict x.json m=1")
+    assert called.code == 2
+    assert "'machine' is missing" in called.err
