@@ -29,6 +29,8 @@ DURATION_UNITS: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 BOOKKEEPING: Final = ("run", "repetition")
 """Columns that say where a sample comes from; never parameters unless asked for."""
 
+LARGEST_RUN: Final = 2.0**53
+
 _WORDS: Final = ("duration", "runtime", "time", "elapsed", "walltime", "seconds")
 _UNIT: Final = re.compile(r"(.+?)[ _.]*[ _.\[(](ns|us|\u00b5s|ms|s)[\])]?")
 
@@ -112,6 +114,18 @@ def find_duration(header: Sequence[str], wanted: str | None, where: str) -> tupl
         f"{where}: no column is a duration with its unit (columns: {', '.join(header)}); "
         f"say which one and its unit: --duration {example} (units: {', '.join(DURATION_UNITS)})"
     )
+
+
+def run_number(value: str | float) -> int:
+    """Return which run a sample is from; :exc:`ValueError` if that is no whole number.
+
+    >>> run_number("3"), run_number(3.0)
+    (3, 3)
+    """
+    number = float(value)
+    if not (abs(number) <= LARGEST_RUN and number.is_integer()):
+        raise ValueError
+    return int(number)
 
 
 def wrong_value(values: NDArray[np.float64], *, duration: bool) -> tuple[int, str] | None:

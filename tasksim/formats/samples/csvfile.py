@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
-from tasksim.formats.samples.columns import choose_columns, wrong_value
+from tasksim.formats.samples.columns import choose_columns, run_number, wrong_value
 from tasksim.formats.samples.parts import chosen_rows
 from tasksim.models.samples import UNKNOWN_RUN, Samples
 
@@ -70,8 +71,8 @@ class _Table:
     def __init__(self, path: Path, text: str) -> None:
         self.path = path
         self.text = text
-        first = next((x for x in text.splitlines() if x.strip() and x[0] != "#"), "")
-        self.delimiter = max(",;\t", key=first.count)
+        first = re.search(r"^[^#\s].*", text, re.MULTILINE)
+        self.delimiter = max(",;\t", key=first[0].count) if first else ","
         header = next((fields for _, fields in self._rows()), None)
         if header is None:
             raise InputError(f"{path}: is empty; expected a line with the names of the columns")
@@ -128,10 +129,9 @@ class _Table:
         if empty:
             column = [text or str(UNKNOWN_RUN) for text in column]
         try:
-            return np.array(list(map(int if empty else float, column)), dtype=np.float64)
+            return np.array(list(map(run_number if empty else float, column)), dtype=np.float64)
         except ValueError:
-            fine = _whole if empty else _number
-            wrong = next(i for i, text in enumerate(column) if fine(text) is None)
+            wrong = next(i for i, text in enumerate(column) if not _reads(text, whole=empty))
             legal = "a number" if not empty else "a whole number or nothing"
             raise self.wrong(begin + wrong, name, column[wrong], legal) from None
 
@@ -151,7 +151,7 @@ class _Table:
     def error(self, row: int, column: int, message: str) -> InputError:
         """Return the error that begins with where a cell is; row 0 is the header."""
         line = next(islice(self._rows(), row, None))[0]
-        at = _position(self.text.split("\n")[line - 1], self.delimiter, column)
+        at = _position(re.split("\r\n|\r|\n", self.text)[line - 1], self.delimiter, column)
         return InputError(f"{self.path}:{line}:{at}: {message}")
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
@@ -174,11 +174,12 @@ def _number(text: str) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _whole(text: str) -> int | None:
+def _reads(text: str, *, whole: bool) -> bool:
     try:
-        return int(text)
+        run_number(text) if whole else float(text)
     except ValueError:
-        return None
+        return False
+    return True
 
 
 def _position(line: str, delimiter: str, index: int) -> int:

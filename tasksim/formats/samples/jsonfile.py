@@ -18,10 +18,10 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
-from tasksim.formats.samples.columns import choose_columns, wrong_value
+from tasksim.formats.samples.columns import choose_columns, run_number, wrong_value
 from tasksim.formats.samples.measured import NO_NAME, Measurement, to_samples
 from tasksim.formats.samples.parts import chosen_rows
-from tasksim.models.samples import Samples
+from tasksim.models.samples import UNKNOWN_RUN, Samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -146,7 +146,11 @@ def _flat(
     where, first = lines[0]
     numeric = [name for name, value in first.items() if _is_number(value)]
     choice = choose_columns(list(first), numeric, duration, parameters, where)
-    table = np.array([_cells(line, choice.columns, place) for place, line in lines])
+    cells = [_cells(line, choice.columns, place) for place, line in lines]
+    try:
+        table = np.array(cells, dtype=np.float64)
+    except OverflowError:
+        raise InputError(f"{path}: has a number beyond 1.8e308; legal: finite numbers") from None
     for index, name in enumerate(choice.columns):
         wrong = wrong_value(table[:, index], duration=name == choice.duration)
         if wrong is not None:
@@ -155,13 +159,13 @@ def _flat(
             raise InputError(f"{lines[row][0]}: {name}: got {got}; legal: {legal}")
     column = np.array([str(line.get("architecture")) for _, line in lines])
     rows = chosen_rows(column if "architecture" in first else None, "architecture", part, path)
-    runs = [line.get("run", -1) for _, line in lines]
-    known = "run" in first and all(isinstance(run, int) for run in runs)
+    known = "run" in first and "run" not in choice.columns
+    runs = np.array([_run(line, where) for where, line in lines]) if known else None
     return Samples(
         choice.parameters,
         table[rows, :-1],
         table[rows, -1] / choice.per_second,
-        np.array(runs)[rows] if known else None,
+        None if runs is None else runs[rows],
     )
 
 
@@ -173,10 +177,20 @@ def _cells(line: dict[str, Any], columns: Sequence[str], where: str) -> list[flo
         raise InputError(
             f"{where}: got no {error.args[0]} (keys: {got}); legal: a number"
         ) from None
-    if not all(type(cell) in (int, float) for cell in cells):
+    if not all(type(cell) is float or type(cell) is int for cell in cells):
         for name, cell in zip(columns, cells, strict=True):
             _number(cell, f"{where}: {name}")
     return cells
+
+
+def _run(line: dict[str, Any], where: str) -> int:
+    value = line.get("run")
+    try:
+        return UNKNOWN_RUN if value is None else run_number(_number(value, f"{where}: run"))
+    except InputError:
+        raise
+    except ValueError:
+        raise InputError(f"{where}: run: got {_short(value)}; legal: a whole number") from None
 
 
 def _object(value: object, where: str) -> dict[str, Any]:
@@ -194,7 +208,10 @@ def _numbers(value: object, where: str) -> tuple[float, ...]:
 def _number(value: object, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{where}: got {_short(value)}; legal: a number")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise InputError(f"{where}: got {_short(value)}...; legal: a finite number") from None
 
 
 def _is_number(value: object) -> bool:

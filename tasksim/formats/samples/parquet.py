@@ -46,7 +46,7 @@ def read_parquet(
     stacked = np.column_stack(columns)
     runs = None
     if "run" in numeric and "run" not in choice.columns:
-        runs = table.column("run").fill_null(UNKNOWN_RUN).to_numpy().astype(np.int64)[rows]
+        runs = _runs(table, path)[rows]
     return Samples(
         choice.parameters, stacked[rows, :-1], stacked[rows, -1] / choice.per_second, runs
     )
@@ -60,7 +60,7 @@ def _read(path: Path) -> Any:
         return parquet.ParquetFile(path).read()
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
-    except (OSError, pyarrow.ArrowException) as error:
+    except (OSError, UnicodeDecodeError, pyarrow.ArrowException) as error:
         raise InputError(f"{path}: cannot be read as Parquet: {error}") from None
 
 
@@ -80,6 +80,17 @@ def _column(table: Any, name: str, path: Path, numeric: Sequence[str]) -> NDArra
         table.column(name).cast(pyarrow.float64()).to_numpy().astype(np.float64)
     )
     return values
+
+
+def _runs(table: Any, path: Path) -> NDArray[np.int64]:
+    import pyarrow
+
+    try:
+        column = table.column("run").cast(pyarrow.int64())
+    except pyarrow.ArrowException as error:
+        raise InputError(f"{path}: run: {error}; legal: whole numbers or nothing") from None
+    runs: NDArray[np.int64] = column.fill_null(UNKNOWN_RUN).to_numpy()
+    return runs
 
 
 def _check(path: Path, names: Sequence[str], columns: Sequence[NDArray[np.float64]]) -> None:
