@@ -290,7 +290,8 @@ def _middle(model: KernelModel, res: Residuals) -> dict[str, float]:
     for column in range(rows.shape[1]):
         values, place = np.unique(rows[:, column], return_inverse=True)
         ranks[:, column] = place / max(len(values) - 1, 1)
-    nearest = int(np.argmin(((ranks - 0.5) ** 2).sum(axis=1)))
+    # Rounded, so that of two in the middle it is the first, whatever the last digits.
+    nearest = int(np.argmin(((ranks - 0.5) ** 2).sum(axis=1).round(9)))
     return dict(zip(model.names_, rows[nearest].tolist(), strict=True))
 
 
