@@ -5,13 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from tasksim.base.errors import TasksimError
 from tasksim.models.residuals import normal_points, used_parameters
 from tasksim.models.rows import describe_row
+from tasksim.view.modelaxes import (
+    LOG_FROM,
+    along,
+    count_label,
+    decimated,
+    duration_x,
+    duration_y,
+    finish,
+    value_x,
+)
 from tasksim.view.style import PALETTE, TEXT, new_axes
-from tasksim.view.times import time_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +30,6 @@ if TYPE_CHECKING:
     from tasksim.models.residuals import Residuals
 
 __all__ = [
-    "decimated",
     "panel_domain",
     "panel_influence",
     "panel_parameter",
@@ -30,32 +37,10 @@ __all__ = [
     "panel_residuals",
 ]
 
-POINTS: Final = 4000
-"""So many points are drawn at most; what is left out is said on the figure."""
-EXTREMES: Final = 100
 MEANS: Final = 1000
 CURVE: Final = 100
 HEIGHT_INCHES: Final = 3.2
-LOG_FROM: Final = 8.0
 BLUE, ORANGE, GREY, DARK = PALETTE[0], PALETTE[5], "#9aa5b1", "#222222"
-
-
-def decimated(values: NDArray[np.float64], most: int = POINTS) -> NDArray[np.intp]:
-    """Return which of *values* to draw: all, or every n-th and the extremes.
-
-    The lowest and highest 100 are always among them, so that no outlier is hidden. Ascending,
-    without repetitions, the same each time.
-    """
-    count = len(values)
-    if count <= most:
-        return np.arange(count)
-    order = np.argsort(values, kind="stable")
-    ends = np.concatenate((order[:EXTREMES], order[-EXTREMES:]))
-    # Drawn at random: samples come in turns (configurations, runs), and every n-th of them
-    # would be of the same turn.
-    inner = order[EXTREMES:-EXTREMES]
-    some = np.random.default_rng(0).choice(inner, most - len(ends), replace=False)
-    return np.sort(np.concatenate((some, ends)))
 
 
 def panel_residuals(res: Residuals, ax: Axes | None = None) -> Axes:
@@ -74,16 +59,16 @@ def panel_residuals(res: Residuals, ax: Axes | None = None) -> Axes:
         alpha=0.5,
         markersize=5.0,
         markeredgewidth=0,
-        label=_of(len(chosen), len(res.relative), "samples"),
+        label=count_label(len(chosen), len(res.relative), "samples"),
         rasterized=True,
     )
     _band(axes, res)
     _means(axes, res)
     axes.axhline(0.0, color=DARK, linewidth=0.8)
-    _duration_x(axes, res.predicted_s)
+    duration_x(axes, res.predicted_s)
     of = "mean duration" if res.absolute else "predicted"
     axes.set_ylabel(f"measured − predicted (% of {of})", fontsize=TEXT["normal"])
-    _finish(axes, "Residuals over fitted durations")
+    finish(axes, "Residuals over fitted durations")
     return axes
 
 
@@ -91,7 +76,7 @@ def panel_qq(res: Residuals, ax: Axes | None = None) -> Axes:
     """Draw the ordered errors over normal quantiles: on the line, they are normal."""
     axes = new_axes(ax, HEIGHT_INCHES)
     quantiles, values = normal_points(res.shape)
-    chosen = _along(len(values))
+    chosen = along(len(values))
     axes.axline((0.0, 0.0), slope=1.0, color=GREY, linewidth=1.0)
     axes.plot(
         quantiles[chosen],
@@ -100,13 +85,13 @@ def panel_qq(res: Residuals, ax: Axes | None = None) -> Axes:
         color=BLUE,
         markersize=4.0,
         markeredgewidth=0,
-        label=_of(len(chosen), len(values), "samples"),
+        label=count_label(len(chosen), len(values), "samples"),
         rasterized=True,
     )
     axes.set_xlabel("normal quantile (standard deviations)", fontsize=TEXT["normal"])
     kind = "error" if res.absolute else "ln(measured / predicted)"
     axes.set_ylabel(f"{kind}, standardised", fontsize=TEXT["normal"])
-    _finish(axes, "Normal Q-Q plot")
+    finish(axes, "Normal Q-Q plot")
     return axes
 
 
@@ -130,11 +115,11 @@ def panel_parameter(diagnosis: Diagnosis, name: str, ax: Axes | None = None) -> 
     _cloud(axes, x[~same], y[~same], GREY, label)
     _cloud(axes, x[same], y[same], BLUE, "samples at these values")
     _curve(axes, diagnosis, name, middle)
-    _value_x(axes, x, name)
-    _duration_y(axes, y[y > 0])
+    value_x(axes, x, name)
+    duration_y(axes, y[y > 0])
     others = [other for other in used_parameters(model) if other != name]
     held = describe_row(others, np.array([middle[other] for other in others]))
-    _finish(axes, f"Duration over {name}" + (f", at {held}" if others else ""))
+    finish(axes, f"Duration over {name}" + (f", at {held}" if others else ""))
     return axes
 
 
@@ -167,7 +152,7 @@ def panel_influence(diagnosis: Diagnosis, ax: Axes | None = None) -> Axes:
     axes.axhline(0.0, color=DARK, linewidth=0.8)
     axes.set_xlabel("leverage of the configuration", fontsize=TEXT["normal"])
     axes.set_ylabel("studentised mean error", fontsize=TEXT["normal"])
-    _finish(axes, "Influence of configurations")
+    finish(axes, "Influence of configurations")
     return axes
 
 
@@ -270,17 +255,8 @@ def _means(axes: Axes, res: Residuals) -> None:
         color=DARK,
         markersize=3.0,
         markeredgewidth=0,
-        label=_of(len(chosen), len(mean), "configurations, their means"),
+        label=count_label(len(chosen), len(mean), "configurations, their means"),
     )
-
-
-def _along(count: int) -> NDArray[np.intp]:
-    """Return which of *count* ordered points to draw: all at the ends, every n-th between."""
-    if count <= POINTS:
-        return np.arange(count)
-    inner = np.linspace(EXTREMES, count - EXTREMES - 1, POINTS - 2 * EXTREMES)
-    ends = np.concatenate((np.arange(EXTREMES), np.arange(count - EXTREMES, count)))
-    return np.unique(np.concatenate((ends, inner.astype(np.intp))))
 
 
 def _middle(model: KernelModel, res: Residuals) -> dict[str, float]:
@@ -343,7 +319,7 @@ def _cloud(
         alpha=0.5,
         markersize=5.0,
         markeredgewidth=0,
-        label=_of(len(chosen), len(x), what),
+        label=count_label(len(chosen), len(x), what),
         rasterized=True,
     )
 
@@ -405,69 +381,3 @@ def _cook_lines(axes: Axes, terms: int, furthest: float) -> None:
     for sign in (1.0, -1.0):
         label = "Cook's distance 1" if sign > 0 else None
         axes.plot(h, sign * edge, "--", color=GREY, linewidth=1.0, label=label)
-
-
-def _duration_x(axes: Axes, values_s: NDArray[np.float64]) -> None:
-    low, high = float(values_s.min()), float(values_s.max())
-    factor, unit = time_unit(float(np.sqrt(low * high)))
-    if low > 0 and high > LOG_FROM * low:
-        axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else None))
-        axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x * factor:.6g}"))
-    axes.set_xlabel(f"predicted duration ({unit})", fontsize=TEXT["normal"])
-
-
-def _duration_y(axes: Axes, values_s: NDArray[np.float64]) -> None:
-    low, high = float(values_s.min()), float(values_s.max())
-    factor, unit = time_unit(float(np.sqrt(low * high)))
-    if high > LOG_FROM * low:
-        axes.set_yscale("log")
-        axes.set_ylim(low / 1.5, high * 1.5)
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else None))
-        axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y * factor:.6g}"))
-    axes.set_ylabel(f"duration ({unit})", fontsize=TEXT["normal"])
-
-
-def _value_x(axes: Axes, values: NDArray[np.float64], name: str) -> None:
-    low, high = float(values.min()), float(values.max())
-    distinct = np.unique(values)
-    if low > 0 and high > LOG_FROM * low:
-        axes.set_xscale("log")
-        axes.xaxis.set_minor_formatter(NullFormatter())
-    if len(distinct) <= 6 and not (low > 0 and high > 100 * low):
-        axes.set_xticks(distinct.tolist())
-    elif axes.get_xscale() == "log":
-        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else None))
-    else:
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.6g}"))
-    unit = " (bytes)" if name == "size_bytes" else ""
-    axes.set_xlabel(f"{name}{unit}", fontsize=TEXT["normal"])
-
-
-def _of(drawn: int, count: int, what: str) -> str:
-    """Return a label that says what is not drawn."""
-    return f"{count:,} {what}" if drawn == count else f"{drawn:,} of {count:,} {what}"
-
-
-def _finish(axes: Axes, title: str) -> None:
-    """Put title and legend above the axes, where they cover nothing."""
-    axes.set_title(title, fontsize=TEXT["title"], loc="left", wrap=True)
-    axes.tick_params(labelsize=TEXT["small"])
-    axes.grid(color="#e8ecf0", linewidth=0.6)
-    axes.set_axisbelow(True)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    handles, labels = axes.get_legend_handles_labels()
-    if labels:
-        axes.legend(
-            handles,
-            labels,
-            loc="upper left",
-            bbox_to_anchor=(0.0, -0.18),
-            ncols=1 if max(map(len, labels)) > 34 else 2,
-            fontsize=TEXT["small"],
-            frameon=False,
-        )

@@ -13,8 +13,8 @@ from tasksim.models.history import HistoryModel
 from tasksim.models.power import PowerLaw
 from tasksim.models.regression import LinearModel
 from tasksim.models.samples import Samples
+from tasksim.view.modelaxes import decimated
 from tasksim.view.modelplots import (
-    decimated,
     panel_domain,
     panel_influence,
     panel_parameter,
