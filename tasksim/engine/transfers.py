@@ -193,7 +193,8 @@ class Transfers(Orders):
             self._complete(request)
             return True
         if request.source >= 0 and not copies.valid[handle] >> request.source & 1:
-            if request.task >= 0 or request.waiters:
+            # Of an idle copy only its end is waited for, by what writes the datum elsewhere now.
+            if request.kind != IDLE and (request.task >= 0 or request.waiters):
                 self._from_elsewhere(request)
             else:
                 request.cancelled = True

@@ -6,9 +6,9 @@ import pytest
 
 from tasksim.base.errors import InputError
 from tasksim.engine.simulate import simulate
-from tasksim.graph.builder import GraphBuilder, R
+from tasksim.graph.builder import GraphBuilder, R, W
 from tasksim.models.given import GivenDurations
-from tasksim.platform.description import Link, Memory, Platform, Worker
+from tasksim.platform.description import Device, Link, Memory, Platform, Worker
 
 MEMORIES = (Memory(0, "ram"), Memory(1, "gpu"))
 WORKERS = (Worker(0, "cpu0", "cpu", 0), Worker(1, "cuda0", "cuda", 1))
@@ -36,3 +36,23 @@ def test_a_home_that_is_none_of_the_memories_is_told():
     assert str(caught.value) == (
         "graph reading: datum #0 is at home in memory 2; platform box has 0 ram, 1 gpu"
     )
+
+
+def test_what_is_written_elsewhere_at_once_is_not_written_back():
+    g = GraphBuilder("hint")
+    x = g.handle("x", size_bytes=1)
+    for _ in range(18):
+        g.insert("task", duration_s=1e-5)
+    g.insert("task", W(x), duration_s=1e-5)
+    g.wont_use(x)
+    g.insert("task", duration_s=1e-5)
+    g.insert("task", W(x), duration_s=1e-5)
+    graph = g.build()
+    workers = (Worker(0, "gpu0", "cuda", 1), Worker(1, "gpu1", "cuda", 2))
+    memories = (Memory(0, "ram"), Memory(1, "m0"), Memory(2, "m1"))
+    links = (Link(0, "link0", (0, 1), 1e5), Link(1, "link1", (0, 2), 1e5))
+    devices = {"cuda": Device(pipeline=1)}
+    platform = Platform("two", workers, memories, links=links, devices=devices)
+    run = simulate(graph, platform, GivenDurations(graph), "random", check=True)
+    assert run.tasks.worker[[18, 20]].tolist() == [1, 0]
+    assert len(run.transfers) == 0
