@@ -10,6 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError
 from tasksim.formats.samples import read_samples
@@ -160,6 +162,20 @@ def test_csv_of_several_architectures_needs_one(file):
     )
 
 
+@given(st.text('m,;\t\n\r"#_s 01.e-', max_size=60))
+@example("time_s,run\r1,1\rx,2")
+def test_whatever_is_in_a_csv_file_is_read_or_told(tmp_path_factory, text):
+    path = tmp_path_factory.getbasetemp() / "any.csv"
+    path.write_text("m,time_s\n1,2\n" + text if text.startswith("m") else text, newline="")
+    said, durations = str(path), np.ones(1)
+    try:
+        durations = read_samples(path).durations_s
+    except InputError as error:
+        said = str(error)
+    assert said.startswith(str(path))
+    assert (durations > 0).all()
+
+
 @pytest.mark.slow
 def test_a_million_rows_of_csv_in_seconds(file):
     line = "256,512,1024,0,0.00123\n"
@@ -192,6 +208,7 @@ def test_parquet(tmp_path):
             "FILE: time_s: row 1: got 0; legal: a finite number, l",
         ),
         ({"m": [1], "time_s": ["a"]}, "FILE: time_s: got a column of string; legal: numbers"),
+        ({"m": [1], "run": [0.5], "time_s": [1.0]}, "legal: whole numbers or nothing"),
     ],
 )
 def test_parquet_says_where_it_is_wrong(tmp_path, columns, message):
@@ -253,6 +270,8 @@ def test_json_of_extra_p(file):
         ('{"m": 1, "time_s": 1}\n{"m": "x", "time_s": 1}', 'FILE:2: m: got "x"; legal: a number'),
         ('{"m": 1, "time_s": 1}\n{"time_s": 1}', "FILE:2: got no m (keys: time_s); legal: a num"),
         ('{"m": 1, "time_s": 1}\n{"m": 1, "time_s": -1}', "FILE:2: time_s: got -1"),
+        ('{"m": 1, "run": 0.5, "time_s": 1}', "FILE:1: run: got 0.5; legal: a whole number"),
+        (f'{{"m": {10**400}, "time_s": 1}}', "FILE: has a number beyond 1.8e308"),
         ('{"params": {"p": 1}, "value": []}', "FILE:1: value: got []; legal: a list of numbers"),
         ('{"params": {"p": true}, "value": 1}', "FILE:1: p: got true; legal: a number"),
         ('{"params": {"p": 1}, "value": 1}\n{"params": {"q": 1}, "value": 1}',
