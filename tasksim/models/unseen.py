@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tasksim.base.errors import TasksimError
-from tasksim.models.base import clone, columns
+from tasksim.models.base import columns
+from tasksim.models.leftout import FOLDS, left_out, predicted_where_possible
 from tasksim.models.metrics import bias, log_ratio, mape, mlogq
 from tasksim.models.quality import group_means
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from tasksim.models.samples import Samples
 
 __all__ = ["Errors", "cross_validated", "errors"]
-
-FOLDS: Final = 5
 
 
 @dataclass(frozen=True)
@@ -46,47 +45,30 @@ def errors(model: KernelModel, samples: Samples, over: str) -> Errors | None:
     """
     rows, group = samples.configurations()
     table = columns(model, samples.names, rows)
-    predicted = _predicted(model, table)
+    predicted = predicted_where_possible(model, table)
     return _errors(over, predicted, group_means(samples.durations_s, group))
 
 
-def cross_validated(model: KernelModel, samples: Samples, folds: int = FOLDS) -> Errors | None:
+def cross_validated(model: KernelModel, samples: Samples) -> Errors | None:
     """Return the errors on held-out configurations, of models fitted without them.
 
-    All samples of a configuration are in one of the *folds*, the same ones each time. Where
-    the model knows nothing but what it was fitted to, or no fold can be fitted, None.
+    Where a model knows nothing but what it was fitted to, or none can be fitted without a part
+    of the samples, None.
     """
+    if not model.needs_fit:
+        return None
     table = columns(model, samples.names, samples.parameters)
     own = type(samples)(model.names_, table, samples.durations_s, samples.runs)
-    rows, group = own.configurations()
-    folds = min(folds, len(rows))
-    if folds < 2 or not model.needs_fit:
+    try:
+        out = left_out(model, own)
+    except TasksimError:
         return None
-    fold = np.empty(len(rows), dtype=np.intp)
-    fold[np.random.default_rng(0).permutation(len(rows))] = np.arange(len(rows)) % folds
-    predicted = np.full(len(rows), np.nan)
-    for number in range(folds):
-        held = fold == number
-        try:
-            fitted = clone(model).fit(own.select(~held[group]))
-        except TasksimError:
-            continue
-        predicted[held] = _predicted(fitted, rows[held])
-    return _errors(f"{folds} folds", predicted, group_means(own.durations_s, group))
-
-
-def _predicted(model: KernelModel, table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what *model* predicts, NaN for rows that it refuses."""
-    try:
-        return model.predict(table)
-    except TasksimError:
-        inside = model.inside(table)
-    result = np.full(len(table), np.nan)
-    try:
-        result[inside] = model.predict(table[inside])
-    except TasksimError:
-        return result
-    return result
+    if out.by != "configuration":
+        return None
+    group = own.configurations()[1]
+    # Configurations are left out as a whole, so their samples have one prediction.
+    predicted = group_means(out.predicted_s, group)
+    return _errors(f"{FOLDS} folds", predicted, group_means(own.durations_s, group))
 
 
 def _errors(

@@ -99,7 +99,7 @@ def clean_size(kind):
 
 CLEAN = {
     "gemm": (clean_gemm, 100),
-    "m2l": (clean_m2l, 100),
+    "m2l": (clean_m2l, 40),
     "unrepeated": (clean_unrepeated, 20),
     "history": (clean_history, 40),
     "power": (clean_size(PowerLaw), 100),
