@@ -7,7 +7,7 @@ categorical parameter are effects of its levels: ``is(layout, 1)``, alone and ti
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Final
 
@@ -27,6 +27,7 @@ AUTO: Final = "auto"
 FEW_VALUES: Final = 5
 MOST_LEVELS: Final = 20
 CORRELATED: Final = 0.999
+MOST_CANDIDATES: Final = 1000
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,8 @@ def find_candidates(
     """Return the candidates that mean something for the configurations *rows*.
 
     Left out are terms of parameters that never change, terms that are not finite (a logarithm
-    of 0), logarithms of parameters below 1, and terms that are the same everywhere.
+    of 0), logarithms of parameters below 1, and terms that are the same everywhere; and, where
+    there are so many parameters that there would be more than 1000, products of most of them.
 
     Parameters
     ----------
@@ -109,12 +111,27 @@ def find_candidates(
     numeric = [name for name in names if name not in categorical]
     varying = [n for n in numeric if np.ptp(rows[:, list(names).index(n)]) > 0]
     terms = _given(given, tuple(names))
+    notes: list[str] = []
     if given == AUTO or given.startswith(f"{AUTO} +"):
-        whole = lattice_terms(varying, lattice)
+        whole, order = _few(varying, lattice)
+        if order < min(lattice.order, len(varying)):
+            notes.append(
+                f"with {len(varying)} parameters, products of more than {order} are no candidates: "
+                "name those that could be ('auto + a*b*c')"
+            )
         levels = _level_terms(categorical, list(names), rows, whole)
         terms = list(dict.fromkeys([*whole, *levels, *terms]))
     usable = _usable(Terms(tuple(names), tuple(terms)), rows)
-    return Candidates(usable, tuple(_notes(names, numeric, rows)))
+    return Candidates(usable, (*notes, *_notes(names, numeric, rows)))
+
+
+def _few(names: Sequence[str], lattice: Lattice) -> tuple[list[Term], int]:
+    """Return the terms of the lattice, of so low an order that they are not too many."""
+    for order in range(lattice.order, 0, -1):
+        terms = lattice_terms(names, replace(lattice, order=order))
+        if len(terms) <= MOST_CANDIDATES:
+            break
+    return terms, order
 
 
 def _given(text: str, names: tuple[str, ...]) -> list[Term]:
@@ -156,8 +173,8 @@ def _complexity(term: Term) -> tuple[float, ...]:
 def _level_terms(
     categorical: Sequence[str], names: list[str], rows: NDArray[np.float64], numeric: list[Term]
 ) -> Iterator[Term]:
-    """Yield the effects of levels: of each alone, and times each product without logarithms."""
-    plain = [t for t in numeric if not any(f.function for f in t.factors)]
+    """Yield the effects of levels: of each alone, and times each product of whole powers."""
+    plain = [t for t in numeric if all(not f.function and f.exponent % 1 == 0 for f in t.factors)]
     for name in categorical:
         levels = np.unique(rows[:, names.index(name)]).tolist()
         if len(levels) > MOST_LEVELS:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "EXACT",
     "FLOOR",
+    "MOST_CONFIGURATIONS",
     "HeldOut",
     "Measurements",
     "cross_validated",
@@ -131,6 +132,7 @@ class HeldOut:
         self.folds = folds
         self.ways = sum(map(len, folds)) // len(design)
         self.reference = measured.durations_s
+        self.cached: list[Normal] = []
 
     def refer(self, chosen: Sequence[int]) -> None:
         """Let errors be relative to what the columns *chosen* predict, within a factor 2."""
@@ -138,16 +140,20 @@ class HeldOut:
         fitted = self.design[:, list(chosen)] @ coefficients(whole, chosen)
         durations = self.measured.durations_s
         self.reference = np.clip(fitted, durations / 2, durations * 2)
+        self.cached = []
 
     def equations(self, free: tuple[int, ...], *, positive: bool) -> tuple[Normal, list[Normal]]:
         """Return the normal equations of all rows, and per fold those of all others."""
-        weight = np.sqrt(self.measured.counts)
-        if self.measured.relative:
-            weight = weight / self.reference
-        design, response = self.design * weight[:, None], self.measured.durations_s * weight
-        whole = Normal.of(design, response, free, positive=positive)
-        parts = [Normal.of(design[f], response[f], free, positive=positive) for f in self.folds]
-        return whole, [whole.without(part) for part in parts]
+        if not self.cached:
+            weight = np.sqrt(self.measured.counts)
+            if self.measured.relative:
+                weight = weight / self.reference
+            design, response = self.design * weight[:, None], self.measured.durations_s * weight
+            whole = Normal.of(design, response)
+            parts = [Normal.of(design[fold], response[fold]) for fold in self.folds]
+            self.cached = [whole, *(whole.without(part) for part in parts)]
+        first, *others = (replace(n, free=free, positive=positive) for n in self.cached)
+        return first, others
 
     def errors(self, predicted: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return abs(ln(predicted / measured)), shape of *predicted* (rows, ...)."""

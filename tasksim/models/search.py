@@ -17,6 +17,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.models.heldout import (
     EXACT,
+    MOST_CONFIGURATIONS,
     HeldOut,
     mean_and_error,
     means_and_errors,
@@ -37,6 +38,8 @@ __all__ = ["Alternative", "Found", "search_terms"]
 
 MOST_TERMS: Final = 6
 LEAST_CONFIGURATIONS: Final = 4
+LEAST_ROWS: Final = 512
+MOST_VALUES: Final = 2_000_000
 ROUNDS: Final = 2
 
 
@@ -112,7 +115,8 @@ def search_terms(
     Parameters
     ----------
     measured
-        Of more than 4096 configurations, so many are drawn at random.
+        Of more than 4096 configurations, so many are drawn at random; fewer, but 512, where
+        there are many candidates.
     candidates
         The terms to choose from.
     most_terms
@@ -136,7 +140,8 @@ def search_terms(
             f"{LEAST_CONFIGURATIONS} configurations (different parameters), "
             f"got {len(measured.rows)}: measure more, or name the terms"
         )
-    few = measured.thinned(seed=seed)
+    thin = max(LEAST_ROWS, min(MOST_CONFIGURATIONS, MOST_VALUES // (1 + len(candidates.terms))))
+    few = measured.thinned(thin, seed=seed)
     parts = repeated_folds(len(few.rows), folds, seed)
     most = min(most_terms, (len(few.rows) - max(map(len, parts))) // 2)
     search = _Search(few, Terms(candidates.terms.names, (Term(), *candidates.terms.terms)), parts)

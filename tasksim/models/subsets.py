@@ -32,37 +32,24 @@ ROUNDS: Final = 20
 class Normal:
     """Normal equations: inner products of the columns, with the response, and of that.
 
-    Columns in *free* may have negative coefficients, and are in every subset.
+    Columns in *free* are in every subset; the coefficients of the others must be *positive*, if
+    that is asked for.
     """
 
     cross: NDArray[np.float64]
     right: NDArray[np.float64]
     total: float
-    free: tuple[int, ...]
-    positive: bool
+    free: tuple[int, ...] = ()
+    positive: bool = False
 
     @classmethod
-    def of(
-        cls,
-        design: NDArray[np.float64],
-        response: NDArray[np.float64],
-        free: tuple[int, ...],
-        *,
-        positive: bool,
-    ) -> Normal:
+    def of(cls, design: NDArray[np.float64], response: NDArray[np.float64]) -> Normal:
         """Return the equations of *design*, shape (rows, columns), whose rows are weighted."""
-        cross, right = design.T @ design, design.T @ response
-        return cls(cross, right, float(response @ response), free, positive)
+        return cls(design.T @ design, design.T @ response, float(response @ response))
 
     def without(self, other: Normal) -> Normal:
         """Return the equations without the rows of *other*."""
-        return Normal(
-            self.cross - other.cross,
-            self.right - other.right,
-            self.total - other.total,
-            self.free,
-            self.positive,
-        )
+        return Normal(self.cross - other.cross, self.right - other.right, self.total - other.total)
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,6 +75,18 @@ def test_terms_that_mean_nothing_are_left_out():
     assert "k*log2(k)" in found
 
 
+def test_many_parameters_have_products_of_few():
+    names = tuple("abcdefghij")
+    rows = np.random.default_rng(0).integers(2, 99, (50, 10)).astype(float)
+    found = find_candidates(names, rows, given="auto + a*b*c")
+    assert len(found.terms) <= 1001
+    assert found.notes[0].startswith(
+        "with 10 parameters, products of more than 2 are no candidates"
+    )
+    assert {"a*b", "a*b*c", "i^2*j"} <= set(texts(found))
+    assert "a*b*d" not in texts(found)
+
+
 def test_notes_say_what_samples_cannot_tell():
     rows = np.column_stack(
         [np.full(12, 64.0), np.arange(12.0), 2 * np.arange(12.0) + 1, ROWS[:12, 3]]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -216,7 +217,7 @@ def test_the_fewest_terms_within_one_standard_error():
 def test_additions_are_least_squares():
     rng = np.random.default_rng(0)
     X, y = rng.random((30, 6)), rng.random(30)
-    normal = Normal.of(X, y, (0,), positive=False)
+    normal = replace(Normal.of(X, y), free=(0,))
     found = additions(normal, (0, 2))
     for column in (1, 3, 4, 5):
         expected = np.linalg.lstsq(X[:, [0, 2, column]], y, rcond=None)[0]
@@ -230,7 +231,7 @@ def test_best_subsets_are_the_best_of_all():
     rng = np.random.default_rng(1)
     X = rng.random((40, 8))
     y = X[:, 1] + 0.7 * X[:, 4] + 0.4 * X[:, 6] + 0.1 * rng.standard_normal(40)
-    normal = Normal.of(X, y, (0,), positive=False)
+    normal = replace(Normal.of(X, y), free=(0,))
 
     def explained(subset):
         index = [0, *subset]
