@@ -25,6 +25,10 @@ __all__ = ["RunShifts", "run_shifts", "shifted_runs"]
 SHIFT: Final = 0.05
 SIGMAS: Final = 4.0
 STEPS: Final = 10
+SHOWN: Final = 5
+MATTERS_SHARE: Final = 0.05
+MATTERS_MEAN: Final = 0.005
+"""Odd runs are a warning if they have so many of the samples, or move their mean so much."""
 SPREAD_RUNS: Final = 5
 """From so many runs on, what is usual between runs can be told."""
 
@@ -39,6 +43,8 @@ class RunShifts:
         The numbers of the runs that share configurations with others.
     shift, error
         ln(this run / median run), and its standard error.
+    samples
+        How many samples each run has.
     usual
         The standard deviation between runs, from the median of their shifts; 0 where there are
         too few to tell.
@@ -47,6 +53,7 @@ class RunShifts:
     runs: NDArray[np.int64]
     shift: NDArray[np.float64]
     error: NDArray[np.float64]
+    samples: NDArray[np.float64]
     usual: float
 
     @property
@@ -86,7 +93,7 @@ def shifted_runs(samples: Samples) -> list[Finding]:
     shifts = run_shifts(samples)
     if shifts is None:
         return []
-    found = [_odd(shifts, index) for index in np.flatnonzero(shifts.odd).tolist()]
+    found = [_odd(shifts)] if shifts.odd.any() else []
     if shifts.usual > SHIFT:
         found.append(
             Finding(
@@ -100,24 +107,39 @@ def shifted_runs(samples: Samples) -> list[Finding]:
     return found
 
 
-def _odd(shifts: RunShifts, index: int) -> Finding:
-    change = float(np.expm1(shifts.shift[index]))
-    run = int(shifts.runs[index])
-    way = "longer" if change > 0 else "shorter"
-    doubt = ", and with two runs nobody knows which is right" if len(shifts.runs) == 2 else ""
+def _odd(shifts: RunShifts) -> Finding:
+    """Return one finding for all odd runs: a note where others are so many that it hardly matters."""
+    odd = np.flatnonzero(shifts.odd)
+    odd = odd[np.argsort(-np.abs(shifts.shift[odd]), kind="stable")]
+    names = tuple(str(run) for run in shifts.runs[odd].tolist())
+    share = float(shifts.samples[odd].sum() / shifts.samples.sum())
+    change = np.expm1(shifts.shift)
+    moved = abs(float((shifts.samples * change)[odd].sum() / shifts.samples.sum()))
     return Finding(
         "shifted-run",
-        "warning",
-        f"run {run} took {abs(change):.0%} {way} than the others for equal configurations{doubt}",
+        "warning" if share >= MATTERS_SHARE or moved >= MATTERS_MEAN else "note",
+        f"{_took(names, change[odd])} than the others for equal configurations"
+        + (", and with two runs nobody knows which is right" if len(shifts.runs) == 2 else ""),
         {
-            "run": run,
-            "shift": change,
-            "standard_error": float(shifts.error[index]),
+            "runs": len(names),
+            "share_of_samples": share,
+            "largest_shift": float(change[odd[0]]),
+            "standard_error": float(shifts.error[odd[0]]),
             "between_runs": shifts.usual,
+            "change_of_mean": moved,
         },
-        "find out what was different, leave this run out or measure it again, then fit",
-        (str(run),),
+        "find out what was different, leave such runs out or measure them again, then fit",
+        names,
     )
+
+
+def _took(names: tuple[str, ...], change: NDArray[np.float64]) -> str:
+    """Return which runs took how much longer or shorter."""
+    word = "longer" if change[0] > 0 else "shorter"
+    if len(names) == 1:
+        return f"run {names[0]} took {abs(change[0]):.0%} {word}"
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f"runs {', '.join(names[:SHOWN])}{more} took up to {abs(change[0]):.0%} {word}"
 
 
 def _polished(
@@ -140,12 +162,13 @@ def _polished(
     rest = table - level[row] - shift[run]
     freedom = max(len(rest) - len(level) - len(runs) + 1, 1)
     rest_sd = float(np.sqrt((rest**2).sum() / freedom))
-    error = np.sqrt(within**2 / np.bincount(run, samples) + rest_sd**2 / np.bincount(run))
+    by_run = np.bincount(run, samples).astype(np.float64)
+    error = np.sqrt(within**2 / by_run + rest_sd**2 / np.bincount(run))
     usual = 0.0
     if len(runs) >= SPREAD_RUNS:
         spread = (MAD_TO_SD * float(np.median(np.abs(shift - np.median(shift))))) ** 2
         usual = float(np.sqrt(max(0.0, spread - float(np.median(error)) ** 2)))
-    return RunShifts(runs, shift, np.sqrt(np.pi / 2) * error, usual)
+    return RunShifts(runs, shift, np.sqrt(np.pi / 2) * error, by_run, usual)
 
 
 def _within(rest: NDArray[np.float64], count: NDArray[np.intp]) -> float:

@@ -8,7 +8,7 @@ from tasksim.models.influence import inflation, influence
 from tasksim.models.lackoffit import explained, neighbours_share, stripes
 from tasksim.models.regression import LinearModel
 from tasksim.models.residuals import normal_points, residuals, spread_by_fitted
-from tasksim.models.runshifts import run_shifts
+from tasksim.models.runshifts import run_shifts, shifted_runs
 from tasksim.models.samples import Samples
 
 
@@ -104,6 +104,23 @@ def test_shifts_between_runs_are_those_put_in():
     shifts = run_shifts(samples_of(x, x * factor[runs] * rng.lognormal(0, 0.01, 200), runs))
     assert np.exp(shifts.shift) == pytest.approx(factor, rel=0.01)
     assert shifts.odd.tolist() == [False, False, True, False, True]
+
+
+def test_odd_runs_are_one_finding_and_hardly_matter_among_many():
+    def found(count):
+        rng = np.random.default_rng(0)
+        runs, x = np.tile(np.arange(count), 40), np.repeat(np.arange(1.0, 9.0), 5 * count)
+        factor = np.where((runs == 2) | (runs == 4), 1.0 + 0.1 * runs, 1.0)
+        y = x * factor * rng.lognormal(0, 0.01, len(x))
+        return shifted_runs(samples_of(x, y, runs))
+
+    (few,), (many,) = found(10), found(200)
+    assert (few.severity, many.severity) == ("warning", "note")
+    assert few.names == many.names == ("4", "2")
+    assert few.message == (
+        "runs 4, 2 took up to 40% longer than the others for equal configurations"
+    )
+    assert few.evidence["share_of_samples"] == pytest.approx(0.2)
 
 
 def test_runs_without_common_configurations_cannot_be_compared():
