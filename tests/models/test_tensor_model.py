@@ -178,7 +178,7 @@ def test_few_samples_are_not_overfitted():
     for seed in range(2):
         rng = np.random.default_rng(seed)
         samples = measured(sizes(64, rng), rng, 0.1)
-        parts = folds(samples, 5, seed + 100)
+        parts = folds(samples, 4, seed + 100)
         errors = [
             cross_validate(make, samples, parts).mlogq
             for make in (HybridModel, lambda: HybridModel(rank=0))

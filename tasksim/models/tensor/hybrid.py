@@ -19,8 +19,7 @@ class HybridModel(TensorBase):
     The trend is a power law in each numerical parameter and a factor per category; the tensor
     corrects it where there are samples enough. By cross-validation the tensor is left out
     (rank 0) unless it lowers the error by more than its standard error, so that few samples are
-    not over-fitted: on a matrix product it takes a quarter of the samples that
-    :class:`~tasksim.models.tensor.model.TensorModel` takes for the same error.
+    not over-fitted.
 
     Parameters
     ----------

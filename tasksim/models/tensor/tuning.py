@@ -43,6 +43,7 @@ SWEEPS: Final = 20
 POSITIVE: Final = 180.0
 """How much more than least squares Newton's iterations cost."""
 
+ROUNDS: Final = 3
 PATIENCE: Final = 2
 """A search along one option ends after this many candidates that were no better."""
 
@@ -100,10 +101,9 @@ class Search:
             return choice
         if len(self.table) < 2 * self.folds:
             return choice if self.rank or self.recipe.base != "trend" else replace(choice, rank=0)
-        for _ in range(2):
+        for _ in range(ROUNDS):
             before = choice
-            grids = [replace(choice, cells=cells) for cells in self._cell_counts(choice.rank)]
-            choice = self._best_of(choice, grids)
+            choice = self._best_of(choice, self._grids(choice.rank, choice.ridge))
             ranks = [replace(choice, rank=rank) for rank in self._ranks(choice.cells)]
             choice = self._best_of(choice, ranks)
             ridges = [replace(choice, ridge=ridge) for ridge in self._ridges()]
@@ -146,9 +146,15 @@ class Search:
         nothing = replace(choice, rank=0)
         with_it, without = self._errors(choice), self._errors(nothing)
         if with_it is None or without is None:
-            return nothing
+            return choice
         gain = without - with_it
         return choice if gain.mean() > gain.std() / np.sqrt(len(gain)) else nothing
+
+    def _grids(self, rank: int, ridge: float) -> list[Choice]:
+        """Return the grids to try, each with *rank* or the largest that it affords."""
+        counts = self._cell_counts(self.rank or 1)
+        ranks = [min(rank, self._ranks(cells)[-1]) for cells in counts]
+        return [Choice(c, r, ridge) for c, r in zip(counts, ranks, strict=True)]
 
     def _cell_counts(self, rank: int) -> list[int]:
         if self.cells is not None:
@@ -182,7 +188,7 @@ class Search:
         if key not in self.known:
             axes = self.grid(choice.cells)
             cost = self._cost(axes, choice.rank)
-            if self.spent + cost > RATE * self.budget_s and self.known:
+            if choice.rank and self.spent + cost > RATE * self.budget_s and self.known:
                 return None
             self.spent += cost
             self.known[key] = self._left_out(axes, choice)
