@@ -105,6 +105,8 @@ def find_candidates(
         For terms that are none, parameters that there are not, and categorical ones with more
         than 20 levels.
     """
+    if isinstance(categorical, str):
+        raise InputError(f"categorical: expected a list of parameters, got '{categorical}'")
     for name in categorical:
         if name not in names:
             raise unknown("parameter", name, names, "categorical")

@@ -158,7 +158,7 @@ class HeldOut:
     def errors(self, predicted: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return abs(ln(predicted / measured)), shape of *predicted* (rows, ...)."""
         durations = self.measured.durations_s
-        floored = np.maximum(predicted, FLOOR * durations.min())
+        floored = np.fmax(predicted, FLOOR * durations.min())
         measured = durations[rows].reshape(-1, *[1] * (predicted.ndim - 1))
         result: NDArray[np.float64] = np.abs(np.log(floored / measured))
         return result

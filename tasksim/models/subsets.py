@@ -79,8 +79,7 @@ def coefficients(normal: Normal, chosen: Sequence[int]) -> NDArray[np.float64]:
     index = list(chosen)
     if not index:
         return np.zeros(0)
-    solved = np.linalg.solve(normal.cross[index][:, index], normal.right[index])
-    return np.asarray(solved, dtype=np.float64)
+    return _solved(normal.cross[index][:, index], normal.right[index])
 
 
 def additions(normal: Normal, chosen: Sequence[int]) -> Additions:
@@ -88,7 +87,7 @@ def additions(normal: Normal, chosen: Sequence[int]) -> Additions:
     index = list(chosen)
     cross, diagonal = normal.cross[index], normal.cross.diagonal()
     sides = np.column_stack([normal.right[index], cross])
-    solved = np.linalg.solve(cross[:, index], sides)
+    solved = _solved(cross[:, index], sides)
     before, shares = solved[:, 0], solved[:, 1:]
     outside = diagonal - np.einsum("ij,ij->j", cross, shares)
     rest = normal.right - before @ cross
@@ -178,3 +177,12 @@ def _explained(normal: Normal, chosen: Sequence[int]) -> float:
     """Return how much of the response's squared length the columns *chosen* explain."""
     index = [*normal.free, *chosen]
     return float(normal.right[index] @ coefficients(normal, index))
+
+
+def _solved(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the solution; of least length where, without a fold, columns say the same."""
+    try:
+        solution = np.linalg.solve(matrix, right)
+    except np.linalg.LinAlgError:
+        solution = np.linalg.lstsq(matrix, right, rcond=None)[0]
+    return np.asarray(solution, dtype=np.float64)

@@ -61,6 +61,8 @@ def test_levels_of_categorical_parameters():
     many = np.column_stack([ROWS[:, :3], np.arange(60)])
     with pytest.raises(InputError, match="'layout' has 60 levels, at most 20"):
         find_candidates(NAMES, many, categorical=("layout",))
+    with pytest.raises(InputError, match="expected a list of parameters, got 'layout'"):
+        find_candidates(NAMES, ROWS, categorical="layout")
     with pytest.raises(InputError, match="unknown parameter 'layuot', did you mean 'layout'"):
         find_candidates(NAMES, ROWS, categorical=("layuot",))
 
