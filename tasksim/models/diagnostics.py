@@ -45,6 +45,9 @@ DROPPED: Final = 0.05
 WIDE: Final = 0.25
 UNEVEN: Final = (1.5, 2.5)
 """Ratios of spreads between short and long tasks from which there is a note, a warning."""
+PEAKS: Final = 0.6
+PEAKS_SAMPLES: Final = 100
+PEAKS_SPREAD: Final = 0.05
 INACCURATE: Final = 0.1
 LEAST_SAMPLES: Final = 30
 WORSE: Final = 0.03
@@ -204,7 +207,7 @@ def _noise(res: Residuals) -> list[Finding]:
         )
     noise = res.noise[np.isfinite(res.noise)]
     if len(noise) >= LEAST_SAMPLES:
-        found += [*_wide(noise), *_uneven(res), *_not_normal(noise)]
+        found += [*_wide(noise), *_two_peaks(noise), *_uneven(res), *_not_normal(noise)]
     return found
 
 
@@ -220,6 +223,33 @@ def _wide(noise: NDArray[np.float64]) -> list[Finding]:
             "a parameter is missing that nobody recorded",
             {"noise": spread},
             "look at the distribution per configuration: several peaks are several kinds of task",
+        )
+    ]
+
+
+def _two_peaks(noise: NDArray[np.float64]) -> list[Finding]:
+    """Return a finding if errors within configurations have two peaks.
+
+    By Sarle's coefficient, (skewness² + 1) / kurtosis: 1/3 for a normal distribution, 5/9 for a
+    uniform one, 1 for two points (SAS/STAT User's Guide, the CLUSTER procedure). Few far samples
+    make it large too, but with a large kurtosis.
+    """
+    from scipy.stats import kurtosis, skew
+
+    spread, flat = float(noise.std()), float(kurtosis(noise))
+    if len(noise) < PEAKS_SAMPLES or spread < PEAKS_SPREAD or flat > -0.5:
+        return []
+    coefficient = (float(skew(noise)) ** 2 + 1) / (flat + 3)
+    if coefficient < PEAKS:
+        return []
+    return [
+        Finding(
+            "two-peaks",
+            "warning",
+            f"samples of equal parameters fall into two groups (spread {spread:.0%}): two kinds "
+            "of tasks, two machines, or two states of one",
+            {"bimodality": coefficient, "noise": spread},
+            "find out what tells the groups apart, and make it a parameter or fit them apart",
         )
     ]
 

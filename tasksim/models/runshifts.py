@@ -108,7 +108,7 @@ def shifted_runs(samples: Samples) -> list[Finding]:
 
 
 def _odd(shifts: RunShifts) -> Finding:
-    """Return one finding for all odd runs: a note where others are so many that it hardly matters."""
+    """Return one finding for all odd runs; a note where they are few among many."""
     odd = np.flatnonzero(shifts.odd)
     odd = odd[np.argsort(-np.abs(shifts.shift[odd]), kind="stable")]
     names = tuple(str(run) for run in shifts.runs[odd].tolist())

@@ -335,16 +335,15 @@ def _curve(axes: Axes, diagnosis: Diagnosis, name: str, middle: dict[str, float]
         column = res.samples.parameters[_at(model, res, middle, name)]
         values = np.unique(column[:, res.samples.names.index(name)])
         found, style = _slice(model, name, middle, values), "o"
-    if found is None:
-        return
+        if found is None or len(values) < 2:
+            values, found = _everywhere(res, name)
     spread = np.quantile(res.shape, (0.025, 0.975))
     low_s, high_s = (
         found[None, :] + spread[:, None] * res.scale_s.mean()
         if res.absolute
         else found[None, :] * np.exp(spread)[:, None]
     )
-    look = "errorbar" if style == "o" or len(values) == 1 else "band"
-    if look == "band":
+    if style == "-" and len(values) > 1:
         axes.fill_between(
             values, low_s, high_s, color=DARK, alpha=0.13, linewidth=0, label="95 % of samples"
         )
@@ -361,6 +360,17 @@ def _curve(axes: Axes, diagnosis: Diagnosis, name: str, middle: dict[str, float]
             linewidth=1,
             label="model, 95 % of samples",
         )
+
+
+def _everywhere(res: Residuals, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return one parameter of each measured configuration, and what is predicted for it.
+
+    Where parameters vary together only, there is no other way to see more than one point.
+    """
+    first = np.unique(res.group, return_index=True)[1]
+    chosen = first[decimated(res.predicted_s[first], MEANS)]
+    column = res.samples.names.index(name)
+    return res.samples.parameters[chosen, column], res.predicted_s[chosen]
 
 
 def _slice(

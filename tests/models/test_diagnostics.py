@@ -206,6 +206,14 @@ def two_kinds_of_task(seed):
     return linear(samples), samples
 
 
+def two_machines(seed):
+    def kinds(table, runs, rng, noise):
+        return np.where(rng.random(len(table)) < 0.6, 1.0, 1.5)
+
+    samples = gemm(seed, noise=0.05, factor=kinds)
+    return linear(samples), samples
+
+
 def constant_of_a_curve(seed):
     samples = gemm(seed, repetitions=5)
     return ConstantModel(1e-4), samples
@@ -227,6 +235,7 @@ PLANTED = {
     cache_step: {"missing-term", "step"},
     too_many_terms: {"few-configurations"},
     two_kinds_of_task: {"wide-spread"},
+    two_machines: {"two-peaks"},
     constant_of_a_curve: {"missing-parameter"},
 }
 
