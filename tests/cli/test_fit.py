@@ -101,6 +101,7 @@ def test_simulations_take_the_models(tasksim, files):
         assert called.json["work_s"] == pytest.approx(work, rel=0.02)
 
 
+@pytest.mark.slow
 def test_all_kinds_are_compared(tasksim, files):
     called = tasksim("fit gemm.csv --budget 20s --json")
     assert called.code == 0, called.err

@@ -26,8 +26,8 @@ KINDS = {
     "mlr": (lambda: LinearModel("m*n*k + m*n"), 3),
     "power": (PowerLaw, 1),
     "bysize": (SizeHistory, 1),
-    "cp": (lambda: model_class("cp")(rank=2, cells=6), 3),
-    "hybrid": (lambda: model_class("hybrid")(rank=2, cells=6), 3),
+    "cp": (lambda: model_class("cp")(rank=2, cells=4), 3),
+    "hybrid": (lambda: model_class("hybrid")(rank=2, cells=4), 3),
 }
 
 
