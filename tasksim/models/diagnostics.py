@@ -28,6 +28,7 @@ from tasksim.models.coverage import (
 from tasksim.models.findings import Finding, sorted_findings
 from tasksim.models.influence import Influence, influence
 from tasksim.models.linearfindings import linear_findings
+from tasksim.models.quality import group_means
 from tasksim.models.regression import LinearModel
 from tasksim.models.residuals import Residuals, residuals, spread_by_fitted
 from tasksim.models.runshifts import shifted_runs
@@ -46,6 +47,7 @@ WIDE: Final = 0.25
 UNEVEN: Final = (1.5, 2.5)
 """Ratios of spreads between short and long tasks from which there is a note, a warning."""
 PEAKS: Final = 0.6
+FLAT: Final = 2.5
 PEAKS_SAMPLES: Final = 100
 PEAKS_SPREAD: Final = 0.05
 INACCURATE: Final = 0.1
@@ -207,7 +209,7 @@ def _noise(res: Residuals) -> list[Finding]:
         )
     noise = res.noise[np.isfinite(res.noise)]
     if len(noise) >= LEAST_SAMPLES:
-        found += [*_wide(noise), *_two_peaks(noise), *_uneven(res), *_not_normal(noise)]
+        found += [*_wide(noise), *_two_peaks(res), *_uneven(res), *_not_normal(noise)]
     return found
 
 
@@ -227,20 +229,23 @@ def _wide(noise: NDArray[np.float64]) -> list[Finding]:
     ]
 
 
-def _two_peaks(noise: NDArray[np.float64]) -> list[Finding]:
-    """Return a finding if errors within configurations have two peaks.
+def _two_peaks(res: Residuals) -> list[Finding]:
+    """Return a finding if the errors within most configurations have two peaks.
 
     By Sarle's coefficient, (skewness² + 1) / kurtosis: 1/3 for a normal distribution, 5/9 for a
     uniform one, 1 for two points (SAS/STAT User's Guide, the CLUSTER procedure). Few far samples
-    make it large too, but with a large kurtosis.
+    make it large too, but with a large kurtosis. Of configurations with 30 samples or more; if
+    there are none, of all samples together.
     """
-    from scipy.stats import kurtosis, skew
-
-    spread, flat = float(noise.std()), float(kurtosis(noise))
-    if len(noise) < PEAKS_SAMPLES or spread < PEAKS_SPREAD or flat > -0.5:
+    known = np.isfinite(res.noise)
+    noise, group = res.noise[known], res.group[known]
+    many = np.bincount(group)[group] >= LEAST_SAMPLES
+    if not many.any():
+        many, group = np.full(len(noise), len(noise) >= PEAKS_SAMPLES), np.zeros_like(group)
+    if not many.any():
         return []
-    coefficient = (float(skew(noise)) ** 2 + 1) / (flat + 3)
-    if coefficient < PEAKS:
+    spread, peaks = _peaks(noise[many], group[many])
+    if spread < PEAKS_SPREAD or peaks < 0.5:
         return []
     return [
         Finding(
@@ -248,10 +253,22 @@ def _two_peaks(noise: NDArray[np.float64]) -> list[Finding]:
             "warning",
             f"samples of equal parameters fall into two groups (spread {spread:.0%}): two kinds "
             "of tasks, two machines, or two states of one",
-            {"bimodality": coefficient, "noise": spread},
+            {"share": peaks, "noise": spread},
             "find out what tells the groups apart, and make it a parameter or fit them apart",
         )
     ]
+
+
+def _peaks(noise: NDArray[np.float64], group: NDArray[np.intp]) -> tuple[float, float]:
+    """Return the spread of *noise*, and the share of samples in groups that have two peaks."""
+    _, group = np.unique(group, return_inverse=True)
+    centred = noise - group_means(noise, group)[group]
+    second, third, fourth = (group_means(centred**power, group) for power in (2, 3, 4))
+    second = np.maximum(second, 1e-300)
+    flat = fourth / second**2
+    coefficient = (third**2 / second**3 + 1) / np.maximum(flat, 1e-300)
+    two = (coefficient > PEAKS) & (flat < FLAT)
+    return float(centred.std()), float(two[group].mean())
 
 
 def _uneven(res: Residuals) -> list[Finding]:

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -378,3 +380,15 @@ def test_samples_with_columns_in_another_order_give_the_same():
     first, second = diagnose(model, samples), diagnose(model, turned)
     assert first.findings == second.findings
     assert first.held_out == second.held_out
+
+
+def test_the_example_of_starpu_has_two_kinds_of_samples():
+    """Its samples of each configuration fall into two groups, some 40 % apart."""
+    folder = Path(__file__).parents[2].parent / "shared" / "data" / "starpu"
+    path = folder / "sampling" / "codelets" / "tmp" / "mlr_init.out"
+    if not path.exists():
+        pytest.skip("StarPU's sampling folder is not beside the checkout")
+    rows = np.loadtxt(path, delimiter=",", skiprows=1)
+    samples = Samples(("M", "N", "K"), rows[:, 1:], rows[:, 0] * 1e-6)
+    found = diagnose(linear(samples, "M^2*N + N^3*K"), samples)
+    assert "two-peaks" in codes(found)
