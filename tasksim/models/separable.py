@@ -28,7 +28,9 @@ def check_separable(samples: Samples) -> None:
     --------
     >>> from tasksim.models.samples import Samples
     >>> table = [[m, 2 * m] for m in (1, 2, 3, 4)]
-    >>> check_separable(Samples(("m", "n"), table, [1.0, 2.0, 3.0, 4.0]))
+    >>> check_separable(
+    ...     Samples(("m", "n"), table, [1.0, 2.0, 3.0, 4.0])
+    ... )  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     tasksim.base.errors.InputError: parameter n is a linear combination of m in all samples, ...
     """
