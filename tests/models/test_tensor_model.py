@@ -226,7 +226,8 @@ def test_the_mean_of_noisy_single_samples_is_predicted():
     samples = measured(sizes(3000, rng), rng, 0.4)
     model = HybridModel(rank=0).fit(samples)
     ratio = samples.durations_s / model.predict(samples.parameters)
-    assert ratio.mean() == pytest.approx(1, abs=1e-9)
+    assert ratio.mean() == pytest.approx(1, abs=0.02)
+    assert np.exp(np.log(ratio).mean()) < 0.95
 
 
 def test_a_kernel_without_parameters_has_its_mean():

@@ -45,6 +45,8 @@ MIDDLING: Final = 16
 """The cells of parameters for which nothing is said, where it is for others."""
 
 FEW_POINTS: Final = 5
+REACH: Final = 3 / 0.6745
+"""Of residuals, in median absolute deviations: three standard deviations, were they normal."""
 
 
 class TensorBase(KernelModel):
@@ -103,7 +105,7 @@ class TensorBase(KernelModel):
         axes = self._axes(samples.names, rows, choice.cells)
         self._fitted_, self._errors_ = fit(axes, rows, logs, recipe)
         self._choice_, self.rank_, self.ridge_ = choice, choice.rank, choice.ridge
-        self._smear_ = float(np.exp(logs - self._fitted_.values(rows)).mean())
+        self._smear_ = _smear(logs - self._fitted_.values(rows))
         self._floored_ = int((self._raw(rows) < LEAST_S).sum())
         ratio = used.durations_s / self._predict(used.parameters)
         self.residual_quantiles_ = group_quantiles(ratio, np.zeros(len(ratio), dtype=np.intp))[0]
@@ -244,6 +246,17 @@ class TensorBase(KernelModel):
         self.ridge_, self._smear_ = node["ridge"].positive(), node["smear"].positive()
         node["quantile_levels"].exactly(list(LEVELS))
         self.residual_quantiles_ = read_quantiles(node["residual_quantiles"])
+
+
+def _smear(residuals: NDArray[np.float64]) -> float:
+    """Return the mean of the exponentials of *residuals*, those far out drawn in to the fence.
+
+    A few configurations that are predicted too short by orders of magnitude must not make all
+    predictions too long.
+    """
+    center = float(np.median(residuals))
+    reach = REACH * float(np.median(np.abs(residuals - center)))
+    return float(np.exp(np.clip(residuals, center - reach, center + reach)).mean())
 
 
 def _whole(value: Any, least: int) -> bool:

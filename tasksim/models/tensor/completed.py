@@ -67,10 +67,10 @@ class Completed:
         return result
 
     def elements(self, index: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return the elements of the tensor at *index*, intp [n, modes]."""
+        """Return the elements of the tensor at *index*, intp [n, modes], within the bounds."""
         rows = [table[index[:, mode]] for mode, table in enumerate(self._shares)]
         main = [column[index[:, mode]] for mode, column in enumerate(self._main)]
-        return self._combined(rows, main, len(index))
+        return np.clip(self._combined(rows, main, len(index)), *self.bounds)
 
     def _block(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         places = [axis.place(table[:, mode]) for mode, axis in enumerate(self.axes)]

@@ -33,6 +33,9 @@ SPACINGS: Final = ("automatic", "log", "uniform", "own", "ordinal", "categorical
 """How a parameter is cut: see :func:`make_axis`."""
 
 KINDS: Final = ("numerical", "ordinal", "categorical")
+SAME: Final = 1e-9
+"""Values nearer to each other than this share of themselves are one: there is no cell between."""
+
 BEYOND: Final = 1e-3
 """A logarithmic parameter counts as at least this share of its least value: 0 has no logarithm."""
 
@@ -190,6 +193,8 @@ def make_axis(name: str, values: NDArray[np.float64], spacing: Any, cells: int) 
         raise unknown(f"spacing of parameter '{name}'", spacing, SPACINGS)
     distinct = np.unique(values)
     low, high = float(distinct[0]), float(distinct[-1])
+    if spacing not in ("ordinal", "categorical") and high - low < SAME * high:
+        return Axis(name, "numerical", low > 0, np.array([low, high]), np.array([low]))
     if spacing == "automatic":
         spacing = _automatic(distinct, cells)
     if spacing in ("own", "ordinal", "categorical") or len(distinct) == 1:
@@ -226,6 +231,9 @@ def _of_values(name: str, distinct: NDArray[np.float64], spacing: str) -> Axis:
     """Return the axis whose points are the values."""
     kind = spacing if spacing in KINDS else "numerical"
     log = kind != "categorical" and bool(distinct[0] > 0)
+    if kind == "numerical":
+        gaps = np.diff(distinct, prepend=-np.inf)
+        distinct = distinct[gaps > SAME * (distinct if log else distinct[-1])]
     middles = _middles(distinct, log=log)
     return Axis(name, kind, log, np.concatenate([distinct[:1], middles, distinct[-1:]]), distinct)
 

@@ -25,7 +25,8 @@ __all__ = ["Choice", "Search"]
 CELLS: Final = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 RANKS: Final = (1, 2, 3, 4, 6, 8, 12, 16)
 POSITIVE_RANKS: Final = (1, 2, 3, 4)
-RIDGES: Final = (1e-5, 1e-3, 1e-1)
+FIRST_RIDGE: Final = 1e-4
+RIDGES: Final = (1e-5, 1e-4, 1e-3, 1e-2)
 FIRST_RANK: Final = 3
 FIRST_POSITIVE_RANK: Final = 1
 COARSE: Final = 4
@@ -121,7 +122,7 @@ class Search:
         coarse = max(cells, COARSE) if self.cells is None else cells
         ranks = [rank for rank in self._ranks(coarse) if rank <= most]
         rank = ranks[-1] if self.rank is None else self.rank
-        return Choice(cells, rank, RIDGES[0] if self.ridge is None else self.ridge)
+        return Choice(cells, rank, FIRST_RIDGE if self.ridge is None else self.ridge)
 
     def _best_of(self, choice: Choice, candidates: Iterable[Choice]) -> Choice:
         """Return the best of the *candidates*; *choice* if none can be afforded."""
