@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["fit"]
 
-KINDS = ("auto", "history", "power", "mlr", "cp", "hybrid", "bysize")
 WEIGHTS = ("relative", "none", "huber")
 WITH_TERMS = ("auto", "mlr")
 REPORTS = (".html", ".md")
@@ -40,7 +39,7 @@ REPORTS = (".html", ".md")
 @click.option("--duration", metavar="COLUMN", help="Of the durations. [default: by its name]")
 @click.option("--parameters", metavar="COLUMN,...", help="[default: all other numeric columns]")
 @click.option("--part", metavar="NAME", help="Of a file with several: which samples.")
-@click.option("--kind", type=click.Choice(KINDS), default="auto", help="Of model.")
+@click.option("--kind", default="auto", help="Of model: history, power, mlr, cp, hybrid, bysize.")
 @click.option("--terms", help="Of a linear model: 'm*n*k + m*n'. [default: searched]")
 @click.option(
     "--weights", type=click.Choice(WEIGHTS), help="Of a linear model.  [default: relative]"
@@ -120,8 +119,11 @@ def _wanted(
     kind: str, terms: str | None, weights: str | None
 ) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
     """Return the kinds to try, and their options."""
+    from tasksim.models.registry import model_class
     from tasksim.models.selection import AUTO
 
+    if kind != "auto" and not model_class(kind).needs_fit:
+        raise InputError(f"--kind {kind}: such models are not fitted to samples")
     given = {"terms": terms, "weights": weights}
     linear = {name: value for name, value in given.items() if value is not None}
     if linear and kind not in WITH_TERMS:

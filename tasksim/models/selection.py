@@ -36,6 +36,10 @@ FAR: Final = 0.15
 """An error (MLogQ) beyond which what was measured is preferred to a formula, ..."""
 WORSE: Final = 2.0
 """... if it is also this many times that of what was measured."""
+POOR: Final = 0.25
+"""An error to warn of."""
+FEW: Final = 19
+"""With fewer samples than these, a 90 % interval is what the most extreme ones say."""
 FEWEST_FOLDS: Final = 2
 RESAMPLES: Final = 10
 FITS: Final = 8
@@ -210,7 +214,11 @@ def _tried(kind: str, samples: Samples, clock: _Clock, options: Mapping[str, Any
         return Candidate(kind, "not installed")
     if clock.left_s <= 0:
         return Candidate(kind, f"not tried: the budget of {clock.budget_s:g} s was used up")
-    found = [_judged(model, samples, clock) for model in _models(kind, options, clock)]
+    try:
+        models = list(_models(kind, options, clock))
+    except TypeError as error:
+        return Candidate(kind, f"cannot be made: {error}")
+    found = [_judged(model, samples, clock) for model in models]
     return min(found, key=lambda candidate: (candidate.model is None, candidate.judged))
 
 
@@ -313,7 +321,8 @@ def _why(chosen: Candidate, best: Candidate, general: Sequence[Candidate]) -> st
 
 
 def _percent(candidate: Candidate) -> str:
-    return f"{100 * float(np.expm1(min(candidate.judged, 700.0))):.3g} %"
+    percent = 100 * float(np.expm1(min(candidate.judged, 700.0)))
+    return f"{percent if percent > 1e-6 else 0:.3g} %"
 
 
 def _none_fits(table: Sequence[Candidate]) -> str:
@@ -330,11 +339,19 @@ def _calibrated(chosen: Candidate, samples: Samples, clock: _Clock) -> Iterator[
     if chosen.out is None:
         yield "no intervals: no samples could be left out of the fit"
         return
+    if not chosen.exact and POOR < chosen.judged < np.inf:
+        yield (
+            f"{chosen.kind} errs by {_percent(chosen)} on sizes left out: measure more sizes, "
+            "or look for a parameter that is missing"
+        )
     resamples = clock.resamples(chosen.fit_seconds)
     try:
-        calibrate(chosen.model, samples, chosen.out, seed=clock.seed, resamples=resamples)
+        found = calibrate(chosen.model, samples, chosen.out, seed=clock.seed, resamples=resamples)
     except InputError as error:
         yield f"no intervals: {error}"
+        return
+    if found.count < FEW:
+        yield f"only {found.count} samples could be left out: intervals are no wider than theirs"
 
 
 def _domain(model: KernelModel) -> str:

@@ -198,6 +198,10 @@ MISTAKES = {
     ),
     "another suffix": (lambda lines: lines, "-o model.txt", "kernel models are in .json files"),
     "another suffix of reports": (lambda lines: lines, "--report x.txt", ".html or .md"),
+    "an unknown kind": (
+        lambda lines: lines, "--kind hystory", "unknown kind of model 'hystory', did you mean",
+    ),
+    "a kind without fit": (lambda lines: lines, "--kind constant", "are not fitted to samples"),
     "a budget of nothing": (lambda lines: lines, "--budget 0s", "must be more than 0"),
     "no test": (lambda lines: lines, "--terms m*n*k --test none.csv", "none.csv: no such file"),
 }  # fmt: skip

@@ -161,3 +161,12 @@ def test_one_sample():
     only = select(Samples(("n",), [[1.0]], [1.0]), ("history",))
     assert only.warnings[0].startswith("no intervals: intervals need at least 5 samples")
     assert "nothing was measured twice" in only.table[0].reason
+
+
+def test_poor_models_and_few_samples_are_warned_of():
+    samples = samples_of(lookup, 3, configurations=12, repetitions=1)
+    found = select(samples, ("mlr",), options={"mlr": {"terms": "m*n*k"}})
+    assert found.warnings[0].startswith("mlr errs by ")
+    assert found.warnings[1].startswith("only 12 samples could be left out")
+    good = select(samples_of(power_law, 1), ("power",))
+    assert good.warnings == ()
