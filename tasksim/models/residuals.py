@@ -120,7 +120,7 @@ def normal_points(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
     (Blom, Statistical Estimates and Transformed Beta-Variables, 1958).
 
     >>> [a.round(2).tolist() for a in normal_points(np.array([3.0, 1.0, 2.0]))]
-    [[-0.82, 0.0, 0.82], [-1.22, 0.0, 1.22]]
+    [[-0.87, 0.0, 0.87], [-1.22, 0.0, 1.22]]
     """
     from scipy.special import ndtri
 
