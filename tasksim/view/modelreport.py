@@ -162,7 +162,8 @@ def _findings(diagnosis: Diagnosis) -> list[Block]:
 
 
 def _evidence(numbers: Mapping[str, float]) -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {_short(v)}" for name, v in numbers.items())
+    texts = {n: _p_value(v) if n == "p_value" else _short(v) for n, v in numbers.items()}
+    return ", ".join(f"{name.replace('_', ' ')} {text}" for name, text in texts.items())
 
 
 def _quality(diagnosis: Diagnosis) -> list[Block]:
@@ -231,7 +232,7 @@ def _coefficient_row(row: Coefficient) -> tuple[str, ...]:
         "constant" if row.term == "1" else row.term,
         f"{row.value_s:.4g}",
         interval,
-        _short(row.p_value),
+        _p_value(row.p_value),
         stars(row.p_value),
         _short(row.vif),
     )
@@ -242,7 +243,11 @@ def _short(value: float) -> str:
         return "–"
     if float(value).is_integer() and abs(value) < 1e6:
         return str(plain_number(float(value)))
-    return "<1e-16" if 0 <= value < 1e-16 else f"{value:.3g}"
+    return f"{value:.3g}"
+
+
+def _p_value(value: float) -> str:
+    return "<1e-16" if value < 1e-16 else _short(value)
 
 
 def _image_residuals(diagnosis: Diagnosis) -> Image:
