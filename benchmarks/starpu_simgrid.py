@@ -1,6 +1,6 @@
 """How close to StarPU-SimGrid, and how much faster: every run of a table of its makespans.
 
-    python benchmarks/starpu_simgrid.py SHARED/data                 # peer comparison, about two minutes
+    python benchmarks/starpu_simgrid.py SHARED/data                 # against the peer, two minutes
     python benchmarks/starpu_simgrid.py SHARED/data --serial        # as tasksim simulates by itself
     python benchmarks/starpu_simgrid.py SHARED/data --rows          # every row
     python benchmarks/starpu_simgrid.py SHARED/data --speed         # whole commands on large graphs
