@@ -167,17 +167,24 @@ class MachineView(Table):
 
     def unready(self, task: int, memory: int) -> tuple[int, int, int]:
         """Return the bytes that *task* reads and that are not in *memory*, and so on."""
-        missing = absent = unplaced = 0
         if self._one_memory:
-            return missing, absent, unplaced
-        bit = 1 << memory
-        valid, sizes = self._valid, self._size
-        for handle in self._reads[task]:
+            return 0, 0, 0
+        bit, valid = 1 << memory, self._valid
+        reads, needs = self._reads[task], self._needs[task]
+        for handle in reads:
+            if not valid[handle] & bit:
+                break
+        else:
+            if len(reads) == len(needs):  # what is valid has a place
+                return 0, 0, 0
+        missing = absent = unplaced = 0
+        sizes = self._size
+        for handle in reads:
             if not valid[handle] & bit:
                 missing += sizes[handle]
                 if not self._coming[handle] & bit:
                     absent += sizes[handle]
-        for handle, _, _ in self._needs[task]:
+        for handle, _, _ in needs:
             if not self._places[handle] & bit:
                 unplaced += sizes[handle]
         return missing, absent, unplaced
