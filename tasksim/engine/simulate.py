@@ -13,6 +13,7 @@ from tasksim.engine.durations import Models, durations
 from tasksim.engine.hybrid import HybridReplay, SimultaneousPushes, needs_hybrid
 from tasksim.engine.locality import near_and_far
 from tasksim.engine.outcome import machine, records
+from tasksim.engine.quiet import no_garbage_collection
 from tasksim.engine.replay import Replay
 from tasksim.run.bounds import bounds
 from tasksim.run.record import Run
@@ -84,12 +85,15 @@ def simulate(
     believed = estimates.tolist()
     charged = believed if costs is estimates else costs.tolist()
     replay: Replay | HybridReplay
-    if simultaneous_pushes == "blind" or needs_hybrid(platform):
-        replay = HybridReplay(graph, platform, policy, charged, believed, far, simultaneous_pushes)
-    else:
-        replay = Replay(graph, platform, policy, charged, believed, far)
-    begun = time.perf_counter()
-    replay.run(random.Random(seed))
+    with no_garbage_collection():
+        if simultaneous_pushes == "blind" or needs_hybrid(platform):
+            replay = HybridReplay(
+                graph, platform, policy, charged, believed, far, simultaneous_pushes
+            )
+        else:
+            replay = Replay(graph, platform, policy, charged, believed, far)
+        begun = time.perf_counter()
+        replay.run(random.Random(seed))
     wall_s = time.perf_counter() - begun
     run = Run(
         kind="simulated",
