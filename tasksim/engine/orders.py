@@ -74,7 +74,7 @@ class Orders:
 
     # Locks
 
-    def wait_s(self, handle: int) -> int:
+    def wait_ticks(self, handle: int) -> int:
         """Return how many ticks to wait before looking at *handle* again; 0: it is free.
 
         A driver that begins a copy holds its datum until the copy is with the engine. Others look
@@ -175,24 +175,27 @@ class Orders:
             self._opened(first)
         self._send(first)
 
+    def _handler(self, request: Request) -> int:
+        """Return the memory whose driver handles *request*: a device's, of two the target's."""
+        source, target = request.source, request.target
+        if source >= 0 and self._devices[source] and not self._devices[target]:
+            return source
+        return target
+
     def _send(self, request: Request) -> None:
         """Queue *request* where it is handled, and wake whoever does that."""
         source, target = request.source, request.target
-        if source >= 0 and self._devices[source] and not self._devices[target]:
-            handler, channel = source, self.posts[source].outward[target]
+        handler = self._handler(request)
+        if handler == target:
+            channel = self.posts[target].inward[source if source >= 0 else target]
         else:
-            peer = source if source >= 0 else target
-            handler, channel = target, self.posts[target].inward[peer]
+            channel = self.posts[source].outward[target]
         self.posts[handler].add(request, channel)
         self.drivers[handler].notify()
 
     def _promote(self, request: Request, kind: int) -> None:
         """Make *request*, and those it comes before, as urgent as *kind*."""
-        target = request.target
-        outward = (
-            request.source >= 0 and self._devices[request.source] and not self._devices[target]
-        )
-        handler = request.source if outward else target
+        handler = self._handler(request)
         self.posts[handler].promote(request, kind)
         if request.reason != WRITE_BACK:
             request.reason = kind

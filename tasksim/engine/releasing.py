@@ -119,7 +119,7 @@ class Releasing(MachineView):
         cost = 2 * self._push_cost + self._submission if self._push_cost else 0
         if cost:
             yield cost
-        while self._locks and (delay := self.transfers.wait_s(handle)):
+        while self._locks and (delay := self.transfers.wait_ticks(handle)):
             yield delay
         if not any(self._state[task] == TAKEN for task in self._hints.writers[handle]):
             # Else a task that comes after the hint is writing it already.
@@ -146,7 +146,7 @@ class Releasing(MachineView):
     def _unlocked(self, task: int) -> Steps:
         """Wait until none of the data of *task* is being handed to a copy engine."""
         for handle, _, _ in self._needs[task]:
-            while delay := self.transfers.wait_s(handle):
+            while delay := self.transfers.wait_ticks(handle):
                 yield delay
 
     def _give(self, task: int, pusher: int | None, released_by: int) -> None:

@@ -230,7 +230,7 @@ class Transfers(Orders):
             return True
         request.under_way = True
         if self._copy:
-            while self.locks and (delay := self.wait_s(handle)):
+            while self.locks and (delay := self.wait_ticks(handle)):
                 yield delay
             self.locks[handle] = self._env._now + self._copy
             yield self._copy
@@ -250,15 +250,13 @@ class Transfers(Orders):
         channel = request.channel
         assert channel is not None
         channel.arrived.append(request)
-        target = request.target
-        outward = self._devices[request.source] and not self._devices[target]
-        handler = request.source if outward else target
+        handler = self._handler(request)
         self.posts[handler].arrived += 1
         self.drivers[handler].notify()
 
     def _arrived(self, request: Request) -> Generator[int | None, None, None]:
         """Note, as the driver that began it, that the copy of *request* is there."""
-        while self.locks and (delay := self.wait_s(request.handle)):
+        while self.locks and (delay := self.wait_ticks(request.handle)):
             yield delay
         self._complete(request)
 
