@@ -242,11 +242,10 @@ class Campaign:
     def _check_memory(self, table: NDArray[np.int64]) -> None:
         """Refuse, before hours of measuring, configurations that memory has no room for."""
         kernel, real_type = dense_kernel(self.model_name)
-        sizes = dict(zip(self.domain.names, table.T.astype(np.float64), strict=True))
-        operands = sum(sizes[rows] * sizes[columns] for rows, columns in kernel.operands.values())
-        work = np.prod([sizes[name] for name in kernel.work], axis=0) if kernel.work else 0
+        columns = table.T.astype(np.float64)  # products of four sizes would not fit an int64
+        sizes = dict(zip(self.domain.names, columns, strict=True))
         # Of each operand there is a copy to begin again with.
-        most = int(np.max(2 * operands + work))
+        most = int(np.max(2 * kernel.elements(sizes) + kernel.work_elements(sizes)))
         refuse_too_large(most * real_type.size_bytes, f"the largest configuration of {self.kernel}")
 
     def _request(self) -> dict[str, Any]:

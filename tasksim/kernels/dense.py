@@ -1,4 +1,6 @@
-r"""The kernels of tiled Cholesky, LU and QR: their operands, and how BLAS and LAPACK do them.
+r"""The kernels there are: their operands, and how BLAS and LAPACK do them.
+
+The first twelve are those of tiled Cholesky, LU and QR.
 
 Tiles are column-major and contiguous, in float64 or float32. Parameters are the sizes as in
 the routines' own documentation; ``ib`` is the inner block of the QR kernels.
@@ -18,6 +20,8 @@ geqrt        m, n, ib                    A = V \\ R, its QR factorisation, and T
 gemqrt       m, n, k, ib                 C = Qᵀ C, the Q of geqrt
 tpqrt        m, n, ib                    A (triangular) over B = R over V, and T
 tpmqrt       m, n, k, ib                 A over B = Qᵀ (A over B), the Q of tpqrt
+geqrf        m, n                        A = V \\ R, its QR factorisation as a whole
+lacpy        m, n                        B = A: nothing but moving memory
 ===========  ==========================  =====================================================
 
 Tiled algorithms: A. Buttari, J. Langou, J. Kurzak, J. Dongarra, "A class of parallel tiled
@@ -28,7 +32,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import InputError, unknown
 from tasksim.kernels.getrf import Getrf
@@ -48,6 +52,8 @@ if TYPE_CHECKING:
 
 __all__ = ["KERNELS", "Kernel", "PreparedCall", "dense_kernel", "kernel_names"]
 
+TAIL = ("work", "lwork", "info")
+"""What routines take last, in this order."""
 _SINGLE = "_float32"
 _LARGEST = 2**31 - 1  # of Fortran's integers
 
@@ -58,7 +64,8 @@ class Kernel:
 
     ``arguments`` are those of the routine in their order, as text: the name of a parameter or
     operand, a character in quotes, an integer, a real number with its point; the last ones
-    may be ``work`` and ``info``, which belong to a worker.
+    may be ``work``, ``lwork`` and ``info``, which belong to a worker. What an operand or the
+    workspace measures is a parameter or an integer.
     """
 
     name: str
@@ -92,15 +99,24 @@ class Kernel:
                 )
         return {name: int(parameters[name]) for name in self.parameters}
 
-    def shapes(self, sizes: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+    def shapes(self, sizes: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
         """Return the (rows, columns) of each operand."""
         return {
-            name: (sizes[rows], sizes[columns]) for name, (rows, columns) in self.operands.items()
+            name: (_extent(rows, sizes), _extent(columns, sizes))
+            for name, (rows, columns) in self.operands.items()
         }
 
-    def work_elements(self, sizes: Mapping[str, int]) -> int:
-        """Return how many elements of workspace one execution needs."""
-        return prod(sizes[name] for name in self.work) if self.work else 0
+    def work_elements(self, sizes: Mapping[str, Any]) -> Any:
+        """Return how many elements of workspace one execution needs: of arrays, of each."""
+        return prod(_extent(text, sizes) for text in self.work) if self.work else 0
+
+    def elements(self, sizes: Mapping[str, Any]) -> Any:
+        """Return how many elements the operands have together: of arrays, of each."""
+        return sum(rows * columns for rows, columns in self.shapes(sizes).values())
+
+
+def _extent(text: str, sizes: Mapping[str, Any]) -> Any:
+    return sizes[text] if text in sizes else int(text)
 
 
 def _kernel(
@@ -181,6 +197,15 @@ _ALL = (
         work="ib n",
         at_most=(("ib", "k"),),
     ),
+    _kernel(
+        "geqrf(m, n)",
+        "A:m,n T:1,n",
+        "geqrf m n A m T work lwork info",
+        written="AT",
+        work="n 32",  # LAPACK's own block size (ilaenv): with less it would take smaller blocks
+        at_most=(("n", "m"),),
+    ),
+    _kernel("lacpy(m, n)", "A:m,n B:m,n", "lacpy 'A' m n A m B m", written="B"),
 )
 
 KERNELS: Mapping[str, Kernel] = {kernel.name: kernel for kernel in _ALL}
@@ -222,12 +247,12 @@ class PreparedCall:
     routine
         To be called with :meth:`arguments`, followed by one worker's ``tail``.
     tail
-        Which of ``work`` and ``info`` the routine takes last.
+        Which of ``work``, ``lwork`` and ``info`` the routine takes last.
     """
 
     def __init__(self, kernel: Kernel, sizes: Mapping[str, int], real_type: Precision) -> None:
         self.routine = _routine(kernel, real_type)
-        self.tail = tuple(name for name in ("work", "info") if name in kernel.arguments)
+        self.tail = tuple(name for name in TAIL if name in kernel.arguments)
         fixed = kernel.arguments[: len(kernel.arguments) - len(self.tail)]
         self._template = [_constant(item, kernel, sizes, real_type) for item in fixed]
         self._places = [fixed.index(operand) for operand in kernel.operands]

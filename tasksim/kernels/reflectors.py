@@ -63,5 +63,5 @@ def _untransposed(
     kernel = KERNELS[name]
     arguments = tuple("'N'" if item == "'T'" else item for item in kernel.arguments)
     sizes = kernel.sizes({**parameters, "n": 1, "k": parameters["n"]})
-    workspace = Workspace(kernel.work_elements(sizes) * tiles.precision.size_bytes)
+    workspace = Workspace(kernel.work_elements(sizes), tiles.precision)
     return PreparedCall(replace(kernel, arguments=arguments), sizes, tiles.precision), workspace

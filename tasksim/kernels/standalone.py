@@ -73,11 +73,10 @@ class Standalone:
 
     def __init__(self, kernel: Kernel, sizes: Sizes, real_type: Precision, seed: int) -> None:
         self.kernel = kernel
-        elements = sum(rows * columns for rows, columns in kernel.shapes(sizes).values())
         # What it works on, and a copy to begin again with.
-        refuse_too_large(2 * elements * real_type.size_bytes, f"kernel {kernel.name}")
+        refuse_too_large(2 * kernel.elements(sizes) * real_type.size_bytes, f"kernel {kernel.name}")
         self._initial = _data(kernel, sizes, real_type, np.random.default_rng(seed))
-        self._workspace = Workspace(kernel.work_elements(sizes) * real_type.size_bytes)
+        self._workspace = Workspace(kernel.work_elements(sizes), real_type)
         memories = {name: Memory(data.nbytes) for name, data in self._initial.items()}
         self.operands: dict[str, NDArray[Any]] = {
             name: memories[name].array(0, data.shape, data.dtype.name)

@@ -54,8 +54,8 @@ class TiledProgram:
     def __init__(self, graph: TaskGraph, workers: int) -> None:
         self.graph = graph
         self.tiles = Tiles(graph)
-        work_bytes = _work_elements(graph) * self.tiles.precision.size_bytes
-        self._workspaces = [Workspace(work_bytes) for _ in range(workers)]
+        elements, real_type = _work_elements(graph), self.tiles.precision
+        self._workspaces = [Workspace(elements, real_type) for _ in range(workers)]
         self._infos = [workspace.info for workspace in self._workspaces]
         calls: dict[int, Call] = {}
         references = self.tiles.references()

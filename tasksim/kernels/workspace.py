@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tasksim.kernels.memory import Memory
 
 if TYPE_CHECKING:
-    from tasksim.kernels.pointers import Reference
+    from tasksim.kernels.pointers import Precision, Reference
 
 __all__ = ["Workspace"]
 
@@ -18,15 +18,22 @@ class Workspace:
 
     Parameters
     ----------
-    size_bytes
+    elements
         The most that any kernel asks for.
+    real_type
+        What they are.
     """
 
-    def __init__(self, size_bytes: int) -> None:
+    def __init__(self, elements: int, real_type: Precision) -> None:
         self.info = ctypes.c_int(0)
-        self._memory = Memory(size_bytes)
+        self._elements = ctypes.c_int(elements)
+        self._memory = Memory(elements * real_type.size_bytes)
 
     def tail(self, names: tuple[str, ...]) -> tuple[Reference, ...]:
-        """Return the arguments *names*, ``work`` and ``info``, that come last in a call."""
-        references = {"work": self._memory.reference(), "info": ctypes.byref(self.info)}
+        """Return the arguments *names*, ``work``, ``lwork``, ``info``, that come last in a call."""
+        references = {
+            "work": self._memory.reference(),
+            "lwork": ctypes.byref(self._elements),
+            "info": ctypes.byref(self.info),
+        }
         return tuple(references[name] for name in names)

@@ -209,3 +209,25 @@ def test_unknown_kernel_names_the_nearest():
 def test_wrong_sizes_say_what_is_wrong(kernel, sizes, message):
     with pytest.raises(InputError, match=message):
         standalone(kernel, sizes)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", SIZES)
+class TestWholeMatrices:
+    def test_geqrf_leaves_the_r_of_a_factorisation(self, n, dtype):
+        before, after = before_and_after("geqrf", dtype, m=n + 3, n=n)
+        r = np.triu(after["A"][:n])
+        assert_close(r.T @ r, before["A"].T @ before["A"], dtype)
+
+    def test_geqrf_leaves_the_reflectors_and_their_scales(self, n, dtype):
+        before, after = before_and_after("geqrf", dtype, m=n + 3, n=n)
+        q = np.eye(n + 3)
+        for column, scale in enumerate(after["T"].ravel()):
+            v = np.where(np.arange(n + 3) > column, after["A"][:, column], 0.0)
+            v[column] = 1.0
+            q = q @ (np.eye(n + 3) - scale * np.outer(v, v))
+        assert_close(q[:, :n] @ np.triu(after["A"][:n]), before["A"], dtype)
+
+    def test_lacpy_copies_all(self, n, dtype):
+        before, after = before_and_after("lacpy", dtype, m=n, n=7)
+        np.testing.assert_array_equal(after["B"], before["A"])
