@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tasksim.base.errors import InputError, unknown
 from tasksim.calibration.micro import Kernel
 from tasksim.kernels.dense import dense_kernel
+from tasksim.models.candidates import AUTO
 from tasksim.models.store import kernel_path, load_kernel, read_samples, samples_path
 from tasksim.models.terms import parse_terms
 
@@ -32,7 +33,8 @@ def check_request(items: Sequence[TaskGraph | Kernel], destination: Destination)
     for kernel, text in destination.terms.items():
         if kernel not in kernels:
             raise unknown("kernel", kernel, kernels, "terms")
-        parse_terms(text, kernels[kernel])
+        if text != AUTO:
+            parse_terms(text, kernels[kernel])
     for kernel in kernels:
         _check_files(destination, kernel)
 

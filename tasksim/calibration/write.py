@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from tasksim.models.store import (
     save_kernel,
     write_samples,
 )
+from tasksim.models.uncertainty import calibrate
 from tasksim.native.execution import usable_cores
 from tasksim.platform.description import Overheads
 from tasksim.platform.load import dump, load
@@ -80,6 +82,8 @@ def write_kernels(
             path = _save_samples(destination, kernel, samples)
             refused = refused or InputError(f"kernel {kernel}: {error} (the samples are in {path})")
             continue
+        with suppress(InputError):  # too few samples for intervals: predictions do without
+            calibrate(model, samples)
         known = _earlier(destination, kernel) if book.has_earlier(kernel) else None
         measured = _measured(destination, book.new[kernel], kernel, rows, known)
         far = locality.get(kernel) or (known.locality if known is not None else None)

@@ -55,7 +55,8 @@ INTERRUPTED = 130
     "--terms",
     multiple=True,
     metavar="KERNEL=TERMS",
-    help="Fit a linear model of these terms, which extrapolates: 'gemm=m*n*k + m*n'.",
+    help="Fit a linear model of these terms, which extrapolates: 'gemm=m*n*k + m*n'; "
+    "'gemm=auto' finds them.",
 )
 @click.option("--pin/--no-pin", default=True, help="Keep each thread on a core of its own.")
 @click.option("--replace", is_flag=True, help="Forget earlier samples instead of adding to them.")

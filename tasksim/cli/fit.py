@@ -25,6 +25,7 @@ __all__ = ["fit"]
 WEIGHTS = ("relative", "none", "huber")
 WITH_TERMS = ("auto", "mlr")
 REPORTS = (".html", ".md")
+MOST_LISTED = 6
 
 
 @command(
@@ -183,6 +184,7 @@ def _result(found: Selection, samples: Samples, test: Samples | None) -> dict[st
         "why": found.why,
         "terms": [str(term) for term in getattr(model, "terms_", ())],
         "formula": formula() if callable(formula) else None,
+        "alternatives": model.report().get("alternatives", []),
         "mlogq_cv": chosen.mlogq_cv,
         **tested,
         "size_bytes": chosen.size_bytes,
@@ -236,6 +238,8 @@ def _text(result: dict[str, Any]) -> Iterator[str]:
     yield f"chosen    {result['why']}"
     if result["formula"]:
         yield f"formula   {result['formula']}"
+    for alternative in result["alternatives"]:
+        yield f"or        {_alternative_text(alternative)}"
     yield f"samples   {result['samples']} of {result['configurations']} configurations"
     if result.get("mlogq_test") is not None:
         yield f"test      {_tested_text(result)}"
@@ -245,6 +249,20 @@ def _text(result: dict[str, Any]) -> Iterator[str]:
         error = "-" if row["mlogq_cv"] is None else f"{row['mlogq_cv']:.4f}"
         size = "-" if row["size_bytes"] is None else row["size_bytes"]
         yield f"{row['kind']:8} {error:>6} {size:>8}  {row['reason']}"
+
+
+def _alternative_text(alternative: dict[str, Any]) -> str:
+    """Return which terms the samples cannot tell from one of the model."""
+    found = [entry["term"] for entry in alternative["instead"]]
+    listed = ", ".join(found[:MOST_LISTED])
+    if len(found) > MOST_LISTED:
+        listed += f" and {len(found) - MOST_LISTED} more"
+    if alternative["term"] is None:
+        return f"with one more term, the samples do not tell which: {listed}"
+    others = [listed] if listed else []
+    if alternative["without"] is not None:
+        others.append("none")
+    return f"instead of {alternative['term']}: {' or '.join(others)} (within one standard error)"
 
 
 def _tested_text(result: dict[str, Any]) -> str:

@@ -169,6 +169,21 @@ def test_terms_make_a_linear_model(machine, tmp_path):
     assert entry(tmp_path).model.kind == "history"
 
 
+def test_terms_can_be_searched_for(machine, tmp_path):
+    machine.durations_s = seconds
+    here([sizes(*np.geomspace(8, 512, 12).round())], tmp_path, terms={"gemm": "auto"})
+    model = entry(tmp_path, "gemm").model
+    assert (model.terms, model.terms_) == ("auto", ("1", "m"))
+    assert model.predict([[1000.0]]) == pytest.approx(1002e-6, rel=1e-3)
+
+
+def test_models_know_how_sure_they_are(machine, tmp_path):
+    machine.durations_s = seconds
+    here([sizes(8.0, 64.0)], tmp_path)
+    low, high = entry(tmp_path, "gemm").model.interval([[8.0]])
+    assert low[0] < 10.0005e-6 < high[0] < 1.001 * low[0]
+
+
 def test_terms_wait_until_all_configurations_are_measured(tmp_path, monkeypatch):
     """Kernels come one after the other: what is written in between has samples alone."""
     monkeypatch.setattr(module, "SAVE_EVERY_S", 0.0)

@@ -11,8 +11,9 @@ from tasksim.models.store import load_kernel
 
 TERMS = "--terms 'm*n*k + m*n'"
 KEYS = [
-    "schema_version", "kind", "why", "terms", "formula", "mlogq_cv", "size_bytes", "fit_seconds",
-    "samples", "configurations", "domain", "candidates", "warnings", "output", "report",
+    "schema_version", "kind", "why", "terms", "formula", "alternatives", "mlogq_cv", "size_bytes",
+    "fit_seconds", "samples", "configurations", "domain", "candidates", "warnings", "output",
+    "report",
 ]  # fmt: skip
 TEST_KEYS = ["mlogq_test", "bias_test", "errors_test", "coverage"]
 
@@ -117,6 +118,24 @@ def test_what_is_printed_for_people(tasksim, files):
         "chosen", "formula", "samples", "test", "size", "kind", "mlr",
     ]  # fmt: skip
     assert called.err == "Wrote gemm.json\n"
+
+
+def test_what_samples_cannot_tell_is_said(tasksim, files):
+    """Where sizes hardly change, many powers of them fit alike."""
+    rng = np.random.default_rng(0)
+    table = np.column_stack([rng.integers(8, 12, 40), rng.integers(200, 280, 40), np.ones(40)])
+    text = lines_of(table, 1e-9 * table[:, 0] * table[:, 1] ** 2 * rng.lognormal(0, 0.2, 40))
+    (files / "few.csv").write_text("\n".join([*text, ""]))
+    line = "fit few.csv --parameters m,n --kind mlr"
+    found = tasksim(f"{line} --json").json
+    (told,) = found["alternatives"]
+    assert len(told["instead"]) > 6
+    shown = [entry["term"] for entry in told["instead"][:6]]
+    (said,) = [text for text in tasksim(line).out.splitlines() if text.startswith("or ")]
+    assert said.split(maxsplit=1)[1] == (
+        f"instead of {told['term']}: {', '.join(shown)} and {len(told['instead']) - 6} more "
+        "(within one standard error)"
+    )
 
 
 def test_a_test_beyond_what_a_history_knows(tasksim, files):
