@@ -6,6 +6,8 @@ import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import groupby
+from operator import itemgetter
 from statistics import fmean
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
@@ -81,6 +83,10 @@ def measure(
 
     Notes
     -----
+    A machine that others use is faster in one minute and slower in the next, and repetitions in
+    one go see one minute. With several rounds, in another order each, configurations are measured
+    at several times; each round is a run of its own in the file.
+
     Samples are written after each configuration, and every second within. On KeyboardInterrupt
     the summary says so. The budget counts everything, the allocations too; a single execution is
     never cut off.
@@ -119,8 +125,8 @@ class Campaign:
         self.file = GrowingFile(output, domain.names)
         self.resolution_s = timer_resolution()
         self._end = 0
-        self._begun: tuple[Configuration, int, int] | None = None
-        """The configuration under way, its first repetition of this run, and where in the file
+        self._begun: tuple[Configuration, int, int, int] | None = None
+        """The configuration under way, the run, its first repetition of it, and where in the file
         that is: one value, so that an interruption finds all of it or nothing."""
 
     def open(self, *, resume: bool, force: bool) -> None:
@@ -139,24 +145,46 @@ class Campaign:
         found, self._end = self.file.resume()
         for configuration in self.configurations:
             samples = found.pop(configuration.sizes, [])
-            configuration.durations_s = [duration_s for _, duration_s in samples]
-            configuration.stopped = self._reason(configuration)
+            self._take_over(configuration, samples)
             self.run_number = max([self.run_number, *(run + 1 for run, _ in samples)])
         if found:
             pairs = zip(self.domain.names, next(iter(found)), strict=True)
             sizes = ", ".join(f"{name}={size}" for name, size in pairs)
             raise InputError(f"{path}: has samples of {sizes}, which was not asked for")
 
+    def _take_over(self, configuration: Configuration, samples: list[tuple[int, float]]) -> None:
+        """Give the *configuration* what was measured of it, by run."""
+        for _, run in groupby(samples, key=itemgetter(0)):
+            configuration.durations_s += [duration_s for _, duration_s in run]
+            why = self._reason(configuration.visit_s)
+            if why is not None:
+                configuration.end_visit(why, self.options.rounds)
+
     def run(self, progress: Progress | None) -> None:
         """Measure what is not known well enough, until the budget is over."""
-        left = [c for c in self.configurations if c.stopped is None]
-        tell = _Told(progress, len(left), self.options.budget_s, self.begun)
+        rounds = self.options.rounds
+        left = sum(max(0, rounds - len(c.ends)) for c in self.configurations)
+        tell = _Told(progress, left, self.options.budget_s, self.begun)
+        done = 0
         with single_threaded_blas(), _no_garbage_collection():
-            for done, configuration in enumerate(left):
-                if self._over():
-                    break
-                self._measure(configuration)
-                tell(done + 1)
+            for number in range(rounds):
+                todo = [c for c in self._order(number) if len(c.ends) <= number]
+                for configuration in todo:
+                    if self._over():
+                        return
+                    self._measure(configuration)
+                    done += 1
+                    tell(done)
+                self.run_number += bool(todo)
+
+    def _order(self, number: int) -> list[Configuration]:
+        """Return the configurations as a round visits them: as drawn first, then anew."""
+        if number == 0:
+            return self.configurations
+        order = np.random.default_rng([self.options.seed, number]).permutation(
+            len(self.configurations)
+        )
+        return [self.configurations[index] for index in order.tolist()]
 
     def close(self) -> None:
         """Write what is not written yet."""
@@ -166,7 +194,7 @@ class Campaign:
     def summary(self, *, interrupted: bool) -> Summary:
         """Return what there is."""
         measured = [c for c in self.configurations if c.durations_s]
-        widths = [relative_half_width(c.durations_s) for c in measured]
+        widths = [c.half_width() for c in measured]
         ends = [c.stopped or "budget" for c in measured if not (interrupted and c.stopped is None)]
         shortest = RESOLUTIONS * self.resolution_s
         return Summary(
@@ -184,7 +212,8 @@ class Campaign:
         )
 
     def _measure(self, configuration: Configuration) -> None:
-        self._begun = (configuration, len(configuration.durations_s), self._end)
+        first = len(configuration.durations_s)
+        self._begun = (configuration, self.run_number, first, self._end)
         sizes = dict(zip(self.domain.names, configuration.sizes, strict=True))
         body = standalone(self.kernel, sizes, self.dtype, seed=self.options.seed)
         _warm_up(body)
@@ -193,27 +222,29 @@ class Campaign:
 
     def _repeat(self, body: Standalone, configuration: Configuration) -> None:
         restore, run, durations = body.restore, body.run, configuration.durations_s
-        saved, look = time.monotonic(), len(durations)
-        while configuration.stopped is None and not self._over():
+        first = len(durations) - len(configuration.visit_s)
+        saved, look, why = time.monotonic(), len(durations), None
+        while why is None and not self._over():
             restore()
             begun = perf_counter_ns()
             run()
             durations.append(max(1, perf_counter_ns() - begun) / 1e9)
             if len(durations) >= look:
-                configuration.stopped = self._reason(configuration)
-                look = int(LOOK_AGAIN * len(durations)) + 1
-                look = min(max(look, self._fewest), self.options.repetitions)
+                why = self._reason(durations[first:])
+                count = int(LOOK_AGAIN * (len(durations) - first)) + 1
+                look = first + min(max(count, self._fewest), self.options.repetitions)
             if time.monotonic() - saved > WRITE_EVERY_S:
                 self._write()
                 saved = time.monotonic()
+        if why is not None:
+            configuration.end_visit(why, self.options.rounds)
 
-    def _reason(self, configuration: Configuration) -> Stop | None:
-        """Return why a configuration is measured to its end, None if it is not."""
-        count = len(configuration.durations_s)
-        if count >= self._fewest:
-            if relative_half_width(configuration.durations_s) <= self.options.tolerance:
+    def _reason(self, visit_s: list[float]) -> Stop | None:
+        """Return why a visit with these samples is at its end, None if it is not."""
+        if len(visit_s) >= self._fewest:
+            if relative_half_width(visit_s) <= self.options.tolerance:
                 return "tolerance"
-            if count >= self.options.repetitions:
+            if len(visit_s) >= self.options.repetitions:
                 return "repetitions"
         return None
 
@@ -229,12 +260,12 @@ class Campaign:
         """Write the samples of the configuration under way; return where the file ends."""
         if self._begun is None:
             return self._end
-        configuration, first, offset = self._begun
+        configuration, run, first, offset = self._begun
         durations = configuration.durations_s
         return self.file.put(
             offset,
             [
-                (self.run_number, index, configuration.sizes, durations[index])
+                (run, index, configuration.sizes, durations[index])
                 for index in range(first, len(durations))
             ],
         )
@@ -270,6 +301,7 @@ class Campaign:
             **self._request(),
             "tolerance": self.options.tolerance,
             "repetitions": self.options.repetitions,
+            "rounds": self.options.rounds,
             "warm_up": WARM_UP,
             "blas_threads": 1,
             "clock_resolution_s": self.resolution_s,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 from tasksim.base.errors import InputError
 from tasksim.base.units import format_time
+from tasksim.calibration.precision import relative_half_width
 from tasksim.calibration.timer import RESOLUTIONS
 
 if TYPE_CHECKING:
@@ -23,8 +25,9 @@ Stop = Literal["tolerance", "repetitions", "budget"]
 class MeasureOptions:
     """What to measure, and how long.
 
-    A configuration is measured until Student's interval (95 %) of its mean is within *tolerance*
-    of the mean, *min_repetitions* at least and *repetitions* at most.
+    All configurations are gone through *rounds* times. At each visit one is measured until
+    Student's interval (95 %) of the mean is within *tolerance* of the mean, *min_repetitions* at
+    least and *repetitions* at most.
     """
 
     samples: int = 4096
@@ -32,14 +35,15 @@ class MeasureOptions:
     repetitions: int = 20
     min_repetitions: int = 5
     tolerance: float = 0.05
+    rounds: int = 1
     design: Design = "lhs"
     seed: int = 0
     dtype: str | None = None
 
     def __post_init__(self) -> None:
-        for name, least in (("samples", 1), ("repetitions", 1), ("min_repetitions", 1)):
-            if getattr(self, name) < least:
-                raise InputError(f"{name}={getattr(self, name)}; legal: at least {least}")
+        for name in ("samples", "repetitions", "min_repetitions", "rounds"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name}={getattr(self, name)}; legal: at least 1")
         if self.budget_s is not None and not self.budget_s > 0:
             raise InputError(f"budget_s={self.budget_s}; legal: more than 0")
         if not self.tolerance >= 0:
@@ -52,8 +56,32 @@ class Configuration:
 
     sizes: tuple[int, ...]
     durations_s: list[float] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    """How many samples there were at the end of each visit."""
     stopped: Stop | None = None
-    """None while it has not been measured to its end."""
+    """Why the last visit of all ended; None before."""
+
+    @property
+    def visit_s(self) -> list[float]:
+        """The samples of the visit that has not ended."""
+        return self.durations_s[self.ends[-1] if self.ends else 0 :]
+
+    def end_visit(self, why: Stop, rounds: int) -> None:
+        """Note that a visit of *rounds* has ended."""
+        self.ends.append(len(self.durations_s))
+        if len(self.ends) >= rounds:
+            self.stopped = why
+
+    def half_width(self) -> float:
+        """Return the relative half-width of the interval of the mean.
+
+        Samples of one visit are more alike than those of several: where there were several, it
+        is that of the mean of their means.
+        """
+        if len(self.ends) < 2:
+            return relative_half_width(self.durations_s)
+        visits = zip([0, *self.ends[:-1]], self.ends, strict=True)
+        return relative_half_width([fmean(self.durations_s[a:b]) for a, b in visits])
 
 
 @dataclass(frozen=True)

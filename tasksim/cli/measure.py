@@ -21,6 +21,7 @@ INTERRUPTED = 130
     examples=[
         "tasksim measure gemm m=32..2048:log n=32..2048:log k=32..2048:log --budget 10min -o g.csv",
         "tasksim measure potrf n=64,128,256,512 --tolerance 1% -o potrf.csv",
+        "tasksim measure gemm m=32..2048:log n=m k=m --repetitions 2 --rounds 9 -o square.csv",
         "tasksim measure geqrt m=64..1024:log n=64..512:log ib=32 --samples 1000 -o geqrt.csv",
     ],
 )
@@ -42,8 +43,13 @@ INTERRUPTED = 130
 @click.option(
     "--tolerance", type=SHARE, default=0.05, show_default="5%", help="How well to know each mean."
 )
+@click.option("--repetitions", type=WholeNumber(min=1), default=20, help="At one visit, at most.")
 @click.option(
-    "--repetitions", type=WholeNumber(min=1), default=20, help="Of a configuration, at most."
+    "--rounds",
+    type=WholeNumber(min=1),
+    default=1,
+    help="How often each configuration is visited, at different times: for machines that others "
+    "use too.",
 )
 @click.option(
     "--design",
@@ -70,6 +76,7 @@ def measure(
     budget: float | None,
     tolerance: float,
     repetitions: int,
+    rounds: int,
     design: str,
     seed: int,
     dtype: str | None,
@@ -95,6 +102,7 @@ def measure(
         budget_s=budget,
         repetitions=repetitions,
         tolerance=tolerance,
+        rounds=rounds,
         design=design,  # type: ignore[arg-type]  # one of the choices
         seed=seed,
         dtype=dtype,

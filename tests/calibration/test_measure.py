@@ -19,6 +19,7 @@ from tasksim.calibration import measure as module
 from tasksim.calibration.domain import parse_domain
 from tasksim.calibration.growing import GrowingFile, side_path
 from tasksim.calibration.measure import MeasureOptions, measure
+from tasksim.calibration.measured import Configuration
 from tasksim.calibration.timer import timer_resolution
 from tasksim.formats.samples import read_samples
 from tasksim.kernels.standalone import Standalone, standalone
@@ -113,10 +114,10 @@ def test_inputs_are_restored_before_each_execution(output, monkeypatch):
 def test_a_budget_is_kept(output):
     domain = parse_domain("gemm", ["m=32..256:log", "n=32..256:log", "k=32..256:log"])
     begun = time.monotonic()
-    summary = measure(domain, output, MeasureOptions(samples=100_000, budget_s=1.5))
+    summary = measure(domain, output, MeasureOptions(samples=20_000, budget_s=1.5))
     assert time.monotonic() - begun < 2.5
     assert 1.45 < summary.seconds < 2.2
-    assert 10 < summary.measured < 100_000
+    assert 10 < summary.measured < 20_000
 
 
 def test_nothing_is_overwritten(domain, output):
@@ -145,6 +146,48 @@ def test_going_on_measures_only_what_is_left(domain, output):
     assert summary.samples == len(rows(output)) == 12 * 5
     assert [row["run"] for row in rows(output)] == ["0"] * 37 + ["1"] * 23
     assert [row["repetition"] for row in rows(output)] == ["0", "1", "2", "3", "4"] * 12
+
+
+def test_rounds_visit_every_configuration_at_different_times(domain, output):
+    options = MeasureOptions(samples=6, repetitions=2, rounds=3)
+    summary = measure(domain, output, options)
+    found = rows(output)
+    assert [row["run"] for row in found] == ["0"] * 12 + ["1"] * 12 + ["2"] * 12
+    orders = [configurations(output)[:6]]
+    visits = [(row["n"], row["k"]) for row in found][::2]
+    assert all(set(visits[i : i + 6]) == set(visits[:6]) for i in (6, 12))
+    assert len({tuple(visits[i : i + 6]) for i in (0, 6, 12)}) == 3
+    assert orders[0] == list(map(tuple, domain.draw(6, 0).tolist()))
+    repetitions = [int(row["repetition"]) for row in found if (row["n"], row["k"]) == visits[0]]
+    assert repetitions == list(range(6))
+    assert (summary.measured, summary.stopped["repetitions"]) == (6, 6)
+
+
+def test_going_on_in_the_second_round(domain, output):
+    options = MeasureOptions(samples=4, repetitions=2, rounds=2)
+    measure(domain, output, options)
+    lines = output.read_text().splitlines(keepends=True)
+    output.write_text("".join(lines[: 1 + 8 + 3]))  # one configuration and a half of round two
+    measure(domain, output, options, resume=True)
+    assert [row["run"] for row in rows(output)] == ["0"] * 8 + ["1"] * 3 + ["2"] * 5
+    assert len(set(configurations(output))) == 4
+    assert measure(domain, output, options, resume=True).samples == 16
+
+
+def test_more_rounds_can_be_added(domain, output):
+    measure(domain, output, MeasureOptions(samples=4, repetitions=2))
+    more = MeasureOptions(samples=4, repetitions=2, rounds=3)
+    assert measure(domain, output, more, resume=True).samples == 24
+
+
+def test_the_precision_is_that_of_visits():
+    """Two visits of a machine that was slower the second time: each by itself is well known."""
+    configuration = Configuration((8,))
+    for pace in (1.0, 2.0):
+        configuration.durations_s += [pace, 1.001 * pace]
+        configuration.end_visit("repetitions", 2)
+    assert configuration.stopped == "repetitions"
+    assert configuration.half_width() == pytest.approx(12.706 * 0.5 / 1.5, rel=1e-3)
 
 
 def test_going_on_with_everything_measured_changes_nothing(domain, output):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
@@ -100,16 +101,21 @@ class TensorBase(KernelModel):
         used = samples.select(kept)
         rows, group = used.configurations()
         logs = np.log(group_means(used.durations_s, group))
-        choice = self._chosen(samples.names, rows, logs)
-        recipe = Recipe(**{**vars(self._recipe()), "rank": choice.rank, "ridge": choice.ridge})
-        axes = self._axes(samples.names, rows, choice.cells)
-        self._fitted_, self._errors_ = fit(axes, rows, logs, recipe)
+        choice, self._fitted_, self._errors_ = self._completed(samples.names, rows, logs)
         self._choice_, self.rank_, self.ridge_ = choice, choice.rank, choice.ridge
         self._smear_ = _smear(logs - self._fitted_.values(rows))
         self._floored_ = int((self._raw(rows) < LEAST_S).sum())
         ratio = used.durations_s / self._predict(used.parameters)
         self.residual_quantiles_ = group_quantiles(ratio, np.zeros(len(ratio), dtype=np.intp))[0]
         return kept
+
+    def _completed(
+        self, names: tuple[str, ...], rows: NDArray[np.float64], logs: NDArray[np.float64]
+    ) -> tuple[Choice, Fitted, Errors]:
+        """Return what was chosen, and the fit to the logarithms of durations at *rows*."""
+        choice = self._chosen(names, rows, logs)
+        recipe = replace(self._recipe(), rank=choice.rank, ridge=choice.ridge)
+        return choice, *fit(self._axes(names, rows, choice.cells), rows, logs, recipe)
 
     def _chosen(
         self, names: tuple[str, ...], rows: NDArray[np.float64], logs: NDArray[np.float64]

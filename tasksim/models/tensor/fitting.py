@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Factors = list[NDArray[np.float64]]
 
-__all__ = ["Errors", "Fitted", "Recipe", "fit"]
+__all__ = ["Errors", "Fitted", "Recipe", "bounds_of", "completed", "errors_of", "fit"]
 
 MARGIN: Final = 0.25
 """Inside the domain no value is farther outside the range of what was measured than this share
@@ -110,22 +110,33 @@ def fit(
         nothing = Fitted(axes, base, None, support)
         return nothing, _errors(rest, cells, np.zeros(len(cells.values)))
     remaining = values - base.values(axes, table)
-    bounds = _bounds(remaining)
-    tensor = _completed(axes, cells, support, recipe, bounds)
+    bounds = bounds_of(remaining)
+    tensor = completed(axes, cells, support, recipe, bounds)
     for _ in range(recipe.passes):
         rest = remaining - tensor.values(table) + tensor.elements(index)
         cells = replace(cells, values=_means(rest, cells))
-        tensor = _completed(axes, cells, support, recipe, bounds, tensor.factors)
+        tensor = completed(axes, cells, support, recipe, bounds, tensor.factors)
     return Fitted(axes, base, tensor, support), _errors(rest, cells, tensor.elements(cells.index))
 
 
-def _bounds(values: NDArray[np.float64]) -> tuple[float, float]:
+def errors_of(
+    tensor: Completed, table: NDArray[np.float64], remaining: NDArray[np.float64]
+) -> Errors:
+    """Return the errors of *tensor* for what is *remaining* at the rows of *table*."""
+    index = cell_indices(tensor.axes, table)
+    rest = remaining - tensor.values(table) + tensor.elements(index)
+    cells = observed(tensor.axes, index, rest)
+    return _errors(rest, cells, tensor.elements(cells.index))
+
+
+def bounds_of(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Return what values may be inside the domain, of those at the observed rows."""
     low, high = float(values.min()), float(values.max())
     margin = MARGIN * (high - low)
     return low - margin, high + margin
 
 
-def _completed(
+def completed(
     axes: tuple[Axis, ...],
     cells: Cells,
     support: Support,
@@ -133,6 +144,7 @@ def _completed(
     bounds: tuple[float, float],
     start: Factors | None = None,
 ) -> Completed:
+    """Return the tensor of *cells*; rows that are not in *support* have something sensible."""
     factors = [
         filled(axis, factor, known, positive=recipe.positive)
         for axis, factor, known in zip(

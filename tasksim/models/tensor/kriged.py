@@ -1,0 +1,135 @@
+"""A trend and a tensor of low rank that copies what a Gaussian process says of the rest.
+
+For the few samples that measuring affords, this is what completes the tensor: see
+:mod:`~tasksim.models.tensor.kriging`. Grid and rank are the smallest with which the copy is true
+to the process, compared to how true that is to measurements.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.models.crossvalidation import fold_of_each
+from tasksim.models.tensor.cells import Cells, cell_indices, observed
+from tasksim.models.tensor.fitting import Fitted, bounds_of, completed, errors_of, fit
+from tasksim.models.tensor.kriging import krige, learn_scales
+from tasksim.models.tensor.support import support_of
+from tasksim.models.tensor.trend import fit_trend
+from tasksim.models.tensor.tuning import FIRST_RIDGE, Choice
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from tasksim.models.tensor.completed import Completed
+    from tasksim.models.tensor.fitting import Errors, Recipe
+    from tasksim.models.tensor.grid import Axis
+    from tasksim.models.tensor.kriging import Kriging, Scales
+    from tasksim.models.tensor.support import Support
+
+    Table = NDArray[np.float64]
+    Grid = Callable[[int], tuple[Axis, ...]]
+
+__all__ = ["fit_kriged"]
+
+LADDER: Final = ((4, 2), (6, 3), (8, 4), (8, 8), (12, 8), (16, 8), (16, 16), (24, 16), (24, 24))
+"""Cells per parameter and ranks that are tried, one after the other."""
+PER_CONFIGURATION: Final = 2
+"""The numbers that a tensor may have for each configuration that was measured."""
+TRUE: Final = 0.2
+"""A copy that differs from the process by this share of the latter's error will do."""
+MOST_CELLS: Final = 8192
+"""So many cells of a grid are asked for; of more, as many at random."""
+FEW: Final = 1024
+"""Up to so many configurations every fold is left out in turn, of more only the first."""
+
+
+def fit_kriged(
+    grid: Grid, table: Table, values: Table, recipe: Recipe, folds: int
+) -> tuple[Choice, Fitted, Errors]:
+    """Return what was chosen, and the fit to *values* at the rows of *table*.
+
+    Parameters
+    ----------
+    grid
+        Returns the axes for a number of cells per parameter.
+    recipe
+        Its rank and ridge do not count.
+    folds
+        Of the cross-validation that says how true the process is. Where it is no truer than the
+        trend alone, by more than the standard error of the difference, the trend it is.
+    """
+    axes = grid(LADDER[0][0])
+    trend = fit_trend(axes, table, values)
+    remaining = values - trend.values(axes, table)
+    scales = learn_scales(axes, table, remaining, recipe.seed)
+    errors, without = _left_out(axes, table, values, scales, folds, recipe.seed)
+    gain = without - errors
+    if not gain.mean() > gain.std() / np.sqrt(len(gain)):
+        nothing = Choice(LADDER[0][0], 0, FIRST_RIDGE, float(without.mean()))
+        return nothing, *fit(axes, table, values, replace(recipe, rank=0, ridge=FIRST_RIDGE))
+    process = krige(axes, table, remaining, scales)
+    choice, tensor, support = _copied(grid, table, remaining, process, float(errors.mean()), recipe)
+    fitted = Fitted(tensor.axes, trend, tensor, support)
+    return choice, fitted, errors_of(tensor, table, remaining)
+
+
+def _left_out(
+    axes: tuple[Axis, ...], table: Table, values: Table, scales: Scales, folds: int, seed: int
+) -> tuple[Table, Table]:
+    """Return the errors of process and trend where left out, absolute, in the same order."""
+    fold = fold_of_each(len(table), folds, seed)
+    errors, without = [], []
+    for part in range(folds if len(table) <= FEW else 1):
+        out = fold == part
+        trend = fit_trend(axes, table[~out], values[~out])
+        rest = values - trend.values(axes, table)
+        process = krige(axes, table[~out], rest[~out], scales)
+        errors.append(np.abs(process.values(table[out]) - rest[out]))
+        without.append(np.abs(rest[out]))
+    return np.concatenate(errors), np.concatenate(without)
+
+
+def _copied(
+    grid: Grid, table: Table, remaining: Table, process: Kriging, error: float, recipe: Recipe
+) -> tuple[Choice, Completed, Support]:
+    """Return the smallest tensor that is true enough to the *process*, or the truest."""
+    exact = process.values(table)
+    least = np.inf
+    for cells, rank in LADDER:
+        axes = grid(cells)
+        if least < np.inf and rank * sum(map(len, axes)) > PER_CONFIGURATION * len(table):
+            break
+        support = support_of(axes, observed(axes, cell_indices(axes, table), remaining))
+        asked = _asked(axes, support, recipe.seed)
+        points = np.stack([a.points[asked[:, m]] for m, a in enumerate(axes)], axis=1)
+        shape = tuple(len(axis) for axis in axes)
+        known = Cells(asked, process.values(points), np.arange(len(asked)), shape)
+        low = replace(recipe, rank=rank, ridge=FIRST_RIDGE, starts=1)
+        tensor = completed(axes, known, support, low, bounds_of(remaining))
+        off = float(np.abs(tensor.values(table) - exact).mean())
+        if off < least:
+            least = off
+            choice = Choice(cells, rank, FIRST_RIDGE, float(np.hypot(error, off)))
+            best = choice, tensor, support
+        if off <= TRUE * error:
+            break
+    return best
+
+
+def _asked(axes: tuple[Axis, ...], support: Support, seed: int) -> NDArray[np.intp]:
+    """Return the cells to ask the process for: all that measurements support, or many of them."""
+    shape = tuple(len(axis) for axis in axes)
+    count = float(np.prod(np.array(shape, dtype=np.float64)))
+    if count <= MOST_CELLS:
+        index = np.stack(np.unravel_index(np.arange(int(count)), shape), axis=1)
+    else:
+        rng = np.random.default_rng(seed)
+        index = np.stack([rng.integers(length, size=MOST_CELLS) for length in shape], axis=1)
+        index = np.unique(index, axis=0)
+    held = index[support.holds(index)]
+    return held if len(held) else index
