@@ -120,6 +120,12 @@ class Node:
             raise self.error(f"expected {length} numbers, got {len(numbers)}")
         return np.array(numbers, dtype=np.float64)
 
+    def one_of(self, known: Sequence[str]) -> str:
+        """Return a text that is one of these."""
+        if self.value not in known:
+            raise self.expected(" or ".join(f"'{name}'" for name in known))
+        return self.text()
+
     def exactly(self, value: Any) -> None:
         """Refuse everything but *value*."""
         if self.value != value:

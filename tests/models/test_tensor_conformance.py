@@ -13,6 +13,8 @@ from tasksim.models.tensor.model import TensorModel
         lambda: TensorModel(rank=3, ridge=1e-5, cells=4, spacing="ordinal"),
         lambda: HybridModel(ridge=1e-4),
         lambda: HybridModel(rank=2, cells=3, ridge=1e-3, extrapolation="spline"),
+        lambda: HybridModel(rank=1, cells=3, ridge=1e-3, law="products"),
+        lambda: HybridModel(folds=2),
     ]
 )
 def test_every_kind_of_tensor_model(model, check):

@@ -97,10 +97,11 @@ def test_one_parameter_is_extrapolated_by_4(high):
     rng = np.random.default_rng(2)
     train = sizes(2048, rng, [32, 32, 32], [high, 4096, 4096])
     test = sizes(500, rng, [high, 32, 32], [4 * high, 4096, 4096])
-    model = HybridModel(rank=3, cells=12, ridge=1e-5).fit(measured(train, rng))
+    model = HybridModel(rank=3, cells=12, ridge=1e-5, law="power").fit(measured(train, rng))
     assert error(model, test) <= 0.09
-    trend = HybridModel(rank=0).fit(measured(train, rng))
+    trend = HybridModel(rank=0, law="power").fit(measured(train, rng))
     assert error(model, test) < error(trend, test)
+    assert error(HybridModel().fit(measured(train, rng)), test) < 0.01
     assert not model.inside(test[test[:, 0] > high]).any()
 
 
@@ -271,7 +272,31 @@ def test_options_that_are_none(options, message):
         ({"axes": []}, "axes: expected one axis per parameter"),
         ({"factors": [[[1.0]]]}, "factors: expected a list of 3"),
         ({"factors": [[[1.0]], [[1.0]], [[1.0]]]}, r"factors\[0\]: expected 2 rows"),
-        ({"effects": [[1.0]]}, "effects: expected a list of 3"),
+        ({"base": {"kind": "cubic"}}, r"base\.kind: expected 'power' or 'products'"),
+        ({"base": {"kind": "power", "effects": [[1.0]]}}, r"base\.effects: expected a list of 3"),
+        (
+            {
+                "base": {
+                    "kind": "products",
+                    "effects": [[], [], []],
+                    "exponents": [[1, 1, 0.5]],
+                    "coefficients": [1.0],
+                }
+            },
+            r"base\.exponents: expected whole numbers",
+        ),
+        (
+            {
+                "base": {
+                    "kind": "products",
+                    "effects": [[], [], []],
+                    "exponents": [[1, 1, 0]],
+                    "coefficients": [-1.0],
+                }
+            },
+            r"base\.coefficients: expected positive numbers",
+        ),
+        ({"beyond": "on"}, "beyond: expected 'line' or 'spline' or 'hold'"),
         ({"smear": 0}, "smear: expected a number larger than 0"),
         ({"support": {"rows": ["11", "11", "12"], "pairs": []}}, r"support.rows\[2\]: expected 2"),
         ({"support": {"rows": ["11", "11", "11"], "pairs": []}}, "support.pairs: expected a list"),

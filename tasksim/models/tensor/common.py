@@ -19,6 +19,7 @@ from tasksim.models.quantiles import (
     read_quantiles,
     within_fence,
 )
+from tasksim.models.tensor.bases import base_to_json, read_base
 from tasksim.models.tensor.cells import cell_indices
 from tasksim.models.tensor.completed import Completed
 from tasksim.models.tensor.extrapolation import METHODS
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from tasksim.models.document import Node
     from tasksim.models.samples import Samples
+    from tasksim.models.tensor.bases import Base
 
 __all__ = ["TensorBase"]
 
@@ -54,6 +56,7 @@ class TensorBase(KernelModel):
     """A kernel model whose logarithm is a base plus a completed tensor."""
 
     base: ClassVar[str]
+    methods: ClassVar[tuple[str, ...]] = METHODS
 
     rank: int | None
     cells: Any
@@ -84,7 +87,13 @@ class TensorBase(KernelModel):
     def _positive(self) -> bool:
         return False
 
-    def _recipe(self) -> Recipe:
+    def _recipe(
+        self,
+        names: tuple[str, ...],  # noqa: ARG002  # for those that choose
+        rows: NDArray[np.float64],  # noqa: ARG002
+        logs: NDArray[np.float64],  # noqa: ARG002
+    ) -> Recipe:
+        """Return how to fit the logarithms of durations at *rows*; rank and ridge come later."""
         return Recipe(
             base=self.base,
             rank=0,
@@ -101,7 +110,8 @@ class TensorBase(KernelModel):
         used = samples.select(kept)
         rows, group = used.configurations()
         logs = np.log(group_means(used.durations_s, group))
-        choice, self._fitted_, self._errors_ = self._completed(samples.names, rows, logs)
+        recipe = self._recipe(samples.names, rows, logs)
+        choice, self._fitted_, self._errors_ = self._completed(samples.names, rows, logs, recipe)
         self._choice_, self.rank_, self.ridge_ = choice, choice.rank, choice.ridge
         self._smear_ = _smear(logs - self._fitted_.values(rows))
         self._floored_ = int((self._raw(rows) < LEAST_S).sum())
@@ -110,29 +120,27 @@ class TensorBase(KernelModel):
         return kept
 
     def _completed(
-        self, names: tuple[str, ...], rows: NDArray[np.float64], logs: NDArray[np.float64]
+        self,
+        names: tuple[str, ...],
+        rows: NDArray[np.float64],
+        logs: NDArray[np.float64],
+        recipe: Recipe,
     ) -> tuple[Choice, Fitted, Errors]:
         """Return what was chosen, and the fit to the logarithms of durations at *rows*."""
-        choice = self._chosen(names, rows, logs)
-        recipe = replace(self._recipe(), rank=choice.rank, ridge=choice.ridge)
-        return choice, *fit(self._axes(names, rows, choice.cells), rows, logs, recipe)
-
-    def _chosen(
-        self, names: tuple[str, ...], rows: NDArray[np.float64], logs: NDArray[np.float64]
-    ) -> Choice:
-        cells = MIDDLING if isinstance(self.cells, dict) else self.cells
         search = Search(
             table=rows,
             values=logs,
             grid=lambda cells: self._axes(names, rows, cells),
-            recipe=self._recipe(),
-            cells=cells,
+            recipe=recipe,
+            cells=MIDDLING if isinstance(self.cells, dict) else self.cells,
             rank=self.rank,
             ridge=self.ridge,
             folds=self.folds,
             budget_s=self.budget_s,
         )
-        return search.best()
+        choice = search.best()
+        recipe = replace(recipe, rank=choice.rank, ridge=choice.ridge)
+        return choice, *fit(self._axes(names, rows, choice.cells), rows, logs, recipe)
 
     def _axes(
         self, names: tuple[str, ...], rows: NDArray[np.float64], cells: int
@@ -151,9 +159,10 @@ class TensorBase(KernelModel):
         return tuple(axes)
 
     def _check_options(self, names: tuple[str, ...]) -> None:
-        if self.extrapolation not in METHODS:
-            raise self._refusal(str(unknown("extrapolation", str(self.extrapolation), METHODS)))
-        least = {"rank": 0 if self.base == "trend" else 1, "last": 2, "folds": 2, "seed": 0}
+        if self.extrapolation not in self.methods:
+            known = str(unknown("extrapolation", str(self.extrapolation), self.methods))
+            raise self._refusal(known)
+        least = {"rank": 1 if self.base == "level" else 0, "last": 2, "folds": 2, "seed": 0}
         for option, bound in least.items():
             value = getattr(self, option)
             if not (value is None and option == "rank") and not _whole(value, bound):
@@ -204,7 +213,7 @@ class TensorBase(KernelModel):
 
     def _details(self) -> dict[str, Any]:
         axes = self._fitted_.axes
-        numbers = self.rank_ * sum(map(len, axes)) + sum(map(len, self._fitted_.base.effects)) + 1
+        numbers = self.rank_ * sum(map(len, axes)) + _numbers(self._fitted_.base)
         few = [a.name for a in axes if a.kind == "numerical" and len(a) < FEW_POINTS]
         return {
             "rank": self.rank_,
@@ -223,9 +232,9 @@ class TensorBase(KernelModel):
         tensor = self._fitted_.tensor
         return {
             "axes": [axis.to_json() for axis in self._fitted_.axes],
-            "level": self._fitted_.base.level,
-            "effects": self._fitted_.base.effects,
+            "base": base_to_json(self._fitted_.base),
             "factors": [] if tensor is None else tensor.factors,
+            "beyond": "hold" if tensor is None else tensor.method,
             "bounds": [0.0, 0.0] if tensor is None else tensor.bounds,
             "support": self._fitted_.support.to_json(),
             "ridge": self.ridge_,
@@ -239,14 +248,16 @@ class TensorBase(KernelModel):
         axes = tuple(read_axis(axis) for axis in node["axes"])
         if tuple(axis.name for axis in axes) != node["parameters"].texts():
             raise node["axes"].error("expected one axis per parameter, in their order")
-        base = Trend(node["level"].number(), _effects(node["effects"], axes))
+        base = read_base(node["base"], axes)
         support = read_support(node["support"], axes)
         factors = _factors(node["factors"], axes, positive=self._positive())
         low, high = node["bounds"].vector(2).tolist()
-        tensor = None
+        tensor, beyond = None, node["beyond"].one_of(METHODS)
         if factors:
-            goes_on = (self.extrapolation, self.last)
-            tensor = Completed(axes, factors, support.rows, self._positive(), (low, high), *goes_on)
+            bounds = (low, high)
+            tensor = Completed(
+                axes, factors, support.rows, self._positive(), bounds, beyond, self.last
+            )
         self._fitted_ = Fitted(axes, base, tensor, support)
         self.rank_ = factors[0].shape[1] if factors else 0
         self.ridge_, self._smear_ = node["ridge"].positive(), node["smear"].positive()
@@ -273,12 +284,10 @@ def _positive_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < np.inf
 
 
-def _effects(node: Node, axes: Sequence[Axis]) -> list[NDArray[np.float64]]:
-    effects = list(node)
-    if len(effects) != len(axes):
-        raise node.expected(f"a list of {len(axes)}")
-    lengths = [len(axis) if axis.kind == "categorical" else 1 for axis in axes]
-    return [effect.vector(length) for effect, length in zip(effects, lengths, strict=True)]
+def _numbers(base: Base) -> int:
+    """Return how many numbers there are in *base*."""
+    own = 1 if isinstance(base, Trend) else len(base.coefficients)
+    return own + sum(map(len, base.effects))
 
 
 def _factors(node: Node, axes: Sequence[Axis], *, positive: bool) -> list[NDArray[np.float64]]:

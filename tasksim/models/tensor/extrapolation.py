@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["METHODS", "end_slopes", "rank_one", "slopes"]
 
-METHODS: Final = ("line", "spline")
+METHODS: Final = ("line", "spline", "hold")
 KNOTS: Final = 2
 """The most knots that a spline has."""
 
@@ -50,9 +50,9 @@ def end_slopes(
     method
         ``"line"``: that of the straight line through the *last* points of the end, by least
         squares. ``"spline"``: that of the end piece of the piecewise linear function, of up to
-        two knots, that generalised cross-validation chooses.
+        two knots, that generalised cross-validation chooses. ``"hold"``: 0.
     """
-    if len(x) < 2:
+    if len(x) < 2 or method == "hold":
         return np.zeros((2, y.shape[1]))
     if method == "spline":
         return np.stack([_spline(x, column) for column in y.T], axis=1)

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.models.tensor.als import complete
+from tasksim.models.tensor.bases import fit_base
 from tasksim.models.tensor.cells import Cells, cell_indices, observed
 from tasksim.models.tensor.completed import Completed, filled
 from tasksim.models.tensor.newton import complete_positive
 from tasksim.models.tensor.support import Support, support_of
-from tasksim.models.tensor.trend import Trend, fit_trend
+from tasksim.models.tensor.trend import fit_trend
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tasksim.models.tensor.bases import Base
     from tasksim.models.tensor.grid import Axis
 
     Factors = list[NDArray[np.float64]]
@@ -32,9 +34,9 @@ of it: elements that no observation determines must not be absurd."""
 class Recipe:
     """How a tensor is fitted.
 
-    ``base``: ``"level"``, the mean, or ``"trend"``, the log-linear trend. ``rank`` 0 is the base
-    alone. ``passes`` is how often the cells are corrected for where in them samples lie by what
-    the tensor itself says.
+    ``base``: ``"level"``, the mean, or one of :data:`~tasksim.models.tensor.bases.BASES`. ``rank``
+    0 is the base alone. ``passes`` is how often the cells are corrected for where in them samples
+    lie by what the tensor itself says.
     """
 
     base: str
@@ -54,7 +56,7 @@ class Fitted:
     """The base, and what corrects it; None for rank 0."""
 
     axes: tuple[Axis, ...]
-    base: Trend
+    base: Base
     tensor: Completed | None
     support: Support
 
@@ -96,14 +98,13 @@ def fit(
     moved to the point along the trend first. In further passes it is moved along the tensor
     itself, so that the interpolated function, not the elements, has the means of the cells.
     """
-    trend = fit_trend(axes, table, values)
-    flat = [np.zeros_like(effect) for effect in trend.effects]
-    base = trend if recipe.base == "trend" else Trend(float(values.mean()), flat)
+    base = fit_base(recipe.base, axes, table, values)
     index = cell_indices(axes, table)
-    rest = values - trend.values(axes, table)
-    if recipe.base != "trend":
+    rest = values - base.values(axes, table)
+    if recipe.base == "level":
+        trend = fit_trend(axes, table, values)
         points = np.stack([a.points[index[:, m]] for m, a in enumerate(axes)], 1) if axes else table
-        rest = rest + trend.values(axes, points) - base.level
+        rest = rest + trend.values(axes, points) - trend.values(axes, table)
     cells = observed(axes, index, rest)
     support = support_of(axes, cells)
     if recipe.rank == 0 or not axes:

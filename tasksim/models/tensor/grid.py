@@ -207,9 +207,7 @@ def make_axis(name: str, values: NDArray[np.float64], spacing: Any, cells: int) 
 
 def read_axis(node: Node) -> Axis:
     """Return the axis that :meth:`Axis.to_json` wrote."""
-    kind, logarithmic = node["kind"].text(), node["logarithmic"]
-    if kind not in KINDS:
-        raise node["kind"].expected(" or ".join(f"'{known}'" for known in KINDS))
+    kind, logarithmic = node["kind"].one_of(KINDS), node["logarithmic"]
     if not isinstance(logarithmic.value, bool):
         raise logarithmic.expected("true or false")
     points = node["points"].vector(len(list(node["points"])))

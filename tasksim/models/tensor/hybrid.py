@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from tasksim.base.errors import unknown
 from tasksim.models.quantiles import FENCE
+from tasksim.models.tensor.bases import BASES, choose_base
 from tasksim.models.tensor.common import TensorBase
+from tasksim.models.tensor.extrapolation import METHODS
 from tasksim.models.tensor.kriged import fit_kriged
 from tasksim.models.tensor.kriging import MOST
+from tasksim.models.tensor.trend import Trend
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,31 +20,40 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tasksim.models.tensor.fitting import Errors, Fitted
+    from tasksim.models.tensor.fitting import Errors, Fitted, Recipe
     from tasksim.models.tensor.tuning import Choice
 
 __all__ = ["HybridModel"]
 
+AUTOMATIC: Final = "automatic"
 FEWEST: Final = 2
 """A fold must have as many configurations, for errors to have a spread."""
 
 
 class HybridModel(TensorBase):
-    """A log-linear trend, and on what it leaves a tensor of low rank over a grid.
+    """A simple law, and on what it leaves a tensor of low rank over a grid.
 
-    The trend is a power law in each numerical parameter and a factor per category; the tensor
-    corrects it where there are samples enough. Up to 4096 configurations it is a copy of what a
-    Gaussian process makes of what the trend leaves (:mod:`tasksim.models.tensor.kriged`), beyond
-    that and where it is asked for completed from the cells that were measured. By
-    cross-validation the tensor is left out (rank 0) unless it lowers the error by more than its
-    standard error, so that few samples are not over-fitted.
+    The law is a sum of products of the parameters, or a power law in each, whichever is nearer to
+    what was left out of its fit, with a factor per category; the tensor corrects it where there
+    are samples enough. Up to 4096 configurations it is a copy of what a Gaussian process makes of
+    what the law leaves (:mod:`tasksim.models.tensor.kriged`), beyond that and where it is asked
+    for completed from the cells that were measured. By cross-validation the tensor is left out
+    (rank 0) unless it lowers the error by more than its standard error, so that few samples are
+    not over-fitted.
 
     Parameters
     ----------
     rank : int or None
-        Of the tensor; 0: the trend alone. None: chosen.
-    cells, ridge, spacing, extrapolation, last, folds, budget_s, fence, seed
+        Of the tensor; 0: the law alone. None: chosen.
+    cells, ridge, spacing, last, folds, budget_s, fence, seed
         As of :class:`~tasksim.models.tensor.model.TensorModel`.
+    law : {"automatic", "power", "products"}
+        What the tensor corrects.
+    extrapolation : {"automatic", "line", "spline", "hold"}
+        How the correction goes on outside the domain, as of a
+        :class:`~tasksim.models.tensor.model.TensorModel`; ``"hold"``: it stays what it is at the
+        nearest point inside. Automatic: that for products, whose leading term is right far away;
+        for power laws ``"line"``.
     kriging : bool
         Whether there may be a Gaussian process. Where rank, cells or ridge are given there is
         none.
@@ -53,7 +67,8 @@ class HybridModel(TensorBase):
     """
 
     kind = "hybrid"
-    base = "trend"
+    base = "power"
+    methods = (AUTOMATIC, *METHODS)
 
     def __init__(
         self,
@@ -62,7 +77,8 @@ class HybridModel(TensorBase):
         cells: int | Mapping[str, int] | None = None,
         ridge: float | None = None,
         spacing: str | Mapping[str, Any] = "automatic",
-        extrapolation: str = "line",
+        law: str = AUTOMATIC,
+        extrapolation: str = AUTOMATIC,
         last: int = 6,
         folds: int = 5,
         budget_s: float = 10.0,
@@ -74,6 +90,7 @@ class HybridModel(TensorBase):
         self.cells = cells
         self.ridge = ridge
         self.spacing = spacing
+        self.law = law
         self.extrapolation = extrapolation
         self.last = last
         self.folds = folds
@@ -82,12 +99,38 @@ class HybridModel(TensorBase):
         self.kriging = kriging
         self.seed = seed
 
-    def _completed(
+    def _check_options(self, names: tuple[str, ...]) -> None:
+        super()._check_options(names)
+        if self.law not in (AUTOMATIC, *BASES):
+            raise self._refusal(str(unknown("law", str(self.law), (AUTOMATIC, *BASES))))
+
+    def _recipe(
         self, names: tuple[str, ...], rows: NDArray[np.float64], logs: NDArray[np.float64]
+    ) -> Recipe:
+        law, method = self.law, self.extrapolation
+        if law == AUTOMATIC:
+            enough = len(rows) >= FEWEST * self.folds
+            axes = self._axes(names, rows, 1)
+            law = choose_base(axes, rows, logs, self.folds, self.seed) if enough else "power"
+        if method == AUTOMATIC:
+            method = "hold" if law == "products" else "line"
+        return replace(super()._recipe(names, rows, logs), base=law, method=method)
+
+    def _completed(
+        self,
+        names: tuple[str, ...],
+        rows: NDArray[np.float64],
+        logs: NDArray[np.float64],
+        recipe: Recipe,
     ) -> tuple[Choice, Fitted, Errors]:
         given = (self.rank, self.cells, self.ridge) != (None, None, None)
         if given or not self.kriging or not FEWEST * self.folds <= len(rows) <= MOST:
-            return super()._completed(names, rows, logs)
+            return super()._completed(names, rows, logs, recipe)
         return fit_kriged(
-            lambda cells: self._axes(names, rows, cells), rows, logs, self._recipe(), self.folds
+            lambda cells: self._axes(names, rows, cells), rows, logs, recipe, self.folds
         )
+
+    def _details(self) -> dict[str, Any]:
+        base = self._fitted_.base
+        law = "power" if isinstance(base, Trend) else "products"
+        return {"law": law, **super()._details()}

@@ -1,4 +1,4 @@
-"""A trend and a tensor of low rank that copies what a Gaussian process says of the rest.
+"""A base and a tensor of low rank that copies what a Gaussian process says of the rest.
 
 For the few samples that measuring affords, this is what completes the tensor: see
 :mod:`~tasksim.models.tensor.kriging`. Grid and rank are the smallest with which the copy is true
@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.models.crossvalidation import fold_of_each
+from tasksim.models.tensor.bases import fit_base
 from tasksim.models.tensor.cells import Cells, cell_indices, observed
 from tasksim.models.tensor.fitting import Fitted, bounds_of, completed, errors_of, fit
 from tasksim.models.tensor.kriging import krige, learn_scales
 from tasksim.models.tensor.support import support_of
-from tasksim.models.tensor.trend import fit_trend
 from tasksim.models.tensor.tuning import FIRST_RIDGE, Choice
 
 if TYPE_CHECKING:
@@ -61,33 +61,45 @@ def fit_kriged(
         Its rank and ridge do not count.
     folds
         Of the cross-validation that says how true the process is. Where it is no truer than the
-        trend alone, by more than the standard error of the difference, the trend it is.
+        base alone, by more than the standard error of the difference, the base it is.
     """
+    import scipy.linalg  # noqa: F401  # its BLAS must be there to be limited
+    from threadpoolctl import threadpool_limits
+
+    # Threads of BLAS wait for each other by turning round: on a machine with other work to do,
+    # a hundred small factorisations then take a hundred times as long.
+    with threadpool_limits(limits=1, user_api="blas"):
+        return _fit(grid, table, values, recipe, folds)
+
+
+def _fit(
+    grid: Grid, table: Table, values: Table, recipe: Recipe, folds: int
+) -> tuple[Choice, Fitted, Errors]:
     axes = grid(LADDER[0][0])
-    trend = fit_trend(axes, table, values)
-    remaining = values - trend.values(axes, table)
+    base = fit_base(recipe.base, axes, table, values)
+    remaining = values - base.values(axes, table)
     scales = learn_scales(axes, table, remaining, recipe.seed)
-    errors, without = _left_out(axes, table, values, scales, folds, recipe.seed)
+    errors, without = _left_out(axes, table, values, scales, folds, recipe)
     gain = without - errors
     if not gain.mean() > gain.std() / np.sqrt(len(gain)):
         nothing = Choice(LADDER[0][0], 0, FIRST_RIDGE, float(without.mean()))
         return nothing, *fit(axes, table, values, replace(recipe, rank=0, ridge=FIRST_RIDGE))
     process = krige(axes, table, remaining, scales)
     choice, tensor, support = _copied(grid, table, remaining, process, float(errors.mean()), recipe)
-    fitted = Fitted(tensor.axes, trend, tensor, support)
+    fitted = Fitted(tensor.axes, base, tensor, support)
     return choice, fitted, errors_of(tensor, table, remaining)
 
 
 def _left_out(
-    axes: tuple[Axis, ...], table: Table, values: Table, scales: Scales, folds: int, seed: int
+    axes: tuple[Axis, ...], table: Table, values: Table, scales: Scales, folds: int, recipe: Recipe
 ) -> tuple[Table, Table]:
-    """Return the errors of process and trend where left out, absolute, in the same order."""
-    fold = fold_of_each(len(table), folds, seed)
+    """Return the errors of process and base where left out, absolute, in the same order."""
+    fold = fold_of_each(len(table), folds, recipe.seed)
     errors, without = [], []
     for part in range(folds if len(table) <= FEW else 1):
         out = fold == part
-        trend = fit_trend(axes, table[~out], values[~out])
-        rest = values - trend.values(axes, table)
+        base = fit_base(recipe.base, axes, table[~out], values[~out])
+        rest = values - base.values(axes, table)
         process = krige(axes, table[~out], rest[~out], scales)
         errors.append(np.abs(process.values(table[out]) - rest[out]))
         without.append(np.abs(rest[out]))
@@ -99,16 +111,14 @@ def _copied(
 ) -> tuple[Choice, Completed, Support]:
     """Return the smallest tensor that is true enough to the *process*, or the truest."""
     exact = process.values(table)
-    least = np.inf
+    least, known = np.inf, None
     for cells, rank in LADDER:
         axes = grid(cells)
         if least < np.inf and rank * sum(map(len, axes)) > PER_CONFIGURATION * len(table):
             break
-        support = support_of(axes, observed(axes, cell_indices(axes, table), remaining))
-        asked = _asked(axes, support, recipe.seed)
-        points = np.stack([a.points[asked[:, m]] for m, a in enumerate(axes)], axis=1)
-        shape = tuple(len(axis) for axis in axes)
-        known = Cells(asked, process.values(points), np.arange(len(asked)), shape)
+        if known is None or known.shape != tuple(map(len, axes)):
+            support = support_of(axes, observed(axes, cell_indices(axes, table), remaining))
+            known = _asked(axes, support, process, recipe.seed)
         low = replace(recipe, rank=rank, ridge=FIRST_RIDGE, starts=1)
         tensor = completed(axes, known, support, low, bounds_of(remaining))
         off = float(np.abs(tensor.values(table) - exact).mean())
@@ -121,10 +131,10 @@ def _copied(
     return best
 
 
-def _asked(axes: tuple[Axis, ...], support: Support, seed: int) -> NDArray[np.intp]:
-    """Return the cells to ask the process for: all that measurements support, or many of them."""
-    shape = tuple(len(axis) for axis in axes)
-    count = float(np.prod(np.array(shape, dtype=np.float64)))
+def _asked(axes: tuple[Axis, ...], support: Support, process: Kriging, seed: int) -> Cells:
+    """Return what the *process* says of the cells that measurements support, or many of them."""
+    shape = tuple(map(len, axes))
+    count = np.prod(np.array(shape, dtype=np.float64))
     if count <= MOST_CELLS:
         index = np.stack(np.unravel_index(np.arange(int(count)), shape), axis=1)
     else:
@@ -132,4 +142,6 @@ def _asked(axes: tuple[Axis, ...], support: Support, seed: int) -> NDArray[np.in
         index = np.stack([rng.integers(length, size=MOST_CELLS) for length in shape], axis=1)
         index = np.unique(index, axis=0)
     held = index[support.holds(index)]
-    return held if len(held) else index
+    index = held if len(held) else index
+    points = np.stack([axis.points[index[:, mode]] for mode, axis in enumerate(axes)], axis=1)
+    return Cells(index, process.values(points), np.arange(len(index)), shape)

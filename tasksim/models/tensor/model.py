@@ -41,9 +41,9 @@ class TensorModel(TensorBase):
         How parameters are cut, all or each: ``"automatic"``, ``"log"``, ``"uniform"``,
         ``"own"``, ``"ordinal"``, ``"categorical"``, or edges:
         see :func:`~tasksim.models.tensor.grid.make_axis`.
-    extrapolation : {"line", "spline"}
+    extrapolation : {"line", "spline", "hold"}
         How factors go on outside the domain: a straight line through the *last* points, or a
-        piecewise linear spline, over the logarithm of the parameter.
+        piecewise linear spline, over the logarithm of the parameter; or not at all.
     last : int
         Through how many points.
     folds : int

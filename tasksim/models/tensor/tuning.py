@@ -101,7 +101,7 @@ class Search:
         if None not in (self.cells, self.rank, self.ridge):
             return choice
         if len(self.table) < 2 * self.folds:
-            return choice if self.rank or self.recipe.base != "trend" else replace(choice, rank=0)
+            return choice if self.rank or self.recipe.base == "level" else replace(choice, rank=0)
         for _ in range(ROUNDS):
             before = choice
             choice = self._best_of(choice, self._grids(choice.rank, choice.ridge))
@@ -142,7 +142,7 @@ class Search:
 
     def _or_nothing(self, choice: Choice) -> Choice:
         """Return rank 0 unless the correction lowers the error by more than its standard error."""
-        if self.recipe.base != "trend" or self.rank is not None:
+        if self.recipe.base == "level" or self.rank is not None:
             return choice
         nothing = replace(choice, rank=0)
         with_it, without = self._errors(choice), self._errors(nothing)
