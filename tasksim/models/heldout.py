@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.models.crossvalidation import fold_of_each
+from tasksim.models.folds import fold_of_each
 from tasksim.models.subsets import Normal, additions, coefficients
 
 if TYPE_CHECKING:

@@ -1,7 +1,6 @@
-"""What a kind of model predicts for samples left out of its fits, whatever it can predict.
+"""Cross-validation: what a kind of model predicts for samples left out of its fits.
 
-As :mod:`tasksim.models.crossvalidation`, also for kinds that know nothing but what was measured,
-and for those that refuse to extrapolate.
+Also for kinds that know nothing but what was measured, and for those that refuse to extrapolate.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import numpy as np
 
 from tasksim.base.errors import OutOfDomainError, TasksimError
 from tasksim.models.base import clone
-from tasksim.models.crossvalidation import fold_of_each
+from tasksim.models.folds import fold_of_each
 from tasksim.models.metrics import log_ratio
 from tasksim.models.quality import group_means
 

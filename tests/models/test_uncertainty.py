@@ -6,15 +6,12 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError, ModelError
 from tasksim.models.bysize import SizeHistory
 from tasksim.models.doubt import Anchors, Counts, Covariance, doubt_of, elasticities
 from tasksim.models.examples import example_samples
 from tasksim.models.history import HistoryModel
-from tasksim.models.leftout import left_out
 from tasksim.models.power import PowerLaw
 from tasksim.models.registry import from_json, model_class
 from tasksim.models.regression import LinearModel
@@ -229,40 +226,6 @@ def test_kinds_of_doubt():
     assert isinstance(doubt_of(HistoryModel().fit(samples), samples), Counts)
     assert isinstance(doubt_of(LinearModel("m*n*k").fit(samples), samples), Covariance)
     assert isinstance(doubt_of(SizeHistory().fit(squares(samples)), squares(samples)), Anchors)
-
-
-def test_histories_are_judged_by_further_samples_and_formulas_by_other_sizes():
-    samples = example_samples(6)
-    exact = left_out(HistoryModel(), samples)
-    general = left_out(LinearModel("m*n*k"), samples)
-    assert (exact.by, general.by) == ("sample", "configuration")
-    assert exact.known.all()
-    assert general.known.all()
-    assert exact.errors(samples).mean() == pytest.approx(0.05 * 0.8, rel=0.3)
-    # Configurations left out: their means are known better than single samples.
-    assert general.errors(samples).mean() < exact.errors(samples).mean()
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.lists(st.integers(1, 6), min_size=2, max_size=12), st.integers(0, 100))
-def test_every_sample_is_left_out_once_and_configurations_together(counts, seed):
-    table = np.repeat(np.arange(1.0, len(counts) + 1), counts)[:, None]
-    samples = Samples(("n",), table, table[:, 0] * 1e-3)
-
-    seen: list[set[float]] = []
-
-    class Spy(HistoryModel):
-        def _predict(self, table):
-            assert not set(table[:, 0]) & set(self.rows_[:, 0])
-            seen.append(set(table[:, 0].tolist()))
-            return np.full(len(table), 1e-3)
-
-        def _reported(self, samples, kept):
-            return {}
-
-    out = left_out(Spy(), samples, seed=seed)
-    assert out.known.all()
-    assert sorted(n for some in seen for n in some) == list(range(1, len(counts) + 1))
 
 
 def test_levels_are_symmetric():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.models.crossvalidation import fold_of_each
+from tasksim.models.folds import fold_of_each
 from tasksim.models.tensor.products import Products, fit_products
 from tasksim.models.tensor.trend import Trend, fit_trend
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.models.crossvalidation import fold_of_each
+from tasksim.models.folds import fold_of_each
 from tasksim.models.tensor.bases import fit_base
 from tasksim.models.tensor.cells import Cells, cell_indices, observed
 from tasksim.models.tensor.fitting import Fitted, bounds_of, completed, errors_of, fit

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.models.crossvalidation import fold_of_each
+from tasksim.models.folds import fold_of_each
 from tasksim.models.tensor.fitting import Recipe, fit
 
 if TYPE_CHECKING:
