@@ -24,6 +24,8 @@ __all__ = ["fit"]
 
 WEIGHTS = ("relative", "none", "huber")
 WITH_TERMS = ("auto", "mlr")
+TENSORS = ("hybrid", "cp")
+"""What ``--kind cp`` tries: a tensor does better on top of a simple law, as a rule."""
 REPORTS = (".html", ".md")
 MOST_LISTED = 6
 
@@ -131,6 +133,8 @@ def _wanted(
         raise InputError(f"--{next(iter(linear))} is for linear models, got --kind {kind}")
     if kind == "auto" and terms is None:
         return AUTO, {"mlr": linear}
+    if kind == "cp":
+        return TENSORS, {}
     return ("mlr" if kind == "auto" else kind,), {"mlr": linear}
 
 

@@ -102,6 +102,12 @@ def test_simulations_take_the_models(tasksim, files):
         assert called.json["work_s"] == pytest.approx(work, rel=0.02)
 
 
+def test_a_tensor_corrects_a_law_unless_it_is_better_without(tasksim, files):
+    found = tasksim("fit gemm.csv --kind cp --json").json
+    assert found["kind"] == "hybrid"
+    assert [row["kind"] for row in found["candidates"]] == ["hybrid", "cp"]
+
+
 @pytest.mark.slow
 def test_all_kinds_are_compared(tasksim, files):
     called = tasksim("fit gemm.csv --budget 20s --json")
