@@ -65,7 +65,9 @@ def duration_x(axes: Axes, values_s: NDArray[np.float64]) -> None:
     factor, unit = time_unit(float(np.sqrt(low * high)))
     if low > 0 and high > LOG_FROM * low:
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else None))
+        axes.xaxis.set_major_locator(
+            LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else (1.0,))
+        )
         axes.xaxis.set_minor_formatter(NullFormatter())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x * factor:.6g}"))
     axes.set_xlabel(f"predicted duration ({unit})", fontsize=TEXT["normal"])
@@ -78,7 +80,9 @@ def duration_y(axes: Axes, values_s: NDArray[np.float64]) -> None:
     if high > LOG_FROM * low:
         axes.set_yscale("log")
         axes.set_ylim(low / 1.5, high * 1.5)
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else None))
+        axes.yaxis.set_major_locator(
+            LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else (1.0,))
+        )
         axes.yaxis.set_minor_formatter(NullFormatter())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y * factor:.6g}"))
     axes.set_ylabel(f"duration ({unit})", fontsize=TEXT["normal"])
@@ -94,7 +98,9 @@ def value_x(axes: Axes, values: NDArray[np.float64], name: str) -> None:
     if len(distinct) <= 6 and not (low > 0 and high > 100 * low):
         axes.set_xticks(distinct.tolist())
     elif axes.get_xscale() == "log":
-        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else None))
+        axes.xaxis.set_major_locator(
+            LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else (1.0,))
+        )
     else:
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.6g}"))
