@@ -1,0 +1,7 @@
+"""Octrees (quadtrees in 2-D) of particles: what the task graph of an N-body method hangs on.
+
+:mod:`~tasksim.graph.octree.particles` draws particles in the unit box,
+:mod:`~tasksim.graph.octree.morton` numbers the cells along the Morton curve,
+:mod:`~tasksim.graph.octree.tree` keeps the cells that hold particles, level by level, and
+:mod:`~tasksim.graph.octree.interactions` finds which of them interact.
+"""
