@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -27,6 +27,7 @@ WITH_TERMS = ("auto", "mlr")
 TENSORS = ("hybrid", "cp")
 """What ``--kind cp`` tries: a tensor does better on top of a simple law, as a rule."""
 REPORTS = (".html", ".md")
+LANGUAGES: dict[str, Literal["c", "python"]] = {".c": "c", ".py": "python"}
 MOST_LISTED = 6
 
 
@@ -35,7 +36,7 @@ MOST_LISTED = 6
     examples=[
         "tasksim fit gemm.csv -o models/mymachine/gemm.json",
         "tasksim fit gemm.csv --duration runtime_s --parameters m,n,k --test gemm-test.csv",
-        "tasksim fit gemm.csv --kind mlr --terms 'm*n*k + m*n' -o gemm.json",
+        "tasksim fit gemm.csv --kind mlr --terms 'm*n*k + m*n' -o gemm.json --source gemm_s.c",
     ],
 )
 @click.argument("file", type=click.Path(path_type=Path), metavar="SAMPLES")
@@ -56,6 +57,9 @@ MOST_LISTED = 6
 @click.option(
     "--report", type=click.Path(path_type=Path), help="How good it is, with figures: .html or .md."
 )
+@click.option(
+    "--source", type=click.Path(path_type=Path), help="A linear model as a function: .c or .py."
+)
 @click.option("--architecture", default="cpu", help="What the samples were measured on.")
 @click.option(
     "--budget", type=TIME, default=30.0, show_default="30s", help="When to stop trying kinds."
@@ -71,6 +75,7 @@ def fit(
     test_file: Path | None,
     output: Path | None,
     report: Path | None,
+    source: Path | None,
     architecture: str,
     budget: float,
     seed: int,
@@ -85,10 +90,9 @@ def fit(
     predict' reads; in a folder of models, 'tasksim simulate --models FOLDER' does too.
     """
     kinds, options = _wanted(**wanted)
-    if output is not None:
-        _refuse_output(output, force=force)
-    if report is not None:
-        _refuse_report(report, force=force)
+    if source is not None and kinds != ("mlr",):
+        raise InputError("--source is for linear models: give --kind mlr")
+    _refuse_files(output, report, source, force=force)
     from tasksim.formats.samples import read_samples
     from tasksim.models.selection import select
 
@@ -108,13 +112,15 @@ def fit(
         from tasksim.view.modelreport import write_report
 
         write_report(found.model, samples, test, report, force=force)
+    if source is not None:
+        _write_source(source, found)
     if as_json:
-        print_json({**result, "output": output, "report": report})
+        print_json({**result, "output": output, "report": report, "source": source})
         return
     for message in result["warnings"]:
         warn(message)
     click.echo("\n".join(_text(result)))
-    for written in filter(None, (output, report)):
+    for written in filter(None, (output, report, source)):
         note(f"Wrote {written}")
 
 
@@ -138,8 +144,19 @@ def _wanted(
     return ("mlr" if kind == "auto" else kind,), {"mlr": linear}
 
 
-def _refuse_output(output: Path, *, force: bool) -> None:
+def _refuse_files(
+    output: Path | None, report: Path | None, source: Path | None, *, force: bool
+) -> None:
     """Raise for what could not be written in the end."""
+    if output is not None:
+        _refuse_output(output, force=force)
+    if report is not None:
+        _refuse_suffix(report, "reports", REPORTS, force=force)
+    if source is not None:
+        _refuse_suffix(source, "sources", tuple(LANGUAGES), force=force)
+
+
+def _refuse_output(output: Path, *, force: bool) -> None:
     from tasksim.models.store import kernel_path, load_kernel
 
     if output.suffix != ".json":
@@ -151,11 +168,11 @@ def _refuse_output(output: Path, *, force: bool) -> None:
     refuse_unwritable(output)
 
 
-def _refuse_report(report: Path, *, force: bool) -> None:
-    if report.suffix not in REPORTS:
-        raise InputError(f"{report}: reports are {' or '.join(REPORTS)} files, got another suffix")
-    refuse_existing(report, force=force)
-    refuse_unwritable(report)
+def _refuse_suffix(path: Path, what: str, legal: tuple[str, ...], *, force: bool) -> None:
+    if path.suffix not in legal:
+        raise InputError(f"{path}: {what} are {' or '.join(legal)} files, got another suffix")
+    refuse_existing(path, force=force)
+    refuse_unwritable(path)
 
 
 def _write(output: Path, found: Selection, file: Path, architecture: str) -> None:
@@ -165,6 +182,16 @@ def _write(output: Path, found: Selection, file: Path, architecture: str) -> Non
 
     machine = Machine(output.absolute().parent.name or "unknown")
     save_kernel(output.parent, output.stem, {architecture: _entry(found, file)}, machine=machine)
+
+
+def _write_source(path: Path, found: Selection) -> None:
+    """Write the model as a function that has the name of the file."""
+    from tasksim.base.files import write_text
+    from tasksim.models.regression import LinearModel
+    from tasksim.models.sources import source
+
+    assert isinstance(found.model, LinearModel)
+    write_text(path, source(found.model, LANGUAGES[path.suffix], path.stem))
 
 
 def _entry(found: Selection, file: Path) -> Entry:

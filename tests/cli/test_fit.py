@@ -13,7 +13,7 @@ TERMS = "--terms 'm*n*k + m*n'"
 KEYS = [
     "schema_version", "kind", "why", "terms", "formula", "alternatives", "mlogq_cv", "size_bytes",
     "fit_seconds", "samples", "configurations", "domain", "candidates", "warnings", "output",
-    "report",
+    "report", "source",
 ]  # fmt: skip
 TEST_KEYS = ["mlogq_test", "bias_test", "errors_test", "coverage"]
 
@@ -100,6 +100,24 @@ def test_simulations_take_the_models(tasksim, files):
         assert called.code == 0, called.err
         work = 20 * 1e-9 * 128**3
         assert called.json["work_s"] == pytest.approx(work, rel=0.02)
+
+
+def test_a_linear_model_is_written_as_a_function(tasksim, files):
+    called = tasksim(f"fit gemm.csv --kind mlr {TERMS} --source gemm_s.py --json")
+    assert called.code == 0, called.err
+    assert called.json["source"] == "gemm_s.py"
+    names: dict[str, object] = {}
+    exec((files / "gemm_s.py").read_text(), names)
+    model = eval(f"lambda m, n, k: {called.json['formula']}")
+    assert names["gemm_s"](100, 200, 300) == pytest.approx(model(100, 200, 300), rel=1e-4)
+    assert tasksim(f"fit gemm.csv --kind mlr {TERMS} --source gemm_s.c").code == 0
+    assert "double gemm_s(double m, double n, double k)" in (files / "gemm_s.c").read_text()
+    again = tasksim(f"fit gemm.csv --kind mlr {TERMS} --source gemm_s.c")
+    assert again.errors == ["Error: gemm_s.c exists; give --force to replace it"]
+    other = tasksim("fit gemm.csv --source gemm.c")
+    assert other.errors == ["Error: --source is for linear models: give --kind mlr"]
+    wrong = tasksim(f"fit gemm.csv --kind mlr {TERMS} --source gemm.f90")
+    assert wrong.errors == ["Error: gemm.f90: sources are .c or .py files, got another suffix"]
 
 
 def test_a_tensor_corrects_a_law_unless_it_is_better_without(tasksim, files):
