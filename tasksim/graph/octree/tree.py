@@ -2,9 +2,9 @@
 
 The box is halved height - 1 times: level l has 2**l cells per side, the leaves are level
 height - 1.  A cell exists if there is a particle in it.  The cells of a level are numbered from
-0 in the order of their Morton indices, and consecutive cells make a group: Agullo, Bramas,
-Coulaud, Khannouz, Stanisic, "Task-based fast multipole method for clusters of multicore
-processors", Inria research report 8970, 2017.
+0 in the order of their Morton indices; groups of consecutive cells are the grain of the tasks
+of Agullo et al., "Modeling irregular kernels of task-based codes: illustration with the FMM",
+Inria research report 9036, 2017.
 """
 
 from __future__ import annotations
