@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 from collections import Counter
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from tasksim.base.errors import InputError
-from tasksim.graph.octree import particles, tree
+from tasksim.graph.octree import morton, particles, tree
 from tasksim.graph.octree.morton import decode, encode, leaf_index
 from tasksim.graph.octree.particles import DISTRIBUTIONS, all_positions, charges, positions
 from tasksim.graph.octree.tree import tree_of_counts, tree_of_distribution, tree_of_particles
@@ -66,6 +67,12 @@ def clouds(draw):
 
 
 # Morton indices
+
+
+def test_the_examples_in_the_docstrings_are_true():
+    result = doctest.testmod(morton)
+    assert result.attempted > 0
+    assert result.failed == 0
 
 
 def test_the_first_coordinate_is_the_most_significant():

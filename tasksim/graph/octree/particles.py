@@ -120,7 +120,7 @@ def _sphere(rng: Generator, count: int, dimension: int) -> NDArray[np.float64]:
     """
     angle = rng.uniform(0.0, 2 * np.pi, count)
     circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    if dimension == circle.shape[1]:
+    if dimension == 2:
         return circle
     height = rng.uniform(-1.0, 1.0, count)
     return np.column_stack([circle * np.sqrt(1 - height**2)[:, None], height])
