@@ -70,24 +70,17 @@ def test_pairs_per_pair_of_groups(drawing):
     outside = [sum(n for (a, b), n in pairs.items() if a == g != b) for g in range(7)]
     assert inside == [24, 24, 24, 24, 32, 24, 24]
     assert outside == [81, 134, 81, 150, 91, 142, 73]
-    assert {b: n for (a, b), n in pairs.items() if a == 3} == {
-        **{0: 15, 1: 12, 2: 54, 3: 24, 4: 15, 5: 54}
-    }
+    of_group_3 = {source: n for (target, source), n in pairs.items() if target == 3}
+    assert of_group_3 == {0: 15, 1: 12, 2: 54, 3: 24, 4: 15, 5: 54}
 
 
 def test_distinct_cells_of_a_pair_of_groups(drawing):
-    # Cells 32, 33, 36-39, 45 and 47 are group 4. Those of groups 3 and 4 that interact.
-    groups = m2l_groups(drawing, 3, 8)
-    pair = np.flatnonzero((groups.target == 4) & (groups.source == 3))[0]
-    found = {
-        (target, source)
-        for target in (32, 33, 36, 37, 38, 39, 45, 47)
-        for source in sources_of(drawing, 3, target)
-        if 24 <= source < 32
-    }
-    assert groups.pairs[pair] == len(found)
-    assert groups.target_cells[pair] == len({target for target, _ in found})
-    assert groups.source_cells[pair] == len({source for _, source in found})
+    # Group 1 has the children of the parents (1, 0) and (1, 1); group 4 two of (2, 0), all four
+    # of (2, 1) and two of (3, 1), which does not touch a parent of group 1: cells 45 and 47 have
+    # no part in 4 + 15 + 7 + 12 pairs.
+    found = {row[:2]: row[2:] for row in rows(m2l_groups(drawing, 3, 8))}
+    assert found[1, 4] == (38, 8, 6, 0)
+    assert found[4, 1] == (38, 6, 8, 0)
 
 
 # --- the definitions, cell by cell --------------------------------------------------------------
@@ -113,7 +106,7 @@ def brute_pairs(tree, level, related):
 
 
 def brute_groups(pairs, group_size, weights):
-    """Rows (target, source, pairs, target cells, source cells, work)."""
+    """Return what :func:`rows` does, from the pairs of cells."""
     found = {}
     for i, j in pairs:
         found.setdefault((i // group_size, j // group_size), []).append((i, j))
@@ -130,6 +123,7 @@ def brute_groups(pairs, group_size, weights):
 
 
 def rows(groups):
+    """Return rows (target, source, pairs, target cells, source cells, work)."""
     columns = (
         *(groups.target, groups.source, groups.pairs),
         *(groups.target_cells, groups.source_cells, groups.work),
@@ -238,6 +232,13 @@ def test_the_deepest_trees(dimension, height):
     assert rows(neighbour_groups(tree, 1)) == [(1, 2, 1, 1, 1, 15), (2, 1, 1, 1, 1, 15)]
     assert [level for level in range(height) if len(m2l_pairs(tree, level).target)] == [2]
     assert as_list(m2l_pairs(tree, 2)) == [(0, 1), (1, 0)]
+
+
+def test_a_group_may_hold_all_cells(drawing):
+    cells = len(drawing.levels[3])
+    total = len(m2l_pairs(drawing, 3).target)
+    for group_size in (cells, cells + 1, 10**12):
+        assert rows(m2l_groups(drawing, 3, group_size)) == [(0, 0, total, cells, cells, 0)]
 
 
 def test_work_of_crowded_leaves_does_not_overflow():

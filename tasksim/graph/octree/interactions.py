@@ -7,9 +7,9 @@ parent, except those that touch the cell and the cell itself: at most 6^d - 3^d 
 of Computational Physics 73(2), 1987, section 3.
 
 Either way all partners of a cell are children of the 3^d cells around and at its parent, hence
-the search goes through the parents: two to eight times fewer than cells. It goes on in blocks
-of consecutive cells, so that memory is bounded however many pairs there are. Group pairs never
-hold the pairs themselves: what one block finds of a group pair adds to what others find.
+the search goes through the parents, of which there are fewer. It proceeds in blocks of
+consecutive cells. What the blocks find of a pair of groups adds up, so that memory depends on the
+number of group pairs, not of pairs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Int64: TypeAlias = NDArray[np.int64]
 # From the largest coordinate difference of two cells: are they partners?
 _Relation: TypeAlias = Callable[[Int64], NDArray[np.bool_]]
 
-# Partners looked for at once: a block's arrays take some 30 bytes for each.
+# Partners looked for at once: a block's arrays take 20 to 40 bytes for each.
 BLOCK_PAIRS = 1 << 20
 # Up to here a level is looked up in a table of all possible cells, of 64 MiB at most.
 TABLE_CELLS = 1 << 24
@@ -163,6 +163,7 @@ def _groups(
     """
     _check_level(tree, level)
     groups = tree.groups(level, group_size)
+    group_size = min(group_size, len(tree.levels[level]))  # so that it fits the cells' integers
     keys, sums = [np.empty(0, np.int64)], [np.empty((3, 0), np.int64)]
     for first, partners in _partner_blocks(tree, level, relation):
         target, source, counts = _runs(first, partners, group_size, weights)
