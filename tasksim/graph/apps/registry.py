@@ -44,6 +44,7 @@ _BUILT_IN: Mapping[str, str] = {
     "chain": "tasksim.graph.apps.synthetic",
     "fork-join": "tasksim.graph.apps.synthetic",
     "random-layered": "tasksim.graph.apps.synthetic",
+    "fmm": "tasksim.graph.apps.fmm",
 }
 _PRIORITIES = Parameter("priorities", str, "app", choices=("app", "bottom-level", "none"))
 

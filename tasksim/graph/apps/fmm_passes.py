@@ -1,0 +1,287 @@
+"""The tasks of the fast multipole method, pass by pass: see :mod:`~tasksim.graph.apps.fmm`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tasksim.graph.apps.fmm_groups import families, groups_of, own, sum_per_group
+from tasksim.graph.builder import RW, Commute, R
+from tasksim.graph.octree.interactions import m2l_groups, neighbour_groups
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tasksim.graph.builder import GraphBuilder, Vector
+    from tasksim.graph.csr import Int64
+    from tasksim.graph.octree.interactions import GroupPairs
+    from tasksim.graph.octree.tree import Tree
+
+__all__ = ["KERNELS", "TOP_LEVEL", "Passes", "priorities"]
+
+KERNELS = ("P2P_out", "P2P_in", "P2M", "M2M", "M2L_in", "M2L_out", "L2L", "L2P")
+# On the levels above, all cells touch: nothing interacts from afar.
+TOP_LEVEL = 2
+
+
+def priorities(height: int) -> dict[tuple[str, int], int]:
+    """Return kernel and level -> priority; kernels of particles are on the leaves' level."""
+    leaves = height - 1
+    urgent_first = [
+        ("P2M", leaves),
+        *(("M2M", level) for level in range(leaves - 1, TOP_LEVEL - 1, -1)),
+        ("P2P_in", leaves),
+        *(
+            (kernel, level)
+            for level in range(TOP_LEVEL, leaves)
+            for kernel in ("M2L_in", "M2L_out", "L2L")
+        ),
+        ("P2P_out", leaves),
+        ("M2L_in", leaves),
+        ("M2L_out", leaves),
+        ("L2P", leaves),
+    ]
+    return {key: priority for priority, key in enumerate(reversed(urgent_first))}
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The groups of cells of a level: their sizes, their data."""
+
+    cells: list[int]
+    interval: list[int]
+    symb: Vector
+    up: Vector
+    down: Vector
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+
+@dataclass(frozen=True)
+class _Particles:
+    """The groups of particles: the leaves', their sizes, their data."""
+
+    leaves: list[int]
+    interval: list[int]
+    particles: list[int]
+    symb: Vector
+    down: Vector
+
+    def __len__(self) -> int:
+        return len(self.leaves)
+
+
+class Passes:
+    """Inserts the tasks, one pass over the tree after the other."""
+
+    def __init__(self, g: GraphBuilder, tree: Tree, group_size: int, order: int) -> None:
+        self.g, self.tree, self.group_size, self.order = g, tree, group_size, order
+        self.leaf_level = tree.height - 1
+        self.priority = priorities(tree.height)
+        self.sizes: list[Int64] = []
+        self.levels = {
+            level: self._register_cells(level) for level in range(TOP_LEVEL, tree.height)
+        }
+        self.particles = self._register_particles()
+
+    def insert(self) -> None:
+        """Insert all tasks, in ScalFMM's order."""
+        self._direct()
+        if not self.levels:
+            return
+        self._p2m()
+        for level in range(self.leaf_level - 1, TOP_LEVEL - 1, -1):
+            self._m2m(level)
+        for level in range(TOP_LEVEL, self.leaf_level):
+            self._m2l(level)
+        for level in range(TOP_LEVEL, self.leaf_level):
+            self._l2l(level)
+        self._m2l(self.leaf_level)
+        self._l2p()
+
+    def _register_cells(self, level: int) -> _Cells:
+        groups = groups_of(self.tree, level, self.group_size)
+        expansion = 8 * self.order**self.tree.dimension
+        symb, up, down = (
+            self._register(f"{name}[{level}]", groups.cells, item)
+            for name, item in (("symb", 8), ("up", expansion), ("down", expansion))
+        )
+        return _Cells(groups.cells.tolist(), groups.interval.tolist(), symb, up, down)
+
+    def _register_particles(self) -> _Particles:
+        groups = groups_of(self.tree, self.leaf_level, self.group_size)
+        particles = sum_per_group(self.tree.counts, self.group_size)
+        # Positions and the charge; the force and the potential.
+        symb, down = (
+            self._register(name, particles, 8 * (self.tree.dimension + 1))
+            for name in ("part_symb", "part_down")
+        )
+        return _Particles(
+            groups.cells.tolist(), groups.interval.tolist(), particles.tolist(), symb, down
+        )
+
+    def _register(self, name: str, items: Int64, item_bytes: int) -> Vector:
+        """Register a datum per group, of as many items as it has of *item_bytes* each."""
+        # A vector's handles have one size; graph_of_tree puts in the sizes kept here.
+        self.sizes.append(items * item_bytes)
+        return self.g.vector(name, len(items), size_bytes=0)
+
+    def _direct(self) -> None:
+        """P2P: particles of leaves that touch; out, then in."""
+        pairs = neighbour_groups(self.tree, self.group_size)
+        leaf, priority = self.particles, self.priority["P2P_out", self.leaf_level]
+        for a, b, size, cells, other_cells, work in _outside(pairs):
+            self.g.insert(
+                "P2P_out",
+                R(leaf.symb[a]), Commute(leaf.down[a]), R(leaf.symb[b]), Commute(leaf.down[b]),
+                priority=priority,
+                NbLeaves=leaf.leaves[a],
+                SizeInterval=leaf.interval[a],
+                NbParticles=leaf.particles[a],
+                iNbLeaves=leaf.leaves[b],
+                iSizeInterval=leaf.interval[b],
+                iNbParticles=leaf.particles[b],
+                OutsideInteractionsSize=size,
+                NbDiff0=cells,
+                NbDiff1=other_cells,
+                NbInteractions=work,
+            )  # fmt: skip
+        priority = self.priority["P2P_in", self.leaf_level]
+        inside = own(pairs, pairs.work, len(leaf)) + sum_per_group(
+            self.tree.counts**2, self.group_size
+        )
+        for i, work in enumerate(inside.tolist()):
+            self.g.insert(
+                "P2P_in", R(leaf.symb[i]), Commute(leaf.down[i]),
+                priority=priority,
+                NbLeaves=leaf.leaves[i],
+                SizeInterval=leaf.interval[i],
+                NbParticles=leaf.particles[i],
+                NbInteractions=work,
+            )  # fmt: skip
+
+    def _p2m(self) -> None:
+        """P2M: expansions of the leaves from their particles."""
+        leaf, cell = self.particles, self.levels[self.leaf_level]
+        priority = self.priority["P2M", self.leaf_level]
+        for i in range(len(leaf)):
+            self.g.insert(
+                "P2M", R(cell.symb[i]), RW(cell.up[i]), R(leaf.symb[i]),
+                priority=priority, **self._leaf_parameters(i),
+            )  # fmt: skip
+
+    def _l2p(self) -> None:
+        """L2P: potentials and forces of particles from the expansions of their leaves."""
+        leaf, cell = self.particles, self.levels[self.leaf_level]
+        priority = self.priority["L2P", self.leaf_level]
+        for i in range(len(leaf)):
+            self.g.insert(
+                "L2P", R(cell.symb[i]), R(cell.down[i]), R(leaf.symb[i]), Commute(leaf.down[i]),
+                priority=priority, **self._leaf_parameters(i),
+            )  # fmt: skip
+
+    def _leaf_parameters(self, i: int) -> dict[str, Any]:
+        leaf = self.particles
+        return {
+            "NbCells": leaf.leaves[i],
+            "SizeInterval": leaf.interval[i],
+            "NbParticles": leaf.particles[i],
+            "Order": self.order,
+        }
+
+    def _m2m(self, level: int) -> None:
+        """M2M: multipole expansions of the cells of *level* from those of their children."""
+        above, below = self.levels[level], self.levels[level + 1]
+        priority = self.priority["M2M", level]
+        for parent, child, parameters in self._families(level):
+            self.g.insert(
+                "M2M",
+                R(above.symb[parent]), Commute(above.up[parent]),
+                R(below.symb[child]), R(below.up[child]),
+                priority=priority, **parameters,
+            )  # fmt: skip
+
+    def _l2l(self, level: int) -> None:
+        """L2L: local expansions of the children of *level* from those of their parents."""
+        above, below = self.levels[level], self.levels[level + 1]
+        priority = self.priority["L2L", level]
+        update = RW if level + 1 == self.leaf_level else Commute
+        for parent, child, parameters in self._families(level):
+            self.g.insert(
+                "L2L",
+                R(above.symb[parent]), R(above.down[parent]),
+                R(below.symb[child]), update(below.down[child]),
+                priority=priority, **parameters,
+            )  # fmt: skip
+
+    def _families(self, level: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
+        """Yield a group of *level*, one with children of its cells, and the parameters."""
+        above, below = self.levels[level], self.levels[level + 1]
+        family = families(self.tree, level, self.group_size)
+        columns = (family.parent, family.child, family.parent_cells, family.links)
+        for parent, child, cells, links in zip(*(c.tolist() for c in columns), strict=True):
+            parameters = {
+                "Level": level,
+                "NbCells": above.cells[parent],
+                "SizeInterval": above.interval[parent],
+                "iNbCells": below.cells[child],
+                "iSizeInterval": below.interval[child],
+                "NbDiff": cells,
+                "NbChildParent": links,
+                "Order": self.order,
+            }
+            yield parent, child, parameters
+
+    def _m2l(self, level: int) -> None:
+        """M2L: local expansions of the cells of *level* from multipole expansions afar."""
+        pairs = m2l_groups(self.tree, level, self.group_size)
+        cell, priority = self.levels[level], self.priority["M2L_in", level]
+        for i, interactions in enumerate(own(pairs, pairs.pairs, len(cell)).tolist()):
+            self.g.insert(
+                "M2L_in", R(cell.symb[i]), R(cell.up[i]), Commute(cell.down[i]),
+                priority=priority,
+                Level=level,
+                NbCells=cell.cells[i],
+                SizeInterval=cell.interval[i],
+                NbInteractions=interactions,
+                Order=self.order,
+            )  # fmt: skip
+        for a, b, size, cells, other_cells, _ in _outside(pairs):
+            self._m2l_out(level, a, b, size, cells, other_cells)
+            # Interacting is mutual: the other way round there are the same pairs of cells.
+            self._m2l_out(level, b, a, size, other_cells, cells)
+
+    def _m2l_out(
+        self, level: int, target: int, source: int, size: int, cells: int, other_cells: int
+    ) -> None:
+        cell = self.levels[level]
+        self.g.insert(
+            "M2L_out",
+            R(cell.symb[target]), Commute(cell.down[target]),
+            R(cell.symb[source]), R(cell.up[source]),
+            priority=self.priority["M2L_out", level],
+            Level=level,
+            NbCells=cell.cells[target],
+            SizeInterval=cell.interval[target],
+            iNbCells=cell.cells[source],
+            iSizeInterval=cell.interval[source],
+            OutsideInteractionsSize=size,
+            NbDiff0=cells,
+            NbDiff1=other_cells,
+            Order=self.order,
+        )  # fmt: skip
+
+
+def _outside(pairs: GroupPairs) -> Iterator[tuple[int, int, int, int, int, int]]:
+    """Yield each two different groups once, the one of larger number first.
+
+    Then the pairs of cells, the distinct cells of the first and of the second, and the pairs
+    of particles.
+    """
+    once = pairs.source < pairs.target
+    columns = (
+        pairs.target, pairs.source, pairs.pairs,
+        pairs.target_cells, pairs.source_cells, pairs.work,
+    )  # fmt: skip
+    return zip(*(column[once].tolist() for column in columns), strict=True)
