@@ -428,7 +428,8 @@ def test_numbers_of_particles_as_people_write_them():
         ({"group_size": 0}, r"^fmm: group_size: got 0; legal: an integer from 1$"),
         ({"height": 0}, r"^fmm: height: got 0; legal: an integer from 1$"),
         ({"height": 40}, r"height"),
-        ({"order": 0}, r"^fmm: order: got 0; legal: an integer from 1$"),
+        ({"order": 0}, r"^fmm: order: got 0; legal: an integer from 1 to 32$"),
+        ({"order": 33}, r"^fmm: order: got 33; legal: an integer from 1 to 32$"),
         ({"dimension": 4}, r"^fmm: dimension: got 4; legal: an integer from 2 to 3$"),
         ({"distribution": "cubes"}, r"^fmm: distribution: got 'cubes', did you mean 'cube'\?"),
     ],
@@ -436,6 +437,13 @@ def test_numbers_of_particles_as_people_write_them():
 def test_what_is_wrong_is_said(wrong, message):
     with pytest.raises(InputError, match=message):
         generate("fmm", **({"particles": 10, "height": 3, "group_size": 5} | wrong))
+
+
+def test_groups_larger_than_any_level():
+    graph = generate("fmm", particles=1000, height=4, group_size=10**25)
+    assert graph.summary()["kernels"] == {
+        "P2P_in": 1, "P2M": 1, "M2M": 1, "M2L_in": 2, "L2L": 1, "L2P": 1,
+    }  # fmt: skip
 
 
 def test_groups_of_no_cells_are_refused():

@@ -90,6 +90,8 @@ __all__ = ["fmm", "graph_of_tree"]
 
 Distribution = Literal["cube", "ball", "sphere", "ellipsoid", "plummer"]
 Dimension = Annotated[int, AtLeast(2), AtMost(3)]
+# Double precision is exhausted at half of this.
+Order = Annotated[int, AtLeast(1), AtMost(32)]
 
 
 @generator("fmm")
@@ -98,7 +100,7 @@ def fmm(
     height: Count,
     group_size: Count,
     distribution: Distribution = "cube",
-    order: Count = 5,
+    order: Order = 5,
     dimension: Dimension = 3,
     seed: Seed = 0,
 ) -> TaskGraph:

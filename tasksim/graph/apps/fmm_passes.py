@@ -76,7 +76,9 @@ class Passes:
     """Inserts the tasks, one pass over the tree after the other."""
 
     def __init__(self, g: GraphBuilder, tree: Tree, group_size: int, order: int) -> None:
-        self.g, self.tree, self.group_size, self.order = g, tree, group_size, order
+        self.g, self.tree, self.order = g, tree, order
+        # No level has more cells than there are leaves: groups could not be larger.
+        self.group_size = min(group_size, len(tree.counts))
         self.leaf_level = tree.height - 1
         self.priority = priorities(tree.height)
         self.sizes: list[Int64] = []
