@@ -1,0 +1,50 @@
+"""Loops compiled by Numba: the types that they take, and the options that all share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from numba import njit, types
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "INDEX_TABLE",
+    "INDICES",
+    "MATRICES",
+    "REAL",
+    "REALS",
+    "RESULT",
+    "TABLE",
+    "inlined",
+    "loop",
+]
+
+Function = TypeVar("Function", bound="Callable[..., Any]")
+
+REAL = types.float64
+REALS = types.Array(types.float64, 1, "C", readonly=True)
+TABLE = types.Array(types.float64, 2, "C", readonly=True)
+INDICES = types.Array(types.int64, 1, "C", readonly=True)
+INDEX_TABLE = types.Array(types.int64, 2, "C", readonly=True)
+RESULT = types.Array(types.float64, 2, "C")
+MATRICES = types.Array(types.float64, 3, "C")  # np.dot refuses what is read-only
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "cache": True}
+# What a vectorised sum needs: its terms in any order. Infinity must stay what it is.
+_REORDER = {"reassoc", "contract", "nsz"}
+
+
+def loop(*arguments: Any) -> Callable[[Function], Function]:
+    """Return a decorator that compiles a function of *arguments* of these types, at once.
+
+    It returns nothing, and does not hold the GIL. Arrays are C-contiguous; those that the types
+    call read-only may be writable.
+    """
+    return cast("Callable[[Function], Function]", njit(types.void(*arguments), **_OPTIONS))
+
+
+def inlined(function: Function) -> Function:
+    """Compile *function* for the loops that call it; its sums may be taken in any order."""
+    return cast("Function", njit(fastmath=_REORDER, **_OPTIONS)(function))

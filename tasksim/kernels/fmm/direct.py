@@ -1,0 +1,51 @@
+"""The direct sum over all particles, for chosen ones: what the method approximates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.kernels.fmm.p2p import on_points
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["direct"]
+
+
+def direct(
+    positions: NDArray[np.float64],
+    charges: NDArray[np.float64],
+    targets: NDArray[np.integer],
+) -> NDArray[np.float64]:
+    """Return potentials and forces of chosen particles, due to all particles.
+
+    Parameters
+    ----------
+    positions : float64 array [d, n]
+    charges : float64 array [n]
+    targets : integer array [m]
+        The numbers of the chosen particles.
+
+    Returns
+    -------
+    float64 array [1 + d, m]
+        The potential of 1/r (3-D) or -log r (2-D), then the components of the force: charge
+        times minus the gradient of the potential.
+
+    Raises
+    ------
+    InputError
+        A target is not the number of a particle.
+    """
+    chosen = np.ascontiguousarray(targets, dtype=np.int64)
+    if len(chosen) and not (chosen.min() >= 0 and chosen.max() < len(charges)):
+        raise InputError(
+            f"targets: from {chosen.min()} to {chosen.max()}, "
+            f"expected numbers from 0 to {len(charges) - 1}"
+        )
+    result = np.zeros((1 + len(positions), len(chosen)))
+    on_points(np.ascontiguousarray(positions), np.ascontiguousarray(charges), chosen, result)
+    return result

@@ -1,0 +1,210 @@
+"""Particles to Chebyshev expansions of their leaves, and back: P2M and L2P.
+
+A function on [-1, 1]^d is interpolated in p nodes per dimension, p the *order*, by polynomials of
+degree p - 1 in each coordinate: p^d coefficients, its values in the nodes. W. Fong and E. Darve,
+"The black-box fast multipole method", J. Comput. Phys. 228(23), 2009, equations 2 to 7.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from tasksim.base.errors import InputError
+from tasksim.kernels.fmm.compiled import INDICES, REAL, REALS, RESULT, TABLE, inlined, loop
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["check_order", "l2p", "node_coordinates", "p2m", "weights"]
+
+
+def check_order(order: int, dimension: int) -> None:
+    """Raise :exc:`InputError` unless there is an interpolation of that order and dimension."""
+    if not (isinstance(order, int) and order >= 1):
+        raise InputError(f"order: got {order!r}, expected an integer from 1")
+    if dimension not in (2, 3):
+        raise InputError(f"dimension: got {dimension!r}, expected 2 or 3")
+
+
+def node_coordinates(order: int, dimension: int) -> NDArray[np.float64]:
+    """Return the nodes in [-1, 1]^d, the last coordinate changing fastest.
+
+    Returns
+    -------
+    float64 array [d, p^d]
+        Of all combinations of the zeros of the Chebyshev polynomial of degree p.
+
+    Raises
+    ------
+    InputError
+        The order is less than 1, or the dimension neither 2 nor 3.
+    """
+    check_order(order, dimension)
+    axis = chebyshev.chebpts1(order)
+    return np.stack(np.meshgrid(*[axis] * dimension, indexing="ij")).reshape(dimension, -1)
+
+
+def weights(points: NDArray[np.float64], order: int) -> NDArray[np.float64]:
+    """Return by how much each node counts at each point: S of equations 4 and 7.
+
+    Parameters
+    ----------
+    points : float64 array [d, n]
+        In [-1, 1]^d.
+    order : int
+        Nodes per dimension.
+
+    Returns
+    -------
+    float64 array [n, p^d]
+        An interpolated function is, at the points, this times its values in the nodes.
+    """
+    check_order(order, len(points))
+    total = np.ones((points.shape[1], 1))
+    for coordinate in points:
+        of_axis = chebyshev.chebvander(coordinate, order - 1) @ _basis(order).T
+        total = (total[:, :, None] * of_axis[:, None, :]).reshape(len(of_axis), -1)
+    return total
+
+
+def _basis(order: int) -> NDArray[np.float64]:
+    """Return the Chebyshev coefficients [p, p] of the weight of each node (row), in 1-D."""
+    values = chebyshev.chebvander(chebyshev.chebpts1(order), order - 1)
+    values[:, 1:] *= 2
+    return values / order
+
+
+def p2m(
+    order: int,
+    points: NDArray[np.float64],
+    charges: NDArray[np.float64],
+    offsets: NDArray[np.int64],
+    multipoles: NDArray[np.float64],
+) -> None:
+    """Add to the multipoles of leaves the charges of their particles, as seen from the nodes.
+
+    Parameters
+    ----------
+    order : int
+        Nodes per dimension, p.
+    points : float64 array [d, n]
+        Positions relative to the leaves, which are [-1, 1]^d.
+    charges : float64 array [n]
+    offsets : int64 array [leaves + 1]
+        Particles ``offsets[i]`` to ``offsets[i + 1] - 1`` are in leaf i. A part of a longer array
+        will do: only the particles of the leaves that it names are looked at.
+    multipoles : float64 array [leaves, p^d]
+        Added to.
+    """
+    _p2m(_basis(order), points, charges, offsets, multipoles)
+
+
+def l2p(
+    order: int,
+    points: NDArray[np.float64],
+    charges: NDArray[np.float64],
+    offsets: NDArray[np.int64],
+    locals_: NDArray[np.float64],
+    cell_width: float,
+    result: NDArray[np.float64],
+) -> None:
+    """Add to potentials and forces of particles what the local expansions of their leaves say.
+
+    Parameters
+    ----------
+    order, points, charges, offsets
+        As of :func:`p2m`.
+    locals_ : float64 array [leaves, p^d]
+        Potentials in the nodes.
+    cell_width : float
+        Width of a leaf.
+    result : float64 array [1 + d, n]
+        Potentials, then the components of forces; added to.
+    """
+    _l2p(_basis(order), points, charges, offsets, locals_, 2 / cell_width, result)
+
+
+@inlined
+def _weights_of(
+    x: float,
+    basis: NDArray[np.float64],
+    values: NDArray[np.float64],
+    slopes: NDArray[np.float64],
+) -> None:
+    """Set the weights of the nodes at *x*, in 1-D, and their derivatives."""
+    order = len(basis)
+    values[:] = basis[:, 0]
+    slopes[:] = 0.0
+    before, now, slope_before, slope = 1.0, x, 0.0, 1.0
+    for degree in range(1, order):
+        for node in range(order):
+            values[node] += basis[node, degree] * now
+            slopes[node] += basis[node, degree] * slope
+        # T_{k+1} = 2 x T_k - T_{k-1}, and its derivative.
+        slope_before, slope = slope, 2 * now + 2 * x * slope - slope_before
+        before, now = now, 2 * x * now - before
+
+
+@loop(TABLE, TABLE, REALS, INDICES, RESULT)
+def _p2m(
+    basis: NDArray[np.float64],
+    points: NDArray[np.float64],
+    charges: NDArray[np.float64],
+    offsets: NDArray[np.int64],
+    multipoles: NDArray[np.float64],
+) -> None:
+    order, dimension = len(basis), len(points)
+    values = np.ones((3, order))
+    slopes = np.zeros((3, order))
+    depth = order if dimension == 3 else 1  # 2-D is 3-D with a single layer of nodes
+    for leaf in range(len(offsets) - 1):
+        for particle in range(offsets[leaf], offsets[leaf + 1]):
+            for axis in range(dimension):
+                _weights_of(points[axis, particle], basis, values[axis], slopes[axis])
+            node = 0
+            for i in range(order):
+                for j in range(order):
+                    weight = charges[particle] * values[0, i] * values[1, j]
+                    for k in range(depth):
+                        multipoles[leaf, node] += weight * values[2, k]
+                        node += 1
+
+
+@loop(TABLE, TABLE, REALS, INDICES, TABLE, REAL, RESULT)
+def _l2p(
+    basis: NDArray[np.float64],
+    points: NDArray[np.float64],
+    charges: NDArray[np.float64],
+    offsets: NDArray[np.int64],
+    locals_: NDArray[np.float64],
+    stretch: float,
+    result: NDArray[np.float64],
+) -> None:
+    order, dimension = len(basis), len(points)
+    values = np.ones((3, order))
+    slopes = np.zeros((3, order))
+    total = np.empty(4)
+    depth = order if dimension == 3 else 1
+    for leaf in range(len(offsets) - 1):
+        for particle in range(offsets[leaf], offsets[leaf + 1]):
+            for axis in range(dimension):
+                _weights_of(points[axis, particle], basis, values[axis], slopes[axis])
+            total[:] = 0.0
+            node = 0
+            for i in range(order):
+                for j in range(order):
+                    value = slope = 0.0
+                    for k in range(depth):
+                        value += locals_[leaf, node] * values[2, k]
+                        slope += locals_[leaf, node] * slopes[2, k]
+                        node += 1
+                    total[0] += values[0, i] * values[1, j] * value
+                    total[1] += slopes[0, i] * values[1, j] * value
+                    total[2] += values[0, i] * slopes[1, j] * value
+                    total[3] += values[0, i] * values[1, j] * slope
+            result[0, particle] += total[0]
+            for axis in range(dimension):
+                result[1 + axis, particle] -= charges[particle] * stretch * total[1 + axis]
