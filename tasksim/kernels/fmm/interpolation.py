@@ -7,6 +7,7 @@ degree p - 1 in each coordinate: p^d coefficients, its values in the nodes. W. F
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -70,11 +71,12 @@ def weights(points: NDArray[np.float64], order: int) -> NDArray[np.float64]:
     return total
 
 
+@cache
 def _basis(order: int) -> NDArray[np.float64]:
-    """Return the Chebyshev coefficients [p, p] of the weight of each node (row), in 1-D."""
+    """Return the Chebyshev coefficients [p, p] of the weight of each node (row): equation 4."""
     values = chebyshev.chebvander(chebyshev.chebpts1(order), order - 1)
     values[:, 1:] *= 2
-    return values / order
+    return np.ascontiguousarray(values / order)
 
 
 def p2m(

@@ -1,0 +1,361 @@
+"""Operators of the fast multipole method: each alone, then all together against the direct sum."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tasksim.base.errors import InputError
+from tasksim.graph.octree.interactions import m2l_pairs, neighbour_pairs
+from tasksim.graph.octree.morton import decode
+from tasksim.graph.octree.particles import all_positions, charges
+from tasksim.graph.octree.tree import tree_of_particles
+from tasksim.kernels.fmm.direct import direct
+from tasksim.kernels.fmm.interpolation import l2p, node_coordinates, p2m, weights
+from tasksim.kernels.fmm.p2p import one_sided, symmetric, within
+from tasksim.kernels.fmm.transfers import by_octant, by_position, operators
+
+DIMENSIONS = (2, 3)
+
+
+def drawn(*shape, seed=0, low=-1.0):
+    return np.random.default_rng(seed).uniform(low, 1.0, shape)
+
+
+def polynomial(order, dimension, seed=0):
+    """Return a polynomial of degree order - 1 in each coordinate, and its gradient."""
+    series = np.polynomial.polynomial
+    coefficients = drawn(*[order] * dimension, seed=seed)
+    evaluate = {2: series.polyval2d, 3: series.polyval3d}[dimension]
+
+    def gradient(points):
+        slopes = (series.polyder(coefficients, axis=axis) for axis in range(dimension))
+        return np.stack([evaluate(*points, slope) for slope in slopes])
+
+    return lambda points: evaluate(*points, coefficients), gradient
+
+
+def potential_of(distance, dimension):
+    return 1 / distance if dimension == 3 else -np.log(distance)
+
+
+@pytest.mark.parametrize("dimension", DIMENSIONS)
+@pytest.mark.parametrize("order", [1, 2, 5])
+class TestInterpolation:
+    def test_a_node_has_all_the_weight_at_its_place(self, order, dimension):
+        nodes = node_coordinates(order, dimension)
+        np.testing.assert_allclose(weights(nodes, order), np.eye(order**dimension), atol=1e-13)
+
+    def test_polynomials_up_to_degree_order_minus_1_are_exact(self, order, dimension):
+        value, _ = polynomial(order, dimension)
+        points = drawn(dimension, 20, seed=1)
+        in_nodes = value(node_coordinates(order, dimension))
+        np.testing.assert_allclose(weights(points, order) @ in_nodes, value(points), atol=1e-12)
+
+    def test_p2m_spreads_charges_by_the_weights_of_the_nodes(self, order, dimension):
+        points, q = drawn(dimension, 9, seed=1), drawn(9, seed=2)
+        multipoles = np.ones((3, order**dimension))
+        p2m(order, points, q, np.array([0, 4, 4, 9]), multipoles)
+        spread = weights(points, order) * q[:, None]
+        expected = 1 + np.stack([spread[:4].sum(axis=0), np.zeros(order**dimension),
+                                 spread[4:].sum(axis=0)])  # fmt: skip
+        np.testing.assert_allclose(multipoles, expected, atol=1e-13)
+
+    def test_p2m_of_a_part_of_the_leaves_needs_only_their_offsets(self, order, dimension):
+        points, q = drawn(dimension, 9, seed=1), drawn(9, seed=2)
+        offsets = np.array([0, 2, 5, 9])
+        whole, part = np.zeros((2, 3, order**dimension))
+        p2m(order, points, q, offsets, whole)
+        p2m(order, points, q, offsets[1:], part[1:])
+        np.testing.assert_array_equal(part[1:], whole[1:])
+        assert not part[0].any()
+
+    def test_l2p_gives_potential_and_minus_charge_times_gradient(self, order, dimension):
+        points, q, width = drawn(dimension, 7, seed=1), drawn(7, seed=2), 0.25
+        value, gradient = polynomial(order, dimension)
+        locals_ = np.tile(value(node_coordinates(order, dimension)), (2, 1))
+        result = np.ones((1 + dimension, 7))
+        l2p(order, points, q, np.array([0, 3, 7]), locals_, width, result)
+        np.testing.assert_allclose(result[0], 1 + value(points), atol=1e-12)
+        force = -q * gradient(points) * 2 / width
+        np.testing.assert_allclose(result[1:], 1 + force, atol=1e-11)
+
+
+@pytest.mark.parametrize("dimension", DIMENSIONS)
+class TestOctants:
+    @pytest.fixture
+    def octants(self, dimension):
+        """Return, in no particular order, each child of one parent: octant and corner."""
+        octant = np.random.default_rng(3).permutation(1 << dimension)
+        return octant, 2 * decode(octant, dimension) - 1
+
+    def test_m2m_gives_what_p2m_in_the_parent_gives(self, octants, dimension):
+        octant, corner = octants
+        order, n = 4, len(octant)
+        points, q = drawn(dimension, 3 * n), drawn(3 * n, seed=1)
+        children, parent, expected = (np.zeros((m, order**dimension)) for m in (n, 1, 1))
+        p2m(order, points, q, np.arange(n + 1) * 3, children)
+        pairs = by_octant(octant, np.zeros(n, int), np.arange(n), dimension)
+        operators(order, dimension).m2m(pairs, children, parent)
+        in_parent = points / 2 + np.repeat(corner, 3, axis=0).T / 2
+        p2m(order, in_parent, q, np.array([0, 3 * n]), expected)
+        np.testing.assert_allclose(parent, expected, atol=1e-13)
+
+    def test_l2l_gives_what_l2p_in_the_parent_gives(self, octants, dimension):
+        octant, corner = octants
+        order, n = 4, len(octant)
+        points, q = drawn(dimension, 3 * n), drawn(3 * n, seed=1)
+        parent, children = drawn(1, order**dimension, seed=2), np.zeros((n, order**dimension))
+        pairs = by_octant(octant, np.arange(n), np.zeros(n, int), dimension)
+        operators(order, dimension).l2l(pairs, parent, children)
+        result, expected = np.zeros((2, 1 + dimension, 3 * n))
+        l2p(order, points, q, np.arange(n + 1) * 3, children, 0.5, result)
+        in_parent = points / 2 + np.repeat(corner, 3, axis=0).T / 2
+        l2p(order, in_parent, q, np.array([0, 3 * n]), parent, 1.0, expected)
+        np.testing.assert_allclose(result, expected, atol=1e-11)
+
+    def test_an_octant_that_does_not_exist_is_refused(self, dimension):
+        with pytest.raises(InputError, match=f"octants: from 0 to {1 << dimension}, expected"):
+            by_octant(np.array([0, 1 << dimension]), np.zeros(2), np.zeros(2), dimension)
+
+
+@pytest.mark.parametrize("dimension", DIMENSIONS)
+class TestM2l:
+    def positions(self, dimension):
+        everywhere = np.array(list(product(range(-3, 4), repeat=dimension)))
+        return everywhere[np.abs(everywhere).max(axis=1) > 1]
+
+    @pytest.mark.parametrize("width", [1.0, 0.125])
+    def test_every_position_has_the_potentials_between_its_nodes(self, dimension, width):
+        order, relative = 3, self.positions(dimension)
+        assert len(relative) == 7**dimension - 3**dimension
+        multipoles = drawn(len(relative), order**dimension)
+        locals_ = np.zeros_like(multipoles)
+        cells = np.arange(len(relative))
+        operators(order, dimension).m2l(
+            by_position(relative, cells, cells), multipoles, locals_, width
+        )
+        nodes = node_coordinates(order, dimension).T * width / 2
+        for position, multipole, local in zip(relative, multipoles, locals_, strict=True):
+            apart = nodes[:, None] + position * width - nodes[None]
+            kernel = potential_of(np.linalg.norm(apart, axis=2), dimension)
+            np.testing.assert_allclose(local, kernel @ multipole, rtol=0, atol=1e-12 / width)
+
+    def test_sources_of_one_target_add_up_however_many_share_a_matrix(self, dimension):
+        order, relative = 2, np.repeat(self.positions(dimension)[:3], 70, axis=0)
+        multipoles, source = drawn(4, order**dimension), np.arange(210) % 4
+        together, alone = np.zeros((2, 2, order**dimension))
+        apply = operators(order, dimension).m2l
+        apply(by_position(relative, np.ones(210, int), source), multipoles, together, 1.0)
+        for i in range(210):
+            pair = by_position(relative[i : i + 1], np.array([1]), source[i : i + 1])
+            apply(pair, multipoles, alone, 1.0)
+        np.testing.assert_allclose(together, alone, atol=1e-11)
+        assert not together[0].any()
+
+    def test_equivalent_positions_share_their_matrix(self, dimension):
+        matrices = operators(3, dimension).m2l_matrices
+        assert len(matrices) == {2: 7, 3: 16}[dimension]
+
+    @pytest.mark.parametrize("distance", [0, 1, 4])
+    def test_cells_too_near_or_too_far_are_refused(self, dimension, distance):
+        relative = np.array([[2] * dimension, [0] * (dimension - 1) + [distance]])
+        with pytest.raises(InputError, match="of pair 1: expected cells 2 to 3 apart"):
+            by_position(relative, np.arange(2), np.arange(2))
+
+
+def test_no_pairs_change_nothing():
+    none = np.zeros(0, dtype=np.int64)
+    expansions = np.zeros((1, 9))
+    operators(3, 2).m2l(by_position(np.zeros((0, 2), int), none, none), expansions, expansions, 1.0)
+    operators(3, 2).m2m(by_octant(none, none, none, 2), expansions, expansions)
+    assert not expansions.any()
+
+
+@pytest.mark.parametrize(("order", "dimension"), [(0, 3), (2.5, 3), (3, 4), (3, 1)])
+def test_orders_and_dimensions_that_do_not_exist_are_refused(order, dimension):
+    with pytest.raises(InputError, match=r"(order|dimension): got"):
+        operators(order, dimension)
+
+
+def summed(positions, q, acts):
+    """Return potentials and forces by a loop over all pairs (i, j) for which *acts*."""
+    dimension, n = positions.shape
+    result = np.zeros((1 + dimension, n))
+    for i, j in product(range(n), repeat=2):
+        apart = positions[:, i] - positions[:, j]
+        distance = np.linalg.norm(apart)
+        if acts(i, j) and distance > 0:
+            result[0, i] += q[j] * potential_of(distance, dimension)
+            result[1:, i] += q[i] * q[j] * apart / distance**dimension
+    return result
+
+
+@st.composite
+def leaves(draw):
+    """Return positions, some of them equal, charges and offsets of leaves, some of them empty."""
+    dimension = draw(st.sampled_from(DIMENSIONS))
+    counts = draw(st.lists(st.integers(0, 9), min_size=2, max_size=4))
+    grid = st.integers(0, 4).map(lambda i: i / 4)
+    rows = st.lists(grid, min_size=sum(counts), max_size=sum(counts))
+    positions = np.array([draw(rows) for _ in range(dimension)]).reshape(dimension, -1)
+    return positions, drawn(sum(counts), seed=draw(st.integers(0, 9))), np.cumsum([0, *counts])
+
+
+class TestP2p:
+    def test_two_charges_repel_each_other(self):
+        positions, q = np.array([[0.0, 0.0], [0.0, 3.0], [0.0, 4.0]]), np.array([2.0, 50.0])
+        result = np.zeros((4, 2))
+        symmetric(positions, q, np.array([0, 1, 2]), np.array([0]), np.array([1]), result)
+        expected = [[10.0, 0.4], [0, 0], [-2.4, 2.4], [-3.2, 3.2]]
+        np.testing.assert_allclose(result, expected, rtol=1e-14)
+
+    def test_in_2d_the_potential_is_the_logarithm(self):
+        positions, q = np.array([[0.0, 0.0], [0.0, 0.5]]), np.array([2.0, 3.0])
+        result = direct(positions, q, np.array([0, 1]))
+        expected = [[3 * np.log(2), 2 * np.log(2)], [0, 0], [-12, 12]]
+        np.testing.assert_allclose(result, expected, rtol=1e-14)
+
+    @settings(deadline=None, max_examples=40)
+    @given(leaves())
+    def test_one_sided_changes_targets_only(self, particles):
+        positions, q, offsets = particles
+        leaf = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        result = np.zeros((1 + len(positions), len(q)))
+        targets, sources = np.array([1, 0], np.int32), np.array([0, len(offsets) - 2], np.int32)
+        one_sided(positions, q, offsets, targets, sources, result)
+        pairs = list(zip(targets.tolist(), sources.tolist(), strict=True))
+        expected = summed(positions, q, lambda i, j: (leaf[i], leaf[j]) in pairs)
+        np.testing.assert_allclose(result, expected, atol=1e-10)
+
+    @settings(deadline=None, max_examples=40)
+    @given(leaves())
+    def test_every_leaf_and_pair_of_leaves_once_is_the_direct_sum(self, particles):
+        positions, q, offsets = particles
+        count = len(offsets) - 1
+        target, source = np.triu_indices(count, 1)
+        result = np.zeros((1 + len(positions), len(q)))
+        within(positions, q, offsets, np.arange(count), result)
+        symmetric(positions, q, offsets, target, source, result)
+        np.testing.assert_allclose(result, summed(positions, q, lambda i, j: True), atol=1e-10)
+        np.testing.assert_allclose(result, direct(positions, q, np.arange(len(q))), atol=1e-10)
+        np.testing.assert_allclose(result[1:].sum(axis=1), 0, atol=1e-10)
+
+    @pytest.mark.parametrize("dimension", DIMENSIONS)
+    def test_particles_in_one_place_do_not_act_on_each_other(self, dimension):
+        positions, q = np.full((dimension, 20), 0.3), np.ones(20)
+        result = np.zeros((1 + dimension, 20))
+        within(positions, q, np.array([0, 20]), np.array([0]), result)
+        np.testing.assert_array_equal(result, 0)
+
+    def test_others_run_meanwhile(self):
+        n = 8_000
+        positions, q, result = drawn(3, n), drawn(n, seed=1), np.zeros((4, n))
+        everything = np.array([0, n]), np.array([0])
+        thread = threading.Thread(target=within, args=(positions, q, *everything, result))
+        ticks = 0
+        thread.start()
+        while thread.is_alive():
+            time.sleep(0.001)
+            ticks += 1
+        assert ticks > 10  # holding the GIL for the whole call would leave one or two
+
+
+class TestDirect:
+    def test_chosen_particles_get_what_all_particles_do(self):
+        positions, q = drawn(3, 30), drawn(30, seed=1)
+        expected = summed(positions, q, lambda i, j: True)
+        chosen = np.array([7, 0, 29])
+        np.testing.assert_allclose(direct(positions, q, chosen), expected[:, chosen], rtol=1e-12)
+
+    @pytest.mark.parametrize("target", [-1, 4])
+    def test_a_target_that_does_not_exist_is_refused(self, target):
+        with pytest.raises(InputError, match=r"expected numbers from 0 to 3"):
+            direct(drawn(2, 4), drawn(4), np.array([0, target]))
+
+
+def fmm(positions, q, height, order):
+    """Return potentials and forces of the particles [d, n], and the particles, sorted by leaf."""
+    tree, by_leaf = tree_of_particles(positions.T, height)
+    positions, q = np.ascontiguousarray(positions[:, by_leaf]), q[by_leaf]
+    dimension, bottom = tree.dimension, height - 1
+    offsets = np.concatenate([[0], np.cumsum(tree.counts)])
+    result = np.zeros((1 + dimension, len(q)))
+    corners = [decode(index, dimension) for index in tree.levels]
+    leaf = np.repeat(np.arange(len(tree.counts)), tree.counts)
+    points = 2 * (positions * 2**bottom - corners[bottom][leaf].T) - 1
+    shapes = [(len(cells), order**dimension) for cells in tree.levels]
+    up, down = [np.zeros(shape) for shape in shapes], [np.zeros(shape) for shape in shapes]
+    apply = operators(order, dimension)
+
+    def family(level, *, upward):
+        octant = tree.levels[level] & ((1 << dimension) - 1)
+        ends = tree.parents(level), np.arange(len(octant))
+        return by_octant(octant, *(ends if upward else ends[::-1]), dimension)
+
+    p2m(order, points, q, offsets, up[bottom])
+    for level in range(bottom, 2, -1):
+        apply.m2m(family(level, upward=True), up[level], up[level - 1])
+    for level in range(2, height):
+        pairs = m2l_pairs(tree, level)
+        relative = corners[level][pairs.target] - corners[level][pairs.source]
+        transfers = by_position(relative, pairs.target, pairs.source)
+        apply.m2l(transfers, up[level], down[level], 2.0**-level)
+        if level > 2:
+            apply.l2l(family(level, upward=False), down[level - 1], down[level])
+    l2p(order, points, q, offsets, down[bottom], 2.0**-bottom, result)
+    touching = neighbour_pairs(tree)
+    once = touching.target < touching.source
+    symmetric(positions, q, offsets, touching.target[once], touching.source[once], result)
+    within(positions, q, offsets, np.arange(len(tree.counts)), result)
+    return result, positions, q
+
+
+def errors(distribution, count, dimension, height, order, targets=2000):
+    """Return the relative 2-norm errors of potentials and of forces of some particles."""
+    positions = np.ascontiguousarray(all_positions(distribution, count, dimension, seed=1).T)
+    result, positions, q = fmm(positions, charges(count, seed=1), height, order)
+    chosen = np.random.default_rng(0).permutation(count)[:targets]
+    exact, got = direct(positions, q, chosen), result[:, chosen]
+    difference = got - exact
+    return (
+        np.linalg.norm(difference[0]) / np.linalg.norm(exact[0]),
+        np.linalg.norm(difference[1:]) / np.linalg.norm(exact[1:]),
+    )
+
+
+PROMISED = {3: 1e-3, 5: 1e-5, 7: 1e-7}
+"""Per order, the error of the potential; that of forces is thirty times as much."""
+
+
+class TestWholeMethod:
+    @pytest.mark.parametrize("dimension", DIMENSIONS)
+    @pytest.mark.parametrize("order", PROMISED)
+    @pytest.mark.parametrize("distribution", ["cube", "ball", "sphere", "ellipsoid", "plummer"])
+    def test_errors_are_as_small_as_promised(self, distribution, order, dimension):
+        potential, force = errors(distribution, 4000, dimension, 4, order)
+        assert potential < PROMISED[order]
+        assert force < 30 * PROMISED[order]
+
+    def test_a_higher_tree_is_as_accurate(self):
+        potential, force = errors("ellipsoid", 4000, 3, 6, 5)
+        assert potential < PROMISED[5]
+        assert force < 30 * PROMISED[5]
+
+    def test_the_approximation_is_one(self):
+        """The far field is not summed directly, or the other tests here would say nothing."""
+        potential, _ = errors("cube", 4000, 3, 4, 3)
+        assert potential > 1e-6
+
+
+def test_kernels_are_imported_without_numba():
+    code = "import sys, tasksim.kernels; sys.exit('numba' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
