@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["calibrate", "parse_items"]
 
 INTERRUPTED = 130
+AUTO = "auto"
 
 
 @command(
@@ -56,7 +57,7 @@ INTERRUPTED = 130
     multiple=True,
     metavar="KERNEL=TERMS",
     help="Fit a linear model of these terms, which extrapolates: 'gemm=m*n*k + m*n'; "
-    "'gemm=auto' finds them.",
+    "'gemm=auto' finds them, 'auto' does for all kernels.",
 )
 @click.option("--pin/--no-pin", default=True, help="Keep each thread on a core of its own.")
 @click.option("--replace", is_flag=True, help="Forget earlier samples instead of adding to them.")
@@ -94,7 +95,7 @@ def calibrate(
             machine=name,
             workers=workers or len(usable_cores()),
             options=Options(tolerance=tolerance, max_seconds=max_time, pin=pin),
-            terms=_terms(terms),
+            terms=_terms(terms, wanted),
             replace=replace,
             progress=progress,
         )
@@ -179,12 +180,23 @@ def _kernel(name: str, settings: list[str]) -> Kernel:
     return Kernel(name, parameters)
 
 
-def _terms(texts: Sequence[str]) -> dict[str, str]:
-    """Return terms per kernel for texts such as ``gemm=m*n*k + m*n``."""
+def _terms(texts: Sequence[str], wanted: Sequence[TaskGraph | Kernel]) -> dict[str, str]:
+    """Return terms per kernel for texts such as ``gemm=m*n*k + m*n``, and ``auto`` for all."""
     terms: dict[str, str] = {}
+    if AUTO in texts:
+        terms = dict.fromkeys(chain.from_iterable(map(_kernels, wanted)), AUTO)
     for text in texts:
         kernel, equals, value = (part.strip() for part in text.partition("="))
+        if text == AUTO:
+            continue
         if not (kernel and equals and value):
-            raise InputError(f"--terms: got '{text}'; legal: KERNEL=TERMS, e.g. 'gemm=m*n*k + m*n'")
+            raise InputError(
+                f"--terms: got '{text}'; legal: KERNEL=TERMS, e.g. 'gemm=m*n*k + m*n', or '{AUTO}'"
+            )
         terms[kernel] = value
     return terms
+
+
+def _kernels(item: TaskGraph | Kernel) -> tuple[str, ...]:
+    """Return the names of the models that measuring *item* is for."""
+    return getattr(item, "model_names", ()) or (str(item.name),)

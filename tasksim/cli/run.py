@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -21,6 +22,7 @@ from tasksim.cli.output import Results, describe_run, print_json
 from tasksim.cli.progress import counting
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from tasksim.graph.taskgraph import TaskGraph
@@ -64,8 +66,8 @@ def run(
 ) -> None:
     """Run a task graph for real, on this machine's cores.
 
-    GRAPH is the name of a generator whose kernels execute (cholesky, lu, qr, and those whose
-    tasks only wait), with its KEY=VALUE settings, or a file of such a graph.
+    GRAPH is the name of a generator whose kernels execute (cholesky, lu, qr, fmm, and those
+    whose tasks only wait), with its KEY=VALUE settings, or a file of such a graph.
     """
     from tasksim.graph.source import load_graph
 
@@ -83,15 +85,21 @@ def run(
         "models": models,
         "library": None if library is None else str(library.resolve()),
     }
-    done, residual, problem = _execute(
-        tasks, platform, scheduler, estimates, seed, pin, check, config
-    )
+    done, checked = _execute(tasks, platform, scheduler, estimates, seed, pin, check, config)
     try:
         results.keep(done)
     finally:  # a full disk does not take the answer away
-        _print(done, tasks, residual, results)
-    if problem is not None:
-        raise problem
+        _print(done, tasks, checked, results)
+    if checked.problem is not None:
+        raise checked.problem
+
+
+class _Checked(NamedTuple):
+    """The residual of what was computed, other errors of it by name, and what is wrong."""
+
+    residual: Residual | None = None
+    errors: Mapping[str, float] = MappingProxyType({})
+    problem: CheckFailed | None = None
 
 
 def _this_machine(workers: int | None) -> Platform:
@@ -136,8 +144,8 @@ def _execute(
     pin: bool,
     check: bool,
     config: dict[str, Any],
-) -> tuple[Run, Residual | None, CheckFailed | None]:
-    """Return the run, the residual of what was computed, and what is wrong with them."""
+) -> tuple[Run, _Checked]:
+    """Return the run, and what checking it and what was computed told."""
     from tasksim.kernels.program import bind
     from tasksim.native.execute import execute
 
@@ -156,9 +164,11 @@ def _execute(
         )
     done = replace(done, bounds=_bounds(graph, done))
     if not check:
-        return done, None, None
+        return done, _Checked()
     residual = program.check()
-    return done, residual, _problem(done, graph, residual)
+    # Some programs know more of their result than whether it is right.
+    errors = getattr(program, "errors", dict)()
+    return done, _Checked(residual, errors, _problem(done, graph, residual))
 
 
 def _bounds(graph: TaskGraph, run: Run) -> dict[str, float]:
@@ -182,13 +192,15 @@ def _problem(run: Run, graph: TaskGraph, residual: Residual | None) -> CheckFail
     )
 
 
-def _print(run: Run, graph: TaskGraph, residual: Residual | None, results: Results) -> None:
+def _print(run: Run, graph: TaskGraph, checked: _Checked, results: Results) -> None:
+    residual = checked.residual
     if results.as_json:
         print_json(
             {
                 **describe_run(run, graph),
                 "residual": None if residual is None else residual.value,
                 "residual_tolerance": None if residual is None else residual.tolerance,
+                **checked.errors,
                 "output": results.output,
                 "gantt": results.gantt,
             }

@@ -6,6 +6,7 @@ import pytest
 
 from tasksim.base.errors import InputError
 from tasksim.cli.calibrate import parse_items
+from tasksim.models.store import load_kernel
 
 
 def texts(line):
@@ -87,10 +88,20 @@ def test_linear_models_extrapolate_and_say_so(tasksim):
     assert called.json["extrapolated"] == [message]
 
 
+def test_terms_are_found_for_all_kernels(tasksim, tmp_path):
+    sizes = "n=8,16,24,32,48,64"
+    line = f"calibrate potrf {sizes} syrk {sizes} k=16 --workers 1 --tolerance 50%"
+    called = tasksim(f"{line} --max-time 20s --name here --terms auto --terms syrk=n^2*k")
+    assert called.code == 0, called.err
+    models = [load_kernel(tmp_path / f"models/here/{k}.json") for k in ("potrf", "syrk")]
+    texts = [file.architectures["cpu"].model.terms for file in models]
+    assert texts == ["auto", "n^2*k"]
+
+
 def test_terms_must_name_a_kernel(tasksim):
     called = tasksim("calibrate potrf n=8 --terms n**3")
     assert called.errors == [
-        "Error: --terms: got 'n**3'; legal: KERNEL=TERMS, e.g. 'gemm=m*n*k + m*n'"
+        "Error: --terms: got 'n**3'; legal: KERNEL=TERMS, e.g. 'gemm=m*n*k + m*n', or 'auto'"
     ]
 
 
