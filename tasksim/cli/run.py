@@ -167,7 +167,7 @@ def _execute(
         return done, _Checked()
     residual = program.check()
     # Some programs know more of their result than whether it is right.
-    errors = getattr(program, "errors", dict)()
+    errors: Mapping[str, float] = getattr(program, "errors", dict)()
     return done, _Checked(residual, errors, _problem(done, graph, residual))
 
 

@@ -72,12 +72,13 @@ def bind(
     Parameters
     ----------
     graph
-        Of ``cholesky``, ``lu`` or ``qr``: computes for real. One whose kernels all have a
-        parameter ``duration_s``: waits that long per task.
+        Of ``cholesky``, ``lu``, ``qr`` or ``fmm``: computes for real. One whose kernels all have
+        a parameter ``duration_s``: waits that long per task.
     workers
         How many workers will run tasks at once.
     seed
-        Of the matrix.
+        Of the matrix; for fmm, whose particles have the seed of the graph, of those that are
+        checked.
     functions
         Kernel name -> a function that is called with the number of a task: then it is these
         that run, whatever the graph. Python functions share the GIL as they always do.
@@ -96,12 +97,16 @@ def bind(
         return FunctionProgram(graph, functions)
     if all("duration_s" in names for names in graph.parameter_names):
         return WaitingProgram(graph)
+    if graph.name == "fmm":
+        from tasksim.kernels.fmm.program import FmmProgram
+
+        return FmmProgram(graph, workers, seed)
     from tasksim.kernels.factorisations import FACTORISATIONS
 
     if graph.name not in FACTORISATIONS:
         raise InputError(
             f"graph {graph.name}: no kernels to execute; there are those of "
-            f"{', '.join(FACTORISATIONS)}, and of graphs whose tasks have duration_s; "
+            f"{', '.join(FACTORISATIONS)}, fmm, and of graphs whose tasks have duration_s; "
             "in Python, bind(functions=...) takes your own"
         )
     return FACTORISATIONS[graph.name](graph, workers, seed)

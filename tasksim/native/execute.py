@@ -44,7 +44,7 @@ def execute(
     Parameters
     ----------
     graph : TaskGraph
-        One whose kernels execute: cholesky, lu, qr, chain, fork-join, random-layered.
+        One whose kernels execute: cholesky, lu, qr, fmm, chain, fork-join, random-layered.
     platform : Platform
         Its workers become threads; all of them are cores of this machine.
     scheduler : str or Scheduler, optional

@@ -1,0 +1,222 @@
+"""What each task of a fast multipole method does, in terms of rows of the arrays of all cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasksim.base.errors import InputError, unknown
+from tasksim.graph.octree.morton import decode
+from tasksim.kernels.fmm.interpolation import l2p, p2m
+from tasksim.kernels.fmm.layout import families, m2l, neighbours
+from tasksim.kernels.fmm.p2p import one_sided, symmetric
+from tasksim.kernels.fmm.transfers import by_octant, by_position, operators
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.kernels.fmm.layout import Layout
+    from tasksim.kernels.fmm.transfers import Transfers
+
+    Real = NDArray[np.float64]
+    Call = Callable[[], None]
+    # Level, group in the first access, group in the third one.
+    Prepare = Callable[[int, int, int], Call]
+
+__all__ = ["TOP_LEVEL", "Data", "calls"]
+
+TOP_LEVEL = 2
+"""On the levels above, all cells touch: they have no expansions."""
+
+_TWO_GROUPS = {"P2P_out", "M2M", "M2L_out", "L2L"}
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """What the tasks write.
+
+    Attributes
+    ----------
+    multipoles, locals : dict of int -> float64 array [cells, order^d]
+        Per level from 2, the expansions of its cells.
+    result : float64 array [1 + d, n]
+        Potentials, then the components of forces; particles in the order of the layout.
+    """
+
+    multipoles: dict[int, Real]
+    locals: dict[int, Real]
+    result: Real
+
+    @classmethod
+    def of(cls, layout: Layout) -> Data:
+        """Return zeros of the right shapes."""
+        tree, size = layout.tree, layout.order**layout.tree.dimension
+        multipoles, locals_ = (
+            {
+                level: np.zeros((len(tree.levels[level]), size))
+                for level in range(TOP_LEVEL, tree.height)
+            }
+            for _ in range(2)
+        )
+        return cls(multipoles, locals_, np.zeros((1 + tree.dimension, len(layout.charges))))
+
+    def clear(self) -> None:
+        """Make everything zero again."""
+        for array in (*self.multipoles.values(), *self.locals.values(), self.result):
+            array.fill(0.0)
+
+
+def calls(graph: TaskGraph, layout: Layout, data: Data) -> list[Call]:
+    """Return what to call for each task of *graph*; it works on *data*.
+
+    Raises
+    ------
+    InputError
+        If the graph has other kernels, or other groups of data than the layout.
+    """
+    kernels: dict[str, Prepare] = dict(_ParticleTasks(layout, data).kernels)
+    if data.multipoles:
+        kernels |= _LeafTasks(layout, data).kernels | _CellTasks(layout, data).kernels
+    for name in graph.kernels:
+        if name not in kernels:
+            raise unknown("kernel", name, kernels, f"graph {graph.name}")
+    prepare = [kernels[name] for name in graph.kernels]
+    kernel, *where = _places(graph, layout)
+    rows = zip(kernel.tolist(), *(column.tolist() for column in where), strict=True)
+    return [prepare[kernel](*places) for kernel, *places in rows]
+
+
+def _places(graph: TaskGraph, layout: Layout) -> tuple[NDArray[np.integer], ...]:
+    """Return per task its kernel, the level and the group in its first access, and the other group.
+
+    The other group is that in the third access, where the kernel has two; else it is the same.
+    """
+    level, group = _groups_of_handles(graph, layout)
+    two = np.array([name in _TWO_GROUPS for name in graph.kernels], dtype=np.bool_)[graph.kernel]
+    first = graph.access_ptr[:-1]
+    one, other = graph.access_handle[first], graph.access_handle[first + 2 * two]
+    return graph.kernel, level[one], group[one], group[other]
+
+
+def _groups_of_handles(
+    graph: TaskGraph, layout: Layout
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return level and number of the group whose data each handle is."""
+    level, group = np.zeros((2, graph.handles), dtype=np.int64)
+    of_cells = {
+        f"{name}[{i}]": i
+        for i in range(TOP_LEVEL, layout.tree.height)
+        for name in ("symb", "up", "down")
+    }
+    levels = of_cells | dict.fromkeys(("part_symb", "part_down"), layout.leaf_level)
+    blocks = {block.name: block for block in graph.handle_blocks}
+    if blocks.keys() != levels.keys():
+        got = ", ".join(blocks)
+        raise InputError(f"graph {graph.name} has data {got}; expected {', '.join(levels)}")
+    for name, block in blocks.items():
+        groups = layout.tree.groups(levels[name], layout.group_size)
+        if block.rows != groups:
+            raise InputError(
+                f"graph {graph.name}: {name} has {block.rows} groups, its particles {groups}"
+            )
+        level[block.first : block.end] = levels[name]
+        group[block.first : block.end] = np.arange(groups)
+    return level, group
+
+
+class _ParticleTasks:
+    """Particles on particles."""
+
+    def __init__(self, layout: Layout, data: Data) -> None:
+        self._layout, self._result = layout, data.result
+        self._particles = (layout.positions, layout.charges, layout.offsets)
+        self._neighbours = neighbours(layout)
+        self.kernels: dict[str, Prepare] = {"P2P_in": self._inside, "P2P_out": self._outside}
+
+    def _inside(self, level: int, group: int, _: int) -> Call:
+        cells = self._layout.cells(level, group)
+        own = np.arange(cells.start, cells.stop)
+        target, source = self._neighbours.between(group, group)
+        target, source = np.append(target, own), np.append(source, own)
+        order = np.argsort(target, kind="stable")
+        return partial(one_sided, *self._particles, target[order], source[order], self._result)
+
+    def _outside(self, _: int, group: int, other: int) -> Call:
+        target, source = self._neighbours.between(group, other)
+        return partial(symmetric, *self._particles, target, source, self._result)
+
+
+class _LeafTasks:
+    """Particles to the expansions of their leaves, and back."""
+
+    def __init__(self, layout: Layout, data: Data) -> None:
+        self._layout, self._data = layout, data
+        self._particles = (layout.order, layout.relative_positions(), layout.charges)
+        self.kernels: dict[str, Prepare] = {"P2M": self._p2m, "L2P": self._l2p}
+
+    def _p2m(self, level: int, group: int, _: int) -> Call:
+        cells = self._layout.cells(level, group)
+        multipoles = self._data.multipoles[level][cells]
+        return partial(p2m, *self._particles, self._offsets(cells), multipoles)
+
+    def _l2p(self, level: int, group: int, _: int) -> Call:
+        cells = self._layout.cells(level, group)
+        expansions = self._data.locals[level][cells], self._layout.width(level)
+        return partial(l2p, *self._particles, self._offsets(cells), *expansions, self._data.result)
+
+    def _offsets(self, cells: slice) -> NDArray[np.int64]:
+        return self._layout.offsets[cells.start : cells.stop + 1]
+
+
+class _CellTasks:
+    """Expansions to expansions."""
+
+    def __init__(self, layout: Layout, data: Data) -> None:
+        self._layout, self._data, tree = layout, data, layout.tree
+        self._operators = operators(layout.order, tree.dimension)
+        levels = range(TOP_LEVEL, tree.height)
+        self._m2l_pairs = {level: m2l(layout, level) for level in levels}
+        self._families = {level: families(layout, level) for level in levels[:-1]}
+        self._coordinates = {level: decode(tree.levels[level], tree.dimension) for level in levels}
+        self.kernels: dict[str, Prepare] = {
+            "M2M": self._m2m,
+            "M2L_in": self._m2l,
+            "M2L_out": self._m2l,
+            "L2L": self._l2l,
+        }
+
+    def _m2m(self, level: int, group: int, other: int) -> Call:
+        parents, children = self._families[level].between(group, other)
+        pairs = self._by_octant(level, children, parents, children)
+        multipoles = self._data.multipoles
+        return partial(self._operators.m2m, pairs, multipoles[level + 1], multipoles[level])
+
+    def _l2l(self, level: int, group: int, other: int) -> Call:
+        parents, children = self._families[level].between(group, other)
+        pairs = self._by_octant(level, children, children, parents)
+        locals_ = self._data.locals
+        return partial(self._operators.l2l, pairs, locals_[level], locals_[level + 1])
+
+    def _m2l(self, level: int, group: int, other: int) -> Call:
+        target, source = self._m2l_pairs[level].between(group, other)
+        at = self._coordinates[level]
+        pairs = by_position(at[target] - at[source], target, source)
+        expansions = self._data.multipoles[level], self._data.locals[level]
+        return partial(self._operators.m2l, pairs, *expansions, self._layout.width(level))
+
+    def _by_octant(
+        self,
+        level: int,
+        children: NDArray[np.int64],
+        target: NDArray[np.int64],
+        source: NDArray[np.int64],
+    ) -> Transfers:
+        dimension = self._layout.tree.dimension
+        octant = self._layout.tree.levels[level + 1][children] & ((1 << dimension) - 1)
+        return by_octant(octant, target, source, dimension)

@@ -1,0 +1,161 @@
+"""The fast multipole method as a program: every index is ready before the first task runs.
+
+Particles and charges are those of the graph's arguments. The potential is that of 1/r in 3-D, of
+-log r in 2-D; the force on particle i, in 3-D, is q_i sum_j q_j (x_i - x_j) / |x_i - x_j|^3: its
+charge times minus the gradient of the potential. A particle does not act on itself, nor on
+others at the same place.
+
+A task writes to the cells, or particles, of one group (P2P_out: of two), and no other task has
+these at that time: the graph's accesses to ``up``, ``down`` and ``part_down`` exclude each
+other, so that there are no locks. But they may come in another order each time, which changes
+the rounding of the sums.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+# Numba's products of matrices are those of SciPy's BLAS, which it looks for when the first is
+# due: that would be in the middle of a task.
+import scipy.linalg.cython_blas  # noqa: F401
+
+from tasksim.kernels.fmm.direct import direct
+from tasksim.kernels.fmm.layout import layout_of
+from tasksim.kernels.fmm.plan import Data, calls
+from tasksim.kernels.memory import refuse_too_large
+from tasksim.kernels.program import Residual
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.kernels.fmm.layout import Layout
+
+__all__ = ["TARGETS", "FmmProgram", "tolerance"]
+
+TARGETS = 2000
+"""Particles that are compared with the direct sum, at most."""
+
+_BEST = 1e-11  # what rounding leaves of the accuracy of high orders
+_PAIR_BYTES = 64  # of a pair of cells, in the plan and while that is made
+_MATRIX_BYTES = 8 * 64  # times p^(2d): 32 matrices in 3-D, twice while they are made
+
+
+class FmmProgram:
+    """A task graph of the fast multipole method, its tasks ready to be called.
+
+    Parameters
+    ----------
+    graph
+        Of the generator ``fmm``; or another one, with the *layout* of its particles.
+    workers
+        How many there are; they need nothing of their own.
+    seed
+        Of the choice of the particles that are compared with the direct sum.
+    layout
+        The particles, and the tree of the graph; by default those of the graph's arguments.
+
+    Attributes
+    ----------
+    layout : Layout
+    data : Data
+        Expansions, potentials and forces.
+
+    Raises
+    ------
+    InputError
+        If the particles are not known, the graph is not one of their tree, or this machine has
+        not enough memory.
+    """
+
+    def __init__(
+        self,
+        graph: TaskGraph,
+        workers: int,  # noqa: ARG002
+        seed: int = 0,
+        *,
+        layout: Layout | None = None,
+    ) -> None:
+        refuse_too_large(_size_bytes(graph), f"graph {graph.name}")
+        self.graph = graph
+        self.layout = layout_of(graph) if layout is None else layout
+        self.data = Data.of(self.layout)
+        self._calls = calls(graph, self.layout, self.data)
+        self._seed = seed
+
+    def run(self, task: int, worker: int) -> None:  # noqa: ARG002
+        """Execute *task*."""
+        self._calls[task]()
+
+    def reset(self) -> None:
+        """Make expansions, potentials and forces zero again."""
+        self.data.clear()
+
+    def check(self) -> Residual:
+        """Return the error of the potentials; see :meth:`errors` and :func:`tolerance`."""
+        return Residual(
+            self.errors()["potential_error"],
+            tolerance(self.layout.order),
+            "relative error of the potentials (2-norm, against the direct sum)",
+        )
+
+    def errors(self) -> dict[str, float]:
+        """Return ``potential_error`` and ``force_error``.
+
+        They are 2-norms of the difference from the direct sum, relative to that of the direct
+        sum, over all particles or :data:`TARGETS` of them, drawn.
+        """
+        got, exact = self.data.result[:, self._targets], self._exact
+        return {
+            "potential_error": _relative_error(got[0], exact[0]),
+            "force_error": _relative_error(got[1:], exact[1:]),
+        }
+
+    @cached_property
+    def _targets(self) -> NDArray[np.int64]:
+        count = len(self.layout.charges)
+        chosen = np.random.default_rng(self._seed).choice(count, min(count, TARGETS), replace=False)
+        return np.sort(chosen)
+
+    @cached_property
+    def _exact(self) -> NDArray[np.float64]:
+        return direct(self.layout.positions, self.layout.charges, self._targets)
+
+
+def tolerance(order: int) -> float:
+    """Return up to which relative error the potentials of an interpolation of *order* are right.
+
+    A digit per node of an axis: 1e-3 at order 3, 1e-5 at 5, 1e-7 at 7, down to 1e-11.
+    """
+    return max(10.0**-order, _BEST)
+
+
+def _relative_error(got: NDArray[np.float64], exact: NDArray[np.float64]) -> float:
+    """Return the 2-norm of the difference over that of *exact*; 0 where both are 0."""
+    difference, norm = float(np.linalg.norm(got - exact)), float(np.linalg.norm(exact))
+    if difference == 0:
+        return 0.0
+    return difference / norm if norm else np.inf
+
+
+def _size_bytes(graph: TaskGraph) -> int:
+    """Return about how much memory the data of *graph*, the plan and the matrices take."""
+    pairs = _total(graph, "M2L_in", "NbInteractions")
+    pairs += _total(graph, "M2L_out", "OutsideInteractionsSize")
+    size = int(graph.handle_size.sum()) + _PAIR_BYTES * pairs
+    if "M2L_in" in graph.kernels:
+        order, dimension = (int(graph.arguments.get(name, 0)) for name in ("order", "dimension"))
+        size += _MATRIX_BYTES * order ** (2 * dimension)
+    return size
+
+
+def _total(graph: TaskGraph, kernel: str, parameter: str) -> int:
+    """Return the sum of a parameter over the tasks of *kernel*; 0 if there is none."""
+    if kernel not in graph.kernels:
+        return 0
+    number = graph.kernels.index(kernel)
+    column = graph.parameters[number][:, graph.parameter_names[number].index(parameter)]
+    return int(column[graph.row[graph.kernel == number]].sum())
