@@ -30,17 +30,24 @@ def drawn(*shape, seed=0, low=-1.0):
     return np.random.default_rng(seed).uniform(low, 1.0, shape)
 
 
-def polynomial(order, dimension, seed=0):
-    """Return a polynomial of degree order - 1 in each coordinate, and its gradient."""
-    series = np.polynomial.polynomial
-    coefficients = drawn(*[order] * dimension, seed=seed)
-    evaluate = {2: series.polyval2d, 3: series.polyval3d}[dimension]
+def harmonic(degree, dimension, seed=0):
+    """Return a harmonic polynomial of that degree, and its gradient.
+
+    It is the real part of (a · x)^degree, where the real and imaginary parts of a are unit
+    vectors at right angles, so that a · a = 0.
+    """
+    frame, _ = np.linalg.qr(drawn(dimension, dimension, seed=seed))
+    a = frame[:, 0] + 1j * frame[:, 1]
 
     def gradient(points):
-        slopes = (series.polyder(coefficients, axis=axis) for axis in range(dimension))
-        return np.stack([evaluate(*points, slope) for slope in slopes])
+        return (degree * (a @ points) ** max(degree - 1, 0) * a[:, None]).real
 
-    return lambda points: evaluate(*points, coefficients), gradient
+    return lambda points: np.real((a @ points) ** degree).copy(), gradient
+
+
+def exact_degree(order):
+    """Return the highest degree of harmonic polynomials that interpolation does not change."""
+    return order if order > 2 else order - 1
 
 
 def potential_of(distance, dimension):
@@ -48,17 +55,24 @@ def potential_of(distance, dimension):
 
 
 @pytest.mark.parametrize("dimension", DIMENSIONS)
-@pytest.mark.parametrize("order", [1, 2, 5])
+@pytest.mark.parametrize("order", [1, 2, 3, 6])
 class TestInterpolation:
     def test_a_node_has_all_the_weight_at_its_place(self, order, dimension):
         nodes = node_coordinates(order, dimension)
         np.testing.assert_allclose(weights(nodes, order), np.eye(order**dimension), atol=1e-13)
 
-    def test_polynomials_up_to_degree_order_minus_1_are_exact(self, order, dimension):
-        value, _ = polynomial(order, dimension)
+    def test_harmonic_polynomials_are_exact(self, order, dimension):
         points = drawn(dimension, 20, seed=1)
+        for degree in range(exact_degree(order) + 1):
+            value, _ = harmonic(degree, dimension)
+            in_nodes = value(node_coordinates(order, dimension))
+            np.testing.assert_allclose(weights(points, order) @ in_nodes, value(points), atol=1e-12)
+
+    def test_a_degree_more_is_not_exact(self, order, dimension):
+        points = drawn(dimension, 20, seed=1)
+        value, _ = harmonic(exact_degree(order) + 1, dimension)
         in_nodes = value(node_coordinates(order, dimension))
-        np.testing.assert_allclose(weights(points, order) @ in_nodes, value(points), atol=1e-12)
+        assert np.abs(weights(points, order) @ in_nodes - value(points)).max() > 1e-3
 
     def test_p2m_spreads_charges_by_the_weights_of_the_nodes(self, order, dimension):
         points, q = drawn(dimension, 9, seed=1), drawn(9, seed=2)
@@ -80,7 +94,7 @@ class TestInterpolation:
 
     def test_l2p_gives_potential_and_minus_charge_times_gradient(self, order, dimension):
         points, q, width = drawn(dimension, 7, seed=1), drawn(7, seed=2), 0.25
-        value, gradient = polynomial(order, dimension)
+        value, gradient = harmonic(exact_degree(order), dimension)
         locals_ = np.tile(value(node_coordinates(order, dimension)), (2, 1))
         result = np.ones((1 + dimension, 7))
         l2p(order, points, q, np.array([0, 3, 7]), locals_, width, result)
@@ -97,30 +111,35 @@ class TestOctants:
         octant = np.random.default_rng(3).permutation(1 << dimension)
         return octant, 2 * decode(octant, dimension) - 1
 
-    def test_m2m_gives_what_p2m_in_the_parent_gives(self, octants, dimension):
+    @pytest.mark.parametrize("order", [1, 2, 3, 5])
+    def test_m2m_keeps_what_charges_weigh_with_a_harmonic_polynomial(
+        self, octants, order, dimension
+    ):
         octant, corner = octants
-        order, n = 4, len(octant)
+        n = len(octant)
         points, q = drawn(dimension, 3 * n), drawn(3 * n, seed=1)
-        children, parent, expected = (np.zeros((m, order**dimension)) for m in (n, 1, 1))
+        children, parent = (np.zeros((m, order**dimension)) for m in (n, 1))
         p2m(order, points, q, np.arange(n + 1) * 3, children)
         pairs = by_octant(octant, np.zeros(n, int), np.arange(n), dimension)
         operators(order, dimension).m2m(pairs, children, parent)
         in_parent = points / 2 + np.repeat(corner, 3, axis=0).T / 2
-        p2m(order, in_parent, q, np.array([0, 3 * n]), expected)
-        np.testing.assert_allclose(parent, expected, atol=1e-13)
+        for degree in range(exact_degree(order) + 1):
+            value, _ = harmonic(degree, dimension)
+            moment = parent[0] @ value(node_coordinates(order, dimension))
+            assert moment == pytest.approx(q @ value(in_parent), abs=1e-12)
 
-    def test_l2l_gives_what_l2p_in_the_parent_gives(self, octants, dimension):
+    @pytest.mark.parametrize("order", [1, 2, 3, 5])
+    def test_l2l_gives_children_the_harmonic_polynomial_of_the_parent(
+        self, octants, order, dimension
+    ):
         octant, corner = octants
-        order, n = 4, len(octant)
-        points, q = drawn(dimension, 3 * n), drawn(3 * n, seed=1)
-        parent, children = drawn(1, order**dimension, seed=2), np.zeros((n, order**dimension))
+        n, nodes = len(octant), node_coordinates(order, dimension)
+        value, _ = harmonic(exact_degree(order), dimension)
+        parent, children = value(nodes)[None], np.ones((n, order**dimension))
         pairs = by_octant(octant, np.arange(n), np.zeros(n, int), dimension)
         operators(order, dimension).l2l(pairs, parent, children)
-        result, expected = np.zeros((2, 1 + dimension, 3 * n))
-        l2p(order, points, q, np.arange(n + 1) * 3, children, 0.5, result)
-        in_parent = points / 2 + np.repeat(corner, 3, axis=0).T / 2
-        l2p(order, in_parent, q, np.array([0, 3 * n]), parent, 1.0, expected)
-        np.testing.assert_allclose(result, expected, atol=1e-11)
+        expected = [1 + value(nodes / 2 + at[:, None] / 2) for at in corner]
+        np.testing.assert_allclose(children, expected, atol=1e-12)
 
     def test_an_octant_that_does_not_exist_is_refused(self, dimension):
         with pytest.raises(InputError, match=f"octants: from 0 to {1 << dimension}, expected"):
