@@ -78,7 +78,7 @@ def weights(points: NDArray[np.float64], order: int) -> NDArray[np.float64]:
     to_finer = extension(order, len(points))
     of_finer = np.ones((points.shape[1], 1))
     for coordinate in points:
-        of_axis = chebyshev.chebvander(coordinate, order) @ _basis(order + 1).T
+        of_axis = chebyshev.chebvander(coordinate, order) @ _basis(order + 1)
         of_finer = (of_finer[:, :, None] * of_axis[:, None, :]).reshape(len(of_axis), -1)
     return of_finer @ to_finer
 
@@ -101,7 +101,7 @@ def extension(order: int, dimension: int) -> NDArray[np.float64]:
     nodes = order**dimension
     coefficients: NDArray[np.float64] = np.eye(nodes).reshape(*[order] * dimension, nodes)
     for axis in range(dimension):
-        coefficients = _along(axis, _basis(order).T, coefficients)
+        coefficients = _along(axis, _basis(order), coefficients)
     known: NDArray[np.float64] = np.pad(coefficients, [(0, 1)] * dimension + [(0, 0)])
     extended = known.copy()
     if order > 2:
@@ -111,7 +111,7 @@ def extension(order: int, dimension: int) -> NDArray[np.float64]:
             others = sum(curvature[:axis] + curvature[axis + 1 :])
             last = np.take(others, order - 2, axis) / second[order - 2, order]
             np.moveaxis(extended, axis, 0)[order] = -last
-    finer: NDArray[np.float64] = chebyshev.chebvander(chebyshev.chebpts1(order + 1), order)
+    finer = chebyshev.chebvander(chebyshev.chebpts1(order + 1), order).astype(np.float64)
     for axis in range(dimension):
         extended = _along(axis, finer, extended)
     return extended.reshape(-1, nodes)
@@ -132,10 +132,10 @@ def _second_derivative(terms: int) -> NDArray[np.float64]:
 
 @cache
 def _basis(order: int) -> NDArray[np.float64]:
-    """Return the Chebyshev coefficients [p, p] of the weight of each node (row): equation 4."""
+    """Return the Chebyshev coefficients [p, p] of the weight of each node (column): equation 4."""
     values = chebyshev.chebvander(chebyshev.chebpts1(order), order - 1)
     values[:, 1:] *= 2
-    return np.ascontiguousarray(values / order)
+    return np.ascontiguousarray(values.T / order)
 
 
 def p2m(
@@ -200,14 +200,15 @@ def _weights_of(
 ) -> None:
     """Set the weights of the nodes at *x*, in 1-D, and their derivatives."""
     order = len(basis)
-    values[:] = basis[:, 0]
-    slopes[:] = 0.0
+    for node in range(order):
+        values[node] = basis[0, node]
+        slopes[node] = 0.0
     before, now, slope_before, slope = 1.0, x, 0.0, 1.0
     for degree in range(1, order):
         for node in range(order):
-            values[node] += basis[node, degree] * now
-            slopes[node] += basis[node, degree] * slope
-        # T_{k+1} = 2 x T_k - T_{k-1}, and its derivative.
+            values[node] += basis[degree, node] * now
+            slopes[node] += basis[degree, node] * slope
+        # T_(k+1) = 2 x T_k - T_(k-1), and its derivative.
         slope_before, slope = slope, 2 * now + 2 * x * slope - slope_before
         before, now = now, 2 * x * now - before
 
@@ -221,20 +222,21 @@ def _p2m(
     multipoles: NDArray[np.float64],
 ) -> None:
     order, dimension = len(basis), len(points)
-    values = np.ones((3, order))
-    slopes = np.zeros((3, order))
+    values, slopes = np.ones((3, order)), np.zeros((3, order))
+    x, y, z = values[0], values[1], values[2]
     depth = order if dimension == 3 else 1  # 2-D is 3-D with a single layer of nodes
     for leaf in range(len(offsets) - 1):
+        multipole = multipoles[leaf]
         for particle in range(offsets[leaf], offsets[leaf + 1]):
             for axis in range(dimension):
                 _weights_of(points[axis, particle], basis, values[axis], slopes[axis])
             node = 0
             for i in range(order):
                 for j in range(order):
-                    weight = charges[particle] * values[0, i] * values[1, j]
+                    weight = charges[particle] * x[i] * y[j]
                     for k in range(depth):
-                        multipoles[leaf, node] += weight * values[2, k]
-                        node += 1
+                        multipole[node + k] += weight * z[k]
+                    node += depth
 
 
 @loop(TABLE, TABLE, REALS, INDICES, TABLE, REAL, RESULT)
@@ -248,27 +250,31 @@ def _l2p(
     result: NDArray[np.float64],
 ) -> None:
     order, dimension = len(basis), len(points)
-    values = np.ones((3, order))
-    slopes = np.zeros((3, order))
-    total = np.empty(4)
+    values, slopes = np.ones((3, order)), np.zeros((3, order))
+    x, y, z = values[0], values[1], values[2]
+    slope_x, slope_y, slope_z = slopes[0], slopes[1], slopes[2]
     depth = order if dimension == 3 else 1
     for leaf in range(len(offsets) - 1):
+        local = locals_[leaf]
         for particle in range(offsets[leaf], offsets[leaf + 1]):
             for axis in range(dimension):
                 _weights_of(points[axis, particle], basis, values[axis], slopes[axis])
-            total[:] = 0.0
+            potential = by_x = by_y = by_z = 0.0
             node = 0
             for i in range(order):
                 for j in range(order):
                     value = slope = 0.0
                     for k in range(depth):
-                        value += locals_[leaf, node] * values[2, k]
-                        slope += locals_[leaf, node] * slopes[2, k]
-                        node += 1
-                    total[0] += values[0, i] * values[1, j] * value
-                    total[1] += slopes[0, i] * values[1, j] * value
-                    total[2] += values[0, i] * slopes[1, j] * value
-                    total[3] += values[0, i] * values[1, j] * slope
-            result[0, particle] += total[0]
-            for axis in range(dimension):
-                result[1 + axis, particle] -= charges[particle] * stretch * total[1 + axis]
+                        value += local[node + k] * z[k]
+                        slope += local[node + k] * slope_z[k]
+                    node += depth
+                    potential += x[i] * y[j] * value
+                    by_x += slope_x[i] * y[j] * value
+                    by_y += x[i] * slope_y[j] * value
+                    by_z += x[i] * y[j] * slope
+            scale = charges[particle] * stretch
+            result[0, particle] += potential
+            result[1, particle] -= scale * by_x
+            result[2, particle] -= scale * by_y
+            if dimension == 3:
+                result[3, particle] -= scale * by_z

@@ -99,17 +99,20 @@ def on_points(
 
 
 @inlined
-def _sums_3d(
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    z: NDArray[np.float64],
-    charges: NDArray[np.float64],
-    at: NDArray[np.float64],
-) -> tuple[float, float, float, float]:
-    """Return the potential at a point and minus its gradient: of 1/r."""
+def _add_3d(
+    sources: tuple[NDArray[np.float64], ...],
+    positions: NDArray[np.float64],
+    charge: float,
+    particle: int,
+    result: NDArray[np.float64],
+    column: int,
+) -> None:
+    """Add to a column of *result* what *sources* (x, y, z, charges) do to one particle: of 1/r."""
+    x, y, z, charges = sources
+    at_x, at_y, at_z = positions[0, particle], positions[1, particle], positions[2, particle]
     potential = fx = fy = fz = 0.0
     for j in range(len(charges)):
-        dx, dy, dz = at[0] - x[j], at[1] - y[j], at[2] - z[j]
+        dx, dy, dz = at_x - x[j], at_y - y[j], at_z - z[j]
         square = dx * dx + dy * dy + dz * dz
         inverse = 1 / sqrt(square if square > 0 else inf)
         term = charges[j] * inverse
@@ -118,50 +121,45 @@ def _sums_3d(
         fx += term * dx
         fy += term * dy
         fz += term * dz
-    return potential, fx, fy, fz
+    result[0, column] += potential
+    result[1, column] += charge * fx
+    result[2, column] += charge * fy
+    result[3, column] += charge * fz
 
 
 @inlined
-def _sums_2d(
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    charges: NDArray[np.float64],
-    at: NDArray[np.float64],
-) -> tuple[float, float, float, float]:
-    """Return the potential at a point and minus its gradient: of -log r."""
+def _add_2d(
+    sources: tuple[NDArray[np.float64], ...],
+    positions: NDArray[np.float64],
+    charge: float,
+    particle: int,
+    result: NDArray[np.float64],
+    column: int,
+) -> None:
+    """Add to a column of *result* what *sources* do to one particle: of -log r."""
+    x, y, _, charges = sources
+    at_x, at_y = positions[0, particle], positions[1, particle]
     potential = fx = fy = 0.0
     for j in range(len(charges)):
-        dx, dy = at[0] - x[j], at[1] - y[j]
+        dx, dy = at_x - x[j], at_y - y[j]
         square = dx * dx + dy * dy
         square = square if square > 0 else 1.0  # whose logarithm is 0, as dx and dy are
         potential -= charges[j] * log(square) / 2
         term = charges[j] / square
         fx += term * dx
         fy += term * dy
-    return potential, fx, fy, 0.0
+    result[0, column] += potential
+    result[1, column] += charge * fx
+    result[2, column] += charge * fy
 
 
 @inlined
-def _add(
-    positions: NDArray[np.float64],
-    charges: NDArray[np.float64],
-    sources: slice,
-    particle: int,
-    result: NDArray[np.float64],
-    column: int,
-) -> None:
-    """Add to a column of *result* what the slice *sources* of particles does to a *particle*."""
-    x, y, charge = positions[0, sources], positions[1, sources], charges[sources]
-    at = positions[:, particle]
-    if len(positions) == 3:
-        sums = _sums_3d(x, y, positions[2, sources], charge, at)
-    else:
-        sums = _sums_2d(x, y, charge, at)
-    result[0, column] += sums[0]
-    result[1, column] += charges[particle] * sums[1]
-    result[2, column] += charges[particle] * sums[2]
-    if len(positions) == 3:
-        result[3, column] += charges[particle] * sums[3]
+def _slices(
+    positions: NDArray[np.float64], charges: NDArray[np.float64], first: int, last: int
+) -> tuple[NDArray[np.float64], ...]:
+    """Return x, y, z (in 2-D, y again) and charges of particles *first* to *last* - 1."""
+    x, y, z = positions[0], positions[1], positions[len(positions) - 1]
+    return x[first:last], y[first:last], z[first:last], charges[first:last]
 
 
 @loop(TABLE, REALS, INDICES, INDICES, INDICES, RESULT)
@@ -174,9 +172,13 @@ def _one_sided(
     result: NDArray[np.float64],
 ) -> None:
     for pair in range(len(targets)):
-        source = slice(offsets[sources[pair]], offsets[sources[pair] + 1])
-        for particle in range(offsets[targets[pair]], offsets[targets[pair] + 1]):
-            _add(positions, charges, source, particle, result, particle)
+        leaf = sources[pair]
+        source = _slices(positions, charges, offsets[leaf], offsets[leaf + 1])
+        for i in range(offsets[targets[pair]], offsets[targets[pair] + 1]):
+            if len(positions) == 3:
+                _add_3d(source, positions, charges[i], i, result, i)
+            else:
+                _add_2d(source, positions, charges[i], i, result, i)
 
 
 @loop(TABLE, REALS, INDICES, RESULT)
@@ -186,6 +188,10 @@ def _on_points(
     targets: NDArray[np.int64],
     result: NDArray[np.float64],
 ) -> None:
-    everything = slice(0, len(charges))
+    everything = _slices(positions, charges, 0, len(charges))
     for column in range(len(targets)):
-        _add(positions, charges, everything, targets[column], result, column)
+        i = targets[column]
+        if len(positions) == 3:
+            _add_3d(everything, positions, charges[i], i, result, column)
+        else:
+            _add_2d(everything, positions, charges[i], i, result, column)

@@ -14,6 +14,7 @@ the rounding of the sums.
 from __future__ import annotations
 
 from functools import cached_property
+from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,7 +40,8 @@ __all__ = ["TARGETS", "FmmProgram", "tolerance"]
 TARGETS = 2000
 """Particles that are compared with the direct sum, at most."""
 
-_BEST = 1e-11  # what rounding leaves of the accuracy of high orders
+_BEST = 1e-9  # errors of higher orders, down to those of rounding, are less than this
+_MANY = 1000  # particles whose errors average out
 _PAIR_BYTES = 64  # of a pair of cells, in the plan and while that is made
 _MATRIX_BYTES = 8 * 64  # times p^(2d): 32 matrices in 3-D, twice while they are made
 
@@ -98,7 +100,7 @@ class FmmProgram:
         """Return the error of the potentials; see :meth:`errors` and :func:`tolerance`."""
         return Residual(
             self.errors()["potential_error"],
-            tolerance(self.layout.order),
+            tolerance(self.layout.order, len(self.layout.charges)),
             "relative error of the potentials (2-norm, against the direct sum)",
         )
 
@@ -125,12 +127,16 @@ class FmmProgram:
         return direct(self.layout.positions, self.layout.charges, self._targets)
 
 
-def tolerance(order: int) -> float:
+def tolerance(order: int, particles: int) -> float:
     """Return up to which relative error the potentials of an interpolation of *order* are right.
 
-    A digit per node of an axis: 1e-3 at order 3, 1e-5 at 5, 1e-7 at 7, down to 1e-11.
+    A digit per node of an axis: 1e-3 at order 3, 1e-5 at 5, 1e-7 at 7, as far as 1e-9; 0.5 at
+    order 1, which knows of a cell's particles their charge only. That is the usual error or
+    more, as errors of many particles average out; of n particles, less than 1000, it is
+    (1000 / n)^(1/2) times as much.
     """
-    return max(10.0**-order, _BEST)
+    usual = 0.5 if order == 1 else max(10.0**-order, _BEST)
+    return usual * sqrt(max(1.0, _MANY / particles))
 
 
 def _relative_error(got: NDArray[np.float64], exact: NDArray[np.float64]) -> float:
