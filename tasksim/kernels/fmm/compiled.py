@@ -28,8 +28,8 @@ REALS = types.Array(types.float64, 1, "C", readonly=True)
 TABLE = types.Array(types.float64, 2, "C", readonly=True)
 INDICES = types.Array(types.int64, 1, "C", readonly=True)
 INDEX_TABLE = types.Array(types.int64, 2, "C", readonly=True)
+MATRICES = types.Array(types.float64, 3, "C", readonly=True)
 RESULT = types.Array(types.float64, 2, "C")
-MATRICES = types.Array(types.float64, 3, "C")  # np.dot refuses what is read-only
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "cache": True}
 # What a vectorised sum needs: its terms in any order. Infinity must stay what it is.
