@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import insort
+from heapq import merge
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tasksim.graph.taskgraph import TaskGraph
 
@@ -29,7 +31,8 @@ class Release:
         self._successors: list[int] = graph.successors.tolist()
         self._exclusive = commutative_handles(graph)
         self._held: set[int] = set()
-        self._queue: list[int] = []
+        # Per commutative handle the tasks that lack only handles, this one among them, ascending.
+        self._waiting: dict[int, list[int]] = {}
 
     def sources(self) -> list[int]:
         """Return the tasks that wait for nothing, in order of submission."""
@@ -45,8 +48,9 @@ class Release:
         freed = self._count_down(self._successors[first[task] : first[task + 1]])
         if not self._exclusive:
             return freed
-        self._held.difference_update(self._exclusive.get(task, ()))
-        return self._granted(freed)
+        returned = self._exclusive.get(task, ())
+        self._held.difference_update(returned)
+        return self._granted(freed, returned)
 
     def complete_in_turn(self, task: int) -> Iterator[int]:
         """Note the end of *task*; yield the tasks that this releases, in order of submission.
@@ -55,8 +59,9 @@ class Release:
         dealt with: where a push takes time, another task may release it meanwhile.
         """
         if self._exclusive:
-            self._held.difference_update(self._exclusive.get(task, ()))
-            yield from self._granted([])
+            returned = self._exclusive.get(task, ())
+            self._held.difference_update(returned)
+            yield from self._granted([], returned)
         missing, first = self.missing, self._first
         for successor in self._successors[first[task] : first[task + 1]]:
             left = missing[successor] - 1
@@ -77,20 +82,40 @@ class Release:
                 freed.append(task)
         return freed
 
-    def _granted(self, freed: list[int]) -> list[int]:
-        """Return those of *freed*, and of the tasks that waited, that hold all their handles."""
-        if not self._exclusive:
+    def _granted(self, freed: list[int], returned: Iterable[int] = ()) -> list[int]:
+        """Return those of *freed*, and of the tasks that waited, that hold all their handles.
+
+        Every task that waits lacks a handle that another task holds: of those that waited, only
+        the ones that lack a handle just *returned* have to be asked.
+        """
+        exclusive, held = self._exclusive, self._held
+        if not exclusive:
             return freed
-        candidates = sorted(self._queue + freed)
-        granted, self._queue = [], []
-        for task in candidates:
-            handles = self._exclusive.get(task, ())
-            if self._held.isdisjoint(handles):
-                self._held.update(handles)
+        granted = []
+        # A task that waits for two of the handles comes twice: the second time, it is refused.
+        for task in merge(freed, *map(self._hopeful, returned)):
+            handles = exclusive.get(task, ())
+            if held.isdisjoint(handles):
+                held.update(handles)
                 granted.append(task)
-            else:
-                self._queue.append(task)
+        self._requeue(freed, granted)
         return granted
+
+    def _hopeful(self, handle: int) -> Iterator[int]:
+        """Yield the tasks that wait for *handle*, for as long as nobody holds it."""
+        for task in self._waiting.get(handle, ()):
+            if handle in self._held:
+                return
+            yield task
+
+    def _requeue(self, freed: list[int], granted: list[int]) -> None:
+        """Have those of *freed* that were not granted wait; those that were, wait no more."""
+        for task in set(freed).difference(granted):
+            for handle in self._exclusive[task]:
+                insort(self._waiting.setdefault(handle, []), task)
+        for task in set(granted).difference(freed):
+            for handle in self._exclusive[task]:
+                self._waiting[handle].remove(task)
 
 
 def commutative_handles(graph: TaskGraph) -> dict[int, tuple[int, ...]]:

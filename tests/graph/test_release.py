@@ -88,6 +88,52 @@ def test_submitting_all_at_once_is_the_same_as_one_by_one(graph):
         ready += freed
 
 
+class Scan:
+    """Asks every task that waits whenever one ends: slow, and plain to see."""
+
+    def __init__(self, graph):
+        self.missing = graph.predecessor_count.tolist()
+        self.successors = [graph.successors_of(task) for task in range(len(graph))]
+        self.exclusive = commutative_handles(graph)
+        self.held, self.waiting = set(), {t for t, m in enumerate(self.missing) if not m}
+
+    def granted(self):
+        granted = []
+        for task in sorted(self.waiting):
+            handles = self.exclusive.get(task, ())
+            if self.held.isdisjoint(handles):
+                self.held.update(handles)
+                granted.append(task)
+        self.waiting.difference_update(granted)
+        return granted
+
+    def complete(self, task):
+        self.held.difference_update(self.exclusive.get(task, ()))
+        for successor in self.successors[task]:
+            self.missing[successor] -= 1
+            if not self.missing[successor]:
+                self.waiting.add(successor)
+        return self.granted()
+
+
+@given(
+    st.lists(st.sets(st.integers(0, 3), min_size=1, max_size=3), max_size=15).map(
+        lambda lists: commuting(*lists)
+    )
+    | graphs(),
+    st.data(),
+)
+def test_it_is_as_if_all_that_wait_were_asked(graph, data):
+    release, scan = Release(graph, submitted=True), Scan(graph)
+    running = release.sources()
+    assert running == scan.granted()
+    while running:
+        task = running.pop(data.draw(st.integers(0, len(running) - 1)))
+        freed = release.complete(task)
+        assert freed == scan.complete(task)
+        running += freed
+
+
 def test_a_diamond():
     builder = GraphBuilder("diamond")
     x, y = builder.handle("x", size_bytes=8), builder.handle("y", size_bytes=8)
