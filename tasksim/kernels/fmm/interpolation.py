@@ -7,9 +7,22 @@ degree p - 1 in each coordinate: p^d coefficients, its values in the nodes. W. F
 Here the function is known to be harmonic, as potentials are where there is no charge. That tells
 its terms of degree p in one coordinate, which the nodes cannot see: the Chebyshev polynomial of
 degree p is zero in all of them. Without these terms forces, which are derivatives, have about
-four times the error from order 5 on, and with order 7 and a few particles per leaf, more than
+four times the error from order 4 on, and with order 7 and a few particles per leaf, more than
 3e-6. They make the interpolation one in p + 1 nodes, whose values are a matrix times those in p
 nodes (:func:`extension`): expansions of cells, and all work on cells, remain what they are.
+
+Relative 2-norm errors of potentials and forces in 3-D, the largest of uniform and Plummer balls,
+cubes, surfaces of spheres and ellipsoids, trees of height 3 to 6, 500 to 30000 particles:
+
+=====  ==========  =======
+order  potentials  forces
+=====  ==========  =======
+3      1.5e-4      3.0e-3
+5      1.1e-6      4.5e-5
+7      2.2e-8      1.7e-6
+=====  ==========  =======
+
+Particles in corners of cells, where expansions are worst, get several times as much.
 """
 
 from __future__ import annotations

@@ -72,7 +72,8 @@ class Layout:
         tree, by_leaf = tree_of_particles(positions, height)
         return cls(
             tree=tree,
-            group_size=group_size,
+            # No level has more cells than there are leaves: groups could not be larger.
+            group_size=min(group_size, len(tree.counts)),
             order=order,
             positions=np.ascontiguousarray(positions[by_leaf].T),
             charges=charges[by_leaf],
@@ -135,52 +136,53 @@ class GroupedPairs:
     ----------
     target, source : int64 array [pairs]
         Numbers of the cells.
-    key : int64 array [pairs]
-        The number of the target's group times *groups*, plus that of the source's; ascending.
-    groups : int
-        Of sources.
+    parts : dict of (int, int) -> slice
+        Groups of the target and of the source -> where their pairs are.
     """
 
     target: Int64
     source: Int64
-    key: Int64
-    groups: int
+    parts: dict[tuple[int, int], slice]
 
     def between(self, target: int, source: int) -> tuple[Int64, Int64]:
         """Return targets and sources of all pairs of two groups, given by their numbers."""
-        key = target * self.groups + source
-        part = slice(*np.searchsorted(self.key, (key, key + 1)).tolist())
+        part = self.parts.get((target, source), slice(0))
         return self.target[part], self.source[part]
 
 
 def m2l(layout: Layout, level: int) -> GroupedPairs:
     """Return the interaction lists of the cells of *level*."""
-    return _of_one_level(layout, level, m2l_pairs(layout.tree, level))
+    return _of_one_level(layout, m2l_pairs(layout.tree, level))
 
 
 def neighbours(layout: Layout) -> GroupedPairs:
     """Return the pairs of different leaves that touch."""
-    return _of_one_level(layout, layout.leaf_level, neighbour_pairs(layout.tree))
+    return _of_one_level(layout, neighbour_pairs(layout.tree))
 
 
 def families(layout: Layout, level: int) -> GroupedPairs:
     """Return the cells of *level*, the targets, with their children, the sources."""
     parents = layout.tree.parents(level + 1)
-    groups = layout.tree.groups(level + 1, layout.group_size)
-    return _grouped(parents, np.arange(len(parents)), layout.group_size, groups)
+    return _grouped(parents, np.arange(len(parents)), layout.group_size)
 
 
-def _of_one_level(layout: Layout, level: int, pairs: Pairs) -> GroupedPairs:
-    groups = layout.tree.groups(level, layout.group_size)
-    return _grouped(pairs.target, pairs.source, layout.group_size, groups)
+def _of_one_level(layout: Layout, pairs: Pairs) -> GroupedPairs:
+    return _grouped(pairs.target, pairs.source, layout.group_size)
 
 
 def _grouped(
-    target: NDArray[np.integer], source: NDArray[np.integer], group_size: int, groups: int
+    target: NDArray[np.integer], source: NDArray[np.integer], group_size: int
 ) -> GroupedPairs:
     """Return the pairs sorted by group of the target, then of the source, then as they were."""
+    groups = int(source.max(initial=0)) // group_size + 1
+    # One number per pair of groups: NumPy sorts that faster than two.
     key = target.astype(np.int64) // group_size * groups + source // group_size
     order = np.argsort(key, kind="stable")
+    keys, first = np.unique(key[order], return_index=True)
+    of_groups = zip((keys // groups).tolist(), (keys % groups).tolist(), strict=True)
+    parts = map(slice, first.tolist(), [*first[1:].tolist(), len(key)])
     return GroupedPairs(
-        target[order].astype(np.int64), source[order].astype(np.int64), key[order], groups
+        target[order].astype(np.int64),
+        source[order].astype(np.int64),
+        dict(zip(of_groups, parts, strict=True)),
     )
