@@ -2,7 +2,7 @@
 
 A function on [-1, 1]^d is interpolated in p nodes per dimension, p the *order*, by polynomials of
 degree p - 1 in each coordinate: p^d coefficients, its values in the nodes. W. Fong and E. Darve,
-"The black-box fast multipole method", J. Comput. Phys. 228(23), 2009, equations 2 to 7.
+"The black-box fast multipole method", J. Comput. Phys. 228(23), 2009, section 2.
 
 Here the function is known to be harmonic, as potentials are where there is no charge. That tells
 its terms of degree p in one coordinate, which the nodes cannot see: the Chebyshev polynomial of
@@ -145,7 +145,7 @@ def _second_derivative(terms: int) -> NDArray[np.float64]:
 
 @cache
 def _basis(order: int) -> NDArray[np.float64]:
-    """Return the Chebyshev coefficients [p, p] of the weight of each node (column): equation 4."""
+    """Return the Chebyshev coefficients [p, p] of the weight of each node (column), in 1-D."""
     values = chebyshev.chebvander(chebyshev.chebpts1(order), order - 1)
     values[:, 1:] *= 2
     return np.ascontiguousarray(values.T / order)

@@ -6,7 +6,7 @@ matrix per octant. M2L has one per relative position, but the grid of nodes look
 reflections of axes and exchanges of axes, so that the 7^d - 3^d positions need 16 matrices only
 in 3-D, 7 in 2-D, with the coefficients of either cell in another order: M. Messner,
 B. Bramas, O. Coulaud, E. Darve, "Optimized M2L kernels for the Chebyshev interpolation based
-fast multipole method", arXiv:1210.7292, 2012, section 3.
+fast multipole method", arXiv:1210.7292, 2012.
 
 The kernel is known for cells of width 1; for width w, 1/r of 3-D is 1/w times as much, and -log r
 of 2-D is log w less.
