@@ -97,7 +97,7 @@ class Layout:
     def relative_positions(self) -> NDArray[np.float64]:
         """Return the positions [d, n] relative to their leaves, each of which is [-1, 1]^d."""
         corners = decode(self.tree.levels[-1], self.tree.dimension)
-        # Multiplication by a power of two, and then the difference, are exact.
+        # Division by a power of two and taking the integer off are exact.
         of_leaf = self.positions / self.width(self.leaf_level)
         of_leaf -= np.repeat(corners, self.tree.counts, axis=0).T
         return 2 * of_leaf - 1
