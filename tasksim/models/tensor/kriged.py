@@ -38,7 +38,7 @@ __all__ = ["fit_kriged"]
 
 LADDER: Final = ((4, 2), (6, 3), (8, 4), (8, 8), (12, 8), (16, 8), (16, 16), (24, 16), (24, 24))
 """Cells per parameter and ranks that are tried, one after the other."""
-PER_CONFIGURATION: Final = 2
+PER_CONFIGURATION: Final = 8
 """The numbers that a tensor may have for each configuration that was measured."""
 TRUE: Final = 0.2
 """A copy that differs from the process by this share of the latter's error will do."""
