@@ -1,0 +1,135 @@
+"""``tasksim report``: pages on what recorded runs tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tasksim.base.errors import nearest
+from tasksim.cli.command import Command
+from tasksim.cli.options import force_option, json_option, library_option
+from tasksim.cli.output import note, print_json, refuse_unwritable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tasksim.study.kernelreport import Format
+
+__all__ = ["reporting"]
+
+EXAMPLES = (
+    "tasksim report kernels runs/fmm -o report",
+    "tasksim report kernels runs/a runs/b --models models/mymachine -o report --format md",
+)
+
+
+class SubjectGroup(Command, click.Group):
+    """Commands by what they report on."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that *args* name; for an unknown subject, say the nearest."""
+        name = args[0]
+        if name not in self.commands and not name.startswith("-") and not ctx.resilient_parsing:
+            known = ", ".join(self.commands)
+            ctx.fail(f"unknown subject '{name}'{nearest(name, self.commands)} (known: {known})")
+        return super().resolve_command(ctx, args)
+
+
+@click.group("report", cls=SubjectGroup, examples=EXAMPLES)
+def reporting() -> None:
+    """Write pages on what recorded runs tell."""
+
+
+@reporting.command("kernels", cls=Command, examples=EXAMPLES)
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
+@click.option("--models", help="The models to judge: a folder of coefficient files.")
+@library_option
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), required=True, help="A new folder."
+)
+@click.option(
+    "--format", "form", type=click.Choice(["html", "md"]), default="html", help="Of the pages."
+)
+@force_option
+@json_option
+def kernels(
+    runs: tuple[Path, ...],
+    models: str | None,
+    library: Path | None,
+    output: Path,
+    form: Format,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Report on the kernels of recorded runs, and on how good models of them are.
+
+    RUN is a folder that 'tasksim run -o' or 'tasksim simulate -o' wrote. Each kernel gets a page:
+    of the model that --models has, else of a linear model with terms searched for, fitted to
+    the run's own tasks. The index leads to the pages.
+    """
+    from tasksim.study.kernelreport import refuse_reports, write_reports
+
+    refuse_reports(output, force=force)
+    refuse_unwritable(output)
+    rows = write_reports(_recorded(runs), _models(models, library), output, form=form, force=force)
+    if as_json:
+        print_json({"runs": runs, "kernels": rows, "output": output})
+        return
+    click.echo("\n".join(_text(rows)))
+    note(f"Wrote {output}")
+
+
+def _recorded(paths: Sequence[Path]) -> list[Any]:
+    """Return the runs with their graphs."""
+    from tasksim.base.errors import InputError
+    from tasksim.run.samples import RecordedRun, graph_of
+    from tasksim.run.storage import load
+
+    whose: dict[Path, Path] = {}
+    for path in paths:
+        if (first := whose.setdefault(path.resolve(), path)) is not path:
+            raise InputError(f"{path} is given twice (as {first}): its tasks would count twice")
+    loaded = [(path, load(path)) for path in paths]
+    return [RecordedRun(path, run, graph_of(run, path)) for path, run in loaded]
+
+
+def _models(name: str | None, library: Path | None) -> Any:
+    """Return the models in a folder, by name or path; None if none is named."""
+    if name is None:
+        return None
+    from tasksim.base import library as libraries
+    from tasksim.models.store import ModelLibrary
+
+    return ModelLibrary(libraries.find("models", name, library=library))
+
+
+def _text(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    from tasksim.view.tables import table
+    from tasksim.view.times import duration_text
+
+    header = ("kernel", "model", "tasks", "time", "R2 adj.", "MLogQ", "bias", "warnings")
+    cells = [
+        (
+            f"{row['kernel']} on {row['architecture']}",
+            "-" if row["kind"] is None else row["kind"],
+            f"{row['tasks']}",
+            duration_text(row["total_s"]),
+            *(_number(row[name]) for name in ("rsquared_adj", "mlogq", "bias")),
+            f"{row['warnings']}",
+        )
+        for row in rows
+    ]
+    yield table(header, cells, left=2)
+    for row in rows:
+        if row["formula"]:
+            yield f"\n{row['kernel']}: {row['formula']}"
+        for said in filter(None, (row["reason"], row["first_warning"])):
+            yield f"\n{row['kernel']}: {said}"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{round(value, 4) + 0.0:.4f}"
