@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compare": ("tasksim.cli.compare:compare", "Compare two runs."),
     "view": ("tasksim.cli.view:view", "Draw runs: Gantt charts and other panels."),
     "bounds": ("tasksim.cli.bounds:bounds", "Lower bounds on the makespan, and what it lost."),
+    "report": ("tasksim.cli.report:reporting", "Report on the kernels of recorded runs."),
     "validate": ("tasksim.cli.validate:validate", "Check platforms, models, graphs and runs."),
     "list": ("tasksim.cli.listing:listing", "List generators, schedulers, platforms, models."),
     "import": ("tasksim.cli.importing:importing", "Take over machines and models of other tools."),

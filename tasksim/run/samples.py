@@ -129,14 +129,20 @@ def _made_again(run: Run) -> TaskGraph:
 
 
 def _file_of(run: Run) -> Path | None:
-    """Return the file that the graph was read from, None if it was generated."""
+    """Return the file that the graph was read from, None if it was generated.
+
+    Raises :exc:`InputError` for files of costs per processor.
+    """
     config: Any = run.config.get("graph")
     if not isinstance(config, dict):
         return None
     text = config.get("path") or config.get("name")
-    if not isinstance(text, str) or text in registry.names() or not text.endswith(".npz"):
+    if not isinstance(text, str) or text in registry.names():
         return None
-    return Path(text)
+    path = Path(text)
+    if path.suffix == ".csv":
+        raise InputError(f"it was read from {text}, costs of tasks that have no parameters")
+    return path if path.suffix == ".npz" or path.is_file() else None
 
 
 def _difference(run: Run, graph: TaskGraph) -> str:
