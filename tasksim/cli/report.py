@@ -11,6 +11,7 @@ from tasksim.base.errors import nearest
 from tasksim.cli.command import Command
 from tasksim.cli.options import force_option, json_option, library_option
 from tasksim.cli.output import note, print_json, refuse_unwritable
+from tasksim.cli.progress import counting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -75,7 +76,9 @@ def kernels(
 
     refuse_reports(output, force=force)
     refuse_unwritable(output)
-    rows = write_reports(_recorded(runs), _models(models, library), output, form=form, force=force)
+    recorded, known = _recorded(runs), _models(models, library)
+    with counting("kernels") as progress:
+        rows = write_reports(recorded, known, output, form=form, force=force, progress=progress)
     if as_json:
         print_json({"runs": runs, "kernels": rows, "output": output})
         return

@@ -34,7 +34,7 @@ from tasksim.view.modelreport import report_blocks
 from tasksim.view.times import duration_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from tasksim.models.base import KernelModel
@@ -109,7 +109,9 @@ class KernelReport:
 
 
 def report_kernels(
-    runs: Sequence[RecordedRun], library: ModelLibrary | None = None
+    runs: Sequence[RecordedRun],
+    library: ModelLibrary | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[KernelReport]:
     """Return a report on every kernel of *runs*, those first that take longest in all.
 
@@ -119,6 +121,8 @@ def report_kernels(
         Native or simulated; samples keep their place in this list, so shifts between runs show.
     library
         Models to be judged. For kernels that it has none of, a linear model is fitted.
+    progress
+        Called after each kernel with how many are done, and of how many.
 
     Raises
     ------
@@ -126,7 +130,12 @@ def report_kernels(
         If kernels of one name have different parameters, the library's model of a kernel needs
         others, or there is no model of any kernel and none can be fitted.
     """
-    reports = [_reported(kernel, library) for kernel in recorded_kernels(runs)]
+    kernels = recorded_kernels(runs)
+    reports = []
+    for kernel in kernels:
+        reports.append(_reported(kernel, library))
+        if progress is not None:
+            progress(len(reports), len(kernels))
     if all(report.model is None for report in reports):
         reasons = "; ".join(f"{report.recorded.name}: {report.reason}" for report in reports)
         raise InputError(
@@ -148,6 +157,7 @@ def write_reports(
     *,
     form: Format = "html",
     force: bool = False,
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[dict[str, Any]]:
     """Write a page per kernel of *runs* and an index to *folder*, all or nothing.
 
@@ -162,7 +172,7 @@ def write_reports(
         Where the operating system refuses.
     """
     refuse_reports(folder, force=force)
-    reports = report_kernels(runs, library)
+    reports = report_kernels(runs, library, progress)
     pages = _page_names(reports, form)
     rows = [report.row(page) for report, page in zip(reports, pages, strict=True)]
     with new_folder(folder, force=force) as temporary:
