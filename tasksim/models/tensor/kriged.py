@@ -36,11 +36,13 @@ if TYPE_CHECKING:
 
 __all__ = ["fit_kriged"]
 
-LADDER: Final = ((4, 2), (6, 3), (8, 4), (8, 8), (12, 8), (16, 8), (16, 16), (24, 16), (24, 24))
+LADDER: Final = (
+    (4, 2), (6, 3), (8, 4), (8, 8), (12, 8), (16, 8), (16, 16), (24, 16), (24, 24), (32, 24),
+)  # fmt: skip
 """Cells per parameter and ranks that are tried, one after the other."""
 PER_CONFIGURATION: Final = 8
 """The numbers that a tensor may have for each configuration that was measured."""
-TRUE: Final = 0.2
+TRUE: Final = 0.1
 """A copy that differs from the process by this share of the latter's error will do."""
 MOST_CELLS: Final = 8192
 """So many cells of a grid are asked for; of more, as many at random."""
