@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.graph.reuse import accessed_bytes
+from tasksim.graph.reuse import task_bytes
 from tasksim.models.base import SIZE, columns
 
 if TYPE_CHECKING:
@@ -121,9 +121,7 @@ class Asked:
 
     @cached_property
     def _task_bytes(self) -> NDArray[np.float64]:
-        graph = self.graph
-        owner = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))
-        return np.bincount(owner, accessed_bytes(graph), minlength=len(graph)).astype(np.float64)
+        return task_bytes(self.graph)
 
 
 def _models_per_class(kernel: str, platform: Platform, models: Models) -> dict[int, KernelModel]:

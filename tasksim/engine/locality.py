@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.graph.reuse import ReuseTracker, accessed_bytes
+from tasksim.graph.reuse import ReuseTracker, task_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +67,7 @@ def _far_charge(
     """Return what far data cost, and what the models' means contain of it, in seconds."""
     shape = len(platform.classes), len(graph)
     reach, per_byte, contained = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    task_bytes = _task_bytes(graph)
+    size_bytes = task_bytes(graph)
     for index, group in enumerate(platform.classes):
         architecture = group.models
         speed = platform.speeds[group.architecture]
@@ -77,7 +77,7 @@ def _far_charge(
                 tasks = graph.kernel == kernel
                 slope = known.seconds_per_far_byte / speed
                 per_byte[index, tasks] = slope
-                contained[index, tasks] = slope * known.mean_far_share * task_bytes[tasks]
+                contained[index, tasks] = slope * known.mean_far_share * size_bytes[tasks]
                 # Each kernel its own: kernels that were calibrated apart may differ.
                 reach[index, tasks] = known.reach_bytes
     if not per_byte.any():
@@ -90,8 +90,3 @@ def _locality(models: Models, kernel: str, architecture: str) -> Locality | None
         return models.locality(kernel, architecture)
     except InputError:  # no model of this kernel there: it does not run there
         return None
-
-
-def _task_bytes(graph: TaskGraph) -> NDArray[np.float64]:
-    owner = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))
-    return np.bincount(owner, accessed_bytes(graph), minlength=len(graph)).astype(np.float64)

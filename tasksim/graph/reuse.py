@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["ReuseTracker", "accessed_bytes", "reuse_distances"]
+__all__ = ["ReuseTracker", "accessed_bytes", "reuse_distances", "task_bytes"]
 
 
 class ReuseTracker:
@@ -80,3 +80,9 @@ def accessed_bytes(graph: TaskGraph) -> NDArray[np.float64]:
     sizes = graph.handle_size.astype(np.float64)[graph.access_handle]
     sizes[graph.access_mode == AccessMode.SCRATCH] = 0.0
     return sizes
+
+
+def task_bytes(graph: TaskGraph) -> NDArray[np.float64]:
+    """Return the bytes that each task accesses, scratch left out."""
+    owner = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))
+    return np.bincount(owner, accessed_bytes(graph), minlength=len(graph)).astype(np.float64)

@@ -10,7 +10,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.graph.apps import registry
-from tasksim.graph.reuse import accessed_bytes
+from tasksim.graph.reuse import task_bytes
 from tasksim.models.base import SIZE
 from tasksim.models.samples import Samples
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
-__all__ = ["RecordedKernel", "RecordedRun", "graph_of", "recorded_kernels", "task_bytes"]
+__all__ = ["RecordedKernel", "RecordedRun", "graph_of", "recorded_kernels"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,12 +108,6 @@ def recorded_kernels(runs: Sequence[RecordedRun]) -> list[RecordedKernel]:
             parts.setdefault((part.name, part.architecture), []).append(part)
     joined = [_joined(found) for found in parts.values()]
     return sorted(joined, key=lambda kernel: (-kernel.total_s, kernel.name, kernel.architecture))
-
-
-def task_bytes(graph: TaskGraph) -> NDArray[np.float64]:
-    """Return the bytes that each task accesses, scratch left out."""
-    owner = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))
-    return np.bincount(owner, accessed_bytes(graph), minlength=len(graph)).astype(np.float64)
 
 
 def _made_again(run: Run) -> TaskGraph:
