@@ -320,7 +320,7 @@ def verdict(
             continue
         sizes = {name: middle(by[count], "size_bytes") for name, by in table.items()}
         share = sizes[own] / sizes[best]
-        good = best in ACCURATE or (ratio <= 1.1 and share <= 0.1)
+        good = best in OURS or (ratio <= 1.1 and share <= 0.1)
         told(good, f"{line}, with {share:.2g} of its bytes")
     if far:
         known = {name: error for name, error in far.items() if not np.isnan(error)}
