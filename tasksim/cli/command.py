@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tasksim.base.errors import nearest
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["EXIT_CODES", "SETTINGS", "Command", "command"]
+__all__ = ["EXIT_CODES", "SETTINGS", "Command", "Group", "command"]
 
 EXIT_CODES = """\
 Exit codes: 0 ok, 1 failed, 2 usage or invalid file, 3 a check failed, 130 interrupted."""
@@ -37,6 +39,25 @@ class Command(click.Command):
             for example in self.examples:
                 formatter.write(f"{' ' * formatter.current_indent}{example}\n")
         super().format_help_text(ctx, formatter)
+
+
+class Group(Command, click.Group):
+    """Commands by the name of *what* they deal with: a format, a subject."""
+
+    def __init__(self, *args: Any, what: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.what = what
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that *args* name; for an unknown one, say the nearest."""
+        name = args[0]
+        if name not in self.commands and not name.startswith("-") and not ctx.resilient_parsing:
+            known = ", ".join(self.commands)
+            close = nearest(name, self.commands)
+            ctx.fail(f"unknown {self.what} '{name}'{close} (known: {known})")
+        return super().resolve_command(ctx, args)
 
 
 def command(name: str, *, examples: Sequence[str]) -> Callable[[Callable[..., Any]], click.Command]:

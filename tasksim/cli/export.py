@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from tasksim.cli.command import Command
-from tasksim.cli.importing import FormatGroup
+from tasksim.cli.command import Command, Group
 from tasksim.cli.options import force_option, json_option, library_option
 from tasksim.cli.output import note, print_json, refuse_unwritable
 
@@ -20,7 +19,7 @@ EXAMPLES = (
 )
 
 
-@click.group("export", cls=FormatGroup, examples=EXAMPLES)
+@click.group("export", cls=Group, what="format", examples=EXAMPLES)
 def exporting() -> None:
     """Write kernel models as other tools read them."""
 

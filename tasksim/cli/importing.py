@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tasksim.base.errors import nearest
-from tasksim.cli.command import Command
+from tasksim.cli.command import Command, Group
 from tasksim.cli.options import force_option, json_option
 from tasksim.cli.output import note, print_json, refuse_unwritable, warn
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from tasksim.formats.starpu.machine import Imported
     from tasksim.models.base import KernelModel
 
-__all__ = ["FormatGroup", "importing"]
+__all__ = ["importing"]
 
 EXAMPLES = (
     "tasksim import starpu ~/.starpu/sampling -o mylibrary",
@@ -39,21 +38,7 @@ TILE_SIZES = (960, 640, 320, 1024, 512, 256)
 WIDTH = 96
 
 
-class FormatGroup(Command, click.Group):
-    """Commands by the name of a format."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that *args* name; for an unknown format, say the nearest."""
-        name = args[0]
-        if name not in self.commands and not name.startswith("-") and not ctx.resilient_parsing:
-            known = ", ".join(self.commands)
-            ctx.fail(f"unknown format '{name}'{nearest(name, self.commands)} (known: {known})")
-        return super().resolve_command(ctx, args)
-
-
-@click.group("import", cls=FormatGroup, examples=EXAMPLES)
+@click.group("import", cls=Group, what="format", examples=EXAMPLES)
 def importing() -> None:
     """Make a platform and kernel models of other tools' files."""
 

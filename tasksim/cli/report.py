@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tasksim.base.errors import nearest
-from tasksim.cli.command import Command
+from tasksim.cli.command import Command, Group
 from tasksim.cli.options import force_option, json_option, library_option
 from tasksim.cli.output import note, print_json, refuse_unwritable
 from tasksim.cli.progress import counting
@@ -26,21 +25,7 @@ EXAMPLES = (
 )
 
 
-class SubjectGroup(Command, click.Group):
-    """Commands by what they report on."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that *args* name; for an unknown subject, say the nearest."""
-        name = args[0]
-        if name not in self.commands and not name.startswith("-") and not ctx.resilient_parsing:
-            known = ", ".join(self.commands)
-            ctx.fail(f"unknown subject '{name}'{nearest(name, self.commands)} (known: {known})")
-        return super().resolve_command(ctx, args)
-
-
-@click.group("report", cls=SubjectGroup, examples=EXAMPLES)
+@click.group("report", cls=Group, what="subject", examples=EXAMPLES)
 def reporting() -> None:
     """Write pages on what recorded runs tell."""
 
