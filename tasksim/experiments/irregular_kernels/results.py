@@ -1,0 +1,185 @@
+"""What the experiment finds, as plain data: all that its report shows."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tasksim.experiments.irregular_kernels.inputs import Input
+    from tasksim.run.record import Run
+
+__all__ = [
+    "GENERAL",
+    "KERNELS",
+    "NAIVE",
+    "SPECIFIC",
+    "VARIANTS",
+    "Fit",
+    "Outcome",
+    "Results",
+]
+
+KERNELS: Final = ("P2M", "M2M", "M2L_in", "M2L_out", "L2L", "L2P", "P2P_in", "P2P_out")
+
+NAIVE, SPECIFIC, GENERAL = "naive", "MLR specific", "MLR general"
+VARIANTS: Final = (NAIVE, SPECIFIC, GENERAL)
+"""The models that are compared.
+
+naive: a line in one parameter of the whole run; all tasks of a kernel take the same time. MLR:
+linear regressions with the parameters of the tasks, fitted to runs of one distribution of
+particles (specific), or to all (general).
+"""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How well a linear model explains the tasks that it was fitted to.
+
+    Attributes
+    ----------
+    models
+        Which set: "cube", "ellipsoid", "general"; or "general, direct parameters only".
+    formula
+        Terms and coefficients, in seconds.
+    tasks
+        To which it was fitted; each counts with its mean over the repetitions.
+    rsquared_adj
+        Of ordinary least squares, as in the paper.
+    rsquared_adj_relative
+        Of the same terms fitted with the weights 1/y².
+    mlogq
+        Mean of |ln(predicted / measured)| over the tasks.
+    """
+
+    kernel: str
+    models: str
+    formula: str
+    tasks: int
+    rsquared_adj: float
+    rsquared_adj_relative: float
+    mlogq: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """An input that was predicted, and then run several times.
+
+    Attributes
+    ----------
+    native, simulated
+        The native runs in the order in which they were made, and the simulated run per variant,
+        of :data:`VARIANTS` those that there are.
+    """
+
+    input: Input
+    native: tuple[Run, ...]
+    simulated: Mapping[str, Run]
+
+    @property
+    def median_s(self) -> float:
+        """The median measured makespan, in seconds."""
+        return statistics.median(run.makespan_s for run in self.native)
+
+    @property
+    def spread(self) -> float:
+        """Largest minus smallest measured makespan, relative to the median."""
+        makespans = [run.makespan_s for run in self.native]
+        return (max(makespans) - min(makespans)) / self.median_s
+
+    @property
+    def median_run(self) -> Run:
+        """The native run whose makespan is the median (of an even number: the lower one)."""
+        ordered = sorted(self.native, key=lambda run: run.makespan_s)
+        return ordered[(len(ordered) - 1) // 2]
+
+    def error(self, variant: str) -> float:
+        """Return the signed relative error of a variant's makespan against the median."""
+        return self.simulated[variant].makespan_s / self.median_s - 1
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the makespans and errors as plain data."""
+        return {
+            "input": self.input.text,
+            "distribution": self.input.distribution,
+            "unseen": self.input.unseen,
+            "badly_chosen": self.input.badly_chosen,
+            "tasks": len(self.native[0]),
+            "native_s": [run.makespan_s for run in self.native],
+            "median_s": self.median_s,
+            "spread": self.spread,
+            "predicted_s": {name: run.makespan_s for name, run in self.simulated.items()},
+            "errors": {name: self.error(name) for name in self.simulated},
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The whole experiment.
+
+    Attributes
+    ----------
+    machine, workers, scheduler, order, repetitions
+        How it was done.
+    seen
+        Outcomes on cubes and ellipsoids, of other inputs than those that were fitted.
+    unseen
+        Outcomes on spheres, whose distributions no model was fitted to; predicted by the
+        general models before they were run.
+    fits
+        Of the eight kernels, for each set of models.
+    calm
+        How often the machine was probed, runs kept and repeated because others used the cores.
+    """
+
+    machine: str
+    workers: int
+    scheduler: str
+    order: int
+    repetitions: int
+    seconds: float
+    seen: tuple[Outcome, ...]
+    unseen: tuple[Outcome, ...]
+    fits: tuple[Fit, ...]
+    calm: Mapping[str, float]
+
+    def errors(self, variant: str, *, unseen: bool = False) -> list[float]:
+        """Return the signed relative errors of the makespans that *variant* predicts."""
+        return [outcome.error(variant) for outcome in (self.unseen if unseen else self.seen)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything but the runs as plain data."""
+        return {
+            "schema_version": 1,
+            "machine": self.machine,
+            "workers": self.workers,
+            "scheduler": self.scheduler,
+            "order": self.order,
+            "repetitions": self.repetitions,
+            "seconds": self.seconds,
+            "calm": dict(self.calm),
+            "errors": {
+                **{name: _summary(self.errors(name)) for name in VARIANTS},
+                "unseen": _summary(self.errors(GENERAL, unseen=True)),
+            },
+            "inputs": [outcome.to_json() for outcome in (*self.seen, *self.unseen)],
+            "fits": [fit.to_json() for fit in self.fits],
+        }
+
+
+def _summary(errors: Iterable[float]) -> dict[str, float]:
+    """Return the median and the largest of the absolute *errors*, and their signed mean."""
+    signed = list(errors)
+    sizes = [abs(error) for error in signed]
+    return {
+        "median": statistics.median(sizes),
+        "worst": max(sizes),
+        "mean_signed": statistics.mean(signed),
+    }
