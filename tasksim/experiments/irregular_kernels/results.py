@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from tasksim.experiments.irregular_kernels.inputs import Input
     from tasksim.run.record import Run
 
@@ -19,6 +22,7 @@ __all__ = [
     "SPECIFIC",
     "VARIANTS",
     "Fit",
+    "M2lComparison",
     "Outcome",
     "Results",
 ]
@@ -66,6 +70,21 @@ class Fit:
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+@dataclass(frozen=True, eq=False)
+class M2lComparison:
+    """What M2L_in takes, and what models with the indirect parameter and without it say.
+
+    Attributes
+    ----------
+    measured_s, with_s, without_s
+        float64 [tasks], in seconds; *with_s* knows NbInteractions, *without_s* does not.
+    """
+
+    measured_s: NDArray[np.float64]
+    with_s: NDArray[np.float64]
+    without_s: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +154,8 @@ class Results:
         general models before they were run.
     fits
         Of the eight kernels, for each set of models.
+    m2l
+        Why the indirect parameter matters.
     calm
         How often the machine was probed, runs kept and repeated because others used the cores.
     """
@@ -148,6 +169,7 @@ class Results:
     seen: tuple[Outcome, ...]
     unseen: tuple[Outcome, ...]
     fits: tuple[Fit, ...]
+    m2l: M2lComparison
     calm: Mapping[str, float]
 
     def errors(self, variant: str, *, unseen: bool = False) -> list[float]:

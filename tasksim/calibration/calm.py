@@ -1,0 +1,256 @@
+"""Measuring in calm moments: the same machine every time, though others use it too.
+
+A core of a shared machine is often half of a physical core whose other half is somebody else's:
+the same run takes 1.5 times as long in one minute as in the next, for seconds or minutes on end.
+Means and medians over such minutes say how busy the neighbours were. A *probe*, a short piece of
+work on all cores, tells calm moments from others: a measurement counts if the probes just before
+and just after it took hardly longer than the fastest one ever did. What is measured has no say in
+that, so the choice does not favour any result.
+
+::
+
+    measured = measure_calmly([run_a, run_b], Probe(workers=2), repetitions=5)
+    measured.values[0]        # five values of run_a, from five rounds
+"""
+
+from __future__ import annotations
+
+import statistics
+import threading
+import time
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.kernels.threads import single_threaded_blas
+from tasksim.native.execution import pin_thread, usable_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["Calm", "Measured", "Probe", "measure_calmly"]
+
+T = TypeVar("T")
+
+TOLERANCE: Final = 0.06
+"""How much longer than the fastest probe a calm one takes at most: calm probes differ by 2 to 4 %,
+one with a busy neighbour takes 20 to 90 % longer."""
+PATIENCE_S: Final = 900.0
+FIRST_PROBES: Final = 50
+NAP_S: Final = 0.1
+LONGEST_WAIT_S: Final = 10.0
+"""After which something is measured in any case: better a disturbed value than none."""
+
+CHUNKS, PRODUCTS, ROWS, COLUMNS = 8, 2, 125, 2000  # 20 ms of products of matrices
+
+
+class Probe:
+    """A short piece of work on all cores at once; calling it returns how long it took.
+
+    Parameters
+    ----------
+    workers : int
+        Threads, each on a core of its own where there are enough.
+
+    Notes
+    -----
+    Products of a matrix that stays in the cache, some 20 ms of them. Of a thread the median
+    chunk counts, of the threads the slowest: a neighbour that stays shows, a moment's pause of
+    the system does not.
+    """
+
+    def __init__(self, workers: int) -> None:
+        rng = np.random.default_rng(0)
+        self._matrix = rng.random((ROWS, ROWS))
+        self._inputs = [rng.random((ROWS, COLUMNS)) for _ in range(workers)]
+        self._outputs = [np.empty((ROWS, COLUMNS)) for _ in range(workers)]
+        cores = usable_cores()
+        self._cores = cores[:workers] if workers <= len(cores) else [None] * workers
+
+    def __call__(self) -> float:
+        """Return the time of a chunk in seconds."""
+        workers = len(self._inputs)
+        times = [0.0] * workers
+        start = threading.Barrier(workers)
+        threads = [
+            threading.Thread(target=self._work, args=(worker, start, times), daemon=True)
+            for worker in range(workers)
+        ]
+        with single_threaded_blas():
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        return max(times)
+
+    def _work(self, worker: int, start: threading.Barrier, times: list[float]) -> None:
+        pin_thread(self._cores[worker])
+        start.wait()
+        chunks = []
+        for _ in range(CHUNKS):
+            begun = perf_counter()
+            for _ in range(PRODUCTS):
+                np.matmul(self._matrix, self._inputs[worker], out=self._outputs[worker])
+            chunks.append(perf_counter() - begun)
+        times[worker] = statistics.median(chunks)
+
+
+@dataclass(frozen=True)
+class Calm:
+    """How calm the machine was.
+
+    Attributes
+    ----------
+    fastest_s
+        The fastest probe.
+    tolerance
+        By which share a calm probe may take longer.
+    kept, repeated
+        Measurements that count, and those that were done again.
+    disturbed
+        Of those that count, how many were never done in a calm moment: patience ended.
+    seconds
+        How long it all took.
+    """
+
+    fastest_s: float
+    tolerance: float
+    kept: int
+    repeated: int
+    disturbed: int
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Measured(Generic[T]):
+    """What was measured: ``values[action][repetition]``, and how calm it was."""
+
+    values: list[list[T]]
+    calm: Calm
+
+
+@dataclass
+class _Slot(Generic[T]):
+    """A value that is wanted, the best so far, and the slower of the probes around it."""
+
+    action: int
+    value: T | None = None
+    probe_s: float = float("inf")
+
+
+def measure_calmly(
+    actions: Sequence[Callable[[], T]],
+    probe: Callable[[], float],
+    *,
+    repetitions: int,
+    tolerance: float = TOLERANCE,
+    patience_s: float = PATIENCE_S,
+    progress: Callable[[int, int], None] | None = None,
+) -> Measured[T]:
+    """Do each of *actions* in turn, and all of them again, until each was done in calm moments.
+
+    Parameters
+    ----------
+    actions : sequence of callables
+        Each measures something and returns it.
+    probe : callable
+        Returns how long some fixed work takes now, in seconds: a :class:`Probe`.
+    repetitions : int
+        How often each action is to be done. The repetitions are interleaved.
+    tolerance : float
+        A moment is calm if its probe takes at most this share longer than the fastest of all.
+    patience_s : float
+        After this time, what was not done in a calm moment stays as it is, the calmest of its
+        trials, and is counted as disturbed.
+    progress : callable, optional
+        Called with how many values there are, and of how many.
+
+    Notes
+    -----
+    When a probe is faster than all before it, values that counted may no longer do so: they are
+    measured again.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to do, or a number is not positive.
+    """
+    if not actions or repetitions < 1 or tolerance <= 0:
+        raise InputError(
+            f"got {len(actions)} actions, {repetitions} repetitions, tolerance {tolerance:g}; "
+            "legal: at least one of each, a positive tolerance"
+        )
+    campaign = _Campaign(actions, probe, tolerance, patience_s)
+    slots: list[_Slot[T]] = [_Slot(a) for _ in range(repetitions) for a in range(len(actions))]
+    trials = campaign.fill(slots, progress)
+    values: list[list[T]] = [[] for _ in actions]
+    for slot in slots:
+        assert slot.value is not None
+        values[slot.action].append(slot.value)
+    calm = Calm(
+        fastest_s=campaign.fastest_s,
+        tolerance=tolerance,
+        kept=len(slots),
+        repeated=trials - len(slots),
+        disturbed=sum(not campaign.is_calm(slot.probe_s) for slot in slots),
+        seconds=time.monotonic() - campaign.begun,
+    )
+    return Measured(values, calm)
+
+
+class _Campaign(Generic[T]):
+    """Measurements under way."""
+
+    def __init__(
+        self,
+        actions: Sequence[Callable[[], T]],
+        probe: Callable[[], float],
+        tolerance: float,
+        patience_s: float,
+    ) -> None:
+        self._actions = actions
+        self._probe = probe
+        self._tolerance = tolerance
+        self.begun = time.monotonic()
+        self._end = self.begun + patience_s
+        self.fastest_s = min(probe() for _ in range(FIRST_PROBES))
+
+    def is_calm(self, probe_s: float) -> bool:
+        return probe_s <= (1 + self._tolerance) * self.fastest_s
+
+    def fill(self, slots: Sequence[_Slot[T]], progress: Callable[[int, int], None] | None) -> int:
+        """Measure until all *slots* are calm or patience ends; return how many trials it took."""
+        trials = 0
+        open_slots = list(slots)
+        while open_slots:
+            for slot in open_slots:
+                if slot.value is not None and time.monotonic() > self._end:
+                    return trials
+                self._try(slot)
+                trials += 1
+                if progress is not None:
+                    progress(sum(self.is_calm(s.probe_s) for s in slots), len(slots))
+            open_slots = [slot for slot in slots if not self.is_calm(slot.probe_s)]
+        return trials
+
+    def _try(self, slot: _Slot[T]) -> None:
+        before = self._wait()
+        value = self._actions[slot.action]()
+        around = max(before, self._probed())
+        if slot.value is None or around < slot.probe_s:
+            slot.value, slot.probe_s = value, around
+
+    def _wait(self) -> float:
+        """Return the probe of a calm moment, or of the last one when the wait is too long."""
+        latest = min(time.monotonic() + LONGEST_WAIT_S, self._end)
+        while not self.is_calm(probed := self._probed()) and time.monotonic() < latest:
+            time.sleep(NAP_S)
+        return probed
+
+    def _probed(self) -> float:
+        probed = self._probe()
+        self.fastest_s = min(self.fastest_s, probed)
+        return probed
