@@ -370,8 +370,9 @@ def radii(points):
 
 @DIMENSIONS
 def test_a_sphere_is_a_surface_and_a_ball_is_full(dimension):
-    sphere = radii(all_positions("sphere", 20_000, dimension))
-    assert np.abs(sphere - 1).max() < 1e-14
+    for surface in ("sphere", "sphere-poles"):
+        sphere = radii(all_positions(surface, 20_000, dimension))
+        assert np.abs(sphere - 1).max() < 1e-14
     ball = radii(all_positions("ball", 20_000, dimension))
     assert ball.max() <= 1
     # A ball of half the radius has 2**-d of the volume: four standard deviations.
@@ -398,6 +399,28 @@ def test_an_ellipsoid_is_dense_at_the_poles():
     # The latitude is uniform: beyond 60 degrees lies a third, but on a uniform sphere 13 %.
     beyond = np.mean(np.abs(heights) > np.sin(np.pi / 3))
     assert beyond == pytest.approx(1 / 3, abs=0.015)
+
+
+@pytest.mark.parametrize(
+    ("dimension", "share"), [(3, 1 / 3), (2, 1 - 2 / np.pi * np.arcsin(2 / 3))]
+)
+def test_a_sphere_may_be_dense_at_the_poles(dimension, share):
+    """Beyond 60 degrees of latitude; uniformly there were 13 % and, on the circle, a third."""
+    points = 2 * all_positions("sphere-poles", 20_000, dimension) - 1
+    beyond = np.mean(np.abs(points[:, -1]) > np.sin(np.pi / 3))
+    assert beyond == pytest.approx(share, abs=0.015)
+    # All sides are as dense as each other.
+    for axis in range(dimension - 1):
+        assert np.mean(points[:, axis] > 0) == pytest.approx(0.5, abs=0.015)
+
+
+@pytest.mark.parametrize(("dimension", "expected"), [(3, 4.0), (2, 2.0)])
+def test_leaves_of_a_sphere_dense_at_the_poles_hold_unequally_many(dimension, expected):
+    fullest = [
+        tree_of_distribution(name, 20_000, 5, dimension).counts.max()
+        for name in ("sphere", "sphere-poles")
+    ]
+    assert fullest[1] > expected * fullest[0]
 
 
 @DIMENSIONS

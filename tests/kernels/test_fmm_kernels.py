@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tasksim.base.errors import InputError
 from tasksim.graph.octree.interactions import m2l_pairs, neighbour_pairs
 from tasksim.graph.octree.morton import decode
-from tasksim.graph.octree.particles import all_positions, charges
+from tasksim.graph.octree.particles import DISTRIBUTIONS, all_positions, charges
 from tasksim.graph.octree.tree import tree_of_particles
 from tasksim.kernels.fmm.direct import direct
 from tasksim.kernels.fmm.interpolation import l2p, node_coordinates, p2m, weights
@@ -373,7 +373,7 @@ PROMISED = {3: 1e-3, 5: 1e-5, 7: 1e-7}
 class TestWholeMethod:
     @pytest.mark.parametrize("dimension", DIMENSIONS)
     @pytest.mark.parametrize("order", PROMISED)
-    @pytest.mark.parametrize("distribution", ["cube", "ball", "sphere", "ellipsoid", "plummer"])
+    @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
     def test_errors_are_as_small_as_promised(self, distribution, order, dimension):
         potential, force = errors(placed(distribution, 2000, dimension), 4, order)
         assert potential < PROMISED[order]

@@ -88,7 +88,7 @@ if TYPE_CHECKING:
 
 __all__ = ["fmm", "graph_of_tree"]
 
-Distribution = Literal["cube", "ball", "sphere", "ellipsoid", "plummer"]
+Distribution = Literal["cube", "ball", "sphere", "sphere-poles", "ellipsoid", "plummer"]
 Dimension = Annotated[int, AtLeast(2), AtMost(3)]
 # Double precision is exhausted at half of this.
 Order = Annotated[int, AtLeast(1), AtMost(32)]
@@ -119,8 +119,8 @@ def fmm(
     group_size
         Cells per group.
     distribution
-        Where the particles are: in the cube, in a ball, on a sphere, on an ellipsoid (dense
-        at its poles), or as in Plummer's model of a star cluster.
+        Where the particles are: in the cube, in a ball, on a sphere, on a sphere dense at its
+        poles, on an ellipsoid (dense there, too), or as in Plummer's model of a star cluster.
     order
         Nodes per axis of the interpolation: a cell's expansion has order ** dimension numbers.
     dimension

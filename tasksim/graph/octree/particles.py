@@ -44,6 +44,9 @@ def positions(
         ``cube``: uniform in the box (in 2-D the square).
         ``ball``: uniform in the ball (the disc).
         ``sphere``: uniform on its surface (the circle).
+        ``sphere-poles``: on the same surface, dense at the poles of the last axis: uniform in
+        the angles, as ``ellipsoid``; ScalFMM's non-uniform sphere. In 2-D the circle, with the
+        latitude (pi/2) sin t of a uniform t.
         ``ellipsoid``: on the surface of semi-axes 1 : 1 : 2 (the ellipse 1 : 2), the longest
         along the last axis, uniform in the angles of its parametrisation and hence dense at
         the poles.
@@ -126,6 +129,23 @@ def _sphere(rng: Generator, count: int, dimension: int) -> NDArray[np.float64]:
     return np.column_stack([circle * np.sqrt(1 - height**2)[:, None], height])
 
 
+def _sphere_poles(rng: Generator, count: int, dimension: int) -> NDArray[np.float64]:
+    """Return points on the unit sphere, dense at the poles.
+
+    They are (cos u cos v, cos u sin v, sin u) with u uniform in (-pi/2, pi/2), v in (-pi, pi):
+    ScalFMM's ellipsoid of equal semi-axes.  At latitude u there are 1 / cos u times as many per
+    area as at the equator.  No circle can have that density, whose integral is infinite; there
+    the latitude is (pi/2) sin t of a uniform t.  So in both cases what would be uniform on a
+    uniform surface, the height or the latitude, is the sine of a uniform angle.
+    """
+    uniform = rng.uniform(-np.pi / 2, np.pi / 2, count)
+    if dimension == 3:
+        latitude, around = uniform, _sphere(rng, count, 2)
+    else:
+        latitude, around = np.pi / 2 * np.sin(uniform), rng.choice([-1.0, 1.0], (count, 1))
+    return np.column_stack([around * np.cos(latitude)[:, None], np.sin(latitude)])
+
+
 def _ellipsoid(rng: Generator, count: int, dimension: int) -> NDArray[np.float64]:
     """Return points on the ellipsoid of semi-axes 1/2, 1/2, 1 (the ellipse 1/2, 1).
 
@@ -134,9 +154,7 @@ def _ellipsoid(rng: Generator, count: int, dimension: int) -> NDArray[np.float64
     """
     if dimension == 2:
         return _sphere(rng, count, dimension) * [0.5, 1.0]
-    latitude = rng.uniform(-np.pi / 2, np.pi / 2, count)
-    circle = _sphere(rng, count, 2)
-    return np.column_stack([circle * (0.5 * np.cos(latitude))[:, None], np.sin(latitude)])
+    return _sphere_poles(rng, count, 3) * [0.5, 0.5, 1.0]
 
 
 def _plummer(rng: Generator, count: int, dimension: int) -> NDArray[np.float64]:
@@ -159,6 +177,7 @@ _SHAPES: dict[str, Callable[[Generator, int, int], NDArray[np.float64]]] = {
     "cube": _cube,
     "ball": _ball,
     "sphere": _sphere,
+    "sphere-poles": _sphere_poles,
     "ellipsoid": _ellipsoid,
     "plummer": _plummer,
 }
