@@ -13,8 +13,9 @@ import threading
 import traceback
 import warnings
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -22,9 +23,9 @@ from tasksim.base.errors import TasksimError, nearest
 from tasksim.cli.command import EXIT_CODES, SETTINGS, debug_option
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["COMMANDS", "cli", "main"]
+__all__ = ["COMMANDS", "cli", "exit_after", "main"]
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "simulate": ("tasksim.cli.simulate:simulate", "Predict a run: replay a task graph."),
@@ -94,13 +95,8 @@ class LazyGroup(click.Group):
         """Run a command and exit with its code; without standalone mode errors are raised."""
         if not extra.pop("standalone_mode", True):
             return super().main(args, prog_name, standalone_mode=False, **extra)
-        given = sys.argv[1:] if args is None else list(args)
-        with _plain_warnings(), _terminable():
-            try:
-                code = super().main(args, prog_name, standalone_mode=False, **extra)
-            except (Exception, KeyboardInterrupt) as error:
-                code = _report(error, debug="--debug" in given)
-        sys.exit(code if isinstance(code, int) else 0)
+        run = partial(super().main, args, prog_name, standalone_mode=False, **extra)
+        exit_after(run, sys.argv[1:] if args is None else list(args))
 
 
 @click.group(
@@ -137,6 +133,16 @@ cli.params.append(debug_option())
 def main() -> None:
     """Run the command line."""
     cli.main(prog_name="tasksim")
+
+
+def exit_after(run: Callable[[], Any], arguments: Sequence[str]) -> NoReturn:
+    """Call *run* and exit with the code it returns, or with that of its error, in one line."""
+    with _plain_warnings(), _terminable():
+        try:
+            code = run()
+        except (Exception, KeyboardInterrupt) as error:
+            code = _report(error, debug="--debug" in arguments)
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 def _print_version(ctx: click.Context) -> None:

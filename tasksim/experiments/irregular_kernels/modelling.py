@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.experiments.irregular_kernels.results import GENERAL, KERNELS, Fit, M2lComparison
+from tasksim.experiments.irregular_kernels.results import KERNELS, Fit, M2lComparison
 from tasksim.models.constant import ConstantModel
 from tasksim.models.metrics import mlogq
 from tasksim.models.regression import LinearModel
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from tasksim.experiments.irregular_kernels.inputs import Input
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.base import KernelModel
-    from tasksim.models.locality import Locality
     from tasksim.models.leastsquares import Weights
+    from tasksim.models.locality import Locality
     from tasksim.run.record import Run
 
 __all__ = [
     "DIRECT_TERMS",
     "TERMS",
-    "ModelSet",
     "MeasuredInput",
+    "ModelSet",
     "compare_m2l",
     "fitted",
     "judged",

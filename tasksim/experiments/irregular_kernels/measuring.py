@@ -1,0 +1,170 @@
+"""Native runs of the inputs, interleaved, in calm moments; kept in folders, and read again.
+
+::
+
+    native/fitted/cube-60k-h4-g32/0/          a run folder, see tasksim.run.storage
+    native/predicted/...
+    native/unseen/...
+    measured.json                             how it was done, and how calm the machine was
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.errors import InputError
+from tasksim.base.files import read_text, write_text
+from tasksim.calibration.calm import Calm, measure_calmly
+from tasksim.calibration.machine import machine_name
+from tasksim.experiments.irregular_kernels.inputs import DESIGNS, SEEDS, Design
+from tasksim.experiments.irregular_kernels.modelling import MeasuredInput
+from tasksim.kernels.program import bind
+from tasksim.native.execute import execute
+from tasksim.native.execution import usable_cores
+from tasksim.platform.description import Platform
+from tasksim.run.storage import load, save
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from tasksim.experiments.irregular_kernels.inputs import Input
+    from tasksim.run.record import Run
+
+__all__ = ["MARK", "Measurements", "Setting", "measure", "read", "write"]
+
+MARK: Final = "measured.json"
+"""What has it is a folder of this experiment."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How the experiment is done.
+
+    Attributes
+    ----------
+    design
+        Which inputs: one of :data:`~tasksim.experiments.irregular_kernels.inputs.DESIGNS`.
+    patience_s
+        How long the machine is waited for to be calm, at most, each of the two times that
+        something is measured.
+    """
+
+    design: str = "paper"
+    repetitions: int = 5
+    order: int = 5
+    scheduler: str = "prio"
+    workers: int = 0
+    patience_s: float = 900.0
+
+    @property
+    def inputs(self) -> Design:
+        """The inputs."""
+        return DESIGNS[self.design]
+
+    def resolved(self) -> Setting:
+        """Return the setting with all usable cores for workers, if none were given."""
+        return replace(self, workers=self.workers or len(usable_cores()))
+
+
+@dataclass(frozen=True, eq=False)
+class Measurements:
+    """All native runs, by the part that they have in the experiment.
+
+    Attributes
+    ----------
+    parts
+        "fitted", "predicted" and "unseen" -> the inputs and their runs.
+    calm
+        How calm the machine was, one for each time that something was measured.
+    """
+
+    setting: Setting
+    machine: str
+    parts: Mapping[str, Sequence[MeasuredInput]]
+    calm: Sequence[Calm]
+
+
+def measure(
+    parts: Mapping[str, Sequence[Input]],
+    setting: Setting,
+    probe: Callable[[], float],
+    progress: Callable[[int, int], None] | None = None,
+) -> Measurements:
+    """Run all inputs of *parts* in turn, as often as *setting* says, in calm moments.
+
+    Each is run once before, which warms up and verifies what the run computes.
+    """
+    platform = Platform.identical(setting.workers)
+    graphs = {
+        (part, given): given.graph(setting.order, SEEDS[part])
+        for part, inputs in parts.items()
+        for given in inputs
+    }
+    actions = []
+    for graph in graphs.values():
+        program = bind(graph, setting.workers)
+        execute(graph, platform, setting.scheduler, program=program, check=True)
+        actions.append(partial(execute, graph, platform, setting.scheduler, program=program))
+    measured = measure_calmly(
+        actions,
+        probe,
+        repetitions=setting.repetitions,
+        patience_s=setting.patience_s,
+        progress=progress,
+    )
+    found: dict[str, list[MeasuredInput]] = {part: [] for part in parts}
+    for ((part, given), graph), runs in zip(graphs.items(), measured.values, strict=True):
+        found[part].append(MeasuredInput(given, graph, runs))
+    return Measurements(setting, machine_name(), found, (measured.calm,))
+
+
+def write(measurements: Measurements, folder: Path) -> None:
+    """Write the runs of *measurements* and how they were made to *folder*."""
+    for part, inputs in measurements.parts.items():
+        for measured in inputs:
+            for number, run in enumerate(measured.runs):
+                save(run, _run_folder(folder, part, measured.input, number))
+    about = {
+        "schema_version": 1,
+        "machine": measurements.machine,
+        "setting": asdict(measurements.setting),
+        "calm": [asdict(calm) for calm in measurements.calm],
+    }
+    write_text(folder / MARK, json.dumps(about, indent=2) + "\n")
+
+
+def read(folder: Path) -> Measurements:
+    """Return what :func:`write` wrote to *folder*.
+
+    Raises
+    ------
+    InputError
+        If it is no folder of this experiment, or not all of one.
+    """
+    path = folder / MARK
+    try:
+        about: dict[str, Any] = json.loads(read_text(path))
+        setting = Setting(**about["setting"])
+        calm = tuple(Calm(**each) for each in about["calm"])
+        parts = {part: _read_part(folder, part, setting) for part in SEEDS}
+        return Measurements(setting, about["machine"], parts, calm)
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: is not what this experiment writes: {error}") from error
+
+
+def _read_part(folder: Path, part: str, setting: Setting) -> list[MeasuredInput]:
+    found = []
+    for given in setting.inputs.part(part):
+        runs: list[Run] = [
+            load(_run_folder(folder, part, given, number)) for number in range(setting.repetitions)
+        ]
+        found.append(MeasuredInput(given, given.graph(setting.order, SEEDS[part]), runs))
+    return found
+
+
+def _run_folder(folder: Path, part: str, given: Input, number: int) -> Path:
+    return folder / "native" / part / given.text.replace(" ", "-") / str(number)

@@ -1,0 +1,70 @@
+"""Simulated runs of the inputs, with each set of models."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tasksim.calibration.overheads import gaps, measured_overheads
+from tasksim.engine.simulate import simulate
+from tasksim.experiments.irregular_kernels.inputs import DISTRIBUTIONS
+from tasksim.experiments.irregular_kernels.modelling import naive, regressions
+from tasksim.experiments.irregular_kernels.results import GENERAL, NAIVE, SPECIFIC, VARIANTS
+from tasksim.platform.description import Platform
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.experiments.irregular_kernels.inputs import Input
+    from tasksim.experiments.irregular_kernels.modelling import MeasuredInput, ModelSet
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.run.record import Run
+
+__all__ = ["Predictor"]
+
+
+class Predictor:
+    """Predicts inputs from native runs of others.
+
+    Parameters
+    ----------
+    fitted
+        The inputs that models are fitted to, with their runs.
+    workers, scheduler, machine
+        Of the native runs.
+
+    Attributes
+    ----------
+    general : ModelSet
+        Of all inputs.
+    specific : dict of str -> ModelSet
+        Of the inputs of one distribution.
+    platform : Platform
+        This machine, with what its runtime costs in those runs.
+    """
+
+    def __init__(
+        self, fitted: Sequence[MeasuredInput], *, workers: int, scheduler: str, machine: str
+    ) -> None:
+        self._of = {
+            name: [m for m in fitted if m.input.distribution == name] for name in DISTRIBUTIONS
+        }
+        self._scheduler = scheduler
+        self.general = regressions(fitted)
+        self.specific = {name: regressions(inputs) for name, inputs in self._of.items()}
+        overheads = measured_overheads(gaps(run) for m in fitted for run in m.runs)
+        self.platform = replace(Platform.identical(workers), name=machine, overheads=overheads)
+
+    def variants(self, given: Input) -> tuple[str, ...]:
+        """Return which models can predict an input: of unseen distributions, the general ones."""
+        return (GENERAL,) if given.unseen else VARIANTS
+
+    def simulate(self, given: Input, graph: TaskGraph, variant: str) -> Run:
+        """Return the run of an input that the models of a *variant* predict."""
+        models = self._models(given, variant)
+        return simulate(graph, self.platform, models, self._scheduler)
+
+    def _models(self, given: Input, variant: str) -> ModelSet:
+        if variant == NAIVE:
+            return naive(self._of[given.distribution], given)
+        return self.specific[given.distribution] if variant == SPECIFIC else self.general
