@@ -23,19 +23,31 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tasksim.base.errors import InputError
+from tasksim.models.base import SIZE
 from tasksim.models.document import FormatError, Node, format_json, parse_json, position, to_data
 from tasksim.models.locality import Locality
 from tasksim.models.registry import from_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from tasksim.models.base import KernelModel
 
-__all__ = ["CoefficientFile", "Entry", "Machine", "Measured"]
+__all__ = [
+    "CoefficientFile",
+    "Entry",
+    "Machine",
+    "Measured",
+    "common_parameters",
+    "document_text",
+    "machine_of",
+    "read_document",
+]
+
+T = TypeVar("T")
 
 SCHEMA_VERSION = 1
 COUNTS = {"count": "samples", "dropped": "dropped", "configurations": "configurations"}
@@ -94,16 +106,31 @@ class CoefficientFile:
 
     def text(self) -> str:
         """Return the text of the file."""
-        data = {
-            "schema_version": SCHEMA_VERSION,
-            "machine": {"name": self.machine.name, "fingerprint": self.machine.fingerprint},
-            "kernel": self.kernel,
+        return document_text(self.machine, {"kernel": self.kernel, **self.to_json()})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the parameters and the models, without the names of kernel and machine."""
+        return {
             "parameters": self.parameters,
             "architectures": {
                 name: _entry_data(entry) for name, entry in sorted(self.architectures.items())
             },
         }
-        return format_json(to_data(data))
+
+    @classmethod
+    def from_json(cls, node: Node, kernel: str, machine: Machine) -> CoefficientFile:
+        """Return what :meth:`to_json` returned of *kernel*; *node* says where mistakes are."""
+        return cls(
+            kernel=kernel,
+            parameters=node["parameters"].texts(),
+            machine=machine,
+            architectures={name: _entry(entry) for name, entry in node["architectures"].items()},
+        )
+
+    @classmethod
+    def from_document(cls, node: Node) -> CoefficientFile:
+        """Return what a coefficient file says whose whole content is *node*."""
+        return cls.from_json(node, node["kernel"].text(), machine_of(node))
 
     @classmethod
     def from_text(cls, text: str, where: str = "coefficient file") -> CoefficientFile:
@@ -114,13 +141,75 @@ class CoefficientFile:
         InputError
             ``where:line:column: what is wrong, what was got, what is legal``.
         """
-        try:
-            return _file(Node(parse_json(text)))
-        except json.JSONDecodeError as error:
-            raise InputError(f"{where}:{error.lineno}:{error.colno}: {error.msg}") from error
-        except FormatError as error:
-            line, column = position(text, error.path)
-            raise InputError(f"{where}:{line}:{column}: {error}") from error
+        return read_document(text, where, cls.from_document)
+
+
+def document_text(machine: Machine, content: Mapping[str, Any]) -> str:
+    """Return the text of a file on *machine*: version and machine, then *content*."""
+    head = {
+        "schema_version": SCHEMA_VERSION,
+        "machine": {"name": machine.name, "fingerprint": machine.fingerprint},
+    }
+    return format_json(to_data({**head, **content}))
+
+
+def machine_of(node: Node) -> Machine:
+    """Return the machine of the file whose whole content is *node*; other versions are refused."""
+    version = node["schema_version"]
+    if version.integer() != SCHEMA_VERSION:
+        newer = version.integer() > SCHEMA_VERSION
+        hint = "a newer tasksim wrote the file: update this one" if newer else "calibrate again"
+        raise version.error(f"expected {SCHEMA_VERSION}, got {version.value}; {hint}")
+    machine = node["machine"]
+    return Machine(machine["name"].text(), machine["fingerprint"].mapping())
+
+
+def read_document(text: str, where: str, read: Callable[[Node], T]) -> T:
+    """Return what *read* makes of a JSON *text*, which messages call *where*.
+
+    Raises
+    ------
+    InputError
+        ``where:line:column: what is wrong, what was got, what is legal``.
+    """
+    try:
+        return read(Node(parse_json(text)))
+    except json.JSONDecodeError as error:
+        raise InputError(f"{where}:{error.lineno}:{error.colno}: {error.msg}") from error
+    except FormatError as error:
+        line, column = position(text, error.path)
+        raise InputError(f"{where}:{line}:{column}: {error}") from error
+
+
+def common_parameters(
+    entries: Mapping[str, Entry], where: str, advice: str = ""
+) -> tuple[str, ...]:
+    """Return the names of the parameters, which all architectures must share.
+
+    But for the size of the data, which is known of every task whatever its parameters.
+
+    Raises
+    ------
+    InputError
+        If they differ: *where* that is, and *advice* on what to do.
+    NotFittedError
+        If a model is not fitted.
+    """
+    names: tuple[str, ...] | None = None
+    by_size = False
+    for architecture, entry in entries.items():
+        model = entry.model
+        model._check_fitted("save_kernel")
+        by_size = by_size or model.names_ == (SIZE,)
+        if not model.needs_fit or model.names_ == (SIZE,):
+            continue
+        if names is not None and sorted(model.names_) != sorted(names):
+            raise InputError(
+                f"{where}: the model for architecture '{architecture}' has the parameters "
+                f"({', '.join(model.names_)}), others have ({', '.join(names)}){advice}"
+            )
+        names = names if names is not None else model.names_
+    return names or ((SIZE,) if by_size else ())
 
 
 def _entry_data(entry: Entry) -> dict[str, Any]:
@@ -138,21 +227,6 @@ def _entry_data(entry: Entry) -> dict[str, Any]:
         "fit": fit,
         "measured": {"when": measured.when, "how": measured.how, "stopped": stopped},
     }
-
-
-def _file(node: Node) -> CoefficientFile:
-    version = node["schema_version"]
-    if version.integer() != SCHEMA_VERSION:
-        newer = version.integer() > SCHEMA_VERSION
-        hint = "a newer tasksim wrote the file: update this one" if newer else "calibrate again"
-        raise version.error(f"expected {SCHEMA_VERSION}, got {version.value}; {hint}")
-    machine = node["machine"]
-    return CoefficientFile(
-        kernel=node["kernel"].text(),
-        parameters=node["parameters"].texts(),
-        machine=Machine(machine["name"].text(), machine["fingerprint"].mapping()),
-        architectures={name: _entry(entry) for name, entry in node["architectures"].items()},
-    )
 
 
 def _entry(node: Node) -> Entry:

@@ -1,4 +1,4 @@
-"""Folders of coefficient files: saving the models of a kernel, and finding them again."""
+"""Folders of coefficient files, and model files: saving kernel models, and finding them again."""
 
 from __future__ import annotations
 
@@ -6,9 +6,16 @@ from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import write_text
-from tasksim.models.base import SIZE, columns
-from tasksim.models.coefficients import CoefficientFile, Entry, Machine, Measured
+from tasksim.models.base import columns
+from tasksim.models.coefficients import (
+    CoefficientFile,
+    Entry,
+    Machine,
+    Measured,
+    common_parameters,
+)
 from tasksim.models.document import position
+from tasksim.models.modelfile import ModelFile, load_file, save_models
 from tasksim.models.samplefile import append_samples, read_samples, write_samples
 
 if TYPE_CHECKING:
@@ -27,13 +34,16 @@ __all__ = [
     "Entry",
     "Machine",
     "Measured",
+    "ModelFile",
     "ModelLibrary",
     "append_samples",
     "kernel_path",
+    "load_file",
     "load_kernel",
     "read_samples",
     "samples_path",
     "save_kernel",
+    "save_models",
     "write_samples",
 ]
 
@@ -41,37 +51,47 @@ SAMPLES = ".samples.csv"
 
 
 class ModelLibrary:
-    """The kernel models of a machine, in a folder of coefficient files.
+    """The kernel models of a machine: in a folder of coefficient files, or in one file.
 
-    A file is read when its kernel is first asked for, and once.
+    In a folder, a file is read when its kernel is first asked for, and once.
 
     Parameters
     ----------
-    folder : Path
-        ``models/<machine>``, with one ``<kernel>.json`` per kernel.
+    path : Path
+        A folder with one ``<kernel>.json`` per kernel, such as ``models/<machine>``; or a model
+        file, which has several kernels; or the coefficient file of one.
 
     Raises
     ------
     InputError
-        If there is no such folder.
+        If there is neither, or the file cannot be read.
     """
 
-    def __init__(self, folder: Path) -> None:
-        if not folder.is_dir():
-            raise InputError(f"no folder of coefficient files at {folder}: calibrate this machine")
-        self.folder = folder
-        self._files: dict[str, CoefficientFile] = {}
+    def __init__(self, path: Path) -> None:
+        if not path.exists():
+            raise InputError(
+                f"no folder of coefficient files at {path}, and no file: calibrate this machine"
+            )
+        self.path = path
+        self._of_folder = path.is_dir()
+        self._files = {} if self._of_folder else _files_in(path)
 
     def kernels(self) -> tuple[str, ...]:
-        """Return the kernels that have a coefficient file, in order of their names."""
-        paths = self.folder.glob("*.json")
+        """Return the kernels that have models, in order of their names."""
+        if not self._of_folder:
+            return tuple(sorted(self._files))
+        paths = self.path.glob("*.json")
         return tuple(sorted(path.stem for path in paths if not path.name.startswith(".")))
 
+    def file_of(self, kernel: str) -> Path:
+        """Return the file that the models of *kernel* are in, or would be."""
+        return kernel_path(self.path, kernel) if self._of_folder else self.path
+
     def file(self, kernel: str) -> CoefficientFile:
-        """Return the coefficient file of *kernel*; :exc:`InputError` if there is none."""
+        """Return what is known of *kernel*; :exc:`InputError` if there is nothing."""
         if kernel not in self._files:
-            path = kernel_path(self.folder, kernel)
-            if not path.is_file():
+            path = self.file_of(kernel)
+            if not self._of_folder or not path.is_file():
                 raise self._missing([kernel])
             self._files[kernel] = _labelled(load_kernel(path))
         return self._files[kernel]
@@ -82,14 +102,14 @@ class ModelLibrary:
         Raises
         ------
         InputError
-            If the kernel has no coefficient file, or the file no model for the architecture:
-            with the file that was expected, what there is, and the nearest name.
+            If there is nothing of the kernel, or no model for the architecture: with the file
+            that was expected, what there is, and the nearest name.
         """
         found = self.file(kernel).architectures
         if architecture not in found:
             raise InputError(
                 f"no model of kernel '{kernel}' for architecture '{architecture}' in "
-                f"{kernel_path(self.folder, kernel)}{nearest(architecture, found)} "
+                f"{self.file_of(kernel)}{nearest(architecture, found)} "
                 f"(known: {', '.join(found) or 'none'})"
             )
         return found[architecture].model
@@ -103,7 +123,7 @@ class ModelLibrary:
         return self.file(kernel).architectures[architecture].locality
 
     def require(self, kernels: Iterable[str], architectures: Sequence[str] = ()) -> None:
-        """Raise :exc:`InputError` naming all *kernels* without a coefficient file.
+        """Raise :exc:`InputError` naming all *kernels* of which there is nothing.
 
         With *architectures*, also those that have a model for none of them.
         """
@@ -129,10 +149,10 @@ class ModelLibrary:
     def _missing(self, kernels: list[str]) -> InputError:
         known = self.kernels()
         named = ", ".join(f"'{kernel}'" for kernel in kernels)
-        expected = ", ".join(f"{kernel}.json" for kernel in kernels)
+        expected = f": expected {', '.join(f'{kernel}.json' for kernel in kernels)}"
         return InputError(
-            f"no model of kernel{'s' if len(kernels) > 1 else ''} {named} in {self.folder}: "
-            f"expected {expected}{nearest(kernels[0], known)} "
+            f"no model of kernel{'s' if len(kernels) > 1 else ''} {named} in {self.path}"
+            f"{expected if self._of_folder else ''}{nearest(kernels[0], known)} "
             f"(known: {', '.join(known) or 'none'})"
         )
 
@@ -176,7 +196,7 @@ def save_kernel(
     merged = dict(architectures)
     if path.exists():
         merged = {**load_kernel(path).architectures, **merged}
-    names = _common_parameters(merged, path)
+    names = common_parameters(merged, str(path), "; remove the file to begin anew")
     text = CoefficientFile(kernel, names, machine, merged).text()
     if samples is not None:
         beside = samples_path(folder, kernel)
@@ -194,15 +214,15 @@ def load_kernel(path: Path) -> CoefficientFile:
     InputError
         ``file:line:column: what is wrong, what was got, what is legal``.
     """
-    try:
-        text = path.read_bytes().decode()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not a text file (UTF-8): {error}") from error
-    found = CoefficientFile.from_text(text, str(path))
+    found = load_file(path)
+    if isinstance(found, ModelFile):
+        names = ", ".join(found.kernels) or "none"
+        raise InputError(
+            f"{path}: expected the coefficient file of one kernel, got a model file of several "
+            f"({names})"
+        )
     if found.kernel != path.stem:
-        line, column = position(text, ("kernel",))
+        line, column = position(path.read_text(encoding="utf-8"), ("kernel",))
         raise InputError(
             f"{path}:{line}:{column}: kernel: expected '{path.stem}', as the file is called, "
             f"got '{found.kernel}'"
@@ -222,27 +242,11 @@ def samples_path(folder: Path, kernel: str) -> Path:
     return kernel_path(folder, kernel).with_name(f"{kernel}{SAMPLES}")
 
 
-def _common_parameters(entries: Mapping[str, Entry], path: Path) -> tuple[str, ...]:
-    """Return the names of the parameters, which all architectures must share.
-
-    But for the size of the data, which is known of every task whatever its parameters.
-    """
-    names: tuple[str, ...] | None = None
-    by_size = False
-    for architecture, entry in entries.items():
-        model = entry.model
-        model._check_fitted("save_kernel")
-        by_size = by_size or model.names_ == (SIZE,)
-        if not model.needs_fit or model.names_ == (SIZE,):
-            continue
-        if names is not None and sorted(model.names_) != sorted(names):
-            raise InputError(
-                f"{path}: the model for architecture '{architecture}' has the parameters "
-                f"({', '.join(model.names_)}), others have ({', '.join(names)}); "
-                "remove the file to begin anew"
-            )
-        names = names if names is not None else model.names_
-    return names or ((SIZE,) if by_size else ())
+def _files_in(path: Path) -> dict[str, CoefficientFile]:
+    """Return what a file of one kernel or of several says of each."""
+    found = load_file(path)
+    files = found.kernels.values() if isinstance(found, ModelFile) else (found,)
+    return {file.kernel: _labelled(file) for file in files}
 
 
 def _labelled(file: CoefficientFile) -> CoefficientFile:

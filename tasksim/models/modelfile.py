@@ -1,0 +1,136 @@
+"""Model files: the models of several kernels of one machine, in one file.
+
+A set of models that belong together, such as those that are specific to one kind of input, or
+general over all, is one file to name, to send and to compare::
+
+    {
+      "schema_version": 1,
+      "machine": {"name": "laptop", "fingerprint": {"processor": "..."}},
+      "kernels": {
+        "gemm": {"parameters": ["m", "n", "k"], "architectures": {"cpu": {...}}},
+        "trsm": {...}
+      }
+    }
+
+Each kernel has what its coefficient file has (:mod:`tasksim.models.coefficients`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tasksim.base.errors import InputError
+from tasksim.base.files import write_text
+from tasksim.models.coefficients import (
+    CoefficientFile,
+    Machine,
+    common_parameters,
+    document_text,
+    machine_of,
+    read_document,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from tasksim.models.coefficients import Entry
+    from tasksim.models.document import Node
+
+__all__ = ["ModelFile", "load_file", "save_models"]
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """What a model file says: the models of several kernels on one machine, by kernel."""
+
+    machine: Machine
+    kernels: Mapping[str, CoefficientFile]
+
+    def text(self) -> str:
+        """Return the text of the file, the kernels in order of their names."""
+        found = {name: file.to_json() for name, file in sorted(self.kernels.items())}
+        return document_text(self.machine, {"kernels": found})
+
+    @classmethod
+    def from_text(cls, text: str, where: str = "model file") -> ModelFile:
+        """Return what *text* says; *where* is what messages call it.
+
+        Raises
+        ------
+        InputError
+            ``where:line:column: what is wrong, what was got, what is legal``.
+        """
+        return read_document(text, where, cls.from_document)
+
+    @classmethod
+    def from_document(cls, node: Node) -> ModelFile:
+        """Return what a model file says whose whole content is *node*."""
+        machine = machine_of(node)
+        kernels = {
+            name: CoefficientFile.from_json(entry, name, machine)
+            for name, entry in node["kernels"].items()
+        }
+        return cls(machine, kernels)
+
+
+def load_file(path: Path) -> CoefficientFile | ModelFile:
+    """Return what the file at *path* says, of one kernel or of several.
+
+    Raises
+    ------
+    InputError
+        ``file:line:column: what is wrong, what was got, what is legal``.
+    """
+    try:
+        text = path.read_bytes().decode()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not a text file (UTF-8): {error}") from error
+    return read_document(text, str(path), _either)
+
+
+def save_models(
+    path: Path, kernels: Mapping[str, Mapping[str, Entry]], *, machine: Machine
+) -> Path:
+    """Write the models of several kernels to one file, all or nothing; what was there is replaced.
+
+    Parameters
+    ----------
+    path
+        The file, ``general.json``.
+    kernels
+        Kernel -> architecture -> its fitted model, and how it was measured.
+    machine
+        Where.
+
+    Returns
+    -------
+    Path
+        *path*.
+
+    Raises
+    ------
+    InputError
+        If the models of one kernel have different parameters, or *path* does not end in
+        ``.json``, which is how such files are told from names.
+    OutputError
+        Where the operating system refuses.
+    """
+    if path.suffix != ".json":
+        raise InputError(f"{path}: kernel models are in .json files; got '{path.suffix}'")
+    files = {
+        kernel: CoefficientFile(
+            kernel, common_parameters(entries, f"{path}: kernel {kernel}"), machine, entries
+        )
+        for kernel, entries in kernels.items()
+    }
+    write_text(path, ModelFile(machine, files).text())
+    return path
+
+
+def _either(node: Node) -> CoefficientFile | ModelFile:
+    several = "kernels" in node.mapping()
+    return ModelFile.from_document(node) if several else CoefficientFile.from_document(node)
