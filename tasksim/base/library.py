@@ -10,9 +10,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tasksim.base.errors import InputError, unknown
+from tasksim.base.errors import InputError, nearest, unknown
 
 __all__ = ["find", "libraries", "names", "package_library", "user_library"]
+
+FILES = {"models": ".json"}
+"""Of kinds whose names are those of folders: how single files end that may be given instead."""
 
 
 def package_library() -> Path:
@@ -50,11 +53,16 @@ def names(kind: str, suffix: str = "", library: Path | None = None) -> dict[str,
 def find(kind: str, name: str, suffix: str = "", library: Path | None = None) -> Path:
     """Return the path of *name*: itself if it is a path, else the first library that has it.
 
+    Models are folders, or files that end in ``.json``, which are paths always.
+
     Raises :exc:`InputError` with the nearest known name.
     """
     path = Path(name)
-    if path.exists() and (path.suffix or path.is_dir() or os.sep in name):
+    if path.exists() and (path.suffix or path.is_dir() or os.sep in name or not suffix):
         return path
+    if path.suffix and path.suffix == FILES.get(kind):
+        beside = [str(file) for file in sorted(path.parent.glob(f"*{path.suffix}"))]
+        raise InputError(f"{name}: no such file{nearest(name, beside)}")
     if os.sep in name:
         raise InputError(f"{name}: no such {'file' if suffix else 'folder'}")
     known = names(kind, suffix, library)

@@ -1,19 +1,26 @@
-"""``tasksim export``: write kernel models as other tools read them."""
+"""``tasksim export``: write kernel models in one file, or as other tools read them."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from tasksim.base.errors import InputError
+from tasksim.base.files import refuse_existing
 from tasksim.cli.command import Command, Group
 from tasksim.cli.options import force_option, json_option, library_option
 from tasksim.cli.output import note, print_json, refuse_unwritable
+
+if TYPE_CHECKING:
+    from tasksim.models.store import CoefficientFile, ModelLibrary
 
 __all__ = ["exporting"]
 
 
 EXAMPLES = (
+    "tasksim export models models/mymachine -o general.json",
     "tasksim export starpu xeon-2c --host myhost -o ~/.starpu/sampling",
     "tasksim export starpu mylibrary/models/mirage --host mirage -o sampling",
 )
@@ -21,13 +28,58 @@ EXAMPLES = (
 
 @click.group("export", cls=Group, what="format", examples=EXAMPLES)
 def exporting() -> None:
-    """Write kernel models as other tools read them."""
+    """Write kernel models in one file, or as other tools read them."""
 
 
-@exporting.command("starpu", cls=Command, examples=EXAMPLES)
+@exporting.command("models", cls=Command, examples=EXAMPLES[:1])
 @click.argument("models", metavar="MODELS_DIR|NAME")
 @click.option(
-    "--host", metavar="HOST", help="What StarPU calls the machine. [default: the folder's name]"
+    "-o", "--output", type=click.Path(path_type=Path), required=True, help="A model file, .json."
+)
+@library_option
+@force_option
+@json_option
+def several(models: str, output: Path, library: Path | None, force: bool, as_json: bool) -> None:
+    """Write the models of a folder of coefficient files to one file.
+
+    'tasksim simulate --models FILE' and all others that take models read it.
+    """
+    refuse_existing(output, force=force)
+    refuse_unwritable(output)
+    from tasksim.base.library import find
+    from tasksim.models.store import ModelLibrary, common_machine, save_models
+
+    known = ModelLibrary(find("models", models, library=library))
+    files = _files(known)
+    machine, differing = common_machine(files)
+    notes = [f"{name} is not in the fingerprint: the files differ in it" for name in differing]
+    save_models(output, {file.kernel: file.architectures for file in files}, machine=machine)
+    if as_json:
+        kernels = {file.kernel: sorted(file.architectures) for file in files}
+        found = {"machine": machine.name, "kernels": kernels, "notes": notes, "output": output}
+        print_json(found)
+        return
+    for file in files:
+        click.echo(file.summary())
+    for text in notes:
+        click.echo(f"note: {text}")
+    note(f"Wrote {output}")
+
+
+def _files(models: ModelLibrary) -> list[CoefficientFile]:
+    """Return what is known of all kernels; :exc:`InputError` if there are none."""
+    kernels = models.kernels()
+    if not kernels:
+        raise InputError(f"{models.path}: no coefficient files in it, nothing to export")
+    return [models.file(kernel) for kernel in kernels]
+
+
+@exporting.command("starpu", cls=Command, examples=EXAMPLES[1:])
+@click.argument("models", metavar="MODELS_DIR|NAME")
+@click.option(
+    "--host",
+    metavar="HOST",
+    help="What StarPU calls the machine. [default: the models' name]",
 )
 @click.option(
     "-o",
@@ -55,7 +107,7 @@ def starpu(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Write a folder of coefficient files as performance models of StarPU.
+    """Write kernel models as performance models of StarPU.
 
     Durations become the history of StarPU's codelets, of regressions their coefficients.
     """
@@ -63,9 +115,9 @@ def starpu(
     from tasksim.base.library import find
     from tasksim.formats.starpu.deliver import export_models
 
-    folder = find("models", models, library=library)
-    machine = host or folder.resolve().name
-    found = export_models(folder, machine, sampling, names=model_names, force=force)
+    found_at = find("models", models, library=library)
+    machine = host or found_at.resolve().name.removesuffix(".json")
+    found = export_models(found_at, machine, sampling, names=model_names, force=force)
     if as_json:
         print_json(found.to_json())
         return

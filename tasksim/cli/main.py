@@ -41,7 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "validate": ("tasksim.cli.validate:validate", "Check platforms, models, graphs and runs."),
     "list": ("tasksim.cli.listing:listing", "List generators, schedulers, platforms, models."),
     "import": ("tasksim.cli.importing:importing", "Take over machines and models of other tools."),
-    "export": ("tasksim.cli.export:exporting", "Write kernel models for other tools."),
+    "export": ("tasksim.cli.export:exporting", "Write kernel models in one file, or for others."),
     "demo": ("tasksim.cli.demo:demo", "Calibrate, predict, run and compare, here."),
     "doctor": ("tasksim.cli.doctor:doctor", "Say what is installed and what this machine can."),
 }

@@ -149,7 +149,7 @@ _WHERE = (
         type=WORKERS,
         help="Instead of a platform: this many identical workers, without overheads.",
     ),
-    click.option("--models", help="A folder of kernel models, by name or path."),
+    click.option("--models", help="Kernel models: a folder, by name or path, or a file."),
     click.option(
         "--durations",
         metavar="KERNEL=TIME,...",

@@ -52,12 +52,11 @@ class Request:
         given = self._given(graph, platform) if costs is None or self.models else costs.models
         if given is not None:
             return Setup(self, graph, platform, given, None, None)
-        folder = self._models_folder(platform)
         from tasksim.models.store import ModelLibrary
 
-        models = ModelLibrary(folder)
+        models = ModelLibrary(self._models_path(platform))
         _require(models, graph, platform)
-        return Setup(self, graph, platform, models, folder, None)
+        return Setup(self, graph, platform, models, models, None)
 
     def _check(self) -> None:
         if self.platform is not None and self.workers is not None:
@@ -122,7 +121,7 @@ class Request:
 
         return GivenDurations(graph) if gives_durations(graph) else None
 
-    def _models_folder(self, platform: Platform) -> Path:
+    def _models_path(self, platform: Platform) -> Path:
         if self.models is not None:
             return libraries.find("models", self.models, library=self.library)
         if platform.models is None:
@@ -143,7 +142,8 @@ class Setup:
     graph: TaskGraph
     platform: Platform
     models: Models
-    models_folder: Path | None
+    model_library: ModelLibrary | None
+    """The models, where they are files; None for durations that were given."""
     seconds: dict[str, float] | None
     """Seconds per kernel, or ``ARCHITECTURE:KERNEL``, with ``--durations``."""
 
@@ -164,7 +164,7 @@ class Setup:
 
     def extrapolated(self) -> list[str]:
         """Say of which kernels the models are asked beyond what they were fitted to."""
-        if self.models_folder is None:
+        if self.model_library is None:
             return []
         from tasksim.cli.extrapolation import extrapolated
 
@@ -172,7 +172,7 @@ class Setup:
 
     def without_models(self) -> list[str]:
         """Say which workers run nothing, as no kernel has a model there."""
-        if self.models_folder is None:
+        if self.model_library is None:
             return []
         from tasksim.cli.extrapolation import without_models
 
@@ -181,6 +181,7 @@ class Setup:
     def to_json(self) -> dict[str, Any]:
         """Return what :func:`tasksim.cli.recorded.request_of` makes the same request of."""
         request = self.request
+        models = None if self.model_library is None else self.model_library.path
         generated = _is_generator(request.graph)
         settings = [f"{key}={value}" for key, value in self.graph.arguments.items()]
         return {
@@ -196,8 +197,8 @@ class Setup:
                 "set": list(request.changes),
             },
             "models": {
-                "name": _name_in_library("models", "", self.models_folder, request.library),
-                "path": _absolute(self.models_folder),
+                "name": _name_in_library("models", "", models, request.library),
+                "path": _absolute(models),
                 "durations_s": self.seconds,
                 "names": request.model_names,
             },
@@ -262,8 +263,8 @@ def _fingerprints(setup: Setup) -> dict[str, str]:
         paths += _files_of(setup.request.graph)
     if setup.platform.path is not None:
         paths.append(setup.platform.path)
-    if setup.models_folder is not None:
-        paths += [setup.models_folder / f"{name}.json" for name in setup.graph.model_names]
+    if setup.model_library is not None:
+        paths += dict.fromkeys(map(setup.model_library.file_of, setup.graph.model_names))
     return {
         str(path.resolve()): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in paths

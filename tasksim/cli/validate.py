@@ -15,6 +15,8 @@ from tasksim.cli.output import note, print_json
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tasksim.models.coefficients import CoefficientFile
+
 __all__ = ["validate"]
 
 RUN_FILES = ("run.json", "tasks.parquet")
@@ -127,11 +129,19 @@ def _platform(path: Path, library: Path | None) -> str:
 
 
 def _model(path: Path, library: Path | None) -> str:  # noqa: ARG001
-    from tasksim.models.store import load_kernel
+    from tasksim.models.store import ModelFile, load_file, load_kernel
 
+    file = load_file(path)
+    if isinstance(file, ModelFile):
+        texts = [f"{kernel} {_kinds(found)}" for kernel, found in file.kernels.items()]
+        return f"kernel models: {'; '.join(texts) or 'none'}"
     file = load_kernel(path)
-    texts = [f"{entry.model.kind} on {name}" for name, entry in file.architectures.items()]
-    return f"kernel model {file.kernel}: {', '.join(texts)}"
+    return f"kernel model {file.kernel}: {_kinds(file)}"
+
+
+def _kinds(file: CoefficientFile) -> str:
+    """Return the kinds of the models of one kernel."""
+    return ", ".join(f"{entry.model.kind} on {name}" for name, entry in file.architectures.items())
 
 
 def _table(path: Path, library: Path | None) -> str:

@@ -18,7 +18,7 @@ Each kernel has what its coefficient file has (:mod:`tasksim.models.coefficients
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import write_text
@@ -32,13 +32,13 @@ from tasksim.models.coefficients import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from tasksim.models.coefficients import Entry
     from tasksim.models.document import Node
 
-__all__ = ["ModelFile", "load_file", "save_models"]
+__all__ = ["ModelFile", "common_machine", "load_file", "save_models"]
 
 
 @dataclass(frozen=True)
@@ -129,6 +129,32 @@ def save_models(
     }
     write_text(path, ModelFile(machine, files).text())
     return path
+
+
+def common_machine(files: Sequence[CoefficientFile]) -> tuple[Machine, tuple[str, ...]]:
+    """Return the machine of all *files*, and in what their fingerprints differ, which it has not.
+
+    What only some of the fingerprints have is kept.
+
+    Raises :exc:`InputError` if the files are of machines with different names, or there are none.
+    """
+    if not files:
+        raise InputError("no coefficient files, no machine")
+    first = files[0]
+    for file in files:
+        if file.machine.name != first.machine.name:
+            raise InputError(
+                f"{file.kernel} was measured on {file.machine.name}, {first.kernel} on "
+                f"{first.machine.name}: one file has the models of one machine"
+            )
+    known: dict[str, Any] = {}
+    differing: dict[str, None] = {}
+    for file in files:
+        for name, value in file.machine.fingerprint.items():
+            if known.setdefault(name, value) != value:
+                differing[name] = None
+    kept = {name: value for name, value in known.items() if name not in differing}
+    return Machine(first.machine.name, kept), tuple(differing)
 
 
 def _either(node: Node) -> CoefficientFile | ModelFile:

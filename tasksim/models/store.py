@@ -15,7 +15,7 @@ from tasksim.models.coefficients import (
     common_parameters,
 )
 from tasksim.models.document import position
-from tasksim.models.modelfile import ModelFile, load_file, save_models
+from tasksim.models.modelfile import ModelFile, common_machine, load_file, save_models
 from tasksim.models.samplefile import append_samples, read_samples, write_samples
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ __all__ = [
     "ModelFile",
     "ModelLibrary",
     "append_samples",
+    "common_machine",
     "kernel_path",
     "load_file",
     "load_kernel",

@@ -79,3 +79,27 @@ def test_unknown_names_name_the_nearest(here):
 def test_a_path_that_leads_nowhere_is_no_unknown_name(here):
     with pytest.raises(InputError, match=r"^elsewhere/b: no such folder$"):
         find("models", "elsewhere/b")
+
+
+@pytest.mark.parametrize("name", ["general.json", "general"])
+def test_models_may_be_a_file(here, name):
+    put(here / "work" / name)
+    put(here / "work/models/other/gemm.json")
+    assert find("models", name) == Path(name)
+
+
+def test_platforms_are_not_found_in_files_of_the_same_name(here):
+    put(here / "work/identical-8")
+    assert find("platforms", "identical-8", ".yaml").name == "identical-8.yaml"
+
+
+@pytest.mark.parametrize("folder", ["", "sets/"])
+def test_a_model_file_that_is_not_there_names_the_nearest(here, folder):
+    put(here / "work" / folder / "general.json")
+    with pytest.raises(InputError) as caught:
+        find("models", f"{folder}genral.json")
+    assert str(caught.value) == (
+        f"{folder}genral.json: no such file, did you mean '{folder}general.json'?"
+    )
+    with pytest.raises(InputError, match=r"^none/x\.json: no such file$"):
+        find("models", "none/x.json")
