@@ -1,0 +1,559 @@
+"""The report of the experiment: a page with figures and tables, and a summary in plain text.
+
+::
+
+    write_page(results, Path("irregular"))   # index.html, index.md, the figures as PNG files
+    print(summary_text(results))
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from textwrap import fill
+from typing import TYPE_CHECKING, Final
+
+from tasksim.base.files import write_bytes, write_text
+from tasksim.experiments.irregular_kernels.durations import duration_distances, shifts, totals_s
+from tasksim.experiments.irregular_kernels.figures import (
+    NATIVE,
+    distributions_figure,
+    gantt_figure,
+    m2l_figure,
+    makespans_figure,
+    totals_figure,
+)
+from tasksim.experiments.irregular_kernels.results import GENERAL, NAIVE, SPECIFIC, VARIANTS
+from tasksim.view.modelpage import Heading, Image, Table, Text, html_page, markdown_page, png
+from tasksim.view.tables import table
+from tasksim.view.times import duration_text, time_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from tasksim.experiments.irregular_kernels.durations import Shift
+    from tasksim.experiments.irregular_kernels.results import Fit, Outcome, Results
+    from tasksim.run.record import Run
+    from tasksim.view.modelpage import Block
+
+__all__ = ["summary_text", "write_page"]
+
+TITLE: Final = "Irregular kernels: the fast multipole method, predicted and run"
+MOST_ERROR: Final = {SPECIFIC: 0.03, GENERAL: 0.05}
+"""Of the makespan, in the median over the inputs."""
+MOST_UNSEEN_ERROR: Final = 0.08
+LEAST_RSQUARED: Final = 0.97
+CLEARLY: Final = 2.0
+"""How many times worse what is to be clearly worse is at least."""
+SHOWN_TASKS: Final = 2000
+"""Of the inputs with fewer tasks the largest is shown in detail."""
+GENERAL_FIT, DIRECT_FIT = "general", "general, direct parameters only"
+WIDTH: Final = 96
+BADLY_CHOSEN: Final = " †"
+BADLY_CHOSEN_SAID: Final = "† The group size is badly chosen: there are too few tasks."
+NONE: Final = "–"
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something that was to be reached: what, how far it was, and whether that is enough."""
+
+    what: str
+    found: str
+    wanted: str
+    met: bool
+
+    @property
+    def cells(self) -> list[str]:
+        """The row of a table."""
+        return [self.what, self.found, self.wanted, "yes" if self.met else "no"]
+
+
+TARGET_HEADER: Final = ["what", "found", "target", "met"]
+
+
+def write_page(results: Results, folder: Path) -> list[Path]:
+    """Write ``index.html``, ``index.md`` and the figures to *folder*; return what was written.
+
+    The HTML page has its figures inside; the Markdown page links to the PNG files. The same
+    results give the same bytes. Files of these names that exist are replaced.
+
+    Raises
+    ------
+    OutputError
+        Where the operating system refuses.
+    """
+    blocks = _blocks(results)
+    drawn = [block for block in blocks if isinstance(block, Image)]
+    images = {image.name: f"{image.name}.png" for image in drawn}
+    paths = [folder / "index.html", folder / "index.md", *(folder / p for p in images.values())]
+    write_text(paths[0], html_page(TITLE, blocks))
+    write_text(paths[1], markdown_page(TITLE, blocks, images))
+    for image in drawn:
+        write_bytes(folder / images[image.name], png(image.figure))
+    return paths
+
+
+def summary_text(results: Results) -> str:
+    """Return the errors of all inputs, what was to be reached and how it was done, as text.
+
+    Lines have fewer than 100 characters.
+    """
+    parts = [table(*_error_table(results.seen))]
+    if results.unseen:
+        parts.append(table(*_error_table(results.unseen)))
+    if any(outcome.input.badly_chosen for outcome in (*results.seen, *results.unseen)):
+        parts[-1] += f"\n{BADLY_CHOSEN_SAID}"
+    parts.append(table(TARGET_HEADER, [target.cells for target in _targets(results)]))
+    parts += [fill(paragraph, WIDTH) for paragraph in _summary(results)]
+    return "\n\n".join(parts)
+
+
+def _blocks(results: Results) -> list[Block]:
+    """Return the page: the summary first, then the figures in the order of the paper."""
+    shown = _shown(results.seen)
+    summary: list[Block] = [Text(paragraph) for paragraph in _summary(results)]
+    return [
+        *summary,
+        Table(TARGET_HEADER, [target.cells for target in _targets(results)]),
+        *_makespan_blocks(results),
+        *_gantt_blocks(shown[0]),
+        *_total_blocks(shown),
+        *_distribution_blocks(shown),
+        *_unseen_blocks(results.unseen),
+        *_fit_blocks(results),
+    ]
+
+
+# The summary
+
+
+def _summary(results: Results) -> list[str]:
+    """Return the paragraphs that say in words what was found, and how."""
+    return [_errors_in_words(results), _done(results), _calm(results)]
+
+
+def _errors_in_words(results: Results) -> str:
+    targets = _targets(results)
+    missed = [target.what for target in targets if not target.met]
+    verdict = (
+        f"Met are {len(targets) - len(missed)} of {len(targets)} targets, all but: "
+        f"{'; '.join(missed)}."
+        if missed
+        else f"All {len(targets)} targets are met."
+    )
+    median = {name: _size(_median(results.errors(name))) for name in VARIANTS}
+    said = (
+        f"In the median over {_counted(results.seen)}, linear regressions of the tasks' parameters "
+        f"predict the makespan to {median[SPECIFIC]} (fitted to runs of the same distribution) "
+        f"and {median[GENERAL]} (one model for all); naive models, whose tasks of one kernel all "
+        f"take the same time, are {median[NAIVE]} off."
+    )
+    if results.unseen:
+        unseen = _size(_median(results.errors(GENERAL, unseen=True)))
+        said += (
+            f" Distributions that no model was fitted to ({_counted(results.unseen)}) were "
+            f"predicted before they were run, to {unseen}."
+        )
+    return f"{said} {verdict}"
+
+
+def _done(results: Results) -> str:
+    spreads = [outcome.spread for outcome in (*results.seen, *results.unseen)]
+    return (
+        f"Machine {results.machine}, {results.workers} workers, scheduler {results.scheduler}, "
+        f"interpolation of order {results.order}, {results.repetitions} interleaved repetitions "
+        f"of each native run; {results.seconds / 60:.0f} minutes of measuring. The native "
+        f"makespans of one input are {_size(statistics.median(spreads))} apart in the median, "
+        f"{_size(max(spreads))} at most (longest minus shortest, relative to the median)."
+    )
+
+
+def _calm(results: Results) -> str:
+    """Say how calm the machine was; the numbers are of :class:`tasksim.calibration.calm.Calm`."""
+    calm = results.calm
+    return (
+        f"A run counts if a short piece of work on all cores just before and after it took at "
+        f"most {100 * calm['tolerance']:.0f} % longer than the fastest ever did "
+        f"({duration_text(calm['fastest_s'])}). {calm['kept']:.0f} runs are kept, "
+        f"{calm['repeated']:.0f} were repeated because the machine was not calm, and "
+        f"{calm['disturbed']:.0f} of those kept never had a calm moment."
+    )
+
+
+def _targets(results: Results) -> list[Target]:
+    found = [
+        _error_target(f"{name}: median |error|", results.errors(name), most)
+        for name, most in MOST_ERROR.items()
+    ]
+    if results.unseen:
+        errors = results.errors(GENERAL, unseen=True)
+        found.append(_error_target("spheres (unseen): median |error|", errors, MOST_UNSEEN_ERROR))
+    fits = [fit for fit in results.fits if fit.models == GENERAL_FIT]
+    return [*found, _naive_target(results), *_fit_targets(fits), *_indirect_target(results.fits)]
+
+
+def _error_target(what: str, errors: Sequence[float], most: float) -> Target:
+    median = _median(errors)
+    return Target(what, _size(median), f"at most {100 * most:.0f} %", median <= most)
+
+
+def _naive_target(results: Results) -> Target:
+    naive, general = (_median(results.errors(name)) for name in (NAIVE, GENERAL))
+    times = f" ({naive / general:.0f} ×)" if general else ""
+    wanted = f"at least {CLEARLY:.0f} × general"
+    met = naive >= CLEARLY * general
+    return Target("naive: median |error|", f"{_size(naive)}{times}", wanted, met)
+
+
+def _fit_targets(fits: Sequence[Fit]) -> list[Target]:
+    if not fits:
+        return []
+    lowest = min(fits, key=lambda fit: fit.rsquared_adj)
+    found = f"{lowest.rsquared_adj:.4f} ({lowest.kernel})"
+    met = lowest.rsquared_adj >= LEAST_RSQUARED
+    return [Target("MLR general: lowest adjusted R²", found, f"at least {LEAST_RSQUARED}", met)]
+
+
+def _indirect_target(fits: Sequence[Fit]) -> list[Target]:
+    """Say how much poorer M2L_in is explained without NbInteractions.
+
+    By MLogQ: in R², which the longest tasks decide, many direct terms may hide it.
+    """
+    by_models = {fit.models: fit for fit in fits if fit.kernel == "M2L_in"}
+    if GENERAL_FIT not in by_models or DIRECT_FIT not in by_models:
+        return []
+    with_, without = by_models[GENERAL_FIT], by_models[DIRECT_FIT]
+    return [
+        Target(
+            "M2L_in without NbInteractions: MLogQ",
+            f"{without.mlogq:.3f} (with: {with_.mlogq:.3f})",
+            f"at least {CLEARLY:.0f} × with",
+            without.mlogq >= CLEARLY * with_.mlogq,
+        ),
+    ]
+
+
+# Makespans
+
+
+def _makespan_blocks(results: Results) -> list[Block]:
+    return [
+        Heading("Makespans, native and predicted"),
+        Text(
+            "Native: the median of the repetitions, whiskers from the shortest to the longest. "
+            "Below, the errors of the predictions against the median; the grey lines are the "
+            "repetitions. Bars that go beyond the axis have their value at its end. An input is "
+            "named by its particles, the height of its tree (h) and its group size (g). "
+            f"{BADLY_CHOSEN_SAID}"
+        ),
+        Image("makespans", makespans_figure(results.seen), "Makespans and their errors, per input"),
+        _makespan_table(results.seen),
+        Text("Errors of the makespan, without their signs:"),
+        _median_table(results.seen),
+    ]
+
+
+def _unseen_blocks(outcomes: Sequence[Outcome]) -> list[Block]:
+    if not outcomes:
+        return []
+    return [
+        Heading("Spheres, predicted before they were run"),
+        Text(
+            "No model was fitted to these distributions: particles on a sphere, uniform, or dense "
+            "at the poles. They are predicted by the general models."
+        ),
+        Image("spheres", makespans_figure(outcomes), "Makespans on spheres and their errors"),
+        _makespan_table(outcomes),
+        Text("Errors of the makespan, without their signs:"),
+        _median_table(outcomes),
+    ]
+
+
+def _makespan_table(outcomes: Sequence[Outcome]) -> Table:
+    """Return all makespans, and signed errors against the native medians."""
+    names = _variants(outcomes)
+    unit, shown = _times(outcomes)
+    header = ["input", "tasks", f"native ({unit})", "spread"]
+    for name in names:
+        header += [f"{name} ({unit})", "error"]
+    rows = []
+    for outcome in outcomes:
+        row = [*_input_cells(outcome), shown(outcome.median_s), _size(outcome.spread)]
+        for name in names:
+            run = outcome.simulated.get(name)
+            row += (
+                [NONE, NONE]
+                if run is None
+                else [shown(run.makespan_s), _signed(outcome.error(name))]
+            )
+        rows.append(row)
+    return Table(header, rows)
+
+
+def _times(outcomes: Sequence[Outcome]) -> tuple[str, Callable[[float], str]]:
+    """Return a unit for the makespans of *outcomes*, and how they are written in it."""
+    factor, unit = time_unit(max(outcome.median_s for outcome in outcomes))
+    digits = 3 if factor == 1.0 else 1
+    return unit, lambda seconds: f"{factor * seconds:.{digits}f}"
+
+
+def _error_table(outcomes: Sequence[Outcome]) -> tuple[list[str], list[list[str]]]:
+    """Return header and rows of the errors only, narrow enough for a terminal."""
+    names = _variants(outcomes)
+    unit, shown = _times(outcomes)
+    rows = [
+        [
+            *_input_cells(outcome),
+            shown(outcome.median_s),
+            _size(outcome.spread),
+            *(_signed(outcome.error(n)) if n in outcome.simulated else NONE for n in names),
+        ]
+        for outcome in outcomes
+    ]
+    return ["input", "tasks", f"native ({unit})", "spread", *names], rows
+
+
+def _input_cells(outcome: Outcome) -> list[str]:
+    return [
+        f"{outcome.input.text}{BADLY_CHOSEN if outcome.input.badly_chosen else ''}",
+        f"{len(outcome.median_run):,}",
+    ]
+
+
+def _median_table(outcomes: Sequence[Outcome]) -> Table:
+    """Return median and worst |error| per variant, of each distribution and of all."""
+    parts = _by_distribution(outcomes)
+    groups = parts if len(parts) == 1 else {**parts, "all": list(outcomes)}
+    header = [""]
+    for name in groups:
+        header += [f"{name}, median", "worst"]
+    rows = []
+    for variant in _variants(outcomes):
+        row = [variant]
+        for members in groups.values():
+            sizes = [abs(o.error(variant)) for o in members if variant in o.simulated]
+            row += [_size(statistics.median(sizes)), _size(max(sizes))] if sizes else [NONE, NONE]
+        rows.append(row)
+    return Table(header, rows)
+
+
+# One input in detail
+
+
+def _gantt_blocks(outcome: Outcome) -> list[Block]:
+    name = outcome.input.text
+    return [
+        Heading(f"One input, run and predicted: {name}"),
+        Image("gantt", gantt_figure(outcome), f"Gantt charts of {name}, native and simulated"),
+        Text(
+            "How far apart the tasks of each kernel start, and end, in the native run and in the "
+            "simulated ones: Kolmogorov-Smirnov distances between the distributions of these "
+            f"times, 0 if they are the same, 1 if they do not overlap.{_reference_said(outcome)}"
+        ),
+        _shift_table(outcome),
+    ]
+
+
+def _total_blocks(outcomes: Sequence[Outcome]) -> list[Block]:
+    tables: list[Block] = []
+    for outcome in outcomes:
+        said = "native time, its share, and the ratio of each prediction to it"
+        tables += [Text(f"{outcome.input.text}: {said}."), _total_table(outcome)]
+    return [
+        Heading("Total time per kernel"),
+        Image("totals", totals_figure(outcomes), "Total time per kernel, native and predicted"),
+        *tables,
+    ]
+
+
+def _distribution_blocks(outcomes: Sequence[Outcome]) -> list[Block]:
+    blocks: list[Block] = [
+        Heading("Durations of tasks"),
+        Text(
+            "Shares of the tasks of each kernel by their duration. KS is the Kolmogorov-Smirnov "
+            "distance to the native run: the largest difference between the shares of tasks that "
+            "take at most some time."
+        ),
+    ]
+    for outcome in outcomes:
+        name = outcome.input.text
+        figure = distributions_figure(outcome)
+        blocks += [
+            Text(f"{name}:"),
+            Image(f"durations-{outcome.input.distribution}", figure, f"Durations of {name}"),
+            Text(f"Kolmogorov-Smirnov distances to the native run.{_reference_said(outcome)}"),
+            _distance_table(outcome),
+        ]
+    return blocks
+
+
+def _shift_table(outcome: Outcome) -> Table:
+    """Return per kernel how far apart its tasks start and end, for each simulated run."""
+    native = outcome.median_run
+    counts = _counts(native)
+    names = _variants([outcome])
+    found = {name: shifts(native, outcome.simulated[name]) for name in names}
+    header = ["kernel", "tasks"]
+    for name in (*names, *_reference_names(outcome)):
+        header += [f"{name}, start", "end"]
+    others = [shifts(native, run) for run in _others(outcome)]
+    rows = []
+    for kernel, count in counts.items():
+        row = [kernel, f"{count:,}"]
+        for shift in [found[name].get(kernel) for name in names]:
+            row += _shift_cells(shift)
+        if others:
+            row += [f"{max(part[kernel][k] for part in others):.2f}" for k in (0, 1)]
+        rows.append(row)
+    return Table(header, rows)
+
+
+def _shift_cells(shift: Shift | None) -> list[str]:
+    return [NONE, NONE] if shift is None else [f"{shift.start:.2f}", f"{shift.end:.2f}"]
+
+
+def _total_table(outcome: Outcome) -> Table:
+    """Return per kernel the native time per worker, and what the predictions are of it."""
+    workers = len(outcome.median_run.workers)
+    names = _variants([outcome])
+    native = totals_s(outcome.median_run)
+    found = {name: totals_s(outcome.simulated[name]) for name in names}
+    everything = sum(native.values())
+    factor, unit = time_unit(everything / workers)
+
+    def row(what: str, total: float, others: Sequence[float]) -> list[str]:
+        shown = f"{factor * total / workers:.4g}"
+        return [
+            what,
+            shown,
+            _size(total / everything),
+            *(f"{other / total:.3f}" for other in others),
+        ]
+
+    rows = [row(k, total, [found[n].get(k, 0.0) for n in names]) for k, total in native.items()]
+    rows.append(row("all", everything, [sum(found[name].values()) for name in names]))
+    return Table(["kernel", f"native / {workers} workers ({unit})", "share", *names], rows)
+
+
+def _distance_table(outcome: Outcome) -> Table:
+    """Return per kernel the distances of the durations that each variant predicts."""
+    native = outcome.median_run
+    names = _variants([outcome])
+    found = [duration_distances(native, outcome.simulated[name]) for name in names]
+    others = [duration_distances(native, run) for run in _others(outcome)]
+    rows = []
+    for kernel, count in _counts(native).items():
+        row = [kernel, f"{count:,}"]
+        row += [f"{part[kernel]:.2f}" if kernel in part else NONE for part in found]
+        row += [f"{max(part[kernel] for part in others):.2f}"] if others else []
+        rows.append(row)
+    return Table(["kernel", "tasks", *names, *_reference_names(outcome)], rows)
+
+
+def _others(outcome: Outcome) -> list[Run]:
+    """Return the native runs besides the one that is shown."""
+    return [run for run in outcome.native if run is not outcome.median_run]
+
+
+def _reference_names(outcome: Outcome) -> list[str]:
+    return [NATIVE] if _others(outcome) else []
+
+
+def _reference_said(outcome: Outcome) -> str:
+    others = len(_others(outcome))
+    if not others:
+        return ""
+    of = "the other repetition" if others == 1 else f"the {others} other repetitions, the largest"
+    return f" Native: the distance to {of}; so much do runs themselves differ."
+
+
+def _counts(run: Run) -> dict[str, int]:
+    """Return how many tasks each kernel has."""
+    return {kernel: int((run.tasks.kernel == run.kernel_names.index(kernel)).sum())
+            for kernel in totals_s(run)}  # fmt: skip
+
+
+def _shown(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Return an outcome of each distribution: the largest that can be seen, else the first."""
+    found = []
+    for members in _by_distribution(outcomes).values():
+        small = [o for o in members if len(o.median_run) < SHOWN_TASKS]
+        found.append(max(small, key=lambda o: len(o.median_run)) if small else members[0])
+    return found
+
+
+# Fits
+
+
+def _fit_blocks(results: Results) -> list[Block]:
+    m2l = results.m2l
+    figure = m2l_figure(m2l.measured_s, m2l.with_s, m2l.without_s)
+    sets = list(dict.fromkeys(fit.models for fit in results.fits))
+    tables: list[Block] = []
+    for models in sorted(sets, key=lambda name: name != GENERAL_FIT):
+        fits = [fit for fit in results.fits if fit.models == models]
+        tables += [Text(f"{models[0].upper()}{models[1:]}:"), _fit_table(fits)]
+    return [
+        Heading("Fits"),
+        Text(
+            "Formulas give seconds. Each task counts with its mean over the repetitions. R² is "
+            "adjusted for the number of terms: of ordinary least squares, and of the same terms "
+            "with the weights 1/y², where short tasks count as much as long ones. MLogQ is the "
+            "mean of |ln(predicted / measured)| over the tasks."
+        ),
+        *tables,
+        Text(
+            "Why the indirect parameter matters: the tasks of M2L_in, predicted from what is "
+            "known of a group without looking at its interactions, and with their number."
+        ),
+        Image("m2l", figure, "Measured over predicted durations of M2L_in"),
+    ]
+
+
+def _fit_table(fits: Sequence[Fit]) -> Table:
+    rows = [
+        [
+            f"{fit.kernel} = {fit.formula}",
+            f"{fit.tasks:,}",
+            f"{fit.rsquared_adj:.4f}",
+            f"{fit.rsquared_adj_relative:.4f}",
+            f"{fit.mlogq:.3f}",
+        ]
+        for fit in fits
+    ]
+    return Table(["kernel", "tasks", "R² adj.", "R² adj., 1/y²", "MLogQ"], rows)
+
+
+# Numbers and names
+
+
+def _by_distribution(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
+    found: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        found.setdefault(outcome.input.distribution, []).append(outcome)
+    return found
+
+
+def _counted(outcomes: Sequence[Outcome]) -> str:
+    """Return how many inputs there are of each distribution: ``6 cube and 6 ellipsoid inputs``."""
+    parts = [f"{len(group)} {name}" for name, group in _by_distribution(outcomes).items()]
+    return f"{' and '.join(parts)} inputs"
+
+
+def _variants(outcomes: Sequence[Outcome]) -> list[str]:
+    return [name for name in VARIANTS if any(name in o.simulated for o in outcomes)]
+
+
+def _median(errors: Sequence[float]) -> float:
+    return statistics.median(map(abs, errors))
+
+
+def _size(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _signed(share: float) -> str:
+    # Rounding may leave -0.0 %.
+    return f"{round(100 * share, 1) + 0.0:+.1f} %"
