@@ -268,9 +268,7 @@ def _offset(index: int, count: int) -> float:
 def _say_cut(axes: Axes, place: float, value: float, signed: bool) -> None:
     """Write the *value* of a bar that is cut beyond the end of the axis."""
     up = value > 0
-    text = f"{value:+,.0f}".replace("-", "−") if signed else f"{value:.3g}"
-    if abs(value) >= 1000 and not signed:
-        text = f"{value:,.0f}"
+    text = f"{value:+,.0f}".replace("-", "−") if signed else _plain(value)
     axes.annotate(
         f"{text}{'↑' if up else '↓'}",
         (place, 1.0 if up else 0.0),
@@ -383,11 +381,16 @@ def _log_times(axes: Axes, low: float, high: float, label: str, *, vertical: boo
     axis.set_major_locator(LogLocator(subs=subs))
     axis.set_minor_locator(NullLocator())
     axis.set_minor_formatter(NullFormatter())
-    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x * factor:.4g}"))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: _plain(x * factor)))
     axis.set_label_text(f"{label} ({unit})", fontsize=TEXT["normal"])
 
 
-# Names
+# Names and numbers
+
+
+def _plain(value: float) -> str:
+    """Return a number with three digits, or all those before the point."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def _simulated(outcome: Outcome) -> dict[str, Any]:

@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+import base64
+import re
 import statistics
 from dataclasses import dataclass
 from textwrap import fill
@@ -24,7 +26,7 @@ from tasksim.experiments.irregular_kernels.figures import (
     totals_figure,
 )
 from tasksim.experiments.irregular_kernels.results import GENERAL, NAIVE, SPECIFIC, VARIANTS
-from tasksim.view.modelpage import Heading, Image, Table, Text, html_page, markdown_page, png
+from tasksim.view.modelpage import Heading, Image, Table, Text, html_page, markdown_page
 from tasksim.view.tables import table
 from tasksim.view.times import duration_text, time_unit
 
@@ -88,10 +90,14 @@ def write_page(results: Results, folder: Path) -> list[Path]:
     drawn = [block for block in blocks if isinstance(block, Image)]
     images = {image.name: f"{image.name}.png" for image in drawn}
     paths = [folder / "index.html", folder / "index.md", *(folder / p for p in images.values())]
-    write_text(paths[0], html_page(TITLE, blocks))
+    page = html_page(TITLE, blocks)
+    write_text(paths[0], page)
     write_text(paths[1], markdown_page(TITLE, blocks, images))
-    for image in drawn:
-        write_bytes(folder / images[image.name], png(image.figure))
+    # As they are in the page: what is drawn twice may come out a pixel apart.
+    for path, data in zip(
+        paths[2:], re.findall('src="data:image/png;base64,(.*?)"', page), strict=True
+    ):
+        write_bytes(path, base64.b64decode(data))
     return paths
 
 
@@ -506,7 +512,8 @@ def _fit_blocks(results: Results) -> list[Block]:
         *tables,
         Text(
             "Why the indirect parameter matters: the tasks of M2L_in, predicted from what is "
-            "known of a group without looking at its interactions, and with their number."
+            "known of a group without looking at its interactions, and with their number. Where "
+            "a line would be negative, the prediction is a tenth of the shortest task."
         ),
         Image("m2l", figure, "Measured over predicted durations of M2L_in"),
     ]
