@@ -8,6 +8,7 @@ categorical parameter are effects of its levels: ``is(layout, 1)``, alone and ti
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Final
 
@@ -73,8 +74,13 @@ def lattice_terms(names: Sequence[str], lattice: Lattice = DEFAULT) -> list[Term
     >>> [str(term) for term in lattice_terms(("m", "n"), few)]
     ['m', 'n', 'm^2', 'n^2', 'm*n', 'm*n^2', 'm^2*n']
     """
-    found = dict.fromkeys(_lattice(tuple(names), lattice))
-    return sorted(found, key=_complexity)
+    return list(_sorted_lattice(tuple(names), lattice))
+
+
+@lru_cache(maxsize=64)
+def _sorted_lattice(names: tuple[str, ...], lattice: Lattice) -> tuple[Term, ...]:
+    """Return the terms, which every fold of a cross-validation asks for again."""
+    return tuple(sorted(dict.fromkeys(_lattice(names, lattice)), key=_complexity))
 
 
 def find_candidates(

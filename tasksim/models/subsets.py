@@ -108,75 +108,92 @@ def best_subsets(normal: Normal, most: int) -> list[tuple[int, ...]]:
     Of each size the best that is found from several first columns; they need not contain each
     other. The list is shorter where no column can be added.
     """
-    first = np.argsort(-additions(normal, normal.free).gain, kind="stable")[:STARTS]
-    best: list[tuple[float, tuple[int, ...]]] = [(_explained(normal, ()), ())]
-    for start in first.tolist():
-        _keep_better(normal, best, _path(normal, start, most))
+    judged = _Judged(normal)
+    gain = additions(normal, normal.free).gain
+    first = np.argsort(-gain, kind="stable")[: STARTS if most > 0 else 0]
+    best: list[tuple[float, tuple[int, ...]]] = [(judged.explained(()), ())]
+    for start in first[gain[first] > 0].tolist():
+        judged.keep_better(best, judged.path(start, most))
     for size in range(len(best) - 1, 1, -1):
-        _keep_better(normal, best, [_fewer(normal, best[size][1])])
+        judged.keep_better(best, [judged.fewer(best[size][1])])
     return [subset for _, subset in best]
 
 
-def _keep_better(
-    normal: Normal,
-    best: list[tuple[float, tuple[int, ...]]],
-    found: list[tuple[float, tuple[int, ...]]],
-) -> None:
-    """Put what was *found* into *best*, which has one subset per size."""
-    for explained, subset in found:
-        size = len(subset)
-        if size == len(best):
-            best.append((explained, subset))
-        elif explained > best[size][0] + BETTER * normal.total:
-            best[size] = (explained, subset)
+class _Judged:
+    """Subsets of the columns of normal equations, and how good they are.
 
+    Paths to the best subsets cross often: what was computed of a subset is remembered.
+    """
 
-def _fewer(normal: Normal, subset: tuple[int, ...]) -> tuple[float, tuple[int, ...]]:
-    """Return *subset* without the column that explains least, the others replaced by better."""
-    smaller = [[c for c in subset if c != column] for column in subset]
-    chosen = max(smaller, key=lambda rest: _explained(normal, rest))
-    _replace(normal, chosen)
-    return _explained(normal, chosen), tuple(sorted(chosen))
+    def __init__(self, normal: Normal) -> None:
+        self.normal = normal
+        self._explained: dict[tuple[int, ...], float] = {}
+        self._additions: dict[tuple[int, ...], tuple[float, int, float]] = {}
 
+    def explained(self, chosen: Sequence[int]) -> float:
+        """Return how much of the response's squared length *chosen* and the free ones explain."""
+        key = tuple(chosen)
+        if key not in self._explained:
+            index = [*self.normal.free, *key]
+            found = self.normal.right[index] @ coefficients(self.normal, index)
+            self._explained[key] = float(found)
+        return self._explained[key]
 
-def _path(normal: Normal, start: int, most: int) -> list[tuple[float, tuple[int, ...]]]:
-    """Return the subsets of sizes 1, 2, ... that grow from the column *start*."""
-    path = []
-    chosen: list[int] = []
-    while len(chosen) < most:
-        found = additions(normal, (*normal.free, *chosen)).gain
-        column = start if not chosen else int(np.argmax(found))
-        if not found[column] > 0:
-            break
-        chosen.append(column)
-        if len(chosen) > 1:
-            _replace(normal, chosen)
-        path.append((_explained(normal, chosen), tuple(sorted(chosen))))
-    return path
+    def best_addition(self, chosen: Sequence[int]) -> tuple[float, int, float]:
+        """Return what *chosen* and the free ones explain, the best column to add, its gain."""
+        key = tuple(chosen)
+        if key not in self._additions:
+            found = additions(self.normal, (*self.normal.free, *key))
+            best = int(np.argmax(found.gain))
+            self._additions[key] = found.explained, best, float(found.gain[best])
+        return self._additions[key]
 
+    def keep_better(
+        self,
+        best: list[tuple[float, tuple[int, ...]]],
+        found: list[tuple[float, tuple[int, ...]]],
+    ) -> None:
+        """Put what was *found* into *best*, which has one subset per size."""
+        for explained, subset in found:
+            size = len(subset)
+            if size == len(best):
+                best.append((explained, subset))
+            elif explained > best[size][0] + BETTER * self.normal.total:
+                best[size] = (explained, subset)
 
-def _replace(normal: Normal, chosen: list[int]) -> None:
-    """Replace columns of *chosen*, one at a time, as long as that explains more."""
-    unchanged = 0
-    explained = _explained(normal, chosen)
-    for turn in range(ROUNDS * len(chosen)):
-        place = turn % len(chosen)
-        rest = [column for i, column in enumerate(chosen) if i != place]
-        found = additions(normal, (*normal.free, *rest))
-        best = int(np.argmax(found.gain))
-        better = found.explained + found.gain[best]
-        if better > explained + BETTER * normal.total:
-            chosen[place], explained, unchanged = best, better, 0
-        else:
-            unchanged += 1
-        if unchanged == len(chosen):
-            break
+    def fewer(self, subset: tuple[int, ...]) -> tuple[float, tuple[int, ...]]:
+        """Return *subset* without the column that explains least, others replaced by better."""
+        smaller = [[c for c in subset if c != column] for column in subset]
+        chosen = max(smaller, key=self.explained)
+        self.replace(chosen)
+        return self.explained(chosen), tuple(sorted(chosen))
 
+    def path(self, start: int, most: int) -> list[tuple[float, tuple[int, ...]]]:
+        """Return the subsets of sizes 1, 2, ... that grow from the column *start*."""
+        chosen = [start]
+        path = [(self.explained(chosen), (start,))]
+        while len(chosen) < most:
+            _, column, gain = self.best_addition(chosen)
+            if not gain > 0:
+                break
+            chosen.append(column)
+            self.replace(chosen)
+            path.append((self.explained(chosen), tuple(sorted(chosen))))
+        return path
 
-def _explained(normal: Normal, chosen: Sequence[int]) -> float:
-    """Return how much of the response's squared length the columns *chosen* explain."""
-    index = [*normal.free, *chosen]
-    return float(normal.right[index] @ coefficients(normal, index))
+    def replace(self, chosen: list[int]) -> None:
+        """Replace columns of *chosen*, one at a time, as long as that explains more."""
+        unchanged = 0
+        explained = self.explained(chosen)
+        for turn in range(ROUNDS * len(chosen)):
+            place = turn % len(chosen)
+            rest, column, gain = self.best_addition(chosen[:place] + chosen[place + 1 :])
+            if rest + gain > explained + BETTER * self.normal.total:
+                chosen[place], explained, unchanged = column, rest + gain, 0
+            else:
+                unchanged += 1
+            if unchanged == len(chosen):
+                break
 
 
 def _solved(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
