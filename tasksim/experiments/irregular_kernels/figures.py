@@ -52,6 +52,8 @@ WIDTH_INCHES: Final = 9.0
 COLOURS: Final = {NATIVE: "#7d8790", NAIVE: "#d55e00", SPECIFIC: "#56b4e9", GENERAL: "#0072b2"}
 """Of native runs and models; apart in lightness too (after Okabe and Ito)."""
 DARK, SHADE = "#222222", "#eceff2"
+UP, DOWN = "↑", "↓"
+"""Behind the values of bars that go on beyond the axis."""
 CUT_FROM: Final = 1.6
 """Where the naive model is this many times above all others, its bars are cut."""
 LEAST_ERROR_PERCENT: Final = 5.0
@@ -78,6 +80,10 @@ def makespans_figure(outcomes: Sequence[Outcome]) -> Figure:
         _makespan_bars(upper, members, limit)
         _error_bars(lower, members, percent)
         upper.set_title(distribution, fontsize=TEXT["title"], loc="left", pad=14.0)
+    if any(DOWN in text.get_text() for axes in grid[1] for text in axes.texts):
+        # The names of the inputs are below the values of cut bars, in all columns alike.
+        for axes in grid[1]:
+            axes.tick_params(axis="x", pad=14.0)
     grid[0, 0].set_ylabel("makespan (s)", fontsize=TEXT["normal"])
     grid[1, 0].set_ylabel("error of the makespan (%)", fontsize=TEXT["normal"])
     _name_variants(made, _variants(outcomes), bad=any(o.input.badly_chosen for o in outcomes))
@@ -270,7 +276,7 @@ def _say_cut(axes: Axes, place: float, value: float, signed: bool) -> None:
     up = value > 0
     text = f"{value:+,.0f}".replace("-", "−") if signed else _plain(value)
     axes.annotate(
-        f"{text}{'↑' if up else '↓'}",
+        f"{text}{UP if up else DOWN}",
         (place, 1.0 if up else 0.0),
         (0.0, 2.0 if up else -2.0),
         xycoords=("data", "axes fraction"),
@@ -281,9 +287,6 @@ def _say_cut(axes: Axes, place: float, value: float, signed: bool) -> None:
         color=COLOURS[NAIVE],
         annotation_clip=False,
     )
-    if not up:
-        # The names of the groups are below the text.
-        axes.tick_params(axis="x", pad=14.0)
 
 
 def _whisker(axes: Axes, place: float, middle: float, low: float, high: float) -> None:

@@ -143,12 +143,8 @@ def _summary(results: Results) -> list[str]:
 def _errors_in_words(results: Results) -> str:
     targets = _targets(results)
     missed = [target.what for target in targets if not target.met]
-    verdict = (
-        f"Met are {len(targets) - len(missed)} of {len(targets)} targets, all but: "
-        f"{'; '.join(missed)}."
-        if missed
-        else f"All {len(targets)} targets are met."
-    )
+    verdict = f"{len(targets) - len(missed)} of {len(targets)} targets are met"
+    verdict += f"; not met: {'; '.join(missed)}." if missed else "."
     median = {name: _size(_median(results.errors(name))) for name in VARIANTS}
     said = (
         f"In the median over {_counted(results.seen)}, linear regressions of the tasks' parameters "
@@ -170,7 +166,7 @@ def _done(results: Results) -> str:
     return (
         f"Machine {results.machine}, {results.workers} workers, scheduler {results.scheduler}, "
         f"interpolation of order {results.order}, {results.repetitions} interleaved repetitions "
-        f"of each native run; {results.seconds / 60:.0f} minutes of measuring. The native "
+        f"of each native run; {_long(results.seconds)} of measuring. The native "
         f"makespans of one input are {_size(statistics.median(spreads))} apart in the median, "
         f"{_size(max(spreads))} at most (longest minus shortest, relative to the median)."
     )
@@ -551,6 +547,10 @@ def _counted(outcomes: Sequence[Outcome]) -> str:
 
 def _variants(outcomes: Sequence[Outcome]) -> list[str]:
     return [name for name in VARIANTS if any(name in o.simulated for o in outcomes)]
+
+
+def _long(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 
 def _median(errors: Sequence[float]) -> float:

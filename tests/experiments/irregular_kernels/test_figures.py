@@ -131,6 +131,23 @@ def test_bars_of_the_naive_model_that_go_too_far_say_their_value():
     assert bars(lower)[GENERAL] == pytest.approx([10.0, -3.0])
 
 
+def test_the_names_of_inputs_are_at_one_height_whatever_is_cut(results):
+    first = results.seen[0]
+    short = first.simulated[NAIVE]
+    scale = 0.01 * first.median_s / short.makespan_s
+    tasks = replace(
+        short.tasks, start_s=scale * short.tasks.start_s, end_s=scale * short.tasks.end_s
+    )
+    cut = replace(first, simulated=first.simulated | {NAIVE: replace(short, tasks=tasks)})
+    near = results.seen[3]
+    near = replace(near, simulated=dict.fromkeys(VARIANTS, near.simulated[GENERAL]))
+    made = figures.makespans_figure([cut, near])
+    made.canvas.draw()
+    assert [len(texts(axes)) for axes in made.axes[2:]] == [1, 0]
+    tops = [axes.get_xticklabels()[0].get_window_extent().y1 for axes in made.axes[2:]]
+    assert tops[0] == pytest.approx(tops[1])
+
+
 def test_nothing_is_cut_where_the_naive_model_is_near(results):
     outcome = results.seen[0]
     near = replace(outcome, simulated=dict.fromkeys(VARIANTS, outcome.simulated[GENERAL]))
