@@ -146,8 +146,9 @@ def read(folder: Path) -> Measurements:
         If it is no folder of this experiment, or not all of one.
     """
     path = folder / MARK
+    text = read_text(path)
     try:
-        about: dict[str, Any] = json.loads(read_text(path))
+        about: dict[str, Any] = json.loads(text)
         setting = Setting(**about["setting"])
         calm = tuple(Calm(**each) for each in about["calm"])
         parts = {part: _read_part(folder, part, setting) for part in SEEDS}
