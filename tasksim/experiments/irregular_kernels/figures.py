@@ -39,11 +39,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NATIVE",
+    "by_distribution",
     "distributions_figure",
     "gantt_figure",
     "m2l_figure",
     "makespans_figure",
     "totals_figure",
+    "variants",
 ]
 
 NATIVE: Final = "native"
@@ -68,9 +70,7 @@ def makespans_figure(outcomes: Sequence[Outcome]) -> Figure:
     the errors, reach from the shortest to the longest repetition. Bars of the naive model that
     would make the others small are cut, with their values above them.
     """
-    columns: dict[str, list[Outcome]] = {}
-    for outcome in outcomes:
-        columns.setdefault(outcome.input.distribution, []).append(outcome)
+    columns = by_distribution(outcomes)
     made = new_figure(5.6, WIDTH_INCHES)
     grid = made.subplots(2, len(columns), squeeze=False, sharey="row", height_ratios=(3, 2))
     limit = _cut_at(_makespans(outcomes))
@@ -86,7 +86,7 @@ def makespans_figure(outcomes: Sequence[Outcome]) -> Figure:
             axes.tick_params(axis="x", pad=14.0)
     grid[0, 0].set_ylabel("makespan (s)", fontsize=TEXT["normal"])
     grid[1, 0].set_ylabel("error of the makespan (%)", fontsize=TEXT["normal"])
-    _name_variants(made, _variants(outcomes), bad=any(o.input.badly_chosen for o in outcomes))
+    _name_variants(made, variants(outcomes), bad=any(o.input.badly_chosen for o in outcomes))
     return made
 
 
@@ -129,7 +129,7 @@ def totals_figure(outcomes: Sequence[Outcome]) -> Figure:
         axes.set_ylabel(f"total time / {workers} workers ({unit})", fontsize=TEXT["normal"])
         axes.set_title(outcome.input.text, fontsize=TEXT["title"], loc="left", pad=14.0)
         _bare(axes)
-    _name_variants(made, _variants(outcomes))
+    _name_variants(made, variants(outcomes))
     return made
 
 
@@ -203,7 +203,7 @@ def m2l_figure(
 def _makespans(outcomes: Sequence[Outcome]) -> dict[str, list[float]]:
     """Return the makespans in seconds by name of model; natively, the medians."""
     heights = {NATIVE: [outcome.median_s for outcome in outcomes]}
-    for name in _variants(outcomes):
+    for name in variants(outcomes):
         heights[name] = [_makespan(outcome, name) for outcome in outcomes]
     return heights
 
@@ -227,7 +227,7 @@ def _makespan_bars(axes: Axes, outcomes: Sequence[Outcome], limit: float | None)
 def _error_bars(axes: Axes, outcomes: Sequence[Outcome], limit: float) -> None:
     heights = {
         name: [100.0 * _makespan(outcome, name) / outcome.median_s - 100.0 for outcome in outcomes]
-        for name in _variants(outcomes)
+        for name in variants(outcomes)
     }
     _grouped_bars(axes, heights, limit, signed=True)
     axes.axhline(0.0, color=DARK, linewidth=0.8)
@@ -312,7 +312,7 @@ def _cut_at(heights: Mapping[str, Sequence[float]]) -> float | None:
 
 def _error_limit(outcomes: Sequence[Outcome]) -> float:
     """Return how far the axis of errors goes, in percent: the errors of all but the naive."""
-    names = [name for name in _variants(outcomes) if name != NAIVE] or [NAIVE]
+    names = [name for name in variants(outcomes) if name != NAIVE] or [NAIVE]
     largest = max(
         abs(outcome.error(name)) for outcome in outcomes for name in names
         if name in outcome.simulated
@@ -401,7 +401,16 @@ def _simulated(outcome: Outcome) -> dict[str, Any]:
     return {name: outcome.simulated[name] for name in VARIANTS if name in outcome.simulated}
 
 
-def _variants(outcomes: Sequence[Outcome]) -> list[str]:
+def by_distribution(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
+    """Return the outcomes per distribution of particles, in the order in which they come."""
+    found: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        found.setdefault(outcome.input.distribution, []).append(outcome)
+    return found
+
+
+def variants(outcomes: Sequence[Outcome]) -> list[str]:
+    """Return which of :data:`VARIANTS` predicted any of *outcomes*."""
     return [name for name in VARIANTS if any(name in o.simulated for o in outcomes)]
 
 
@@ -409,8 +418,8 @@ def _short(name: str) -> str:
     return name.removeprefix("MLR ")
 
 
-def _name_variants(made: Figure, variants: Sequence[str], *, bad: bool = False) -> None:
-    handles = [Patch(color=COLOURS[name], label=name) for name in (NATIVE, *variants)]
+def _name_variants(made: Figure, names: Sequence[str], *, bad: bool = False) -> None:
+    handles = [Patch(color=COLOURS[name], label=name) for name in (NATIVE, *names)]
     if bad:
         handles.append(Patch(color=SHADE, label="badly chosen group size"))
     _legend(made, handles)

@@ -19,11 +19,13 @@ from tasksim.base.files import write_bytes, write_text
 from tasksim.experiments.irregular_kernels.durations import duration_distances, shifts, totals_s
 from tasksim.experiments.irregular_kernels.figures import (
     NATIVE,
+    by_distribution,
     distributions_figure,
     gantt_figure,
     m2l_figure,
     makespans_figure,
     totals_figure,
+    variants,
 )
 from tasksim.experiments.irregular_kernels.results import GENERAL, NAIVE, SPECIFIC, VARIANTS
 from tasksim.view.modelpage import Heading, Image, Table, Text, html_page, markdown_page
@@ -275,7 +277,7 @@ def _unseen_blocks(outcomes: Sequence[Outcome]) -> list[Block]:
 
 def _makespan_table(outcomes: Sequence[Outcome]) -> Table:
     """Return all makespans, and signed errors against the native medians."""
-    names = _variants(outcomes)
+    names = variants(outcomes)
     unit, shown = _times(outcomes)
     header = ["input", "tasks", f"native ({unit})", "spread"]
     for name in names:
@@ -303,7 +305,7 @@ def _times(outcomes: Sequence[Outcome]) -> tuple[str, Callable[[float], str]]:
 
 def _error_table(outcomes: Sequence[Outcome]) -> tuple[list[str], list[list[str]]]:
     """Return header and rows of the errors only, narrow enough for a terminal."""
-    names = _variants(outcomes)
+    names = variants(outcomes)
     unit, shown = _times(outcomes)
     rows = [
         [
@@ -326,13 +328,13 @@ def _input_cells(outcome: Outcome) -> list[str]:
 
 def _median_table(outcomes: Sequence[Outcome]) -> Table:
     """Return median and worst |error| per variant, of each distribution and of all."""
-    parts = _by_distribution(outcomes)
+    parts = by_distribution(outcomes)
     groups = parts if len(parts) == 1 else {**parts, "all": list(outcomes)}
     header = [""]
     for name in groups:
         header += [f"{name}, median", "worst"]
     rows = []
-    for variant in _variants(outcomes):
+    for variant in variants(outcomes):
         row = [variant]
         for members in groups.values():
             sizes = [abs(o.error(variant)) for o in members if variant in o.simulated]
@@ -395,7 +397,7 @@ def _shift_table(outcome: Outcome) -> Table:
     """Return per kernel how far apart its tasks start and end, for each simulated run."""
     native = outcome.median_run
     counts = _counts(native)
-    names = _variants([outcome])
+    names = variants([outcome])
     found = {name: shifts(native, outcome.simulated[name]) for name in names}
     header = ["kernel", "tasks"]
     for name in (*names, *_reference_names(outcome)):
@@ -419,7 +421,7 @@ def _shift_cells(shift: Shift | None) -> list[str]:
 def _total_table(outcome: Outcome) -> Table:
     """Return per kernel the native time per worker, and what the predictions are of it."""
     workers = len(outcome.median_run.workers)
-    names = _variants([outcome])
+    names = variants([outcome])
     native = totals_s(outcome.median_run)
     found = {name: totals_s(outcome.simulated[name]) for name in names}
     everything = sum(native.values())
@@ -442,7 +444,7 @@ def _total_table(outcome: Outcome) -> Table:
 def _distance_table(outcome: Outcome) -> Table:
     """Return per kernel the distances of the durations that each variant predicts."""
     native = outcome.median_run
-    names = _variants([outcome])
+    names = variants([outcome])
     found = [duration_distances(native, outcome.simulated[name]) for name in names]
     others = [duration_distances(native, run) for run in _others(outcome)]
     rows = []
@@ -480,7 +482,7 @@ def _counts(run: Run) -> dict[str, int]:
 def _shown(outcomes: Sequence[Outcome]) -> list[Outcome]:
     """Return an outcome of each distribution: the largest that can be seen, else the first."""
     found = []
-    for members in _by_distribution(outcomes).values():
+    for members in by_distribution(outcomes).values():
         small = [o for o in members if len(o.median_run) < SHOWN_TASKS]
         found.append(max(small, key=lambda o: len(o.median_run)) if small else members[0])
     return found
@@ -532,21 +534,10 @@ def _fit_table(fits: Sequence[Fit]) -> Table:
 # Numbers and names
 
 
-def _by_distribution(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
-    found: dict[str, list[Outcome]] = {}
-    for outcome in outcomes:
-        found.setdefault(outcome.input.distribution, []).append(outcome)
-    return found
-
-
 def _counted(outcomes: Sequence[Outcome]) -> str:
     """Return how many inputs there are of each distribution: ``6 cube and 6 ellipsoid inputs``."""
-    parts = [f"{len(group)} {name}" for name, group in _by_distribution(outcomes).items()]
+    parts = [f"{len(group)} {name}" for name, group in by_distribution(outcomes).items()]
     return f"{' and '.join(parts)} inputs"
-
-
-def _variants(outcomes: Sequence[Outcome]) -> list[str]:
-    return [name for name in VARIANTS if any(name in o.simulated for o in outcomes)]
 
 
 def _long(seconds: float) -> str:
