@@ -11,7 +11,8 @@ A page is read from top to bottom, in a temporary folder that its examples share
 
 - ``<!-- timings vary -->``: only the exit codes and the first word of each line are compared;
   lines of progress do not count;
-- ``<!-- slow -->``: it is executed by slow tests only;
+- ``<!-- slow -->``: it is executed by slow tests only, which execute no others of the page: they
+  need nothing but its files, and nothing needs them;
 - ``<!-- starpu -->``: it reads ``~/.starpu/sampling``, and is executed where the folder ``shared``
   beside the checkout has the files that StarPU is shipped with;
 - ``<!-- file: NAME -->``: the block is written to the file NAME, which later examples use;
@@ -117,7 +118,10 @@ def skeleton(text: str) -> str:
 
 
 class Session:
-    """The examples of a page, executed one after the other; what is wrong is in ``problems``."""
+    """The examples of a page, executed one after the other; what is wrong is in ``problems``.
+
+    These are the slow ones or, without *slow*, all others.
+    """
 
     def __init__(self, page: str, *, slow: bool = False) -> None:
         self.page, self.slow = page, slow
@@ -127,9 +131,9 @@ class Session:
     def execute(self, text: str) -> Session:
         """Execute all blocks of the page *text*."""
         for block in blocks_of(text):
-            if "slow" in block.flags and not self.slow:
-                continue
             if "starpu" in block.flags and not STARPU.is_dir():
+                continue
+            if "file" not in block.named and self.slow != ("slow" in block.flags):
                 continue
             if "file" in block.named:
                 path = Path(block.named["file"])
@@ -245,7 +249,10 @@ def test_the_files_of_starpu_are_at_hand():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if has_slow_examples(page)])
-def test_examples_with_the_slow_ones(page, folder):
+def test_slow_examples_print_what_the_page_says(page, folder, monkeypatch):
+    if page != "README.md":  # there is the whole demo; elsewhere, only the form of what it prints
+        monkeypatch.setattr("tasksim.study.demo.CALIBRATION_S", 2.0)
+        monkeypatch.setattr("tasksim.study.demo.REPETITIONS", 2)
     problems = Session(page, slow=True).execute((ROOT / page).read_text()).problems
     assert not problems, "\n\n".join(problems)
 
@@ -340,6 +347,34 @@ def test_what_is_wrong_is_found(page, problem, folder):
     (found,) = Session("page.md").execute(f"# Page\n\n{page}").problems
     assert found.startswith("page.md:")
     assert problem in found
+
+
+@pytest.mark.parametrize(("slow", "executed"), [(False, "quick"), (True, "slow")])
+def test_slow_examples_are_executed_by_themselves(slow, executed, folder):
+    page = """
+<!-- file: given.txt -->
+```text
+given
+```
+
+```python
+from pathlib import Path
+
+Path("quick").write_text(Path("given.txt").read_text())
+```
+
+<!-- slow -->
+```python
+from pathlib import Path
+
+Path("slow").write_text(Path("given.txt").read_text())
+```
+"""
+    assert Session("page.md", slow=slow).execute(page).problems == []
+    assert sorted(path.name for path in folder.iterdir() if path.is_file()) == [
+        "given.txt",
+        executed,
+    ]
 
 
 def test_what_is_right_passes(folder):
