@@ -171,7 +171,7 @@ class _Judged:
     def path(self, start: int, most: int) -> list[tuple[float, tuple[int, ...]]]:
         """Return the subsets of sizes 1, 2, ... that grow from the column *start*."""
         chosen = [start]
-        path = [(self.explained(chosen), (start,))]
+        path: list[tuple[float, tuple[int, ...]]] = [(self.explained(chosen), (start,))]
         while len(chosen) < most:
             _, column, gain = self.best_addition(chosen)
             if not gain > 0:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -22,7 +23,21 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
-__all__ = ["RecordedKernel", "RecordedRun", "graph_of", "recorded_kernels"]
+__all__ = [
+    "MeasuredTasks",
+    "RecordedKernel",
+    "RecordedRun",
+    "Repeated",
+    "averaged",
+    "first_repetitions",
+    "graph_of",
+    "measured",
+    "recorded_kernels",
+    "recorded_runs",
+]
+
+Repeated = Literal["each", "mean"]
+"""What the runs of one graph are: samples each, or repetitions whose mean is one sample."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +50,32 @@ class RecordedRun:
 
 
 @dataclass(frozen=True, eq=False)
+class MeasuredTasks:
+    """How long tasks of a graph took.
+
+    Attributes
+    ----------
+    run
+        The place of the run in a list of several, from 0; of means, that of the first.
+    path
+        Of that run.
+    task
+        int64 [n], the numbers of the tasks in the graph.
+    architecture
+        object [n], what each was executed on.
+    durations_s
+        float64 [n].
+    """
+
+    run: int
+    path: Path
+    graph: TaskGraph
+    task: NDArray[np.int64]
+    architecture: NDArray[np.object_]
+    durations_s: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
 class RecordedKernel:
     """What runs tell of one kernel on one architecture.
 
@@ -43,7 +84,8 @@ class RecordedKernel:
     name
         Of its kernel model: LU's gemm is "gemm_nn", as in folders of coefficient files.
     samples
-        One per task; ``runs`` has the places of the runs in the list that was given, from 0.
+        One per task; ``runs`` has the places of the runs in the list that was given, from 0, of
+        repetitions that are averaged that of the first.
     sizes
         float64 [samples], the bytes that each task accesses, scratch left out.
     """
@@ -67,10 +109,27 @@ class RecordedKernel:
         return Samples(names, table, self.samples.durations_s, self.samples.runs)
 
 
-def graph_of(run: Run, where: Path) -> TaskGraph:
+def recorded_runs(runs: Sequence[tuple[Path, Run]]) -> list[RecordedRun]:
+    """Return *runs*, and where each was read from, with their graphs.
+
+    A graph that several runs have is made once. Raises what :func:`graph_of` raises.
+    """
+    graphs: dict[str, TaskGraph] = {}
+    found = []
+    for path, run in runs:
+        key = json.dumps(
+            [run.graph_name, run.graph_arguments, run.config.get("graph")], default=str
+        )
+        graphs[key] = graph = graph_of(run, path, graphs.get(key))
+        found.append(RecordedRun(path, run, graph))
+    return found
+
+
+def graph_of(run: Run, where: Path, made: TaskGraph | None = None) -> TaskGraph:
     """Return the graph of a *run* that was read from *where*, made again.
 
-    By its generator with its arguments, or from the file that the run names.
+    By its generator with its arguments, or from the file that the run names; or it is *made*
+    already.
 
     Raises
     ------
@@ -78,7 +137,7 @@ def graph_of(run: Run, where: Path) -> TaskGraph:
         If neither is there any more, or what is there is not the graph of these tasks.
     """
     try:
-        graph = _made_again(run)
+        graph = _made_again(run) if made is None else made
     except InputError as error:
         raise InputError(
             f"{where}: the graph of this run, {run.graph_label}, cannot be made again, and with "
@@ -92,8 +151,13 @@ def graph_of(run: Run, where: Path) -> TaskGraph:
     return graph
 
 
-def recorded_kernels(runs: Sequence[RecordedRun]) -> list[RecordedKernel]:
+def recorded_kernels(
+    runs: Sequence[RecordedRun], repeated: Repeated = "each"
+) -> list[RecordedKernel]:
     """Return what *runs* tell of each kernel, those first that take longest in all.
+
+    *repeated* says what runs of one graph are: ``"each"`` task of each run is a sample, or the
+    ``"mean"`` of a task over them, see :func:`averaged`.
 
     Raises
     ------
@@ -102,12 +166,80 @@ def recorded_kernels(runs: Sequence[RecordedRun]) -> list[RecordedKernel]:
     """
     parts: dict[tuple[str, str], list[RecordedKernel]] = {}
     homes: dict[str, tuple[tuple[str, ...], Path]] = {}
-    for number, recorded in enumerate(runs):
-        for part in _of_run(recorded, number):
-            _check_names(homes, part, recorded.path)
+    for tasks in averaged(runs) if repeated == "mean" else measured(runs):
+        for part in _by_kernel(tasks):
+            _check_names(homes, part, tasks.path)
             parts.setdefault((part.name, part.architecture), []).append(part)
     joined = [_joined(found) for found in parts.values()]
     return sorted(joined, key=lambda kernel: (-kernel.total_s, kernel.name, kernel.architecture))
+
+
+def measured(runs: Sequence[RecordedRun]) -> list[MeasuredTasks]:
+    """Return how long the tasks of each of *runs* took."""
+    return [_of_run(recorded, number) for number, recorded in enumerate(runs)]
+
+
+def averaged(runs: Sequence[RecordedRun]) -> list[MeasuredTasks]:
+    """Return how long tasks took on average over the *runs* that repeat each other.
+
+    The mean is that of one task over its repetitions on one architecture. With each repetition
+    less is left of the noise of the machine, while what a model cannot explain stays. In order
+    of the first runs.
+    """
+    together: dict[int, list[MeasuredTasks]] = {}
+    for first, tasks in zip(first_repetitions(runs), measured(runs), strict=True):
+        together.setdefault(first, []).append(tasks)
+    return [_mean(repetitions) for repetitions in together.values()]
+
+
+def first_repetitions(runs: Sequence[RecordedRun]) -> list[int]:
+    """Return per run the place of the first run that it repeats; its own if there is none.
+
+    A run repeats another of the same graph, made by the same generator with the same arguments,
+    on the same platform; scheduler and seed may differ. Simulated ones do not repeat native ones.
+    """
+    places: list[int] = []
+    for recorded in runs:
+        known = (place for place in dict.fromkeys(places) if _repeats(recorded, runs[place]))
+        places.append(next(known, len(places)))
+    return places
+
+
+def _repeats(one: RecordedRun, other: RecordedRun) -> bool:
+    here = (one.run.kind, one.run.platform) == (other.run.kind, other.run.platform)
+    return here and (one.graph is other.graph or _same(one.graph, other.graph))
+
+
+def _same(one: TaskGraph, other: TaskGraph) -> bool:
+    """Return whether two graphs are called the same and have the same tasks.
+
+    Those of files need not be what they are called.
+    """
+    texts = ("name", "arguments", "kernels", "model_names", "parameter_names")
+    arrays = ("kernel", "row", "access_ptr", "access_handle", "handle_size")
+    return (
+        all(getattr(one, name) == getattr(other, name) for name in texts)
+        and all(np.array_equal(getattr(one, name), getattr(other, name)) for name in arrays)
+        and all(map(np.array_equal, one.parameters, other.parameters))
+    )
+
+
+def _mean(repetitions: Sequence[MeasuredTasks]) -> MeasuredTasks:
+    """Return the mean of each task on each architecture, in order of both."""
+    first = repetitions[0]
+    task = np.concatenate([tasks.task for tasks in repetitions])
+    names, of = np.unique(
+        np.concatenate([tasks.architecture for tasks in repetitions]), return_inverse=True
+    )
+    kinds, group = np.unique(task * len(names) + of, return_inverse=True)
+    durations = np.concatenate([tasks.durations_s for tasks in repetitions])
+    mean = np.bincount(group, durations) / np.bincount(group)
+    return replace(
+        first,
+        task=kinds // len(names),
+        architecture=names[kinds % len(names)],
+        durations_s=mean,
+    )
 
 
 def _made_again(run: Run) -> TaskGraph:
@@ -152,23 +284,33 @@ def _difference(run: Run, graph: TaskGraph) -> str:
     return f"task {run.tasks.task[first]} is {made[first]}, in the run it is {ran[first]}"
 
 
-def _of_run(recorded: RecordedRun, number: int) -> list[RecordedKernel]:
-    """Return the kernels of one run, by architecture."""
-    run, graph = recorded.run, recorded.graph
-    tasks = run.tasks
+def _of_run(recorded: RecordedRun, number: int) -> MeasuredTasks:
+    run, tasks = recorded.run, recorded.run.tasks
     architectures = np.array([worker.architecture for worker in run.workers], dtype=object)
-    where = architectures[tasks.worker]
+    return MeasuredTasks(
+        number,
+        recorded.path,
+        recorded.graph,
+        tasks.task.astype(np.int64),
+        architectures[tasks.worker],
+        tasks.duration_s,
+    )
+
+
+def _by_kernel(tasks: MeasuredTasks) -> list[RecordedKernel]:
+    """Return the kernels of tasks of one graph, by architecture."""
+    graph, where = tasks.graph, tasks.architecture
     kernel, sizes = graph.kernel[tasks.task], task_bytes(graph)[tasks.task]
     found = []
     for index, name in enumerate(graph.model_names):
         for architecture in dict.fromkeys(where[kernel == index].tolist()):
             rows = np.flatnonzero((kernel == index) & (where == architecture))
             table = graph.parameters[index][graph.row[tasks.task[rows]]]
-            names, durations = graph.parameter_names[index], tasks.duration_s[rows]
+            names, durations = graph.parameter_names[index], tasks.durations_s[rows]
             try:
-                samples = Samples(names, table, durations, np.full(len(rows), number))
+                samples = Samples(names, table, durations, np.full(len(rows), tasks.run))
             except InputError as error:
-                raise InputError(f"{recorded.path}: kernel {name}: {error}") from error
+                raise InputError(f"{tasks.path}: kernel {name}: {error}") from error
             found.append(RecordedKernel(name, architecture, samples, sizes[rows]))
     return found
 
