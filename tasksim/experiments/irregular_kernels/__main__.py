@@ -76,7 +76,7 @@ def irregular_kernels(
     """
     from tasksim.experiments.irregular_kernels import experiment
     from tasksim.experiments.irregular_kernels.measuring import Setting
-    from tasksim.experiments.irregular_kernels.page import summary_text
+    from tasksim.experiments.irregular_kernels.summary import summary_text
 
     if again is not None:
         results, output = experiment.again(again), again

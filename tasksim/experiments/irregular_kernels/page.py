@@ -1,9 +1,8 @@
-"""The report of the experiment: a page with figures and tables, and a summary in plain text.
+"""The report of the experiment: a page with figures and tables.
 
 ::
 
     write_page(results, Path("irregular"))   # index.html, index.md, the figures as PNG files
-    print(summary_text(results))
 """
 
 from __future__ import annotations
@@ -11,8 +10,6 @@ from __future__ import annotations
 import base64
 import re
 import statistics
-from dataclasses import dataclass
-from textwrap import fill
 from typing import TYPE_CHECKING, Final
 
 from tasksim.base.files import write_bytes, write_text
@@ -27,13 +24,23 @@ from tasksim.experiments.irregular_kernels.figures import (
     totals_figure,
     variants,
 )
-from tasksim.experiments.irregular_kernels.results import GENERAL, NAIVE, SPECIFIC, VARIANTS
+from tasksim.experiments.irregular_kernels.summary import (
+    BADLY_CHOSEN_SAID,
+    GENERAL_FIT,
+    NONE,
+    TARGET_HEADER,
+    input_cells,
+    paragraphs,
+    signed,
+    size,
+    targets,
+    times,
+)
 from tasksim.view.modelpage import Heading, Image, Table, Text, html_page, markdown_page
-from tasksim.view.tables import table
-from tasksim.view.times import duration_text, time_unit
+from tasksim.view.times import time_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from tasksim.experiments.irregular_kernels.durations import Shift
@@ -41,40 +48,11 @@ if TYPE_CHECKING:
     from tasksim.run.record import Run
     from tasksim.view.modelpage import Block
 
-__all__ = ["summary_text", "write_page"]
+__all__ = ["write_page"]
 
 TITLE: Final = "Irregular kernels: the fast multipole method, predicted and run"
-MOST_ERROR: Final = {SPECIFIC: 0.03, GENERAL: 0.05}
-"""Of the makespan, in the median over the inputs."""
-MOST_UNSEEN_ERROR: Final = 0.08
-LEAST_RSQUARED: Final = 0.97
-CLEARLY: Final = 2.0
-"""How many times worse what is to be clearly worse is at least."""
 SHOWN_TASKS: Final = 2000
 """Of the inputs with fewer tasks the largest is shown in detail."""
-GENERAL_FIT, DIRECT_FIT = "general", "general, direct parameters only"
-WIDTH: Final = 96
-BADLY_CHOSEN: Final = " †"
-BADLY_CHOSEN_SAID: Final = "† The group size is badly chosen: there are too few tasks."
-NONE: Final = "–"
-
-
-@dataclass(frozen=True)
-class Target:
-    """Something that was to be reached: what, how far it was, and whether that is enough."""
-
-    what: str
-    found: str
-    wanted: str
-    met: bool
-
-    @property
-    def cells(self) -> list[str]:
-        """The row of a table."""
-        return [self.what, self.found, self.wanted, "yes" if self.met else "no"]
-
-
-TARGET_HEADER: Final = ["what", "found", "target", "met"]
 
 
 def write_page(results: Results, folder: Path) -> list[Path]:
@@ -103,139 +81,19 @@ def write_page(results: Results, folder: Path) -> list[Path]:
     return paths
 
 
-def summary_text(results: Results) -> str:
-    """Return the errors of all inputs, what was to be reached and how it was done, as text.
-
-    Lines have fewer than 100 characters.
-    """
-    parts = [table(*_error_table(results.seen))]
-    if results.unseen:
-        parts.append(table(*_error_table(results.unseen)))
-    if any(outcome.input.badly_chosen for outcome in (*results.seen, *results.unseen)):
-        parts[-1] += f"\n{BADLY_CHOSEN_SAID}"
-    parts.append(table(TARGET_HEADER, [target.cells for target in _targets(results)]))
-    parts += [fill(paragraph, WIDTH) for paragraph in _summary(results)]
-    return "\n\n".join(parts)
-
-
 def _blocks(results: Results) -> list[Block]:
     """Return the page: the summary first, then the figures in the order of the paper."""
     shown = _shown(results.seen)
-    summary: list[Block] = [Text(paragraph) for paragraph in _summary(results)]
+    summary: list[Block] = [Text(paragraph) for paragraph in paragraphs(results)]
     return [
         *summary,
-        Table(TARGET_HEADER, [target.cells for target in _targets(results)]),
+        Table(TARGET_HEADER, [target.cells for target in targets(results)]),
         *_makespan_blocks(results),
         *_gantt_blocks(shown[0]),
         *_total_blocks(shown),
         *_distribution_blocks(shown),
         *_unseen_blocks(results.unseen),
         *_fit_blocks(results),
-    ]
-
-
-# The summary
-
-
-def _summary(results: Results) -> list[str]:
-    """Return the paragraphs that say in words what was found, and how."""
-    return [_errors_in_words(results), _done(results), _calm(results)]
-
-
-def _errors_in_words(results: Results) -> str:
-    targets = _targets(results)
-    missed = [target.what for target in targets if not target.met]
-    verdict = f"{len(targets) - len(missed)} of {len(targets)} targets are met"
-    verdict += f"; not met: {'; '.join(missed)}." if missed else "."
-    median = {name: _size(_median(results.errors(name))) for name in VARIANTS}
-    said = (
-        f"In the median over {_counted(results.seen)}, linear regressions of the tasks' parameters "
-        f"predict the makespan to {median[SPECIFIC]} (fitted to runs of the same distribution) "
-        f"and {median[GENERAL]} (one model for all); naive models, whose tasks of one kernel all "
-        f"take the same time, are {median[NAIVE]} off."
-    )
-    if results.unseen:
-        unseen = _size(_median(results.errors(GENERAL, unseen=True)))
-        said += (
-            f" Distributions that no model was fitted to ({_counted(results.unseen)}) were "
-            f"predicted before they were run, to {unseen}."
-        )
-    return f"{said} {verdict}"
-
-
-def _done(results: Results) -> str:
-    spreads = [outcome.spread for outcome in (*results.seen, *results.unseen)]
-    return (
-        f"Machine {results.machine}, {results.workers} workers, scheduler {results.scheduler}, "
-        f"interpolation of order {results.order}, {results.repetitions} interleaved repetitions "
-        f"of each native run; {_long(results.seconds)} of measuring. The native "
-        f"makespans of one input are {_size(statistics.median(spreads))} apart in the median, "
-        f"{_size(max(spreads))} at most (longest minus shortest, relative to the median)."
-    )
-
-
-def _calm(results: Results) -> str:
-    """Say how calm the machine was; the numbers are of :class:`tasksim.calibration.calm.Calm`."""
-    calm = results.calm
-    return (
-        f"A run counts if a short piece of work on all cores just before and after it took at "
-        f"most {100 * calm['tolerance']:.0f} % longer than the fastest ever did "
-        f"({duration_text(calm['fastest_s'])}). {calm['kept']:.0f} runs are kept, "
-        f"{calm['repeated']:.0f} were repeated because the machine was not calm, and "
-        f"{calm['disturbed']:.0f} of those kept never had a calm moment."
-    )
-
-
-def _targets(results: Results) -> list[Target]:
-    found = [
-        _error_target(f"{name}: median |error|", results.errors(name), most)
-        for name, most in MOST_ERROR.items()
-    ]
-    if results.unseen:
-        errors = results.errors(GENERAL, unseen=True)
-        found.append(_error_target("spheres (unseen): median |error|", errors, MOST_UNSEEN_ERROR))
-    fits = [fit for fit in results.fits if fit.models == GENERAL_FIT]
-    return [*found, _naive_target(results), *_fit_targets(fits), *_indirect_target(results.fits)]
-
-
-def _error_target(what: str, errors: Sequence[float], most: float) -> Target:
-    median = _median(errors)
-    return Target(what, _size(median), f"at most {100 * most:.0f} %", median <= most)
-
-
-def _naive_target(results: Results) -> Target:
-    naive, general = (_median(results.errors(name)) for name in (NAIVE, GENERAL))
-    times = f" ({naive / general:.0f} ×)" if general else ""
-    wanted = f"at least {CLEARLY:.0f} × general"
-    met = naive >= CLEARLY * general
-    return Target("naive: median |error|", f"{_size(naive)}{times}", wanted, met)
-
-
-def _fit_targets(fits: Sequence[Fit]) -> list[Target]:
-    if not fits:
-        return []
-    lowest = min(fits, key=lambda fit: fit.rsquared_adj)
-    found = f"{lowest.rsquared_adj:.4f} ({lowest.kernel})"
-    met = lowest.rsquared_adj >= LEAST_RSQUARED
-    return [Target("MLR general: lowest adjusted R²", found, f"at least {LEAST_RSQUARED}", met)]
-
-
-def _indirect_target(fits: Sequence[Fit]) -> list[Target]:
-    """Say how much poorer M2L_in is explained without NbInteractions.
-
-    By MLogQ: in R², which the longest tasks decide, many direct terms may hide it.
-    """
-    by_models = {fit.models: fit for fit in fits if fit.kernel == "M2L_in"}
-    if GENERAL_FIT not in by_models or DIRECT_FIT not in by_models:
-        return []
-    with_, without = by_models[GENERAL_FIT], by_models[DIRECT_FIT]
-    return [
-        Target(
-            "M2L_in without NbInteractions: MLogQ",
-            f"{without.mlogq:.3f} (with: {with_.mlogq:.3f})",
-            f"at least {CLEARLY:.0f} × with",
-            without.mlogq >= CLEARLY * with_.mlogq,
-        ),
     ]
 
 
@@ -278,52 +136,22 @@ def _unseen_blocks(outcomes: Sequence[Outcome]) -> list[Block]:
 def _makespan_table(outcomes: Sequence[Outcome]) -> Table:
     """Return all makespans, and signed errors against the native medians."""
     names = variants(outcomes)
-    unit, shown = _times(outcomes)
+    unit, shown = times(outcomes)
     header = ["input", "tasks", f"native ({unit})", "spread"]
     for name in names:
         header += [f"{name} ({unit})", "error"]
     rows = []
     for outcome in outcomes:
-        row = [*_input_cells(outcome), shown(outcome.median_s), _size(outcome.spread)]
+        row = [*input_cells(outcome), shown(outcome.median_s), size(outcome.spread)]
         for name in names:
             run = outcome.simulated.get(name)
             row += (
                 [NONE, NONE]
                 if run is None
-                else [shown(run.makespan_s), _signed(outcome.error(name))]
+                else [shown(run.makespan_s), signed(outcome.error(name))]
             )
         rows.append(row)
     return Table(header, rows)
-
-
-def _times(outcomes: Sequence[Outcome]) -> tuple[str, Callable[[float], str]]:
-    """Return a unit for the makespans of *outcomes*, and how they are written in it."""
-    factor, unit = time_unit(max(outcome.median_s for outcome in outcomes))
-    digits = 3 if factor == 1.0 else 1
-    return unit, lambda seconds: f"{factor * seconds:.{digits}f}"
-
-
-def _error_table(outcomes: Sequence[Outcome]) -> tuple[list[str], list[list[str]]]:
-    """Return header and rows of the errors only, narrow enough for a terminal."""
-    names = variants(outcomes)
-    unit, shown = _times(outcomes)
-    rows = [
-        [
-            *_input_cells(outcome),
-            shown(outcome.median_s),
-            _size(outcome.spread),
-            *(_signed(outcome.error(n)) if n in outcome.simulated else NONE for n in names),
-        ]
-        for outcome in outcomes
-    ]
-    return ["input", "tasks", f"native ({unit})", "spread", *names], rows
-
-
-def _input_cells(outcome: Outcome) -> list[str]:
-    return [
-        f"{outcome.input.text}{BADLY_CHOSEN if outcome.input.badly_chosen else ''}",
-        f"{len(outcome.median_run):,}",
-    ]
 
 
 def _median_table(outcomes: Sequence[Outcome]) -> Table:
@@ -338,7 +166,7 @@ def _median_table(outcomes: Sequence[Outcome]) -> Table:
         row = [variant]
         for members in groups.values():
             sizes = [abs(o.error(variant)) for o in members if variant in o.simulated]
-            row += [_size(statistics.median(sizes)), _size(max(sizes))] if sizes else [NONE, NONE]
+            row += [size(statistics.median(sizes)), size(max(sizes))] if sizes else [NONE, NONE]
         rows.append(row)
     return Table(header, rows)
 
@@ -432,7 +260,7 @@ def _total_table(outcome: Outcome) -> Table:
         return [
             what,
             shown,
-            _size(total / everything),
+            size(total / everything),
             *(f"{other / total:.3f}" for other in others),
         ]
 
@@ -529,29 +357,3 @@ def _fit_table(fits: Sequence[Fit]) -> Table:
         for fit in fits
     ]
     return Table(["kernel", "tasks", "R² adj.", "R² adj., 1/y²", "MLogQ"], rows)
-
-
-# Numbers and names
-
-
-def _counted(outcomes: Sequence[Outcome]) -> str:
-    """Return how many inputs there are of each distribution: ``6 cube and 6 ellipsoid inputs``."""
-    parts = [f"{len(group)} {name}" for name, group in by_distribution(outcomes).items()]
-    return f"{' and '.join(parts)} inputs"
-
-
-def _long(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
-
-
-def _median(errors: Sequence[float]) -> float:
-    return statistics.median(map(abs, errors))
-
-
-def _size(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
-def _signed(share: float) -> str:
-    # Rounding may leave -0.0 %.
-    return f"{round(100 * share, 1) + 0.0:+.1f} %"

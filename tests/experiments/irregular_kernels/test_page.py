@@ -8,7 +8,7 @@ import pytest
 
 from tasksim.experiments.irregular_kernels.durations import duration_distances, shifts, totals_s
 from tasksim.experiments.irregular_kernels.inputs import Input
-from tasksim.experiments.irregular_kernels.page import summary_text, write_page
+from tasksim.experiments.irregular_kernels.page import write_page
 from tasksim.experiments.irregular_kernels.results import (
     GENERAL,
     KERNELS,
@@ -16,6 +16,7 @@ from tasksim.experiments.irregular_kernels.results import (
     SPECIFIC,
     VARIANTS,
 )
+from tasksim.experiments.irregular_kernels.summary import summary_text
 
 FIGURES = (
     "makespans",
