@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
 from tasksim.calibration.precision import relative_half_width
-from tasksim.models.base import Samples
-from tasksim.models.history import within_fence
+from tasksim.calibration.totals import Total, newest_runs, total_time
+from tasksim.models.quantiles import within_fence
 from tasksim.models.robust import typical_mean
+from tasksim.models.samples import Samples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
-__all__ = ["Book", "Configuration", "Options", "Stop"]
+__all__ = ["IN_SITU", "MOST_RUNS", "Book", "Configuration", "Options", "Stop"]
 
-Stop = Literal["tolerance", "limit"]
+Stop = Literal["tolerance", "total", "limit"]
+"""The mean is known; the total time of the kernel is, whose model is linear; the time was over."""
+
+IN_SITU: Final = "in situ"
+MOST_RUNS: Final = 30
+"""Of the runs of one input, the samples of so many, the newest, are kept for a linear model. They
+tell the mean to within 2 % where runs differ by 5 %."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,15 @@ class Options:
     interval of its mean is within *tolerance* of the mean, and it has *min_samples* samples from
     *min_runs* runs. The interval is that of the means of the runs: samples of one run are
     alike, and would make the mean look better known than it is.
+
+    Where every task is another configuration, that would never be. A kernel whose model is
+    linear is known well enough, when it is measured in runs of graphs, as soon as the total time
+    of its tasks is: Student's interval of its mean over runs is within *tolerance*, of *min_runs*
+    runs, two at least of each graph (:func:`~tasksim.calibration.totals.total_time`). That says
+    how sure the level of the model's predictions is, not that its terms are right. As in Critter,
+    what counts is not each duration but what is predicted from all (E. Hutter and E. Solomonik,
+    "Accelerating distributed-memory autotuning via statistical analysis of execution paths",
+    IPDPS 2021); the intervals are Student's, over runs, where Critter's are normal, over samples.
     """
 
     tolerance: float = 0.02
@@ -66,15 +82,22 @@ class Configuration:
 
 
 class Book:
-    """The samples of each kernel: those of earlier calibrations, and the new ones."""
+    """The samples of each kernel: those of earlier calibrations, and the new ones.
 
-    def __init__(self, earlier: Mapping[str, Samples] | None = None) -> None:
+    Of the kernels in *linear*, whose models are linear, those of the newest 30 runs of an input
+    are kept: hundreds of tasks each time would make files without bound.
+    """
+
+    def __init__(
+        self, earlier: Mapping[str, Samples] | None = None, linear: Collection[str] = ()
+    ) -> None:
         self.samples: dict[str, Samples] = dict(earlier or {})
+        self.linear = frozenset(linear)
         self._earlier = frozenset(self.samples)
         self.new: dict[str, tuple[str, ...]] = {}
         """The kernels that this calibration has measured, and how: "in situ", "by itself"."""
         runs = [s.runs.max() for s in self.samples.values() if s.runs is not None and len(s.runs)]
-        self.next_run = int(max(runs, default=-1)) + 1
+        self.next_run = self.first_run = int(max(runs, default=-1)) + 1
 
     def has_earlier(self, kernel: str) -> bool:
         """Return whether samples of earlier calibrations of *kernel* count."""
@@ -87,7 +110,9 @@ class Book:
             tasks = np.flatnonzero(graph.kernel == kernel)
             table = graph.parameters[kernel][graph.row[tasks]]
             if len(tasks):
-                self.add(name, graph.parameter_names[kernel], table, durations[tasks], "in situ")
+                self.add(name, graph.parameter_names[kernel], table, durations[tasks], IN_SITU)
+                if name in self.linear:
+                    self.samples[name] = newest_runs(self.samples[name], MOST_RUNS)
         self.next_run += 1
 
     def add(
@@ -105,44 +130,76 @@ class Book:
         self.samples[kernel] = more if before is None else Samples.concat([before, more])
         self.new[kernel] = tuple(dict.fromkeys((*self.new.get(kernel, ()), how)))
 
-    def configurations(self, options: Options) -> Iterator[Configuration]:
-        """Yield every configuration that this calibration measures, by kernel."""
-        for kernel in sorted(self.new):
+    def by_total(self, kernel: str) -> bool:
+        """Return whether *kernel* is known when its total time is."""
+        return kernel in self.linear and IN_SITU in self.new.get(kernel, ())
+
+    def total(self, kernel: str, options: Options) -> Total:
+        """Return the time of all tasks of *kernel* in the inputs that this calibration runs."""
+        return total_time(self.samples[kernel], options.confidence, self.first_run)
+
+    def configurations(
+        self, options: Options, kernels: Collection[str] | None = None
+    ) -> Iterator[Configuration]:
+        """Yield every configuration that this calibration measures, by kernel; or of *kernels*."""
+        for kernel in sorted(self.new if kernels is None else kernels):
             samples = self.samples[kernel]
-            rows, inverse = np.unique(samples.parameters, axis=0, return_inverse=True)
-            for index, row in enumerate(rows):
-                mine = samples.select(inverse == index)
-                parameters = dict(zip(samples.names, row.tolist(), strict=True))
-                yield _judged(kernel, parameters, mine, options)
+            otherwise = self._otherwise(kernel, options)
+            rows, group = samples.configurations()
+            order = np.argsort(group, kind="stable")
+            parts = np.split(order, np.cumsum(np.bincount(group))[:-1])
+            for row, part in zip(rows.tolist(), parts, strict=True):
+                parameters = dict(zip(samples.names, row, strict=True))
+                runs = None if samples.runs is None else samples.runs[part]
+                durations_s = samples.durations_s[part]
+                yield _judged(kernel, parameters, durations_s, runs, options, otherwise)
 
     def settled(self, options: Options) -> bool:
-        """Return whether every configuration is known well enough."""
-        return all(c.stopped == "tolerance" for c in self.configurations(options))
+        """Return whether every kernel is known well enough."""
+        return all(self.known(kernel, options) for kernel in self.new)
+
+    def known(self, kernel: str, options: Options) -> bool:
+        """Return whether *kernel* is: its total time, or every configuration."""
+        if self.by_total(kernel):
+            total = self.total(kernel, options)
+            return total.runs >= options.min_runs and total.half_width <= options.tolerance
+        return all(c.stopped == "tolerance" for c in self.configurations(options, [kernel]))
+
+    def _otherwise(self, kernel: str, options: Options) -> Stop:
+        """Return why measuring a configuration of *kernel* ends whose mean is not known."""
+        return "total" if self.by_total(kernel) and self.known(kernel, options) else "limit"
 
 
 def _judged(
-    kernel: str, parameters: dict[str, float], samples: Samples, options: Options
+    kernel: str,
+    parameters: dict[str, float],
+    durations_s: NDArray[np.float64],
+    runs: NDArray[np.int64] | None,
+    options: Options,
+    otherwise: Stop,
 ) -> Configuration:
-    inside = within_fence(samples.durations_s)
-    kept = samples.select(inside)
-    of_runs = _run_means(kept)
+    inside = within_fence(durations_s)
+    count = int(inside.sum())
+    of_runs = _run_means(durations_s[inside], None if runs is None else runs[inside])
     half_width = relative_half_width(of_runs, options.confidence)
-    enough = len(kept) >= options.min_samples and len(of_runs) >= options.min_runs
+    enough = count >= options.min_samples and len(of_runs) >= options.min_runs
     return Configuration(
         kernel=kernel,
         parameters=parameters,
-        count=len(kept),
-        dropped=len(samples) - len(kept),
-        mean_s=typical_mean(samples.durations_s, samples.runs, inside),
+        count=count,
+        dropped=len(durations_s) - count,
+        mean_s=typical_mean(durations_s, runs, inside),
         half_width=half_width,
-        stopped="tolerance" if enough and half_width <= options.tolerance else "limit",
+        stopped="tolerance" if enough and half_width <= options.tolerance else otherwise,
     )
 
 
-def _run_means(samples: Samples) -> NDArray[np.float64]:
+def _run_means(
+    durations_s: NDArray[np.float64], runs: NDArray[np.int64] | None
+) -> NDArray[np.float64]:
     """Return the mean of each run's samples; of unknown runs, each sample counts for one."""
-    if samples.runs is None:
-        return samples.durations_s
-    _, run = np.unique(samples.runs, return_inverse=True)
-    means: NDArray[np.float64] = np.bincount(run, samples.durations_s) / np.bincount(run)
+    if runs is None:
+        return durations_s
+    _, run = np.unique(runs, return_inverse=True)
+    means: NDArray[np.float64] = np.bincount(run, durations_s) / np.bincount(run)
     return means

@@ -4,76 +4,46 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from tasksim.base.units import format_time
-from tasksim.calibration.book import Book, Configuration, Options
+from tasksim.calibration.book import Book, Options
+from tasksim.calibration.choice import Search, choose
 from tasksim.calibration.insitu import Observed, measure_in_situ
 from tasksim.calibration.locality import fit_locality
 from tasksim.calibration.machine import machine_name
 from tasksim.calibration.micro import Kernel, measure_under_load
 from tasksim.calibration.overheads import measured_overheads
+from tasksim.calibration.report import Report, summaries
 from tasksim.calibration.request import check_request
-from tasksim.calibration.write import ARCHITECTURE, Destination, write_kernels, write_platform
+from tasksim.calibration.write import (
+    ARCHITECTURE,
+    Destination,
+    Written,
+    write_kernels,
+    write_platform,
+    write_samples_of,
+)
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.models.store import read_samples
-from tasksim.platform.description import Overheads, Platform
+from tasksim.platform.description import Platform
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
-    from tasksim.base.errors import InputError
+    from tasksim.calibration.book import Configuration
+    from tasksim.calibration.choice import Choice
     from tasksim.models.samples import Samples
+    from tasksim.platform.description import Overheads
 
 __all__ = ["Report", "calibrate"]
 
 SAVE_EVERY_S = 5.0
+SAVING = 10
+"""Times as long as a saving took, at least, are until the next."""
 
 Progress = Callable[[str, float], None]
-
-
-@dataclass
-class Report:
-    """What a calibration measured, and where it is."""
-
-    machine: str
-    platform_path: Path
-    models_folder: Path
-    rows: list[Configuration] = field(default_factory=list)
-    overheads: Overheads | None = None
-    """None when only kernels were measured, outside the runtime."""
-    seconds: float = 0.0
-    interrupted: bool = False
-
-    def table(self) -> str:
-        """Return a line per configuration: how often, how long, how sure, why it ended."""
-        lines = [f"{'kernel':44} {'samples':>7} {'outliers':>8} {'mean':>10} {'+-':>8}  stopped by"]
-        lines += [
-            f"{row!s:44} {row.count:7} {row.dropped:8} {format_time(row.mean_s):>10}"
-            f" {100 * row.half_width:6.2f} %  {row.stopped}"
-            for row in self.rows
-        ]
-        if self.overheads is not None:
-            costs = self.overheads
-            lines.append(
-                f"runtime: submission {format_time(costs.submission_s)}, task"
-                f" {format_time(costs.task_s)}, wake-up {format_time(costs.wakeup_s)}"
-            )
-        return "\n".join(lines)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the report as plain data."""
-        return {
-            "schema_version": 1,
-            "machine": self.machine,
-            "platform": str(self.platform_path),
-            "models": str(self.models_folder),
-            "kernels": [asdict(row) for row in self.rows],
-            "overheads": None if self.overheads is None else asdict(self.overheads),
-            "seconds": self.seconds,
-            "interrupted": self.interrupted,
-        }
 
 
 def calibrate(
@@ -84,6 +54,7 @@ def calibrate(
     machine: str | None = None,
     options: Options | None = None,
     terms: Mapping[str, str] | None = None,
+    search: Search = "irregular",
     replace: bool = False,
     progress: Progress | None = None,
 ) -> Report:
@@ -104,8 +75,12 @@ def calibrate(
     options : Options, optional
         When to stop.
     terms : mapping, optional
-        Kernel -> terms of a linear model (``"m*n*k + m*n"``); the others get a history model.
-        All configurations of such a kernel must be measured before it can be fitted.
+        Kernel -> terms of a linear model (``"m*n*k + m*n"``). All configurations of such a
+        kernel must be measured before it can be fitted.
+    search : {"irregular", "all", "none"}
+        Which other kernels get a linear model whose terms are searched for: those of graphs whose
+        tasks hardly repeat each other (:func:`~tasksim.calibration.choice.irregular`), all,
+        or none. The rest, and those with too few configurations for a search, get histories.
     replace : bool, optional
         Forget what earlier calibrations measured of these kernels; by default it counts too.
     progress : callable, optional
@@ -113,7 +88,8 @@ def calibrate(
 
     Notes
     -----
-    What is measured is written every few seconds. When the measuring is interrupted
+    What is measured is written every few seconds, with models that are histories; linear ones
+    are fitted at the end, as that may take seconds. When the measuring is interrupted
     (KeyboardInterrupt), what there is is written, and the report says so.
 
     Raises
@@ -125,7 +101,8 @@ def calibrate(
     OutputError
         If the files cannot be written.
     """
-    destination = Destination(library, machine or machine_name(), workers, dict(terms or {}))
+    choice = choose(items, terms or {}, search)
+    destination = Destination(library, machine or machine_name(), workers, choice)
     check_request(items, destination)
     session = _Session(destination, options or Options(), replace, progress)
     begun = time.monotonic()
@@ -134,9 +111,9 @@ def calibrate(
         session.measure(items, workers)
     except KeyboardInterrupt:
         interrupted = True
-    report = session.save()
-    if session.refused is not None and not interrupted:
-        raise session.refused
+    report, written = session.finish()
+    if written.refused is not None and not interrupted:
+        raise written.refused
     report.interrupted = interrupted
     report.seconds = time.monotonic() - begun
     return report
@@ -151,11 +128,10 @@ class _Session:
         self.destination = destination
         self.options = options
         self.progress = progress
-        self.book = Book({} if anew else earlier_samples(destination.models_folder))
+        earlier = {} if anew else earlier_samples(destination.models_folder)
+        self.book = Book(earlier, destination.choice.linear)
         self.observed = Observed()
-        self.saved = time.monotonic()
-        self.refused: InputError | None = None
-        """Why a model could not be fitted when the samples were last written."""
+        self.save_at = time.monotonic() + SAVE_EVERY_S
 
     def measure(self, items: Sequence[TaskGraph | Kernel], workers: int) -> None:
         graphs = [item for item in items if isinstance(item, TaskGraph)]
@@ -177,26 +153,80 @@ class _Session:
     def after_round(self, what: str, share: float) -> None:
         if self.progress is not None:
             self.progress(what, share)
-        if time.monotonic() - self.saved > SAVE_EVERY_S:
+        begun = time.monotonic()
+        if begun >= self.save_at:
             self.save()
-            self.saved = time.monotonic()
+            now = time.monotonic()
+            self.save_at = now + max(SAVE_EVERY_S, SAVING * (now - begun))
 
-    def save(self) -> Report:
-        """Write everything measured so far; return what that is."""
-        rows = list(self.book.configurations(self.options))
-        gaps = self.observed.gaps
-        overheads = measured_overheads(gaps) if gaps else None
-        if rows:
-            locality = fit_locality(self.observed.far)
-            self.refused = write_kernels(self.destination, self.book, rows, locality)
-            write_platform(self.destination, overheads)
-        return Report(
+    def save(self) -> None:
+        """Write what was measured so far, but for linear models, whose samples are written."""
+        if not self.book.new:
+            return
+        linear = self.destination.choice.linear
+        self._write([kernel for kernel in self.book.new if kernel not in linear])
+        self._write_samples()
+
+    def finish(self) -> tuple[Report, Written]:
+        """Write everything; return what that is."""
+        report = Report(
             machine=self.destination.machine,
             platform_path=self.destination.platform_path,
             models_folder=self.destination.models_folder,
-            rows=rows,
-            overheads=overheads,
         )
+        if not self.book.new:
+            return report, Written()
+        self._write_samples()  # they are safe if the search for terms is interrupted
+        if self.progress is not None and self.destination.choice.searched & self.book.new.keys():
+            self.progress("searching for terms", 1.0)
+        rows, written = self._write(self.book.new)
+        report.rows = rows
+        report.by_kernel = summaries(self.book, rows, written.models, self.options)
+        report.overheads = self._overheads()
+        report.notes = _notes(self.destination.choice, written)
+        return report, written
+
+    def _write_samples(self) -> None:
+        """Write the samples of kernels with linear models."""
+        for kernel in self.destination.choice.linear & self.book.new.keys():
+            write_samples_of(self.destination, kernel, self.book.samples[kernel])
+
+    def _write(self, kernels: Collection[str]) -> tuple[list[Configuration], Written]:
+        """Write *kernels*, models and samples, and the platform."""
+        rows = list(self.book.configurations(self.options, kernels))
+        locality = fit_locality(self.observed.far)
+        written = write_kernels(self.destination, self.book, rows, locality, self.options, kernels)
+        write_platform(self.destination, self._overheads())
+        return rows, written
+
+    def _overheads(self) -> Overheads | None:
+        gaps = self.observed.gaps
+        return measured_overheads(gaps) if gaps else None
+
+
+def _notes(choice: Choice, written: Written) -> list[str]:
+    """Return what is to be said of models that nobody asked for, or that tell little."""
+    notes = []
+    found = {k: m for k, m in written.models.items() if k not in written.histories}
+    unasked = sorted(choice.irregular & found.keys())
+    if unasked:
+        notes.append(
+            f"{', '.join(unasked)}: linear models, whose terms were searched for, as tasks of the "
+            "graph hardly repeat each other, and a history predicts no other input; --terms "
+            "KERNEL=TERMS names terms, --terms history asks for histories"
+        )
+    searched = sorted(choice.searched & found.keys())
+    constant = [kernel for kernel in searched if getattr(found[kernel], "terms_", ()) == ("1",)]
+    if constant:
+        notes.append(
+            f"{', '.join(constant)}: a constant, as no parameter was found to explain the "
+            "durations; calibrate other inputs too, in which the parameters vary more"
+        )
+    notes += [
+        f"{kernel}: a history, which predicts no other configurations: {why}"
+        for kernel, why in written.histories.items()
+    ]
+    return notes
 
 
 def earlier_samples(folder: Path) -> dict[str, Samples]:

@@ -92,8 +92,10 @@ def _by_kernel(samples: Sequence[FarSamples]) -> Mapping[str, list[FarSamples]]:
 def _centred(parts: list[FarSamples]) -> Centred:
     """Return durations and far bytes without their means per configuration, and the far shares."""
     durations, far, kept_far, kept_bytes = [], [], [], []
-    for row in dict.fromkeys(part.parameters for part in parts):
-        mine = [part for part in parts if part.parameters == row]
+    configurations: dict[tuple[float, ...], list[FarSamples]] = {}
+    for part in parts:
+        configurations.setdefault(part.parameters, []).append(part)
+    for mine in configurations.values():
         y = np.concatenate([part.durations_s for part in mine])
         x = np.concatenate([part.far_bytes for part in mine], axis=1)
         keep = within_fence(y)

@@ -30,7 +30,7 @@ def check_request(items: Sequence[TaskGraph | Kernel], destination: Destination)
         raise InputError("nothing to calibrate: name a graph or a kernel")
     _check_machine(destination.machine)
     kernels = _parameter_names(items)
-    for kernel, text in destination.terms.items():
+    for kernel, text in destination.choice.terms.items():
         if kernel not in kernels:
             raise unknown("kernel", kernel, kernels, "terms")
         if text != AUTO:

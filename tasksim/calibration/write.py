@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import InputError
 from tasksim.base.units import exact_quantity
+from tasksim.calibration.choice import Choice
 from tasksim.calibration.machine import fingerprint, memory_bytes, processor
 from tasksim.models.history import HistoryModel
 from tasksim.models.store import (
@@ -28,15 +29,23 @@ from tasksim.platform.description import Overheads
 from tasksim.platform.load import dump, load
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-    from tasksim.calibration.book import Book, Configuration
+    from tasksim.calibration.book import Book, Configuration, Options
     from tasksim.models.base import KernelModel
+    from tasksim.models.leftout import LeftOut
     from tasksim.models.locality import Locality
     from tasksim.models.samples import Samples
 
-__all__ = ["ARCHITECTURE", "Destination", "write_kernels", "write_platform"]
+__all__ = [
+    "ARCHITECTURE",
+    "Destination",
+    "Written",
+    "write_kernels",
+    "write_platform",
+    "write_samples_of",
+]
 
 ARCHITECTURE = "cpu"
 
@@ -48,7 +57,8 @@ class Destination:
     library: Path
     machine: str
     workers: int
-    terms: Mapping[str, str] = field(default_factory=dict)
+    choice: Choice = field(default_factory=Choice)
+    """Which kernels get linear models."""
 
     @property
     def models_folder(self) -> Path:
@@ -61,31 +71,57 @@ class Destination:
         return self.library / "platforms" / f"{self.machine}.yaml"
 
 
+@dataclass
+class Written:
+    """What became of the kernels.
+
+    Attributes
+    ----------
+    models
+        Kernel -> its fitted model.
+    refused
+        The first kernel whose samples do not suffice for the terms asked for: their samples alone
+        were written.
+    histories
+        Kernels whose terms could not be searched for, and got a history -> why.
+    """
+
+    models: dict[str, KernelModel] = field(default_factory=dict)
+    refused: InputError | None = None
+    histories: dict[str, str] = field(default_factory=dict)
+
+
 def write_kernels(
     destination: Destination,
     book: Book,
     rows: Sequence[Configuration],
     locality: Mapping[str, Locality],
-) -> InputError | None:
-    """Write a coefficient file, and the samples beside it, for each kernel measured.
+    options: Options,
+    kernels: Collection[str],
+) -> Written:
+    """Write a coefficient file, and the samples beside it, for each of *kernels*.
 
-    Where a model cannot be fitted to the samples that there are yet, the samples alone are
-    written; the first such refusal is returned.
+    *rows* are their configurations, *options* when these are known. Where a model cannot be
+    fitted to the samples, the samples alone are written.
     """
-    refused: InputError | None = None
+    written = Written()
     machine = Machine(destination.machine, fingerprint(destination.workers))
-    for kernel in sorted(book.new):
+    for kernel in sorted(kernels):
         samples = book.samples[kernel]
         try:
-            model = _model(destination.terms.get(kernel)).fit(samples)
+            model = _fitted(destination.choice, kernel, samples, written)
         except InputError as error:
-            path = _save_samples(destination, kernel, samples)
-            refused = refused or InputError(f"kernel {kernel}: {error} (the samples are in {path})")
+            path = write_samples_of(destination, kernel, samples)
+            written.refused = written.refused or InputError(
+                f"kernel {kernel}: {error} (the samples are in {path})"
+            )
             continue
+        written.models[kernel] = model
         with suppress(InputError):  # too few samples for intervals: predictions do without
-            calibrate(model, samples)
+            calibrate(model, samples, _left_out(model, samples))
         known = _earlier(destination, kernel) if book.has_earlier(kernel) else None
-        measured = _measured(destination, book.new[kernel], kernel, rows, known)
+        stopped = _stopped(book, kernel, rows, options)
+        measured = _measured(destination, book.new[kernel], stopped, known)
         far = locality.get(kernel) or (known.locality if known is not None else None)
         save_kernel(
             destination.models_folder,
@@ -94,30 +130,67 @@ def write_kernels(
             machine=machine,
             samples={ARCHITECTURE: samples},
         )
-    return refused
+    return written
 
 
-def _save_samples(destination: Destination, kernel: str, samples: Samples) -> Path:
-    """Write the *samples* without a model; return where they are."""
+def _fitted(choice: Choice, kernel: str, samples: Samples, written: Written) -> KernelModel:
+    """Return the model of *kernel*: of its terms, those that are found, or a history."""
+    terms = choice.terms_of(kernel)
+    if terms is None:
+        return HistoryModel().fit(samples)
+    from tasksim.models.regression import LinearModel
+
+    try:
+        return LinearModel(terms=terms).fit(samples)
+    except InputError as error:
+        if kernel in choice.terms:
+            raise
+        written.histories[kernel] = str(error)
+        return HistoryModel().fit(samples)
+
+
+def _left_out(model: KernelModel, samples: Samples) -> LeftOut | None:
+    """Return what a linear model of the same terms predicts for samples left out of its fit.
+
+    To search for them again without each tenth of the samples would take ten times as long as
+    finding them. None for histories.
+    """
+    from tasksim.models.leftout import left_out
+    from tasksim.models.regression import LinearModel
+
+    if not isinstance(model, LinearModel):
+        return None
+    return left_out(LinearModel(terms=" + ".join(["0", *model.terms_])), samples)
+
+
+def write_samples_of(destination: Destination, kernel: str, samples: Samples) -> Path:
+    """Write the *samples* of *kernel* without a model; return where they are."""
     path = samples_path(destination.models_folder, kernel)
     others = read_samples(path) if path.exists() else {}
     write_samples(path, {**others, ARCHITECTURE: samples})
     return path
 
 
+def _stopped(
+    book: Book, kernel: str, rows: Sequence[Configuration], options: Options
+) -> dict[str, str]:
+    """Return why measuring *kernel* ended, in words: per configuration, or of all together."""
+    mine = [row for row in rows if row.kernel == kernel]
+    if not book.by_total(kernel):
+        return {str(row): f"{row.stopped}: +-{100 * row.half_width:.2f} %" for row in mine}
+    total = book.total(kernel, options)
+    why = "tolerance" if book.known(kernel, options) else "limit"
+    width = f"+-{100 * total.half_width:.2f} % of the total time"
+    return {f"{kernel} ({len(mine)} configurations)": f"{why}: {width}"}
+
+
 def _measured(
     destination: Destination,
     manners: Sequence[str],
-    kernel: str,
-    rows: Sequence[Configuration],
+    stopped: Mapping[str, str],
     known: Entry | None,
 ) -> Measured:
-    """Return how *kernel* was measured, this time and, if that is *known*, before."""
-    stopped = {
-        str(row): f"{row.stopped}: +-{100 * row.half_width:.2f} %"
-        for row in rows
-        if row.kernel == kernel
-    }
+    """Return how a kernel was measured, this time and, if that is *known*, before."""
     now = [f"{manner}, {destination.workers} workers busy" for manner in manners]
     before = [] if known is None else known.measured.how.split("; ")
     return Measured(_today(), "; ".join(dict.fromkeys([*before, *now])), stopped)
@@ -127,14 +200,6 @@ def _earlier(destination: Destination, kernel: str) -> Entry | None:
     """Return what an earlier calibration wrote of *kernel*."""
     path = kernel_path(destination.models_folder, kernel)
     return load_kernel(path).architectures.get(ARCHITECTURE) if path.exists() else None
-
-
-def _model(terms: str | None) -> KernelModel:
-    if terms is None:
-        return HistoryModel()
-    from tasksim.models.regression import LinearModel
-
-    return LinearModel(terms=terms)
 
 
 def write_platform(destination: Destination, overheads: Overheads | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from tasksim.cli.progress import showing
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tasksim.calibration.choice import Search
     from tasksim.calibration.micro import Kernel
     from tasksim.graph.taskgraph import TaskGraph
 
@@ -24,6 +25,7 @@ __all__ = ["calibrate", "parse_items"]
 
 INTERRUPTED = 130
 AUTO = "auto"
+HISTORY = "history"
 
 
 @command(
@@ -32,6 +34,7 @@ AUTO = "auto"
         "tasksim calibrate cholesky tiles=6,10 tile_size=256",
         "tasksim calibrate cholesky tiles=8 lu tiles=8 tile_size=128,256 --library mylibrary",
         "tasksim calibrate gemm m=256 n=256 k=128,256,512 --tolerance 1% --max-time 2min",
+        "tasksim calibrate fmm particles=1e5 height=5,6 group_size=100 distribution=cube,ellipsoid",
     ],
 )
 @click.argument("items", nargs=-1, required=True, metavar="GRAPH|KERNEL [KEY=VALUE[,VALUE...]]...")
@@ -47,7 +50,11 @@ AUTO = "auto"
 )
 @click.option("--workers", type=WORKERS, help="Threads. [default: all usable cores]")
 @click.option(
-    "--tolerance", type=SHARE, default=0.02, show_default="2%", help="How well to know each mean."
+    "--tolerance",
+    type=SHARE,
+    default=0.02,
+    show_default="2%",
+    help="How well to know each mean, or total.",
 )
 @click.option(
     "--max-time", type=TIME, default=60.0, show_default="60s", help="When to stop at last."
@@ -57,7 +64,8 @@ AUTO = "auto"
     multiple=True,
     metavar="KERNEL=TERMS",
     help="Fit a linear model of these terms, which extrapolates: 'gemm=m*n*k + m*n'; "
-    "'gemm=auto' finds them, 'auto' does for all kernels.",
+    "'gemm=auto' finds them, 'auto' does for all kernels, 'history' for none. [default: 'auto' "
+    "for graphs whose tasks hardly repeat each other, as those of fmm; else 'history']",
 )
 @click.option("--pin/--no-pin", default=True, help="Keep each thread on a core of its own.")
 @click.option("--replace", is_flag=True, help="Forget earlier samples instead of adding to them.")
@@ -81,6 +89,9 @@ def calibrate(
     A GRAPH is measured in native runs of it, all workers busy; a KERNEL by itself, on all
     workers at once. Several values of a key stand for one item each: tiles=6,10. On Ctrl-C,
     what was measured so far is kept.
+
+    A kernel is known well enough when the mean of every configuration is, over runs; or, if it
+    gets a linear model and is measured in a graph, when the total time of its tasks is.
     """
     wanted = parse_items(items)
     refuse_unwritable(library / "models")
@@ -95,7 +106,8 @@ def calibrate(
             machine=name,
             workers=workers or len(usable_cores()),
             options=Options(tolerance=tolerance, max_seconds=max_time, pin=pin),
-            terms=_terms(terms, wanted),
+            terms=_terms(terms),
+            search=_search(terms),
             replace=replace,
             progress=progress,
         )
@@ -105,6 +117,8 @@ def calibrate(
         click.echo(report.table())
         if report.rows:
             note(f"Wrote {report.platform_path} and {report.models_folder}")
+    for text in report.notes:
+        note(f"Note: {text}")
     if report.interrupted:
         note("Interrupted: what was measured so far is kept.")
         ctx.exit(INTERRUPTED)
@@ -180,23 +194,26 @@ def _kernel(name: str, settings: list[str]) -> Kernel:
     return Kernel(name, parameters)
 
 
-def _terms(texts: Sequence[str], wanted: Sequence[TaskGraph | Kernel]) -> dict[str, str]:
-    """Return terms per kernel for texts such as ``gemm=m*n*k + m*n``, and ``auto`` for all."""
+def _terms(texts: Sequence[str]) -> dict[str, str]:
+    """Return the terms per kernel of texts such as ``gemm=m*n*k + m*n``."""
     terms: dict[str, str] = {}
-    if AUTO in texts:
-        terms = dict.fromkeys(chain.from_iterable(map(_kernels, wanted)), AUTO)
     for text in texts:
         kernel, equals, value = (part.strip() for part in text.partition("="))
-        if text == AUTO:
+        if text in (AUTO, HISTORY):
             continue
         if not (kernel and equals and value):
             raise InputError(
-                f"--terms: got '{text}'; legal: KERNEL=TERMS, e.g. 'gemm=m*n*k + m*n', or '{AUTO}'"
+                f"--terms: got '{text}'; legal: KERNEL=TERMS, e.g. 'gemm=m*n*k + m*n', "
+                f"or '{AUTO}', or '{HISTORY}'"
             )
         terms[kernel] = value
     return terms
 
 
-def _kernels(item: TaskGraph | Kernel) -> tuple[str, ...]:
-    """Return the names of the models that measuring *item* is for."""
-    return getattr(item, "model_names", ()) or (str(item.name),)
+def _search(texts: Sequence[str]) -> Search:
+    """Return for which kernels without terms these are searched for."""
+    if AUTO in texts and HISTORY in texts:
+        raise InputError(f"--terms: got both '{AUTO}' and '{HISTORY}'; legal: one of them")
+    if AUTO in texts:
+        return "all"
+    return "none" if HISTORY in texts else "irregular"

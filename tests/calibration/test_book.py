@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tasksim.calibration.book import Book, Options
+from tasksim.calibration.book import MOST_RUNS, Book, Options
 from tasksim.calibration.precision import relative_half_width
 from tasksim.graph.builder import GraphBuilder
 from tasksim.models.samples import Samples
@@ -130,3 +130,102 @@ def test_how_a_kernel_was_measured_is_noted_per_kernel():
     add(book, [1.0], how="in situ")
     add(book, [1.0], kernel="potrf", how="by itself")
     assert book.new == {"gemm": ("in situ", "by itself"), "potrf": ("by itself",)}
+
+
+# Linear models
+
+
+def many(count, scale=1.0):
+    """A graph of *count* gemms that are all different, and what they take: m times the scale."""
+    builder = GraphBuilder("many")
+    for m in range(1, count + 1):
+        builder.insert("gemm", m=m)
+    return builder.build(), scale * np.arange(1.0, count + 1)
+
+
+def add_runs(book, run_of, scales, count=50):
+    for scale in scales:
+        graph, durations = many(count, scale)
+        book.add_run(run_of(graph, durations), graph)
+
+
+def test_a_linear_model_is_known_when_the_total_time_is(run_of):
+    """No configuration is ever known to within 2 %: the runs of each are too few."""
+    scales = [0.99, 1.0, 1.01, 1.0, 0.99, 1.01]
+    book, history = Book(linear=["gemm"]), Book()
+    add_runs(book, run_of, scales)
+    add_runs(history, run_of, scales)
+    assert book.total("gemm", Options()).half_width == pytest.approx(relative_half_width(scales))
+    assert book.settled(Options())
+    assert not history.settled(Options())
+    assert {c.stopped for c in book.configurations(Options())} == {"total"}
+    assert {c.stopped for c in history.configurations(Options())} == {"limit"}
+
+
+def test_the_total_time_must_be_within_the_tolerance_and_of_five_runs(run_of):
+    book = Book(linear=["gemm"])
+    add_runs(book, run_of, [1.0] * 4)
+    assert not book.settled(Options())
+    add_runs(book, run_of, [1.0])
+    assert book.settled(Options())
+    book = Book(linear=["gemm"])
+    add_runs(book, run_of, [0.9, 1.1] * 5)
+    assert not book.settled(Options())
+    assert book.settled(Options(tolerance=0.1))
+
+
+def test_of_several_graphs_each_must_have_run_twice(run_of):
+    book = Book(linear=["gemm"])
+    add_runs(book, run_of, [1.0] * 6)
+    add_runs(book, run_of, [1.0], count=30)
+    assert not book.settled(Options())
+    add_runs(book, run_of, [1.0], count=30)
+    assert book.settled(Options())
+
+
+def test_kernels_measured_by_themselves_are_known_by_configuration():
+    """What they take together is nothing that anybody predicts."""
+    book = Book(linear=["gemm"])
+    for _ in range(10):
+        add(book, [1.0, 1.0], how="by itself")
+    assert not book.by_total("gemm")
+    assert only(book).stopped == "tolerance"
+    add(book, [1.0], m=16.0, how="by itself")
+    assert not book.settled(Options())
+
+
+def test_earlier_runs_of_the_same_input_count_others_do_not(run_of):
+    first = Book(linear=["gemm"])
+    add_runs(first, run_of, [1.0] * 4)
+    add_runs(first, run_of, [5.0], count=30)
+    book = Book(first.samples, linear=["gemm"])
+    add_runs(book, run_of, [1.0])
+    assert book.total("gemm", Options()).runs == 5
+    assert book.settled(Options())
+
+
+def test_samples_of_an_input_do_not_grow_without_bound(run_of):
+    book = Book(linear=["gemm"])
+    add_runs(book, run_of, [1.0], count=30)
+    add_runs(book, run_of, [1.0] * (MOST_RUNS + 3))
+    kept = book.samples["gemm"]
+    assert len(kept) == 30 + 50 * MOST_RUNS
+    assert np.unique(kept.runs).tolist() == [0, *range(4, MOST_RUNS + 4)]
+    # Another calibration goes on where this one ended.
+    more = Book(book.samples, linear=["gemm"])
+    add_runs(more, run_of, [1.0] * 5)
+    assert len(more.samples["gemm"]) == len(kept)
+    assert more.samples["gemm"].runs.max() == MOST_RUNS + 8
+
+
+def test_histories_keep_all_samples(run_of):
+    book = Book()
+    add_runs(book, run_of, [1.0] * (MOST_RUNS + 3), count=3)
+    assert len(book.samples["gemm"]) == 3 * (MOST_RUNS + 3)
+
+
+def test_configurations_of_some_kernels_only():
+    book = Book()
+    add(book, [1.0])
+    add(book, [2.0], kernel="potrf")
+    assert [c.kernel for c in book.configurations(Options(), ["potrf"])] == ["potrf"]

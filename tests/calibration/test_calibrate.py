@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError, OutputError
+from tasksim.calibration import book, micro
 from tasksim.calibration import calibrate as module
-from tasksim.calibration import micro
 from tasksim.calibration.book import Options
 from tasksim.calibration.calibrate import calibrate, earlier_samples
 from tasksim.calibration.micro import Kernel
@@ -147,6 +147,7 @@ def test_replace_keeps_other_kernels_and_other_architectures(machine, tmp_path):
 
 def test_what_is_measured_is_written_every_now_and_then(machine, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "SAVE_EVERY_S", 0.0)
+    monkeypatch.setattr(module, "SAVING", 0.0)
     counts = []
 
     def look(what, share):
@@ -217,6 +218,151 @@ def test_samples_that_do_not_suffice_for_the_terms_are_kept(machine, tmp_path):
     assert entry(tmp_path).model.kind == "history"  # the others are complete
     here([sizes(16.0)], tmp_path, terms={"gemm": "m"})
     assert entry(tmp_path, "gemm").model.predict([[8.0]]) == pytest.approx([10e-6], rel=1e-3)
+
+
+# Graphs whose tasks are nearly all different
+
+
+def irregular(least, most, seed):
+    """A graph of 60 gemms that are all different, m from *least* to *most*, and of potrfs."""
+    rng = np.random.default_rng(seed)
+    builder = GraphBuilder("irregular")
+    for m in np.linspace(least, most, 60).round().tolist():
+        builder.insert("gemm", m=m, n=int(rng.integers(1, 99)))
+    for n in (8, 16, 24, 32, 40, 48):
+        builder.insert("potrf", n=n)
+        builder.insert("potrf", n=n)
+    return builder.build()
+
+
+SMALL, LARGE = irregular(100, 300, 1), irregular(1000, 9000, 2)
+
+
+def bent(number, graph):
+    """What tasks take: 1 us times n, or m; twice that where m is above 500.
+
+    Runs differ by 0.01 %, in turns.
+    """
+    durations_s = np.empty(len(graph))
+    for kernel, table in enumerate(graph.parameters):
+        mine = graph.kernel == kernel
+        size = table[graph.row[mine], 0]
+        durations_s[mine] = 1e-6 * size * np.where(size > 500, 2, 1)
+    return durations_s * (1 + 1e-4 * (number % 2))
+
+
+def rows_of(graph):
+    """The configurations of gemm."""
+    return {tuple(row) for row in graph.parameters[graph.kernels.index("gemm")].tolist()}
+
+
+def test_an_irregular_graph_gets_linear_models_and_a_note_says_so(machine, tmp_path):
+    machine.durations_s = bent
+    report = here([SMALL], tmp_path)
+    assert [one.model for one in report.by_kernel] == ["mlr", "mlr"]
+    assert [one.stopped for one in report.by_kernel] == ["tolerance", "tolerance"]
+    (note,) = report.notes
+    assert note.startswith("gemm, potrf: linear models, whose terms were searched for")
+    assert len(machine.runs) == 1 + 5  # the total times are known
+    assert entry(tmp_path, "potrf").model.predict([[20.0]]) == pytest.approx([20e-6], rel=1e-3)
+    model = entry(tmp_path, "gemm").model
+    assert model.predict([[150.5, 50.0]]) == pytest.approx([150.5e-6], rel=1e-3)
+    low, high = model.interval([[150.5, 50.0]])
+    assert low[0] < 150.5075e-6 < high[0] < 1.01 * low[0]
+    assert entry(tmp_path, "gemm").measured.stopped == {
+        "gemm (60 configurations)": "tolerance: +-0.01 % of the total time"
+    }
+
+
+def test_the_report_has_a_summary_of_each_kernel(machine, tmp_path):
+    machine.durations_s = bent
+    gemm, potrf = here([SMALL], tmp_path).by_kernel
+    assert (gemm.kernel, gemm.samples, gemm.configurations) == ("gemm", 300, 60)
+    assert gemm.total_s == pytest.approx(5 * 60 * 200e-6, rel=1e-2)
+    assert (gemm.terms, gemm.within_tolerance) == (("1", "m"), 0)  # 5 samples of each
+    assert gemm.rsquared_adj > 0.999
+    assert gemm.cv_mlogq < 1e-3
+    assert (potrf.configurations, potrf.within_tolerance) == (6, 6)  # 10 samples of each
+    (task,) = here([CHAIN], tmp_path).by_kernel
+    assert (task.model, task.stopped, task.terms) == ("history", "tolerance", None)
+    assert task.half_width == pytest.approx(6.8e-5, rel=0.01)  # runs of 0, 0.01, 0, 0.01, 0 %
+
+
+def test_histories_may_be_asked_for(machine, tmp_path):
+    machine.durations_s = bent
+    report = here([SMALL], tmp_path, search="none", options=Options(max_seconds=3.0))
+    assert {one.model for one in report.by_kernel} == {"history"}
+    assert report.notes == []
+
+
+def test_a_second_input_adds_to_the_models_of_the_first(machine, tmp_path):
+    machine.durations_s = bent
+    here([SMALL], tmp_path / "a")
+    report = here([LARGE], tmp_path / "a")
+    both = rows_of(SMALL) | rows_of(LARGE)
+    samples = earlier_samples(tmp_path / "a" / "models" / "here")["gemm"]
+    assert {tuple(row) for row in samples.parameters.tolist()} == both
+    assert report.by_kernel[0].configurations == len(both) == 120
+    # The model is that of both at once, and neither that of the first nor of the second.
+    known = entry(tmp_path / "a", "gemm").model
+    here([SMALL, LARGE], tmp_path / "b")
+    at_once = entry(tmp_path / "b", "gemm").model
+    places = np.array(sorted(both))
+    assert known.predict(places) == pytest.approx(at_once.predict(places), rel=1e-3)
+    here([LARGE], tmp_path / "c")
+    alone = entry(tmp_path / "c", "gemm").model
+    assert alone.predict([[200.0, 50.0]]) == pytest.approx([400e-6], rel=1e-2)
+    assert known.predict([[200.0, 50.0]]) == pytest.approx([200e-6], rel=0.2)
+    assert known.predict([[5000.0, 50.0]]) == pytest.approx([10e-3], rel=0.2)
+    assert known.inside([[200.0, 50.0], [5000.0, 50.0]]).all()
+
+
+def test_repeating_a_calibration_does_not_make_files_grow(machine, tmp_path, monkeypatch):
+    monkeypatch.setattr(book, "MOST_RUNS", 6)
+    machine.durations_s = bent
+    counts = []
+    for _ in range(3):
+        here([SMALL], tmp_path, options=Options(max_seconds=5.0, tolerance=0))
+        counts.append(len(earlier_samples(tmp_path / "models" / "here")["gemm"]) / 60)
+    assert counts == [4, 6, 6]
+
+
+def test_while_measuring_samples_are_written_and_no_terms_searched_for(
+    machine, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(module, "SAVE_EVERY_S", 0.0)
+    monkeypatch.setattr(module, "SAVING", 0.0)
+    machine.durations_s = bent
+    folder, seen = tmp_path / "models" / "here", []
+
+    def look(what, share):
+        known = earlier_samples(folder).get("gemm") if folder.exists() else None
+        models = list(folder.glob("*.json"))
+        seen.append((what, 0 if known is None else len(np.unique(known.runs)), len(models)))
+
+    here([SMALL], tmp_path, progress=look)
+    assert seen == [
+        *[(f"round {n}", max(0, n - 1), 0) for n in range(6)],
+        ("searching for terms", 5, 0),
+    ]
+    assert len(list(folder.glob("*.json"))) == 2
+
+
+def test_too_few_configurations_for_a_search_make_a_history_and_a_note(machine, tmp_path):
+    machine.durations_s = seconds
+    report = here([sizes(8.0)], tmp_path, search="all")
+    assert entry(tmp_path, "gemm").model.kind == "history"
+    (note,) = report.notes
+    assert note.startswith("gemm: a history, which predicts no other configurations: the search")
+    with pytest.raises(InputError, match="kernel gemm: the search for terms needs"):
+        here([sizes(8.0)], tmp_path, terms={"gemm": "auto"})
+
+
+def test_a_constant_is_said_to_be_one(machine, tmp_path):
+    machine.durations_s = lambda number, graph: 1e-3 * (1 + 1e-4 * (number % 2))
+    report = here([sizes(*range(8, 40))], tmp_path, search="all")
+    (note,) = report.notes
+    assert note.startswith("gemm: a constant, as no parameter was found")
 
 
 # Refused before anything is measured

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError
 from tasksim.cli.calibrate import parse_items
+from tasksim.graph.builder import GraphBuilder
+from tasksim.graph.storage import save
 from tasksim.models.store import load_kernel
 
 
@@ -98,10 +101,51 @@ def test_terms_are_found_for_all_kernels(tasksim, tmp_path):
     assert texts == ["auto", "n^2*k"]
 
 
+def save_waits(path, least_ms, most_ms):
+    """Write a graph of 50 tasks that wait, each for another time."""
+    builder = GraphBuilder("waits")
+    for duration_s in np.linspace(least_ms, most_ms, 50) / 1e3:
+        builder.insert("task", duration_s=duration_s)
+    save(builder.build(), path)
+
+
+def test_an_irregular_graph_has_a_line_per_kernel_and_predicts_another(tasksim, tmp_path):
+    save_waits(tmp_path / "one.npz", 0.1, 2.0)
+    save_waits(tmp_path / "other.npz", 0.3, 1.9)
+    line = "calibrate one.npz --library lib --name here --workers 2 --max-time 1s --tolerance 50%"
+    called = tasksim(line)
+    assert called.code == 0, called.err
+    header, *lines = called.out.splitlines()
+    assert header.split()[:3] == ["kernel", "samples", "configurations"]
+    assert [line.split()[0] for line in lines] == ["task", "runtime:"]
+    assert lines[0].endswith("1 + duration_s")
+    assert "Note: task: linear models, whose terms were searched for" in called.err
+    ran = tasksim("run other.npz --models here --library lib --scheduler dm --workers 2 --json")
+    assert ran.code == 0, ran.err
+
+
+def test_histories_of_an_irregular_graph(tasksim, tmp_path):
+    save_waits(tmp_path / "one.npz", 0.1, 2.0)
+    line = "calibrate one.npz --name here --workers 2 --max-time 0.5s --terms history --json"
+    called = tasksim(line)
+    assert called.code == 0, called.err
+    (kernel,) = called.json["by_kernel"]
+    assert (kernel["model"], kernel["terms"]) == ("history", None)
+    assert kernel["configurations"] == len(called.json["kernels"]) == 50
+    assert called.json["notes"] == []
+
+
+def test_one_cannot_have_both(tasksim):
+    called = tasksim("calibrate potrf n=8 --terms history --terms auto")
+    assert called.code == 2
+    assert called.errors == ["Error: --terms: got both 'auto' and 'history'; legal: one of them"]
+
+
 def test_terms_must_name_a_kernel(tasksim):
     called = tasksim("calibrate potrf n=8 --terms n**3")
     assert called.errors == [
-        "Error: --terms: got 'n**3'; legal: KERNEL=TERMS, e.g. 'gemm=m*n*k + m*n', or 'auto'"
+        "Error: --terms: got 'n**3'; legal: KERNEL=TERMS, e.g. 'gemm=m*n*k + m*n', "
+        "or 'auto', or 'history'"
     ]
 
 

@@ -1,0 +1,102 @@
+"""Which kernels get a linear model, and which a history of what was measured.
+
+A history knows a configuration from its repetitions, and no other configuration. That is right
+for the kernels of factorisations, which work on tiles of one size. The tasks of irregular
+applications are nearly all different: another input has other configurations, of which a
+history knows nothing, and a configuration is measured once per run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.graph.taskgraph import TaskGraph
+from tasksim.models.candidates import AUTO
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tasksim.calibration.micro import Kernel
+
+__all__ = ["SEARCHES", "Choice", "Search", "choose", "irregular"]
+
+Search = Literal["irregular", "all", "none"]
+SEARCHES: Final = ("irregular", "all", "none")
+
+MANY: Final = 40
+"""Configurations of a kernel; with no more than these, tables of them are still read."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The kernels with linear models; all others get histories.
+
+    Attributes
+    ----------
+    terms
+        Kernel -> its terms, as they were asked for.
+    searched
+        Kernels whose terms are searched for; histories where the samples do not suffice.
+    irregular
+        Those of them for which nobody asked.
+    """
+
+    terms: Mapping[str, str] = field(default_factory=dict)
+    searched: frozenset[str] = frozenset()
+    irregular: frozenset[str] = frozenset()
+
+    @property
+    def linear(self) -> frozenset[str]:
+        """All kernels that are to have linear models."""
+        return self.searched | self.terms.keys()
+
+    def terms_of(self, kernel: str) -> str | None:
+        """Return the terms of *kernel*; None if it gets a history."""
+        return self.terms.get(kernel) or (AUTO if kernel in self.searched else None)
+
+
+def choose(items: Sequence[TaskGraph | Kernel], terms: Mapping[str, str], search: Search) -> Choice:
+    """Return which kernels of *items* get linear models.
+
+    Parameters
+    ----------
+    terms
+        Of the kernels for which they are known.
+    search
+        Of which other kernels terms are searched for: those of graphs that are
+        :func:`irregular`, all, or none.
+
+    Raises
+    ------
+    InputError
+        For another *search*.
+    """
+    if search not in SEARCHES:
+        raise InputError(f"search: got '{search}'; legal: {', '.join(SEARCHES)}")
+    graphs = [item for item in items if isinstance(item, TaskGraph)]
+    found: set[str] = set()
+    if search == "all":
+        found.update(item.name for item in items if not isinstance(item, TaskGraph))
+    for graph in graphs:
+        if search == "all" or (search == "irregular" and irregular(graph)):
+            found.update(graph.model_names)
+    searched = frozenset(found - terms.keys())
+    return Choice(dict(terms), searched, searched if search == "irregular" else frozenset())
+
+
+def irregular(graph: TaskGraph) -> bool:
+    """Return whether tasks of *graph* hardly repeat each other.
+
+    They do not if some kernel has more than 40 configurations, most of which occur once. That
+    says something of the graph, not of this kernel alone: another input will have other
+    configurations of the other kernels too.
+    """
+    for kernel in range(len(graph.kernels)):
+        counts = np.bincount(graph.row[graph.kernel == kernel])
+        if len(counts) > MANY and np.median(counts) <= 1:
+            return True
+    return False

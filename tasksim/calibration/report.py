@@ -1,0 +1,178 @@
+"""What a calibration measured, for people and for programs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.units import format_time
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from tasksim.calibration.book import Book, Configuration, Options, Stop
+    from tasksim.models.base import KernelModel
+    from tasksim.platform.description import Overheads
+
+__all__ = ["KernelSummary", "Report", "summaries"]
+
+MOST_LINES: Final = 40
+"""Configurations that the table of a report has lines for; with more, kernels have."""
+
+
+@dataclass(frozen=True)
+class KernelSummary:
+    """All that was measured of a kernel, and how well its model says it.
+
+    Attributes
+    ----------
+    samples
+        All there are, outliers and earlier calibrations included.
+    configurations, within_tolerance
+        How many there are; and of how many the mean is known within the tolerance.
+    total_s
+        The durations of all samples together.
+    half_width
+        Relative, of the interval of the mean of: the total time of the kernel's tasks, where its
+        model is linear and measured in runs of graphs; else the configuration known worst.
+    stopped
+        Why measuring it ended.
+    model, terms
+        The kind of its model, and the terms of a linear one; None if it could not be fitted.
+    rsquared_adj
+        Adjusted R² of a linear model.
+    mlogq, cv_mlogq
+        Mean of abs(ln(predicted / measured)) over configurations; and, for a linear model, over
+        configurations left out of the fit.
+    """
+
+    kernel: str
+    samples: int
+    configurations: int
+    within_tolerance: int
+    total_s: float
+    half_width: float
+    stopped: Stop
+    model: str | None
+    terms: tuple[str, ...] | None
+    rsquared_adj: float | None
+    mlogq: float | None
+    cv_mlogq: float | None
+
+
+@dataclass
+class Report:
+    """What a calibration measured, and where it is."""
+
+    machine: str
+    platform_path: Path
+    models_folder: Path
+    rows: list[Configuration] = field(default_factory=list)
+    by_kernel: list[KernelSummary] = field(default_factory=list)
+    overheads: Overheads | None = None
+    """None when only kernels were measured, outside the runtime."""
+    seconds: float = 0.0
+    interrupted: bool = False
+    notes: list[str] = field(default_factory=list)
+    """What the reader should know of the choice of models."""
+
+    def table(self) -> str:
+        """Return a line per configuration, or, where these are many, per kernel."""
+        few = len(self.rows) <= MOST_LINES
+        lines = _configuration_lines(self.rows) if few else _kernel_lines(self.by_kernel)
+        if self.overheads is not None:
+            costs = self.overheads
+            lines.append(
+                f"runtime: submission {format_time(costs.submission_s)}, task"
+                f" {format_time(costs.task_s)}, wake-up {format_time(costs.wakeup_s)}"
+            )
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as plain data."""
+        return {
+            "schema_version": 1,
+            "machine": self.machine,
+            "platform": str(self.platform_path),
+            "models": str(self.models_folder),
+            "kernels": [asdict(row) for row in self.rows],
+            "by_kernel": [asdict(summary) for summary in self.by_kernel],
+            "overheads": None if self.overheads is None else asdict(self.overheads),
+            "seconds": self.seconds,
+            "interrupted": self.interrupted,
+            "notes": self.notes,
+        }
+
+
+def summaries(
+    book: Book,
+    rows: Sequence[Configuration],
+    models: Mapping[str, KernelModel],
+    options: Options,
+) -> list[KernelSummary]:
+    """Return what *book*, whose configurations are *rows*, has of each kernel measured."""
+    mine: dict[str, list[Configuration]] = {}
+    for row in rows:
+        mine.setdefault(row.kernel, []).append(row)
+    return [_summary(book, kernel, mine[kernel], models.get(kernel), options) for kernel in mine]
+
+
+def _summary(
+    book: Book,
+    kernel: str,
+    rows: Sequence[Configuration],
+    model: KernelModel | None,
+    options: Options,
+) -> KernelSummary:
+    by_total = book.by_total(kernel)
+    half_width = max(row.half_width for row in rows)
+    told = {} if model is None else model.report()
+    return KernelSummary(
+        kernel=kernel,
+        samples=len(book.samples[kernel]),
+        configurations=len(rows),
+        within_tolerance=sum(row.stopped == "tolerance" for row in rows),
+        total_s=float(book.samples[kernel].durations_s.sum()),
+        half_width=book.total(kernel, options).half_width if by_total else half_width,
+        stopped="tolerance" if book.known(kernel, options) else "limit",
+        model=None if model is None else model.kind,
+        terms=getattr(model, "terms_", None),
+        rsquared_adj=told.get("rsquared_adj"),
+        mlogq=told.get("mlogq"),
+        cv_mlogq=told.get("cv_mlogq"),
+    )
+
+
+def _configuration_lines(rows: Sequence[Configuration]) -> list[str]:
+    """Return per configuration: how often, how long, how sure, why it ended."""
+    return [
+        f"{'kernel':44} {'samples':>7} {'outliers':>8} {'mean':>10} {'+-':>8}  stopped by",
+        *(
+            f"{row!s:44} {row.count:7} {row.dropped:8} {format_time(row.mean_s):>10}"
+            f" {100 * row.half_width:6.2f} %  {row.stopped}"
+            for row in rows
+        ),
+    ]
+
+
+def _kernel_lines(kernels: Sequence[KernelSummary]) -> list[str]:
+    """Return per kernel: how often, how long, how sure, why it ended, and its model."""
+    return [
+        f"{'kernel':16} {'samples':>8} {'configurations':>14} {'known':>6} {'total':>9}"
+        f" {'+-':>8}  {'stopped by':10} {'R2 adj.':>7} {'MLogQ':>6}  model",
+        *(
+            f"{one.kernel:16} {one.samples:8} {one.configurations:14} {one.within_tolerance:6}"
+            f" {format_time(one.total_s):>9} {100 * one.half_width:6.2f} %  {one.stopped:10}"
+            f" {_number(one.rsquared_adj, 7)} {_number(one.cv_mlogq, 6)}  {_model(one)}"
+            for one in kernels
+        ),
+    ]
+
+
+def _number(value: float | None, width: int) -> str:
+    return f"{'-':>{width}}" if value is None else f"{value:{width}.3f}"
+
+
+def _model(summary: KernelSummary) -> str:
+    return " + ".join(summary.terms) if summary.terms else summary.model or "-"

@@ -1,0 +1,127 @@
+"""How well the time of all tasks of a kernel is known: what a linear model needs.
+
+Where every task is another configuration, no configuration is ever known by itself; but the
+coefficients of a linear model are a matter of all tasks together. Tasks of one run share its
+fortune (the frequency, what else the machine did), so the independent unit is the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasksim.models.quality import group_means
+from tasksim.models.quantiles import within_fence
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.models.samples import Samples
+
+__all__ = ["Total", "newest_runs", "runs_alike", "total_time"]
+
+
+@dataclass(frozen=True)
+class Total:
+    """The time of all tasks of a kernel, one run of each input together.
+
+    Attributes
+    ----------
+    mean_s
+        Its mean over runs; 0 where there are no runs.
+    half_width
+        Of the interval of that mean, relative to it.
+    runs
+        How many runs that is known from.
+    """
+
+    mean_s: float
+    half_width: float
+    runs: int
+
+
+def runs_alike(samples: Samples) -> list[NDArray[np.int64]]:
+    """Return the runs of *samples*, those that had the same tasks together, in ascending order.
+
+    That is, the same configurations, each equally often: the runs of one input. Samples whose
+    run is not known belong to none.
+    """
+    if samples.runs is None or not len(samples):
+        return []
+    group = samples.configurations()[1]
+    order = np.lexsort((group, samples.runs))
+    runs, starts = np.unique(samples.runs[order], return_index=True)
+    tasks = np.split(group[order], starts[1:])
+    alike: dict[bytes, list[int]] = {}
+    for run, mine in zip(runs.tolist(), tasks, strict=True):
+        if run >= 0:
+            alike.setdefault(mine.tobytes(), []).append(run)
+    return [np.array(numbers) for numbers in alike.values()]
+
+
+def newest_runs(samples: Samples, most: int) -> Samples:
+    """Return *samples* without those of old runs: of the runs of each input, the *most* newest.
+
+    Samples whose run is not known stay.
+    """
+    old = [numbers[:-most] for numbers in runs_alike(samples)]
+    if samples.runs is None or not any(map(len, old)):
+        return samples
+    return samples.select(~np.isin(samples.runs, np.concatenate(old)))
+
+
+def total_time(samples: Samples, confidence: float = 0.95, since: int = 0) -> Total:
+    """Return the time of all tasks of *samples*, one run of each input, and how well it is known.
+
+    Parameters
+    ----------
+    confidence
+        Of the interval.
+    since
+        Inputs count that have a run of this number or later; so do their earlier runs.
+
+    Notes
+    -----
+    Of input g there are n_g runs, whose totals have the mean T_g and the variance s_g². The sum
+    of the T_g has the variance Σ v_g, v_g = s_g²/n_g, and its interval is Student's with
+    Welch and Satterthwaite's degrees of freedom, (Σ v_g)² / Σ v_g²/(n_g - 1) (B. L. Welch,
+    "The generalization of 'Student's' problem when several different population variances are
+    involved", Biometrika 34, 1947). It is infinite if an input has one run only. An outlier
+    counts as the mean of its configuration: a task that lost its core for a while is no reason
+    to go on measuring.
+    """
+    runs, totals = _run_totals(samples)
+    inputs = [numbers for numbers in runs_alike(samples) if numbers[-1] >= since]
+    per_input = [totals[np.searchsorted(runs, numbers)] for numbers in inputs]
+    counts = np.array([len(values) for values in per_input])
+    mean_s = float(sum(values.mean() for values in per_input))
+    if not len(counts) or counts.min() < 2:
+        return Total(mean_s, np.inf, int(counts.sum()))
+    variances = np.array([values.var(ddof=1) for values in per_input]) / counts
+    return Total(mean_s, _half_width(variances, counts, confidence) / mean_s, int(counts.sum()))
+
+
+def _half_width(
+    variances: NDArray[np.float64], counts: NDArray[np.int64], confidence: float
+) -> float:
+    from scipy.special import stdtrit
+
+    variance = variances.sum()
+    if variance == 0:
+        return 0.0
+    freedom = variance**2 / (variances**2 / (counts - 1)).sum()
+    return float(stdtrit(freedom, 0.5 + confidence / 2) * np.sqrt(variance))
+
+
+def _run_totals(samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the numbers of the runs, and the time of all tasks of each, without outliers."""
+    if samples.runs is None or not len(samples):
+        return np.empty(0, dtype=np.int64), np.empty(0)
+    group = samples.configurations()[1]
+    kept = within_fence(samples.durations_s, group)
+    means = group_means(samples.durations_s[kept], group[kept])
+    durations = np.where(kept, samples.durations_s, means[group])
+    runs, run = np.unique(samples.runs, return_inverse=True)
+    return runs, np.bincount(run, durations).astype(np.float64)
