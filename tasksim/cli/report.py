@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tasksim.base.errors import InputError
 from tasksim.cli.command import Command, Group
 from tasksim.cli.options import force_option, json_option, library_option
 from tasksim.cli.output import note, print_json, refuse_unwritable
@@ -15,6 +16,9 @@ from tasksim.cli.progress import counting
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tasksim.models.leastsquares import Weights
+    from tasksim.models.store import ModelLibrary
+    from tasksim.run.samples import RecordedRun, Repeated
     from tasksim.study.kernelreport import Format
 
 __all__ = ["reporting"]
@@ -22,7 +26,9 @@ __all__ = ["reporting"]
 EXAMPLES = (
     "tasksim report kernels runs/fmm -o report",
     "tasksim report kernels runs/a runs/b --models models/mymachine -o report --format md",
+    "tasksim report kernels runs/fmm --terms M2L_in='Level + NbCells' --weights none -o report",
 )
+WEIGHTS = ("relative", "none", "huber")
 
 
 @click.group("report", cls=Group, what="subject", examples=EXAMPLES)
@@ -32,8 +38,28 @@ def reporting() -> None:
 
 @reporting.command("kernels", cls=Command, examples=EXAMPLES)
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
-@click.option("--models", help="The models to judge: a folder of coefficient files.")
+@click.option("--models", help="The models to judge: a folder, by name or path, or a file.")
 @library_option
+@click.option(
+    "--terms",
+    multiple=True,
+    metavar="KERNEL=TERMS",
+    help="Fit the model of a kernel with these terms instead of searching for some: "
+    "'M2L_in=Level + NbCells'; may be repeated.",
+)
+@click.option(
+    "--weights",
+    type=click.Choice(WEIGHTS),
+    default="relative",
+    help="What errors count in fits: relative to the duration; none: in seconds, as least "
+    "squares; huber: outliers less.",
+)
+@click.option(
+    "--repeated",
+    type=click.Choice(["each", "mean"]),
+    default="each",
+    help="Of runs of one graph: each is a sample of a task, or their mean is, without the noise.",
+)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), required=True, help="A new folder."
 )
@@ -46,6 +72,9 @@ def kernels(
     runs: tuple[Path, ...],
     models: str | None,
     library: Path | None,
+    terms: tuple[str, ...],
+    weights: Weights,
+    repeated: Repeated,
     output: Path,
     form: Format,
     force: bool,
@@ -57,13 +86,23 @@ def kernels(
     of the model that --models has, else of a linear model with terms searched for, fitted to
     the run's own tasks. The index leads to the pages.
     """
-    from tasksim.study.kernelreport import refuse_reports, write_reports
+    from tasksim.study.kernelreport import Fitting, refuse_reports, write_reports
 
+    fitting = Fitting(_terms(terms), weights)
     refuse_reports(output, force=force)
     refuse_unwritable(output)
     recorded, known = _recorded(runs), _models(models, library)
     with counting("kernels") as progress:
-        rows = write_reports(recorded, known, output, form=form, force=force, progress=progress)
+        rows = write_reports(
+            recorded,
+            known,
+            output,
+            fitting=fitting,
+            repeated=repeated,
+            form=form,
+            force=force,
+            progress=progress,
+        )
     if as_json:
         print_json({"runs": runs, "kernels": rows, "output": output})
         return
@@ -71,22 +110,35 @@ def kernels(
     note(f"Wrote {output}")
 
 
-def _recorded(paths: Sequence[Path]) -> list[Any]:
+def _terms(texts: Sequence[str]) -> dict[str, str]:
+    """Return the terms per kernel that texts such as ``M2L_in=Level + NbCells`` give."""
+    found: dict[str, str] = {}
+    for text in texts:
+        kernel, _, value = (part.strip() for part in text.partition("="))
+        if not (kernel and value):
+            raise InputError(
+                f"--terms: got '{text}'; legal: KERNEL=TERMS, e.g. 'M2L_in=Level + NbCells'"
+            )
+        if kernel in found:
+            raise InputError(f"--terms: {kernel} is given twice; all its terms go into one text")
+        found[kernel] = value
+    return found
+
+
+def _recorded(paths: Sequence[Path]) -> list[RecordedRun]:
     """Return the runs with their graphs."""
-    from tasksim.base.errors import InputError
-    from tasksim.run.samples import RecordedRun, graph_of
+    from tasksim.run.samples import recorded_runs
     from tasksim.run.storage import load
 
     whose: dict[Path, Path] = {}
     for path in paths:
         if (first := whose.setdefault(path.resolve(), path)) is not path:
             raise InputError(f"{path} is given twice (as {first}): its tasks would count twice")
-    loaded = [(path, load(path)) for path in paths]
-    return [RecordedRun(path, run, graph_of(run, path)) for path, run in loaded]
+    return recorded_runs([(path, load(path)) for path in paths])
 
 
-def _models(name: str | None, library: Path | None) -> Any:
-    """Return the models in a folder, by name or path; None if none is named."""
+def _models(name: str | None, library: Path | None) -> ModelLibrary | None:
+    """Return the models, by name or path; None if none are named."""
     if name is None:
         return None
     from tasksim.base import library as libraries

@@ -2,7 +2,7 @@
 
 ::
 
-    runs = [RecordedRun(path, run, graph_of(run, path))]
+    runs = recorded_runs([(path, load(path))])
     table = write_reports(runs, ModelLibrary(folder), Path("report"))
 
 One page per kernel (:mod:`tasksim.view.modelreport`), and an index of them.
@@ -13,39 +13,57 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import quote
 
 import numpy as np
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, unknown
 from tasksim.base.files import new_folder, refuse_folder
 from tasksim.models.base import SIZE, columns
+from tasksim.models.candidates import AUTO
 from tasksim.models.diagnostics import Diagnosis, diagnose
 from tasksim.models.findings import Finding, sorted_findings
 from tasksim.models.leftout import predicted_where_possible
 from tasksim.models.regression import LinearModel
 from tasksim.models.rows import describe_row
 from tasksim.models.runshifts import shifted_runs
-from tasksim.run.samples import RecordedKernel, RecordedRun, recorded_kernels
+from tasksim.models.terms import parse_terms
+from tasksim.run.samples import (
+    RecordedKernel,
+    RecordedRun,
+    Repeated,
+    first_repetitions,
+    recorded_kernels,
+)
 from tasksim.view.modelpage import Heading, Image, Table, Text, html_page, markdown_page, png
 from tasksim.view.modelreport import report_blocks
 from tasksim.view.times import duration_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from tasksim.models.base import KernelModel
+    from tasksim.models.leastsquares import Weights
     from tasksim.models.samples import Samples
     from tasksim.models.store import ModelLibrary
     from tasksim.view.modelpage import Block
 
-__all__ = ["MARK", "Format", "KernelReport", "refuse_reports", "report_kernels", "write_reports"]
+__all__ = [
+    "MARK",
+    "Fitting",
+    "Format",
+    "KernelReport",
+    "refuse_reports",
+    "report_kernels",
+    "write_reports",
+]
 
 Format = Literal["html", "md"]
-Origin = Literal["folder", "fitted"]
+Origin = Literal["given", "fitted"]
 
 MARK: Final = "kernels.json"
 """The table as JSON data; what has it is a folder of kernel reports."""
@@ -56,6 +74,26 @@ REFIT: Final = "refitted to these tasks, "
 REFITTED_CODES: Final = ("overfit",)
 """Findings that compare with the fit, which was not to these samples."""
 UNPREDICTED: Final = "the model that there is can predict none of its tasks"
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """How linear models are fitted to the tasks of runs.
+
+    Attributes
+    ----------
+    terms
+        Kernel -> the terms of its model; those of other kernels are searched for.
+    weights
+        What errors count, as in :class:`~tasksim.models.regression.LinearModel`.
+    """
+
+    terms: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    weights: Weights = "relative"
+
+    def terms_of(self, kernel: str) -> str:
+        """Return the terms of *kernel*, or ``"auto"``."""
+        return self.terms.get(kernel, AUTO)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +149,9 @@ class KernelReport:
 def report_kernels(
     runs: Sequence[RecordedRun],
     library: ModelLibrary | None = None,
+    *,
+    fitting: Fitting = Fitting(),
+    repeated: Repeated = "each",
     progress: Callable[[int, int], None] | None = None,
 ) -> list[KernelReport]:
     """Return a report on every kernel of *runs*, those first that take longest in all.
@@ -121,6 +162,10 @@ def report_kernels(
         Native or simulated; samples keep their place in this list, so shifts between runs show.
     library
         Models to be judged. For kernels that it has none of, a linear model is fitted.
+    fitting
+        How that is fitted.
+    repeated
+        What runs that repeat each other are, as in :func:`~tasksim.run.samples.recorded_kernels`.
     progress
         Called after each kernel with how many are done, and of how many.
 
@@ -128,19 +173,21 @@ def report_kernels(
     ------
     InputError
         If kernels of one name have different parameters, the library's model of a kernel needs
-        others, or there is no model of any kernel and none can be fitted.
+        others, or there is no model of any kernel and none can be fitted; if terms are given of
+        kernels that are not there or have models in the library, or of unknown parameters.
     """
-    kernels = recorded_kernels(runs)
+    kernels = recorded_kernels(runs, repeated)
+    _check_terms(fitting.terms, kernels, library)
     reports = []
     for kernel in kernels:
-        reports.append(_reported(kernel, library))
+        reports.append(_reported(kernel, library, fitting))
         if progress is not None:
             progress(len(reports), len(kernels))
     if all(report.model is None for report in reports):
         reasons = "; ".join(f"{report.recorded.name}: {report.reason}" for report in reports)
         raise InputError(
             f"there is no kernel to report on ({reasons or 'the runs have no tasks'}): give "
-            "--models FOLDER with models of them, or runs of several sizes"
+            "--models with models of them, or runs of several sizes"
         )
     return reports
 
@@ -155,6 +202,8 @@ def write_reports(
     library: ModelLibrary | None,
     folder: Path,
     *,
+    fitting: Fitting = Fitting(),
+    repeated: Repeated = "each",
     form: Format = "html",
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
@@ -172,14 +221,15 @@ def write_reports(
         Where the operating system refuses.
     """
     refuse_reports(folder, force=force)
-    reports = report_kernels(runs, library, progress)
+    reports = report_kernels(runs, library, fitting=fitting, repeated=repeated, progress=progress)
+    given = _Runs.of(runs, repeated)
     pages = _page_names(reports, form)
     rows = [report.row(page) for report, page in zip(reports, pages, strict=True)]
     with new_folder(folder, force=force) as temporary:
         for report, page in zip(reports, pages, strict=True):
             if page is not None:
-                _write_page(temporary / page, report, runs, form)
-        _write(temporary / f"index.{form}", _index(rows, runs, form))
+                _write_page(temporary / page, report, given, form)
+        _write(temporary / f"index.{form}", _index(rows, given, form))
         _write(temporary / MARK, json.dumps({"kernels": rows}, indent=2, ensure_ascii=False) + "\n")
     return rows
 
@@ -191,14 +241,37 @@ def _finite(value: float | None) -> float | None:
 # Models
 
 
-def _reported(recorded: RecordedKernel, library: ModelLibrary | None) -> KernelReport:
+def _check_terms(
+    terms: Mapping[str, str], kernels: Sequence[RecordedKernel], library: ModelLibrary | None
+) -> None:
+    """Raise :exc:`InputError` for terms that no kernel of the runs can have."""
+    recorded = {kernel.name: kernel for kernel in kernels}
+    for name, text in terms.items():
+        if name not in recorded:
+            raise unknown("kernel", name, sorted(recorded), "terms")
+        if library is not None and any(_known_model(k, library) for k in kernels if k.name == name):
+            raise InputError(
+                f"terms of {name}: {library.file_of(name)} has a model of it, which is judged as "
+                "it is; give either its terms or its model"
+            )
+        if text != AUTO:
+            try:
+                parse_terms(text, recorded[name].samples.names)
+            except InputError as error:
+                raise InputError(f"terms of {name}: {error}") from error
+
+
+def _reported(
+    recorded: RecordedKernel, library: ModelLibrary | None, fitting: Fitting
+) -> KernelReport:
     model = _known_model(recorded, library)
     if model is not None:
         return _judged(recorded, model)
-    reason = _unfit(recorded.samples)
+    terms = fitting.terms_of(recorded.name)
+    reason = _unfit(recorded.samples) if terms == AUTO else ""
     if not reason:
         try:
-            return _fitted(recorded)
+            return _fitted(recorded, LinearModel(terms, weights=fitting.weights))
         except InputError as error:
             reason = f"no linear model can be fitted: {error}"
     findings = tuple(shifted_runs(recorded.samples))
@@ -225,8 +298,8 @@ def _unfit(samples: Samples) -> str:
     return ""
 
 
-def _fitted(recorded: RecordedKernel) -> KernelReport:
-    model = LinearModel("auto").fit(recorded.samples)
+def _fitted(recorded: RecordedKernel, model: LinearModel) -> KernelReport:
+    model.fit(recorded.samples)
     model.label = _title(recorded)
     diagnosis = diagnose(model, recorded.samples)
     return KernelReport(recorded, model, "fitted", diagnosis, diagnosis.findings)
@@ -245,7 +318,7 @@ def _judged(recorded: RecordedKernel, model: KernelModel) -> KernelReport:
         raise InputError(f"kernel {_title(recorded)}: {error}") from error
     kept = [_elsewhere(f) for f in found.findings if f.code not in REFITTED_CODES]
     diagnosis = replace(found, findings=sorted_findings([*unseen, *kept]))
-    return KernelReport(recorded, model, "folder", diagnosis, diagnosis.findings)
+    return KernelReport(recorded, model, "given", diagnosis, diagnosis.findings)
 
 
 def _predictable(model: KernelModel, samples: Samples) -> tuple[Samples, list[Finding]]:
@@ -302,9 +375,7 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def _write_page(
-    path: Path, report: KernelReport, runs: Sequence[RecordedRun], form: Format
-) -> None:
+def _write_page(path: Path, report: KernelReport, runs: _Runs, form: Format) -> None:
     title, blocks = f"Kernel {_title(report.recorded)}", _blocks(report, runs)
     if form == "html":
         _write(path, html_page(title, blocks))
@@ -316,21 +387,26 @@ def _write_page(
     _write(path, markdown_page(title, blocks, links))
 
 
-def _blocks(report: KernelReport, runs: Sequence[RecordedRun]) -> list[Block]:
+def _blocks(report: KernelReport, runs: _Runs) -> list[Block]:
     assert report.diagnosis is not None
     blocks = report_blocks(report.diagnosis)
-    if report.origin == "folder":
-        # The summary speaks of a fit to these samples.
-        blocks = [Text(_judged_summary(report)), *(_renamed(block) for block in blocks[1:])]
-    return [*blocks, Heading("Runs"), _runs_table(runs, report.recorded.samples)]
+    if report.origin == "given":
+        # They speak of a fit to these samples.
+        blocks = [Text(_judged_summary(report)), *map(_renamed, blocks[1:])]
+    return [*blocks, *runs.blocks(report.recorded.samples)]
 
 
 def _judged_summary(report: KernelReport) -> str:
     model, samples = report.model, report.recorded.samples
-    what = f"{model.formula()} (seconds)" if isinstance(model, LinearModel) else repr(model)
+    fit = ""
+    what = repr(model)
+    if isinstance(model, LinearModel):
+        what = f"{model.formula()} (seconds)"
+        if math.isfinite(model.rsquared_adj_):
+            fit = f", with an adjusted R² of {model.rsquared_adj_:.4f}"
     return (
-        f"{what}. The model was fitted to other samples; it is judged by {len(samples):,} tasks "
-        f"of {len(samples.configurations()[0]):,} configurations. "
+        f"{what}. The model was fitted to other samples{fit}; it is judged by {len(samples):,} "
+        f"tasks of {len(samples.configurations()[0]):,} configurations. "
         f"{_warnings_text(len(report.warnings))}"
     )
 
@@ -340,7 +416,9 @@ def _warnings_text(count: int) -> str:
 
 
 def _renamed(block: Block) -> Block:
-    """Return the table of errors with the names that hold for a model fitted elsewhere."""
+    """Return the block in words that hold for a model fitted elsewhere."""
+    if isinstance(block, Text) and block.text.startswith("R² "):
+        return Text(f"{block.text.rpartition(', ')[0]} of the model's own fit.")
     if not isinstance(block, Table) or not block.rows or block.rows[0][0] != FITTED_ROW:
         return block
     first, *others = block.rows
@@ -348,25 +426,47 @@ def _renamed(block: Block) -> Block:
     return Table(block.header, rows)
 
 
-def _runs_table(runs: Sequence[RecordedRun], samples: Samples | None = None) -> Table:
-    """Return which run has which number, and how many of *samples*."""
-    header = ["run", "folder", "graph", "kind", "scheduler", "makespan"]
-    rows = [
-        [
-            str(number),
-            str(recorded.path),
-            recorded.run.graph_label,
-            recorded.run.kind,
-            recorded.run.scheduler,
-            duration_text(recorded.run.makespan_s),
+@dataclass(frozen=True)
+class _Runs:
+    """The runs that are reported on, and the numbers that their samples have."""
+
+    runs: Sequence[RecordedRun]
+    numbers: Sequence[int]
+
+    @classmethod
+    def of(cls, runs: Sequence[RecordedRun], repeated: Repeated) -> _Runs:
+        return cls(runs, first_repetitions(runs) if repeated == "mean" else range(len(runs)))
+
+    def count(self) -> str:
+        """Return how many there are, in words."""
+        different = len(set(self.numbers))
+        runs = "1 run" if len(self.runs) == 1 else f"{len(self.runs)} runs"
+        if different == len(self.runs):
+            return runs
+        return f"{'1 graph' if different == 1 else f'{different} graphs'} (means of {runs})"
+
+    def blocks(self, samples: Samples | None = None) -> list[Block]:
+        """Return which run has which number, and how many of *samples*."""
+        header = ["run", "folder", "graph", "kind", "scheduler", "makespan"]
+        rows = [
+            [
+                str(number),
+                str(recorded.path),
+                recorded.run.graph_label,
+                recorded.run.kind,
+                recorded.run.scheduler,
+                duration_text(recorded.run.makespan_s),
+            ]
+            for number, recorded in zip(self.numbers, self.runs, strict=True)
         ]
-        for number, recorded in enumerate(runs)
-    ]
-    if samples is not None and samples.runs is not None:
-        header.append("tasks")
-        for number, row in enumerate(rows):
-            row.append(f"{int((samples.runs == number).sum()):,}")
-    return Table(header, rows)
+        if samples is not None and samples.runs is not None:
+            header.append("tasks")
+            for number, row in zip(self.numbers, rows, strict=True):
+                row.append(f"{int((samples.runs == number).sum()):,}")
+        blocks: list[Block] = [Heading("Runs"), Table(header, rows)]
+        if len(set(self.numbers)) < len(self.runs):
+            blocks.append(Text("Runs of one number are averaged task by task."))
+        return blocks
 
 
 # The index
@@ -385,24 +485,22 @@ LINK: Final = "\N{WORD JOINER}"
 """Marks the cells that become links: no kernel's name and no word has it."""
 
 
-def _index(rows: Sequence[dict[str, Any]], runs: Sequence[RecordedRun], form: Format) -> str:
+def _index(rows: Sequence[dict[str, Any]], runs: _Runs, form: Format) -> str:
     """Return the page that leads to the others."""
     tasks, total = sum(row["tasks"] for row in rows), sum(row["total_s"] for row in rows)
-    count = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
     warned = sum(row["warnings"] > 0 for row in rows)
     blocks: list[Block] = [
         Text(
-            f"{len(rows)} kernels, {tasks:,} tasks of {count}, {duration_text(total)} in all; "
-            f"{warned} with warnings."
+            f"{len(rows)} kernels, {tasks:,} tasks of {runs.count()}, "
+            f"{duration_text(total)} in all; {warned} with warnings."
         ),
         Table(HEADER, [_index_cells(row) for row in rows]),
         Text(
             "MLogQ: mean of |ln(predicted / measured)| over configurations; bias: mean of "
             "ln(predicted / measured), negative where predictions are too short. R² is that of "
-            "a linear model's own fit. A model of a given folder was fitted to other samples."
+            "a linear model's own fit. A model that was given was fitted to other samples."
         ),
-        Heading("Runs"),
-        _runs_table(runs),
+        *runs.blocks(),
     ]
     pages = [row["report"] for row in rows]
     if form == "html":

@@ -146,7 +146,10 @@ def _summary(diagnosis: Diagnosis) -> str:
     warnings = len(diagnosis.warnings)
     verdict = {0: "No warnings.", 1: "One warning."}.get(warnings, f"{warnings} warnings.")
     what = f"{model.formula()} (seconds)" if isinstance(model, LinearModel) else repr(model)
-    return f"{what}. Fitted to {size} {verdict}"
+    rsquared = ""
+    if isinstance(model, LinearModel) and math.isfinite(model.rsquared_adj_):
+        rsquared = f"Adjusted R² {model.rsquared_adj_:.4f}. "
+    return f"{what}. Fitted to {size} {rsquared}{verdict}"
 
 
 def _findings(diagnosis: Diagnosis) -> list[Block]:

@@ -17,7 +17,7 @@ from tasksim.models.coefficients import Entry, Machine, Measured
 from tasksim.models.history import HistoryModel
 from tasksim.models.regression import LinearModel
 from tasksim.models.samples import Samples
-from tasksim.models.store import save_kernel
+from tasksim.models.store import save_kernel, save_models
 from tasksim.run.record import Run, WorkerInfo
 from tasksim.run.samples import RecordedRun, graph_of, recorded_kernels
 from tasksim.run.storage import load, save
@@ -141,6 +141,112 @@ def test_markdown_has_its_figures_beside_it(tasksim, many_sizes, models):
     assert all((Path("out") / image).is_file() for image in images)
 
 
+def row_of(called, kernel):
+    assert called.code == 0, called.err
+    return next(row for row in called.json["kernels"] if row["kernel"] == kernel)
+
+
+def test_terms_may_be_given_instead_of_searched_for(tasksim, many_sizes):
+    many_sizes("run")
+    line = "report kernels run --json --terms"
+    right = row_of(tasksim(f"{line} 'work = n^3' -o right"), "work")
+    wrong = row_of(tasksim(f"{line} 'work=log2(n)' -o wrong"), "work")
+    assert (right["kind"], right["origin"]) == ("mlr", "fitted")
+    assert re.fullmatch(r"\S+ \+ \S+\*n\^3", right["formula"])
+    assert re.fullmatch(r"\S+ [+-] \S+\*log2\(n\)", wrong["formula"])
+    assert right["rsquared_adj"] > 0.9 > wrong["rsquared_adj"]
+    assert right["mlogq"] < 0.03 < 0.3 < wrong["mlogq"]
+    assert wrong["warnings"] > 0
+    summary = re.search(r"<p>[^<]*Fitted to[^<]*</p>", Path("wrong/work.html").read_text())[0]
+    assert f"Adjusted R² {wrong['rsquared_adj']:.4f}. " in summary
+
+
+def test_given_terms_need_no_four_configurations(tasksim, many_sizes):
+    many_sizes("run")
+    called = tasksim("report kernels run -o out --json --terms work=n^3 --terms 'fixed=0 + n'")
+    fixed = row_of(called, "fixed")
+    assert fixed["reason"].startswith("no linear model can be fitted")
+    assert "1 terms (0 + n) need more than 1 samples, got 1" in fixed["reason"]
+    searched = tasksim("report kernels run -o out2 --json --terms work=n^3 --terms fixed=auto")
+    assert "nothing varies" in row_of(searched, "fixed")["reason"]
+
+
+def test_weights_of_fits(tasksim, many_sizes):
+    graph = many_sizes("run")
+    line = "report kernels run --terms work=n --json"
+    plain = row_of(tasksim(f"{line} --weights none -o plain"), "work")
+    relative = row_of(tasksim(f"{line} -o relative"), "work")
+    # Ordinary least squares, as the textbook has it.
+    sizes = graph.parameters[0][graph.row[graph.kernel == 0], 0]
+    seconds = load("run").tasks.duration_s[graph.kernel == 0]
+    design = np.column_stack([np.ones(len(sizes)), sizes])
+    coefficients, (squares,), *_ = np.linalg.lstsq(design, seconds, rcond=None)
+    share = squares / (len(sizes) - 2) / seconds.var(ddof=1)
+    assert plain["rsquared_adj"] == pytest.approx(1 - share, rel=1e-6)
+    assert plain["formula"] == f"{coefficients[0]:.4g} + {coefficients[1]:.4g}*n"
+    assert relative["mlogq"] < plain["mlogq"]
+
+
+def test_runs_of_one_graph_may_be_averaged(tasksim, many_sizes):
+    for number in range(3):
+        many_sizes(f"run{number}", seed=number)
+    line = "report kernels run0 run1 run2 --terms work=n^3 --json"
+    each = row_of(tasksim(f"{line} -o each"), "work")
+    mean = row_of(tasksim(f"{line} --repeated mean -o mean"), "work")
+    assert (each["tasks"], mean["tasks"]) == (3 * 96, 96)
+    assert each["total_s"] == pytest.approx(3 * mean["total_s"])
+    assert 1 - mean["rsquared_adj"] < 0.6 * (1 - each["rsquared_adj"])
+    index = Path("mean/index.html").read_text()
+    assert "97 tasks of 1 graph (means of 3 runs)" in index
+    assert "Runs of one number are averaged task by task." in index
+    assert "291 tasks of 3 runs, " in Path("each/index.html").read_text()
+    rows = re.findall(
+        r"<tr><td>(\d)</td><td>(run\d)</td>.*?<td>(\d+)</td></tr>",
+        Path("mean/work.html").read_text(),
+    )
+    assert rows == [("0", f"run{number}", "96") for number in range(3)]
+
+
+def test_a_model_file_is_judged(tasksim, many_sizes):
+    many_sizes("run")
+    sizes = np.repeat(np.array(SIZES, dtype=float), 3)
+    model = LinearModel("n^3").fit(Samples(("n",), sizes[:, None], 2 * law(sizes)))
+    entry = Entry(model, Measured("2026-01-01", "by hand"))
+    save_models(Path("general.json"), {"work": {"cpu": entry}}, machine=Machine("here"))
+    row = row_of(tasksim("report kernels run --models general.json -o out --json"), "work")
+    assert (row["kind"], row["origin"]) == ("mlr", "given")
+    assert row["bias"] == pytest.approx(np.log(2), abs=0.02)
+    page = Path("out/work.html").read_text()
+    assert "fitted to other samples, with an adjusted R² of 1.0000; it is judged by 96" in page
+    assert "R² 1.0000, adjusted R² 1.0000 of the model&#x27;s own fit." in page
+    called = tasksim("report kernels run --models general.json --terms work=n -o other")
+    assert called.code == 2
+    assert called.errors == [
+        "Error: terms of work: general.json has a model of it, which is judged as it is; give "
+        "either its terms or its model"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("terms", "said"),
+    [
+        ("wrok=n", "terms: unknown kernel 'wrok', did you mean 'work'? (known: fixed, work)"),
+        ("work=n*nn", "unknown parameter 'nn', did you mean 'n'? (known: n)"),
+        ("work=n + 3*n", "terms of work: "),
+        ("work", "--terms: got 'work'; legal: KERNEL=TERMS, e.g. 'M2L_in=Level + NbCells'"),
+        ("work=", "--terms: got 'work='; legal"),
+        ("=n", "--terms: got '=n'; legal"),
+        ("work=n' --terms 'work=n^2", "--terms: work is given twice"),
+    ],
+)
+def test_terms_that_cannot_be(tasksim, many_sizes, terms, said):
+    many_sizes("run")
+    called = tasksim(f"report kernels run --terms '{terms}' -o out")
+    assert called.code == 2
+    assert said in called.err
+    assert not Path("out").exists()
+
+
 def test_the_models_of_a_folder_are_judged_and_not_fitted_again(tasksim, many_sizes):
     many_sizes("run")
     sizes = np.repeat(np.array(SIZES, dtype=float), 3)
@@ -149,7 +255,7 @@ def test_the_models_of_a_folder_are_judged_and_not_fitted_again(tasksim, many_si
     called = tasksim("report kernels run --models models/here -o out --json")
     assert called.code == 0, called.err
     row = next(row for row in called.json["kernels"] if row["kernel"] == "work")
-    assert (row["kind"], row["origin"]) == ("mlr", "folder")
+    assert (row["kind"], row["origin"]) == ("mlr", "given")
     assert row["bias"] == pytest.approx(np.log(2), abs=0.02)
     assert row["mlogq"] == pytest.approx(np.log(2), abs=0.02)
     assert row["warnings"] > 0
