@@ -120,7 +120,8 @@ def test_a_linear_model_is_written_as_a_function(tasksim, files):
     assert wrong.errors == ["Error: gemm.f90: sources are .c or .py files, got another suffix"]
 
 
-def test_a_tensor_corrects_a_law_unless_it_is_better_without(tasksim, files):
+def test_a_tensor_corrects_a_law_unless_it_is_better_without(tasksim, tmp_path):
+    (tmp_path / "gemm.csv").write_text("\n".join([*measured(30, 2), ""]))
     found = tasksim("fit gemm.csv --kind cp --json").json
     assert found["kind"] == "hybrid"
     assert [row["kind"] for row in found["candidates"]] == ["hybrid", "cp"]

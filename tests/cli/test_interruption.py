@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_a_command_ends_and_leaves_nothing(tmp_path, name):
-    line = "run chain length=600 duration=0.1 --workers 2 -o out"
+    line = "run chain length=200 duration=0.1 --workers 2 -o out"
     process = subprocess.Popen(
         [sys.executable, "-m", "tasksim", *line.split()],
         cwd=tmp_path,

@@ -164,11 +164,11 @@ def test_cells_without_samples_between_others_are_outside_and_yet_predicted():
 @pytest.mark.parametrize("kind", [TensorModel, HybridModel])
 def test_the_same_samples_in_any_order_and_unit_give_the_same_model(kind):
     rng = np.random.default_rng(6)
-    samples = measured(sizes(100, rng), rng)
+    samples = measured(sizes(50, rng), rng)
     first, second = kind().fit(samples), kind().fit(samples)
     text = json.dumps(first.to_json())
     assert json.dumps(second.to_json()) == text
-    shuffled = kind().fit(samples.select(rng.permutation(100)))
+    shuffled = kind().fit(samples.select(rng.permutation(50)))
     assert json.dumps(shuffled.to_json()) == text
     slow = kind().fit(Samples(NAMES, samples.parameters, 1000 * samples.durations_s))
     plain = first.predict(samples.parameters)

@@ -14,7 +14,7 @@ EVERYWHERE = tuple(name for name in PANELS if name not in ("memory", "bandwidth"
 
 
 def visible_texts(fig):
-    fig.canvas.draw()
+    fig.draw_without_rendering()  # texts are where they would be drawn
     found = [*fig.texts, *(text for legend in fig.legends for text in legend.get_texts())]
     for axes in fig.axes:
         found += [*axes.texts, axes.title, axes._left_title, axes.xaxis.label, axes.yaxis.label]
