@@ -78,14 +78,15 @@ def irregular_kernels(
     from tasksim.experiments.irregular_kernels.measuring import Setting
     from tasksim.experiments.irregular_kernels.summary import summary_text
 
-    if again is not None:
-        results, output = experiment.again(again), again
-    else:
+    if again is None:
         refuse_folder(output, force=force, what="what this experiment wrote", mark="measured.json")
         refuse_unwritable(output)
-        setting = Setting(design, repetitions, order, workers=workers or 0, patience_s=patience)
-        with showing("irregular kernels") as progress:
+    setting = Setting(design, repetitions, order, workers=workers or 0, patience_s=patience)
+    with showing("irregular kernels") as progress:
+        if again is None:
             results = experiment.experiment(output, setting, force=force, progress=progress)
+        else:
+            results, output = experiment.again(again, progress), again
     if as_json:
         print_json(results.to_json())
     else:

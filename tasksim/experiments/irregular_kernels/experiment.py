@@ -27,6 +27,7 @@ from tasksim.experiments.irregular_kernels.modelling import (
 )
 from tasksim.experiments.irregular_kernels.page import write_page
 from tasksim.experiments.irregular_kernels.predicting import Predictor
+from tasksim.experiments.irregular_kernels.reports import write_reports
 from tasksim.experiments.irregular_kernels.results import GENERAL, Fit, Outcome, Results
 from tasksim.models.store import Entry, Machine, Measured, save_kernel, save_models
 
@@ -71,24 +72,25 @@ def experiment(
             {"fitted": inputs.fitted, "predicted": inputs.predicted},
             setting,
             probe,
-            lambda done, total: tell("cubes and ellipsoids", 0.65 * done / total),
+            lambda done, total: tell("cubes and ellipsoids", 0.6 * done / total),
         )
         _write_predictions(first, folder)
         second = measure(
             {"unseen": inputs.unseen},
             setting,
             probe,
-            lambda done, total: tell("spheres", 0.65 + 0.3 * done / total),
+            lambda done, total: tell("spheres", 0.6 + 0.3 * done / total),
         )
         measurements = replace(
             first, parts={**first.parts, **second.parts}, calm=(*first.calm, *second.calm)
         )
         write(measurements, folder)
-        tell("the report", 0.95)
-        return _report(measurements, folder)
+        return _report(
+            measurements, folder, lambda done, total: tell("reports", 0.9 + 0.1 * done / total)
+        )
 
 
-def again(folder: Path) -> Results:
+def again(folder: Path, progress: Callable[[str, float], None] | None = None) -> Results:
     """Fit, predict, compare and report once more, from the runs that are in *folder*.
 
     Raises
@@ -96,7 +98,8 @@ def again(folder: Path) -> Results:
     InputError
         If *folder* is not one that :func:`experiment` wrote.
     """
-    return _report(read(folder), folder)
+    tell = progress or (lambda _what, _share: None)
+    return _report(read(folder), folder, lambda done, total: tell("reports", done / total))
 
 
 def _write_predictions(measurements: Measurements, folder: Path) -> None:
@@ -119,13 +122,18 @@ def _predictor(measurements: Measurements) -> Predictor:
     )
 
 
-def _report(measurements: Measurements, folder: Path) -> Results:
+def _report(
+    measurements: Measurements,
+    folder: Path,
+    progress: Callable[[int, int], None] | None = None,
+) -> Results:
     """Write the models, results and pages; return the results."""
     predictor = _predictor(measurements)
     results = _results(measurements, predictor)
     _write_models(measurements, predictor, folder)
     write_text(folder / RESULTS, json.dumps(results.to_json(), indent=2) + "\n")
     write_page(results, folder)
+    write_reports(measurements.parts["fitted"], folder / "reports", progress)
     return results
 
 

@@ -32,9 +32,11 @@ __all__ = [
     "ModelSet",
     "compare_m2l",
     "fitted",
+    "joined_samples",
     "judged",
     "mean_samples",
     "naive",
+    "naive_samples",
     "regressions",
 ]
 
@@ -118,9 +120,19 @@ def mean_samples(measured: MeasuredInput) -> Durations:
     return found
 
 
+def joined_samples(inputs: Sequence[MeasuredInput]) -> Durations:
+    """Return :func:`mean_samples` of all *inputs* together, in the order of :data:`KERNELS`."""
+    parts = [mean_samples(measured) for measured in inputs]
+    return {
+        kernel: Samples.concat([part[kernel] for part in parts if kernel in part])
+        for kernel in KERNELS
+        if any(kernel in part for part in parts)
+    }
+
+
 def regressions(inputs: Sequence[MeasuredInput]) -> ModelSet:
     """Return a linear model per kernel, of all tasks of *inputs*, by ordinary least squares."""
-    samples = _joined([mean_samples(measured) for measured in inputs])
+    samples = joined_samples(inputs)
     return ModelSet({kernel: fitted(samples[kernel], TERMS[kernel]) for kernel in samples})
 
 
@@ -135,30 +147,41 @@ def fitted(samples: Samples, terms: str, weights: Weights = "none") -> LinearMod
 def naive(inputs: Sequence[MeasuredInput], wanted: Input) -> ModelSet:
     """Return the naive models for the input *wanted*: all tasks of a kernel take the same time.
 
-    Per kernel a line in one number of the whole run, the group size or the count of particles, by
-    ordinary least squares over the tasks of *inputs* (the paper, section 5.2).
+    Per kernel a line in one number of the whole run, by ordinary least squares over the tasks of
+    *inputs* (the paper, section 5.2).
     """
-    lines: dict[str, list[Samples]] = {}
+    return ModelSet(
+        {
+            kernel: ConstantModel(_on_line(samples, _number(kernel, wanted)))
+            for kernel, samples in naive_samples(inputs).items()
+        }
+    )
+
+
+def naive_samples(inputs: Sequence[MeasuredInput]) -> Durations:
+    """Return per kernel the tasks of *inputs* with one parameter: ``group_size``, or ``particles``.
+
+    The group size for what cells do to cells, else the particles of the whole run.
+    """
+    found: dict[str, list[Samples]] = {}
     for measured in inputs:
         for kernel, samples in mean_samples(measured).items():
             table = np.full((len(samples), 1), _number(kernel, measured.input))
-            lines.setdefault(kernel, []).append(Samples(("x",), table, samples.durations_s))
-    models = {
-        kernel: fitted(Samples.concat(parts), "x").predict([[_number(kernel, wanted)]])
-        for kernel, parts in lines.items()
-    }
-    return ModelSet({kernel: ConstantModel(float(line[0])) for kernel, line in models.items()})
+            found.setdefault(kernel, []).append(
+                Samples((_number_name(kernel),), table, samples.durations_s)
+            )
+    return {kernel: Samples.concat(parts) for kernel, parts in found.items()}
 
 
 def judged(inputs: Sequence[MeasuredInput], models: str, terms: Mapping[str, str]) -> list[Fit]:
     """Return how well *terms* explain the tasks of *inputs*; *models* is what the set is called."""
-    samples = _joined([mean_samples(measured) for measured in inputs])
+    samples = joined_samples(inputs)
     return [_judged(kernel, models, samples[kernel], terms[kernel]) for kernel in KERNELS]
 
 
 def compare_m2l(inputs: Sequence[MeasuredInput], kernel: str = "M2L_in") -> M2lComparison:
     """Return what *kernel*'s tasks take by models with indirect parameters and without."""
-    samples = _joined([mean_samples(measured) for measured in inputs])[kernel]
+    samples = joined_samples(inputs)[kernel]
     with_s, without_s = (
         fitted(samples, terms[kernel]).predict(samples.parameters)
         for terms in (TERMS, DIRECT_TERMS)
@@ -180,14 +203,14 @@ def _judged(kernel: str, models: str, samples: Samples, terms: str) -> Fit:
     )
 
 
-def _joined(parts: Sequence[Durations]) -> Durations:
-    """Return the samples of all *parts*, in the order of :data:`KERNELS`."""
-    return {
-        kernel: Samples.concat([part[kernel] for part in parts if kernel in part])
-        for kernel in KERNELS
-        if any(kernel in part for part in parts)
-    }
+def _on_line(samples: Samples, number: float) -> float:
+    """Return what the line through *samples* of one parameter says at *number*, in seconds."""
+    return float(fitted(samples, samples.names[0]).predict([[number]])[0])
 
 
 def _number(kernel: str, of: Input) -> float:
-    return float(of.group_size if kernel in PER_GROUP else of.particles)
+    return float(getattr(of, _number_name(kernel)))
+
+
+def _number_name(kernel: str) -> str:
+    return "group_size" if kernel in PER_GROUP else "particles"

@@ -333,7 +333,9 @@ def _fit_blocks(results: Results) -> list[Block]:
             "Formulas give seconds. Each task counts with its mean over the repetitions. R² is "
             "adjusted for the number of terms: of ordinary least squares, and of the same terms "
             "with the weights 1/y², where short tasks count as much as long ones. MLogQ is the "
-            "mean of |ln(predicted / measured)| over the tasks."
+            "mean of |ln(predicted / measured)| over the tasks. Beside this page, "
+            "reports/SET/KERNEL.html has intervals of the coefficients, residuals and findings of "
+            "each model."
         ),
         *tables,
         Text(

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from tasksim.base.errors import InputError
 from tasksim.calibration import calm
 from tasksim.experiments.irregular_kernels import experiment as module
+from tasksim.experiments.irregular_kernels import reports
 from tasksim.experiments.irregular_kernels.__main__ import irregular_kernels
 from tasksim.experiments.irregular_kernels.experiment import again, experiment
 from tasksim.experiments.irregular_kernels.inputs import DESIGNS, SEEDS, Design, Input
@@ -32,6 +33,7 @@ TINY = Design(
     predicted=(Input("cube", 1000, 4, 15), Input("ellipsoid", 1000, 5, 200, badly_chosen=True)),
     unseen=(Input("sphere", 900, 4, 16), Input("sphere-poles", 900, 5, 16)),
 )
+REPORTED = "M2L_in"
 SETTING = Setting("tiny", repetitions=2, order=2, workers=2, patience_s=0.0)
 
 
@@ -51,6 +53,9 @@ def done(tmp_path_factory, order):
         patch.setattr(calm, "FIRST_PROBES", 3)
         patch.setattr(module, "measure", lambda p, *a: order.append(set(p)) or measure(p, *a))
         patch.setattr(module, "_write_predictions", lambda *a: order.append("said") or write(*a))
+        # One kernel's reports: those of the others are the same again.
+        models = reports._models
+        patch.setattr(reports, "_models", lambda m: [x for x in models(m) if x[1] == REPORTED])
         yield experiment(folder, SETTING), folder
 
 
@@ -98,6 +103,17 @@ def test_the_folder_has_the_report_and_the_models(done):
     assert platform.overheads.task_s > 0
 
 
+def test_every_model_has_a_report(done):
+    _, folder = done
+    pages = sorted(str(path.relative_to(folder / "reports")) for path in folder.glob("reports/*/*"))
+    sets = ("cube", "ellipsoid", "general", "naive-cube", "naive-ellipsoid")
+    assert pages == [f"{name}/{REPORTED}.html" for name in sets]
+    general = (folder / "reports/general/M2L_in.html").read_text()
+    assert "M2L_in, general" in general
+    assert "NbInteractions" in general
+    assert "group_size" in (folder / "reports/naive-cube/M2L_in.html").read_text()
+
+
 def test_the_models_in_the_file_are_those_that_predicted(done):
     results, folder = done
     graph = TINY.unseen[0].graph(SETTING.order, SEEDS["unseen"])
@@ -114,8 +130,9 @@ def test_the_models_in_the_file_are_those_that_predicted(done):
     np.testing.assert_allclose(simulated, predicted, rtol=1e-6)
 
 
-def test_again_finds_the_same(done):
+def test_again_finds_the_same(done, monkeypatch):
     results, folder = done
+    monkeypatch.setattr(module, "write_reports", lambda *_: [])
     before = (folder / "results.json").read_bytes()
     assert again(folder).to_json() == results.to_json()
     assert (folder / "results.json").read_bytes() == before
@@ -131,7 +148,8 @@ def test_what_is_no_folder_of_it_is_refused(tmp_path):
 
 def test_the_command(done, monkeypatch):
     results, folder = done
-    monkeypatch.setattr(module, "write_page", lambda *_: [])
+    for name in ("write_page", "write_reports"):
+        monkeypatch.setattr(module, name, lambda *_: [])
     called = CliRunner().invoke(irregular_kernels, ["--again", str(folder), "--json"])
     assert called.exit_code == 0
     assert json.loads(called.stdout)["errors"] == results.to_json()["errors"]
