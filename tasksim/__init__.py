@@ -41,7 +41,7 @@ import_machine           a platform and models of what StarPU measured
 export_models            models as StarPU reads them
 KernelModel              the duration of a kernel, as a function of its parameters
 Samples                  measured durations
-ModelLibrary             a folder of fitted models
+ModelLibrary             fitted models, in a folder or a file
 ConstantLibrary          durations that are given
 =======================  ===================================================================
 
