@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -21,6 +23,31 @@ from tasksim.platform.description import (
 ACCESSES = (R, W, RW, Commute, Reduce, Scratch)
 KERNELS = ("potrf", "gemm", "task")
 
+# Strategies are made once, and what belongs together is drawn at once: drawing takes longer than
+# most of what is done with graphs of a few tasks.
+
+
+def _chosen(handles):
+    """Up to three of the numbers below *handles*, in any order, each count as likely."""
+    return st.one_of(
+        *(
+            st.sampled_from(list(itertools.permutations(range(handles), count)))
+            for count in range(min(3, handles) + 1)
+        )
+    )
+
+
+def _tasks(*durations_s):
+    """A kernel, a priority and a duration."""
+    return st.sampled_from(list(itertools.product(KERNELS, (0, 1, -1, 2, -2, 3, -3), durations_s)))
+
+
+CHOSEN = {handles: _chosen(handles) for handles in range(1, 6)}
+ANY_ACCESS = st.sampled_from(ACCESSES)
+MOVING_ACCESS = st.sampled_from((R, R, W, RW, RW, Commute, Reduce, Scratch))
+TASKS = _tasks(0.0, 1e-4, 2e-4)
+MOVING_TASKS = _tasks(1e-5, 1e-4, 2e-4)
+
 
 @st.composite
 def graphs(draw, max_tasks=25, max_handles=5):
@@ -29,14 +56,9 @@ def graphs(draw, max_tasks=25, max_handles=5):
     builder = GraphBuilder("random")
     data = [builder.handle(f"x{i}", size_bytes=8) for i in range(handles)]
     for _ in range(draw(st.integers(0, max_tasks))):
-        chosen = draw(st.lists(st.integers(0, handles - 1), unique=True, max_size=3))
-        accesses = [draw(st.sampled_from(ACCESSES))(data[h]) for h in chosen]
-        builder.insert(
-            draw(st.sampled_from(KERNELS)),
-            *accesses,
-            priority=draw(st.integers(-3, 3)),
-            duration_s=draw(st.sampled_from([0.0, 1e-4, 2e-4])),
-        )
+        accesses = [draw(ANY_ACCESS)(data[h]) for h in draw(CHOSEN[handles])]
+        kernel, priority, duration_s = draw(TASKS)
+        builder.insert(kernel, *accesses, priority=priority, duration_s=duration_s)
     return builder.build()
 
 
@@ -85,19 +107,13 @@ def moving_graphs(draw, max_tasks=20, max_handles=5):
     builder = GraphBuilder("moving")
     sizes = draw(st.lists(st.sampled_from([1, 8, 8, 8, 9, 16]), min_size=1, max_size=max_handles))
     data = [builder.handle(f"x{i}", size_bytes=size) for i, size in enumerate(sizes)]
+    unused = st.sampled_from([None] * len(data) + data)
     for _ in range(draw(st.integers(0, max_tasks))):
-        chosen = draw(st.lists(st.sampled_from(data), unique=True, max_size=3))
-        builder.insert(
-            draw(st.sampled_from(KERNELS)),
-            *[
-                draw(st.sampled_from((R, R, W, RW, RW, Commute, Reduce, Scratch)))(x)
-                for x in chosen
-            ],
-            priority=draw(st.integers(-3, 3)),
-            duration_s=draw(st.sampled_from([1e-5, 1e-4, 2e-4])),
-        )
-        if draw(st.booleans()):
-            builder.wont_use(draw(st.sampled_from(data)))
+        accesses = [draw(MOVING_ACCESS)(data[h]) for h in draw(CHOSEN[len(data)])]
+        kernel, priority, duration_s = draw(MOVING_TASKS)
+        builder.insert(kernel, *accesses, priority=priority, duration_s=duration_s)
+        if (handle := draw(unused)) is not None:
+            builder.wont_use(handle)
     return builder.build()
 
 
