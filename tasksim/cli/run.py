@@ -211,3 +211,6 @@ def _print(run: Run, graph: TaskGraph, checked: _Checked, results: Results) -> N
     click.echo(f"{run_summary(run)}\n\n{kernel_table(run)}")
     if residual is not None:
         click.echo(f"\n{residual.what}: {residual.value:.3g} (tolerance {residual.tolerance:.3g})")
+        for name, value in checked.errors.items():
+            if value != residual.value:  # the one that decides has been said
+                click.echo(f"{name.replace('_', ' ')}, likewise: {value:.3g}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tasksim.run.storage import load
@@ -32,6 +34,21 @@ def test_text_ends_with_the_residual(tasksim):
     called = tasksim("run lu tiles=2 tile_size=16 --workers 1")
     assert called.code == 0
     assert "(tolerance " in called.out.splitlines()[-1]
+
+
+def test_text_says_the_error_of_the_forces_too(tasksim):
+    called = tasksim("run fmm particles=500 height=4 group_size=20 --workers 1")
+    assert called.code == 0, called.err
+    *_, potential, force = called.out.splitlines()
+    assert re.fullmatch(
+        r"relative error of the potentials \(2-norm, against the direct sum\): \S+"
+        r" \(tolerance 1.41e-05\)",
+        potential,
+    )
+    said = re.fullmatch(r"force error, likewise: (\S+)", force)
+    assert 1e-7 < float(said[1]) < 1e-3
+    unchecked = tasksim("run fmm particles=500 height=4 group_size=20 --workers 1 --no-check")
+    assert "force" not in unchecked.out
 
 
 def test_waiting_graphs_have_no_residual(tasksim):
