@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from numba import njit, types
@@ -42,7 +44,22 @@ def loop(*arguments: Any) -> Callable[[Function], Function]:
     It returns nothing, and does not hold the GIL. Arrays are C-contiguous; those that the types
     call read-only may be writable.
     """
-    return cast("Callable[[Function], Function]", njit(types.void(*arguments), **_OPTIONS))
+
+    def compiled(function: Function) -> Function:
+        made = njit(types.void(*arguments), **_OPTIONS)(function)
+        if made.stats.cache_misses:
+            _say_that_it_compiles()
+        return cast("Function", made)
+
+    return compiled
+
+
+@cache
+def _say_that_it_compiles() -> None:
+    """Say, once, why the first use takes so long: nobody should think that it hangs."""
+    logging.getLogger(__name__).warning(
+        "fmm: compiling the kernels, which takes some 20 s; they are kept for the next time"
+    )
 
 
 def inlined(function: Function) -> Function:

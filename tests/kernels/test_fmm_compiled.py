@@ -1,0 +1,42 @@
+"""Compiling: said when it happens, and only then."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import tasksim
+
+TWO_LOOPS = """
+from tasksim.kernels.fmm.compiled import REAL, loop
+
+@loop(REAL)
+def first(x):
+    pass
+
+@loop(REAL)
+def second(x):
+    pass
+"""
+
+
+def test_the_first_time_says_once_that_it_compiles_and_the_next_does_not(tmp_path):
+    script = tmp_path / "two.py"
+    script.write_text(TWO_LOOPS)
+    environment = {
+        **os.environ,
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+        "PYTHONPATH": str(Path(tasksim.__file__).parents[1]),
+    }
+    said = [
+        subprocess.run(
+            [sys.executable, script], env=environment, capture_output=True, text=True, check=True
+        ).stderr
+        for _ in range(2)
+    ]
+    assert said == [
+        "fmm: compiling the kernels, which takes some 20 s; they are kept for the next time\n",
+        "",
+    ]
