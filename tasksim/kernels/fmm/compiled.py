@@ -56,9 +56,12 @@ def loop(*arguments: Any) -> Callable[[Function], Function]:
 
 @cache
 def _say_that_it_compiles() -> None:
-    """Say, once, why the first use takes so long: nobody should think that it hangs."""
+    """Say, once, why the first use takes so long: nobody should think that it hangs.
+
+    As a line of progress, as commands print them.
+    """
     logging.getLogger(__name__).warning(
-        "fmm: compiling the kernels, which takes some 20 s; they are kept for the next time"
+        "compiling: 0 %, the kernels of fmm, which takes some 20 s; they are kept for later"
     )
 
 
