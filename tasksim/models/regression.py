@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from copy import copy
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
@@ -207,6 +208,16 @@ class LinearModel(KernelModel):
             pieces.append(("- " if value < 0 else "+ ") + product)
         text = " ".join(pieces)
         return f"-{text[2:]}" if text.startswith("- ") else text.removeprefix("+ ")
+
+    def with_terms_settled(self) -> Self:
+        """Return the fitted model with the terms that were found as those given.
+
+        It predicts the same; fitted again, to other samples, it does not search for others.
+        """
+        self._check_fitted("with_terms_settled")
+        model = copy(self)
+        model.terms = str(self._parsed_)
+        return model
 
     def floored(self, parameters: Any) -> NDArray[np.bool_]:
         """Return for which rows the formula gives less than ``floor_s_``, which is then taken."""

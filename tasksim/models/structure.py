@@ -86,7 +86,7 @@ def _missing_term(
     named = _likely_terms(model, res, found, scale)
     advice = "give the model another form, or use a linear model with terms, or history"
     if isinstance(model, LinearModel):
-        advice = f"try the terms {model.terms} with one more{', such as ' if named else ''}"
+        advice = f"try the terms {model._parsed_} with one more{', such as ' if named else ''}"
         advice += " or ".join(named)
     return Finding(
         "missing-term",

@@ -306,7 +306,12 @@ def _fitted(recorded: RecordedKernel, model: LinearModel) -> KernelReport:
 
 
 def _judged(recorded: RecordedKernel, model: KernelModel) -> KernelReport:
-    """Return how good a model is that was fitted to other samples."""
+    """Return how good a model is that was fitted to other samples.
+
+    What is refitted to these is the model with its terms, whether those were searched for or not.
+    """
+    if isinstance(model, LinearModel):
+        model = model.with_terms_settled()
     whole = recorded.with_sizes() if SIZE in model.names_ else recorded.samples
     try:
         samples, unseen = _predictable(model, whole)

@@ -265,6 +265,21 @@ def test_the_models_of_a_folder_are_judged_and_not_fitted_again(tasksim, many_si
     assert "even where it was fitted" not in page
 
 
+def test_terms_of_models_that_are_judged_are_not_searched_for(tasksim, many_sizes, monkeypatch):
+    many_sizes("run")
+    sizes = np.repeat(np.array(SIZES, dtype=float), 3)
+    model = LinearModel("auto", candidates="n + n^2 + n^3")
+    save_model("models", "work", model.fit(Samples(("n",), sizes[:, None], law(sizes))))
+
+    def refuse(*_, **__):
+        raise AssertionError("searched")
+
+    monkeypatch.setattr("tasksim.models.regression.search_terms", refuse)
+    row = row_of(tasksim("report kernels run --models ./models -o out --json"), "work")
+    assert row["mlogq"] < 0.03
+    assert "refitted to these tasks, cross-validated" in Path("out/work.html").read_text()
+
+
 def test_configurations_that_a_model_cannot_predict_are_counted(tasksim, many_sizes):
     many_sizes("run")
     known = np.repeat([16.0, 32.0], 10)

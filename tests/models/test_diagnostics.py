@@ -279,7 +279,15 @@ def test_a_missing_term_is_named():
     found = diagnose(linear(samples), samples)
     finding = next(f for f in found.warnings if f.code == "missing-term")
     assert finding.names[0] == "m*n"
+    assert finding.advice.startswith("try the terms 1 + m*n*k with one more, such as m*n")
     assert not diagnose(linear(samples, "m*n*k + m*n"), samples).warnings
+
+
+def test_advice_names_the_terms_that_were_searched_for():
+    samples = gemm(0, noise=0.02, extra=2e-9)
+    found = diagnose(linear(samples, "auto", candidates="m*n*k"), samples)
+    finding = next(f for f in found.warnings if f.code == "missing-term")
+    assert finding.advice.startswith("try the terms 1 + m*n*k with one more, such as m*n")
 
 
 def test_a_column_that_says_nothing_new_is_not_named():

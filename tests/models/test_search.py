@@ -362,3 +362,25 @@ def test_a_million_samples_all_different():
 )
 def test_the_rules_of_every_kind_of_model(model, check):
     check(model)
+
+
+def test_settled_terms_are_not_searched_for_again(monkeypatch):
+    rng = np.random.default_rng(0)
+    table = rng.uniform(4.0, 400.0, (60, 2))
+    durations = 1e-5 + 2e-9 * table[:, 0] * table[:, 1]
+    samples = Samples(("m", "n"), table, durations)
+    found = LinearModel("auto").fit(samples)
+    settled = found.with_terms_settled()
+    assert found.terms == "auto"
+    assert settled.terms == "1 + m*n"
+    assert settled.predict(table).tolist() == found.predict(table).tolist()
+
+    def refuse(*_, **__):
+        raise AssertionError("searched")
+
+    monkeypatch.setattr("tasksim.models.regression.search_terms", refuse)
+    settled.fit(Samples(("m", "n"), table, 2 * durations))
+    assert settled.terms_ == found.terms_ == ("1", "m*n")
+    assert settled.coef_ == pytest.approx(2 * found.coef_, rel=1e-6)
+    with pytest.raises(AssertionError, match="searched"):
+        found.fit(samples)
