@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tasksim.calibration.book import Book, Options
-from tasksim.calibration.choice import Search, choose
+from tasksim.calibration.choice import Choice, Search, choose
 from tasksim.calibration.insitu import Observed, measure_in_situ
 from tasksim.calibration.locality import fit_locality
 from tasksim.calibration.machine import machine_name
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.calibration.book import Configuration
-    from tasksim.calibration.choice import Choice
     from tasksim.models.samples import Samples
     from tasksim.platform.description import Overheads
 
@@ -101,10 +100,12 @@ def calibrate(
     OutputError
         If the files cannot be written.
     """
-    choice = choose(items, terms or {}, search)
-    destination = Destination(library, machine or machine_name(), workers, choice)
+    destination = Destination(library, machine or machine_name(), workers, Choice(terms or {}))
     check_request(items, destination)
-    session = _Session(destination, options or Options(), replace, progress)
+    earlier = {} if replace else earlier_samples(destination.models_folder)
+    choice = choose(items, terms or {}, search, earlier)
+    destination = dataclasses.replace(destination, choice=choice)
+    session = _Session(destination, options or Options(), earlier, progress)
     begun = time.monotonic()
     interrupted = False
     try:
@@ -123,12 +124,15 @@ class _Session:
     """A calibration under way."""
 
     def __init__(
-        self, destination: Destination, options: Options, anew: bool, progress: Progress | None
+        self,
+        destination: Destination,
+        options: Options,
+        earlier: Mapping[str, Samples],
+        progress: Progress | None,
     ) -> None:
         self.destination = destination
         self.options = options
         self.progress = progress
-        earlier = {} if anew else earlier_samples(destination.models_folder)
         self.book = Book(earlier, destination.choice.linear)
         self.observed = Observed()
         self.save_at = time.monotonic() + SAVE_EVERY_S
@@ -147,7 +151,7 @@ class _Session:
 
     def _part(self, begin: float, share: float) -> tuple[Options, Progress]:
         """Return the options and the progress of a *share* of the time, from *begin*."""
-        options = replace(self.options, max_seconds=share * self.options.max_seconds)
+        options = dataclasses.replace(self.options, max_seconds=share * self.options.max_seconds)
         return options, lambda what, used: self.after_round(what, begin + share * used)
 
     def after_round(self, what: str, share: float) -> None:

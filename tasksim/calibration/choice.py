@@ -20,7 +20,10 @@ from tasksim.models.candidates import AUTO
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from tasksim.calibration.micro import Kernel
+    from tasksim.models.samples import Samples
 
 __all__ = ["SEARCHES", "Choice", "Search", "choose", "irregular"]
 
@@ -59,7 +62,12 @@ class Choice:
         return self.terms.get(kernel) or (AUTO if kernel in self.searched else None)
 
 
-def choose(items: Sequence[TaskGraph | Kernel], terms: Mapping[str, str], search: Search) -> Choice:
+def choose(
+    items: Sequence[TaskGraph | Kernel],
+    terms: Mapping[str, str],
+    search: Search,
+    earlier: Mapping[str, Samples] | None = None,
+) -> Choice:
     """Return which kernels of *items* get linear models.
 
     Parameters
@@ -69,6 +77,9 @@ def choose(items: Sequence[TaskGraph | Kernel], terms: Mapping[str, str], search
     search
         Of which other kernels terms are searched for: those of graphs that are
         :func:`irregular`, all, or none.
+    earlier
+        Kernel -> its samples of earlier calibrations, which will count too: a graph is taken for
+        irregular if it shares a kernel with one that was, however few tasks it has.
 
     Raises
     ------
@@ -82,7 +93,7 @@ def choose(items: Sequence[TaskGraph | Kernel], terms: Mapping[str, str], search
     if search == "all":
         found.update(item.name for item in items if not isinstance(item, TaskGraph))
     for graph in graphs:
-        if search == "all" or (search == "irregular" and irregular(graph)):
+        if search == "all" or (search == "irregular" and _irregular(graph, earlier or {})):
             found.update(graph.model_names)
     searched = frozenset(found - terms.keys())
     return Choice(dict(terms), searched, searched if search == "irregular" else frozenset())
@@ -95,8 +106,26 @@ def irregular(graph: TaskGraph) -> bool:
     says something of the graph, not of this kernel alone: another input will have other
     configurations of the other kernels too.
     """
-    for kernel in range(len(graph.kernels)):
-        counts = np.bincount(graph.row[graph.kernel == kernel])
-        if len(counts) > MANY and np.median(counts) <= 1:
-            return True
-    return False
+    return any(
+        _hardly_repeat(np.bincount(graph.row[graph.kernel == kernel]))
+        for kernel in range(len(graph.kernels))
+    )
+
+
+def _irregular(graph: TaskGraph, earlier: Mapping[str, Samples]) -> bool:
+    """Return whether *graph* is, or one was of which there are *earlier* samples."""
+    known = [earlier[name] for name in graph.model_names if name in earlier]
+    return irregular(graph) or any(_hardly_repeat(_counts(samples)) for samples in known)
+
+
+def _counts(samples: Samples) -> NDArray[np.intp]:
+    """Return how often each configuration occurs in its runs, usually; none if they are unknown."""
+    if samples.runs is None:
+        return np.empty(0, dtype=np.intp)
+    group = samples.configurations()[1]
+    occurs = np.unique(np.column_stack([group, samples.runs]), axis=0)[:, 0]
+    return np.asarray(np.bincount(group) // np.bincount(occurs))
+
+
+def _hardly_repeat(counts: NDArray[np.intp]) -> bool:
+    return bool(len(counts) > MANY and np.median(counts) <= 1)

@@ -317,6 +317,17 @@ def test_a_second_input_adds_to_the_models_of_the_first(machine, tmp_path):
     assert known.inside([[200.0, 50.0], [5000.0, 50.0]]).all()
 
 
+def test_a_small_input_does_not_turn_models_into_histories(machine, tmp_path):
+    machine.durations_s = bent
+    here([SMALL], tmp_path)
+    builder = GraphBuilder("few")
+    builder.insert("gemm", m=120, n=7)
+    builder.insert("gemm", m=220, n=7)
+    here([builder.build()], tmp_path)
+    model = entry(tmp_path, "gemm").model
+    assert (model.kind, model.report()["configurations"]) == ("mlr", 62)
+
+
 def test_repeating_a_calibration_does_not_make_files_grow(machine, tmp_path, monkeypatch):
     monkeypatch.setattr(book, "MOST_RUNS", 6)
     machine.durations_s = bent

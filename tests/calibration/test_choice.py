@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError
@@ -9,6 +10,7 @@ from tasksim.calibration.choice import choose, irregular
 from tasksim.calibration.micro import Kernel
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder
+from tasksim.models.samples import Samples
 
 FMM = generate("fmm", particles=2000, height=4, group_size=10)
 CHOLESKY = generate("cholesky", tiles=10)
@@ -66,6 +68,24 @@ def test_terms_that_are_given_are_not_searched_for():
     assert chosen.terms_of("P2M") == "NbParticles"
     assert "P2M" not in chosen.searched
     assert "P2M" in chosen.linear
+
+
+@pytest.mark.parametrize(
+    ("configurations", "each", "expected"), [(41, 1, True), (40, 1, False), (41, 2, False)]
+)
+def test_a_graph_is_irregular_if_an_earlier_one_with_its_kernels_was(
+    configurations, each, expected
+):
+    """Few tasks do not turn the models of many into histories."""
+    small = sizes(1, 1)
+    m = np.tile(np.repeat(np.arange(configurations), each), 3)
+    samples = Samples(("m",), m[:, None], np.ones(len(m)), np.repeat([0, 1, 2], len(m) // 3))
+    assert not irregular(small)
+    assert choose([small], {}, "irregular").linear == set()
+    chosen = choose([small, CHOLESKY], {}, "irregular", {"gemm": samples})
+    assert ("gemm" in chosen.linear) is expected
+    assert choose([small], {}, "none", {"gemm": samples}).linear == set()
+    assert choose([small], {}, "irregular", {"gemm_nn": samples}).linear == set()
 
 
 def test_all_and_none():
