@@ -160,7 +160,7 @@ def _left_out(model: KernelModel, samples: Samples) -> LeftOut | None:
 
     if not isinstance(model, LinearModel):
         return None
-    return left_out(LinearModel(terms=" + ".join(["0", *model.terms_])), samples)
+    return left_out(model.with_terms_settled(), samples)
 
 
 def write_samples_of(destination: Destination, kernel: str, samples: Samples) -> Path:
