@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
 
+from tasksim.calibration.book import MOST_RUNS
 from tasksim.calibration.locality import FarSamples, far_samples
 from tasksim.calibration.overheads import Gaps, gaps
 from tasksim.kernels.program import bind
 from tasksim.native.execute import execute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tasksim.calibration.book import Book, Options
     from tasksim.graph.taskgraph import TaskGraph
@@ -60,8 +61,15 @@ def measure_in_situ(
             if turn > 0:
                 book.add_run(run, graph)
                 observed.gaps.append(gaps(run))
-                observed.far.extend(far_samples(run, graph))
+                observed.far.extend(_kept(far_samples(run, graph), turn, book))
         used = (time.monotonic() - begun) / options.max_seconds
         after_round(f"round {turn}", used)
         if turn > 0 and (used >= 1 or book.settled(options)):
             return
+
+
+def _kept(samples: list[FarSamples], turn: int, book: Book) -> Iterable[FarSamples]:
+    """Return those of *samples* that are kept: of linear models, those of the first rounds."""
+    if turn <= MOST_RUNS:
+        return samples
+    return (part for part in samples if part.kernel not in book.linear)

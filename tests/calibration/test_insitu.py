@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tasksim.calibration.book import Book, Options
+from tasksim.calibration.book import MOST_RUNS, Book, Options
 from tasksim.calibration.insitu import Observed, measure_in_situ
 from tasksim.graph.apps.registry import generate
 from tasksim.platform.description import Platform
@@ -87,3 +87,13 @@ def test_what_after_round_raises_ends_it_and_what_is_measured_stays(machine):
     with pytest.raises(KeyboardInterrupt):
         measure(TWO[:1], book, after_round=stop)
     assert len(book.samples["task"]) == 6
+
+
+def test_what_is_kept_of_far_data_has_a_bound_where_the_model_is_linear(machine):
+    rounds = MOST_RUNS + 5
+    for linear, kept in (((), rounds), (("task",), MOST_RUNS)):
+        machine.clock_s, machine.runs = 0.0, []
+        observed = Observed()
+        measure(TWO[:1], Book(linear=linear), observed, max_seconds=rounds + 1.0, tolerance=0.0)
+        assert len(machine.runs) == rounds + 1
+        assert len(observed.far) == kept
