@@ -27,6 +27,7 @@ __all__ = ["predict"]
     examples=[
         "tasksim predict models/mymachine/gemm.json m=4096 n=512 k=512",
         "tasksim predict gemm.json m=256 n=256 k=256 --level 99% --json",
+        "tasksim predict general.json --kernel gemm m=256 n=256 k=256",
     ],
 )
 @click.argument("file", type=click.Path(path_type=Path), metavar="MODEL")
@@ -34,21 +35,25 @@ __all__ = ["predict"]
 @click.option(
     "--level", type=SHARE, default=0.9, show_default="90%", help="Of the interval of a measurement."
 )
+@click.option("--kernel", metavar="NAME", help="Of a model file. [default: the only one there]")
 @click.option("--architecture", metavar="NAME", help="[default: the only one there]")
 @json_option
 def predict(
-    file: Path, settings: tuple[str, ...], level: float, architecture: str | None, as_json: bool
+    file: Path,
+    settings: tuple[str, ...],
+    level: float,
+    kernel: str | None,
+    architecture: str | None,
+    as_json: bool,
 ) -> None:
-    """Say how long a kernel takes with some parameters, after a coefficient file.
+    """Say how long a kernel takes with some parameters, after a coefficient or model file.
 
     With the interval in which a measurement is, and how far outside what was measured the
     parameters are.
     """
-    from tasksim.models.store import load_kernel
-
     if not 0 < level < 1:
         raise InputError(f"--level: got {level:g}; legal: between 0% and 100%")
-    loaded = load_kernel(file)
+    loaded = _of_kernel(file, kernel)
     architecture, model = _model(loaded, architecture, file)
     values = _values(model, settings)
     result = {
@@ -63,6 +68,21 @@ def predict(
         print_json(result)
     else:
         click.echo("\n".join(_text(result, model)))
+
+
+def _of_kernel(path: Path, kernel: str | None) -> CoefficientFile:
+    """Return what the file at *path* says of *kernel*, or of the only one there."""
+    from tasksim.models.store import ModelFile, load_file, load_kernel
+
+    found = load_file(path)
+    files = found.kernels if isinstance(found, ModelFile) else {found.kernel: load_kernel(path)}
+    if kernel is None and len(files) != 1:
+        known = ", ".join(files) or "no kernel"
+        raise InputError(f"{path} has models of {known}; say which: --kernel NAME")
+    name = next(iter(files)) if kernel is None else kernel
+    if name not in files:
+        raise unknown("kernel", name, files, str(path))
+    return files[name]
 
 
 def _model(file: CoefficientFile, architecture: str | None, path: Path) -> tuple[str, KernelModel]:

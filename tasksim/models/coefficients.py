@@ -130,7 +130,8 @@ class CoefficientFile:
     @classmethod
     def from_document(cls, node: Node) -> CoefficientFile:
         """Return what a coefficient file says whose whole content is *node*."""
-        return cls.from_json(node, node["kernel"].text(), machine_of(node))
+        machine = machine_of(node)
+        return cls.from_json(node, node["kernel"].text(), machine)
 
     @classmethod
     def from_text(cls, text: str, where: str = "coefficient file") -> CoefficientFile:

@@ -11,7 +11,7 @@ from tasksim.models.coefficients import Entry, Machine, Measured
 from tasksim.models.examples import example_samples
 from tasksim.models.history import HistoryModel
 from tasksim.models.regression import LinearModel
-from tasksim.models.store import save_kernel
+from tasksim.models.store import save_kernel, save_models
 from tasksim.models.uncertainty import calibrate
 
 
@@ -126,3 +126,23 @@ def test_no_such_model(tasksim, tmp_path):
     called = tasksim("predict x.json m=1")
     assert called.code == 2
     assert "'machine' is missing" in called.err
+
+
+def test_the_kernel_of_a_model_file(tasksim, model, tmp_path):
+    entries = {"cpu": Entry(model, Measured("2025-01-31", "generated"))}
+    machine = Machine("here")
+    save_models(tmp_path / "one.json", {"gemm": entries}, machine=machine)
+    save_models(tmp_path / "two.json", {"trsm": entries, "gemm": entries}, machine=machine)
+    alone = tasksim("predict models/here/gemm.json m=64 n=64 k=64 --json").json
+    assert tasksim("predict one.json m=64 n=64 k=64 --json").json == alone
+    assert tasksim("predict two.json --kernel gemm m=64 n=64 k=64 --json").json == alone
+    trsm = tasksim("predict two.json --kernel trsm m=64 n=64 k=64 --json").json
+    assert trsm == {**alone, "kernel": "trsm"}
+    for line, message in (
+        ("two.json", "two.json has models of gemm, trsm; say which: --kernel NAME"),
+        ("two.json --kernel gem", "two.json: unknown kernel 'gem', did you mean 'gemm'?"),
+        ("models/here/gemm.json --kernel trsm", "gemm.json: unknown kernel 'trsm' (known: gemm)"),
+    ):
+        called = tasksim(f"predict {line} m=64 n=64 k=64")
+        assert called.code == 2
+        assert message in called.err

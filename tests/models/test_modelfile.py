@@ -212,3 +212,13 @@ def test_a_file_cut_anywhere_is_refused_with_line_and_column(saved):
         line, column = map(int, str(caught.value).removeprefix(f"{saved}:").split(":")[:2])
         assert 1 <= line <= text[:end].count("\n") + 1
         assert column >= 1
+
+
+@pytest.mark.parametrize("content", [{}, {"kernels": {}}, {"kernel": "gemm"}])
+def test_another_version_is_told_before_anything_else(tmp_path, content):
+    path = tmp_path / "gemm.json"
+    path.write_text(json.dumps({"schema_version": 2, **content}))
+    with pytest.raises(
+        InputError, match=r"gemm\.json:1:20: schema_version: expected 1, got 2; a newer"
+    ):
+        load_file(path)
