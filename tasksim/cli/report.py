@@ -58,7 +58,7 @@ def reporting() -> None:
     "--repeated",
     type=click.Choice(["each", "mean"]),
     default="each",
-    help="Of runs of one graph: each is a sample of a task, or their mean is, without the noise.",
+    help="Of runs of one graph: each is a sample of a task, or their mean is, with less noise.",
 )
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), required=True, help="A new folder."
