@@ -48,21 +48,21 @@ def test_every_invariant_holds_for_random_graphs_under_every_scheduler(graph, wo
 def test_independent_waits_overlap():
     builder = GraphBuilder("independent")
     for _ in range(4):
-        builder.insert("task", duration_s=0.05)
+        builder.insert("task", duration_s=0.2)
     result = run(builder.build(), workers=4)
-    assert result.makespan_s < 0.15
+    assert result.makespan_s < 0.6
     assert set(result.tasks.worker.tolist()) == {0, 1, 2, 3}
 
 
 def test_a_run_records_its_releases_and_submissions():
     builder = GraphBuilder("fork")
     x = builder.handle("x", size_bytes=8)
-    builder.insert("task", RW(x), duration_s=0.01)
-    builder.insert("task", R(x), duration_s=0.01)
+    builder.insert("task", RW(x), duration_s=0.1)
+    builder.insert("task", R(x), duration_s=0.1)
     result = run(builder.build())
     assert result.kind == "native"
     assert result.tasks.released_by.tolist() == [-1, 0]
-    assert (result.tasks.submitted_s < 0.01).all()
+    assert (result.tasks.submitted_s < 0.1).all()
     assert result.tasks.ready_s[1] >= result.tasks.end_s[0]
 
 
