@@ -96,7 +96,7 @@ class LazyGroup(click.Group):
         if not extra.pop("standalone_mode", True):
             return super().main(args, prog_name, standalone_mode=False, **extra)
         run = partial(super().main, args, prog_name, standalone_mode=False, **extra)
-        exit_after(run, sys.argv[1:] if args is None else list(args))
+        return exit_after(run, sys.argv[1:] if args is None else list(args))
 
 
 @click.group(

@@ -38,6 +38,7 @@ def reporting() -> None:
 
 @reporting.command("kernels", cls=Command, examples=EXAMPLES)
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
+@click.option("--kernel", "only", multiple=True, help="Only this one; may be repeated.")
 @click.option("--models", help="The models to judge: a folder, by name or path, or a file.")
 @library_option
 @click.option(
@@ -70,6 +71,7 @@ def reporting() -> None:
 @json_option
 def kernels(
     runs: tuple[Path, ...],
+    only: tuple[str, ...],
     models: str | None,
     library: Path | None,
     terms: tuple[str, ...],
@@ -97,6 +99,7 @@ def kernels(
             recorded,
             known,
             output,
+            only=only,
             fitting=fitting,
             repeated=repeated,
             form=form,

@@ -150,6 +150,7 @@ def report_kernels(
     runs: Sequence[RecordedRun],
     library: ModelLibrary | None = None,
     *,
+    only: Sequence[str] = (),
     fitting: Fitting = Fitting(),
     repeated: Repeated = "each",
     progress: Callable[[int, int], None] | None = None,
@@ -162,6 +163,8 @@ def report_kernels(
         Native or simulated; samples keep their place in this list, so shifts between runs show.
     library
         Models to be judged. For kernels that it has none of, a linear model is fitted.
+    only
+        The kernels; by default all.
     fitting
         How that is fitted.
     repeated
@@ -174,9 +177,10 @@ def report_kernels(
     InputError
         If kernels of one name have different parameters, the library's model of a kernel needs
         others, or there is no model of any kernel and none can be fitted; if terms are given of
-        kernels that are not there or have models in the library, or of unknown parameters.
+        kernels that are not there or have models in the library, or of unknown parameters; if
+        *only* names a kernel that is not there.
     """
-    kernels = recorded_kernels(runs, repeated)
+    kernels = _chosen(recorded_kernels(runs, repeated), only)
     _check_terms(fitting.terms, kernels, library)
     reports = []
     for kernel in kernels:
@@ -192,6 +196,15 @@ def report_kernels(
     return reports
 
 
+def _chosen(kernels: Sequence[RecordedKernel], only: Sequence[str]) -> list[RecordedKernel]:
+    """Return those of *kernels* that *only* names, all if it names none."""
+    names = list(dict.fromkeys(kernel.name for kernel in kernels))
+    for name in only:
+        if name not in names:
+            raise unknown("kernel", name, names, "these runs")
+    return [kernel for kernel in kernels if not only or kernel.name in only]
+
+
 def refuse_reports(folder: Path, *, force: bool) -> None:
     """Raise :exc:`InputError`, before the work is done, if *folder* must not be replaced."""
     refuse_folder(folder, force=force, what="a folder of kernel reports", mark=MARK)
@@ -202,6 +215,7 @@ def write_reports(
     library: ModelLibrary | None,
     folder: Path,
     *,
+    only: Sequence[str] = (),
     fitting: Fitting = Fitting(),
     repeated: Repeated = "each",
     form: Format = "html",
@@ -221,7 +235,9 @@ def write_reports(
         Where the operating system refuses.
     """
     refuse_reports(folder, force=force)
-    reports = report_kernels(runs, library, fitting=fitting, repeated=repeated, progress=progress)
+    reports = report_kernels(
+        runs, library, only=only, fitting=fitting, repeated=repeated, progress=progress
+    )
     given = _Runs.of(runs, repeated)
     pages = _page_names(reports, form)
     rows = [report.row(page) for report, page in zip(reports, pages, strict=True)]

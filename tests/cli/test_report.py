@@ -425,3 +425,14 @@ def test_simulated_runs_tell_what_their_models_say(tasksim, many_sizes, models):
     assert called.code == 0, called.err
     errors = {row["kernel"]: row["mlogq"] for row in called.json["kernels"]}
     assert errors == {"work": pytest.approx(0, abs=1e-6), "fixed": pytest.approx(0, abs=1e-6)}
+
+
+def test_one_kernel_only(tasksim, many_sizes, models):
+    many_sizes("run")
+    called = tasksim(f"report kernels run {models} --kernel work -o report --json")
+    assert [row["kernel"] for row in called.json["kernels"]] == ["work"]
+    refused = tasksim("report kernels run --kernel wrok -o other")
+    assert refused.code == 2
+    assert refused.errors == [
+        "Error: these runs: unknown kernel 'wrok', did you mean 'work'? (known: work, fixed)"
+    ]

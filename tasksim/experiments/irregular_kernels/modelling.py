@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -12,6 +13,7 @@ from tasksim.models.constant import ConstantModel
 from tasksim.models.metrics import mlogq
 from tasksim.models.regression import LinearModel
 from tasksim.models.samples import Samples
+from tasksim.run.samples import RecordedRun, recorded_kernels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +34,6 @@ __all__ = [
     "ModelSet",
     "compare_m2l",
     "fitted",
-    "joined_samples",
     "judged",
     "mean_samples",
     "naive",
@@ -103,36 +104,20 @@ class ModelSet:
         return None
 
 
-def mean_samples(measured: MeasuredInput) -> Durations:
-    """Return per kernel one sample per task: its mean duration over the runs.
+def mean_samples(inputs: Sequence[MeasuredInput]) -> Durations:
+    """Return per kernel one sample per task: its mean duration over the runs of its input.
 
-    All runs are of one graph. What one task takes more than another is what a model can explain;
-    what it takes more in one run than in the next is not.
+    What one task takes more than another is what a model can explain; what it takes more in one
+    run than in the next is not. In the order of :data:`KERNELS`.
     """
-    graph = measured.graph
-    durations = np.mean([run.tasks.duration_s for run in measured.runs], axis=0)
-    found = {}
-    for kernel, name in enumerate(graph.model_names):
-        tasks = np.flatnonzero(graph.kernel == kernel)
-        if len(tasks):
-            table = graph.parameters[kernel][graph.row[tasks]]
-            found[name] = Samples(graph.parameter_names[kernel], table, durations[tasks])
-    return found
-
-
-def joined_samples(inputs: Sequence[MeasuredInput]) -> Durations:
-    """Return :func:`mean_samples` of all *inputs* together, in the order of :data:`KERNELS`."""
-    parts = [mean_samples(measured) for measured in inputs]
-    return {
-        kernel: Samples.concat([part[kernel] for part in parts if kernel in part])
-        for kernel in KERNELS
-        if any(kernel in part for part in parts)
-    }
+    runs = [RecordedRun(Path(m.input.text), run, m.graph) for m in inputs for run in m.runs]
+    found = {kernel.name: kernel.samples for kernel in recorded_kernels(runs, "mean")}
+    return {kernel: found[kernel] for kernel in KERNELS if kernel in found}
 
 
 def regressions(inputs: Sequence[MeasuredInput]) -> ModelSet:
     """Return a linear model per kernel, of all tasks of *inputs*, by ordinary least squares."""
-    samples = joined_samples(inputs)
+    samples = mean_samples(inputs)
     return ModelSet({kernel: fitted(samples[kernel], TERMS[kernel]) for kernel in samples})
 
 
@@ -165,7 +150,7 @@ def naive_samples(inputs: Sequence[MeasuredInput]) -> Durations:
     """
     found: dict[str, list[Samples]] = {}
     for measured in inputs:
-        for kernel, samples in mean_samples(measured).items():
+        for kernel, samples in mean_samples([measured]).items():
             table = np.full((len(samples), 1), _number(kernel, measured.input))
             found.setdefault(kernel, []).append(
                 Samples((_number_name(kernel),), table, samples.durations_s)
@@ -175,13 +160,13 @@ def naive_samples(inputs: Sequence[MeasuredInput]) -> Durations:
 
 def judged(inputs: Sequence[MeasuredInput], models: str, terms: Mapping[str, str]) -> list[Fit]:
     """Return how well *terms* explain the tasks of *inputs*; *models* is what the set is called."""
-    samples = joined_samples(inputs)
+    samples = mean_samples(inputs)
     return [_judged(kernel, models, samples[kernel], terms[kernel]) for kernel in KERNELS]
 
 
 def compare_m2l(inputs: Sequence[MeasuredInput], kernel: str = "M2L_in") -> M2lComparison:
     """Return what *kernel*'s tasks take by models with indirect parameters and without."""
-    samples = joined_samples(inputs)[kernel]
+    samples = mean_samples(inputs)[kernel]
     with_s, without_s = (
         fitted(samples, terms[kernel]).predict(samples.parameters)
         for terms in (TERMS, DIRECT_TERMS)

@@ -15,7 +15,7 @@ from tasksim.experiments.irregular_kernels.inputs import DISTRIBUTIONS
 from tasksim.experiments.irregular_kernels.modelling import (
     TERMS,
     fitted,
-    joined_samples,
+    mean_samples,
     naive_samples,
 )
 from tasksim.view.modelreport import write_report
@@ -53,10 +53,10 @@ def write_reports(
 
 def _models(inputs: Sequence[MeasuredInput]) -> list[tuple[str, str, Samples, str]]:
     """Return for each model its set, kernel, samples and terms."""
-    found = _with_terms("general", joined_samples(inputs), TERMS)
+    found = _with_terms("general", mean_samples(inputs), TERMS)
     for distribution in DISTRIBUTIONS:
         some = [m for m in inputs if m.input.distribution == distribution]
-        found += _with_terms(distribution, joined_samples(some), TERMS)
+        found += _with_terms(distribution, mean_samples(some), TERMS)
         lines = naive_samples(some)
         names = {kernel: samples.names[0] for kernel, samples in lines.items()}
         found += _with_terms(f"naive-{distribution}", lines, names)

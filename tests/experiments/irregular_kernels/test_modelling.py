@@ -69,7 +69,7 @@ def test_a_sample_is_the_mean_of_a_task_over_the_runs(measured):
     graph = measured[0].graph
     durations = law(graph)
     runs = [run_of(graph, 0.5 * durations), run_of(graph, 1.5 * durations)]
-    samples = mean_samples(MeasuredInput(INPUTS[0], graph, runs))
+    samples = mean_samples([MeasuredInput(INPUTS[0], graph, runs)])
     for kernel, name in enumerate(graph.model_names):
         expected = durations[graph.kernel == kernel]
         np.testing.assert_allclose(samples[name].durations_s, expected, rtol=1e-9)
@@ -93,7 +93,7 @@ def test_naive_models_take_one_time_for_all_tasks_of_a_kernel(measured):
     wanted = Input("cube", 5000, 4, 45)
     models = naive(cubes, wanted)
     for kernel, number in (("M2L_in", "group_size"), ("P2P_in", "particles")):
-        parts = [mean_samples(m)[kernel].durations_s for m in cubes]
+        parts = [mean_samples([m])[kernel].durations_s for m in cubes]
         x = np.repeat([getattr(m.input, number) for m in cubes], [len(p) for p in parts])
         slope, constant = np.polyfit(x, np.concatenate(parts), 1)
         expected = constant + slope * getattr(wanted, number)
