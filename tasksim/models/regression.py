@@ -100,6 +100,9 @@ class LinearModel(KernelModel):
     mean of the configuration, so that a lone sample far too long weighs little.
 
     Intervals assume that samples are independent; those of one run are not quite.
+
+    A logarithm, or a negative power, of a parameter is not defined at 0. If the samples have no
+    0, terms may have them; rows that do are predicted as if it were the least measured value.
     """
 
     kind = "mlr"
@@ -223,7 +226,7 @@ class LinearModel(KernelModel):
         """Return for which rows the formula gives less than ``floor_s_``, which is then taken."""
         self._check_fitted("floored")
         table = self._table(parameters)
-        return np.asarray(self._raw(table) < self.floor_s_)
+        return np.asarray(self._raw(self._without_poles(table)) < self.floor_s_)
 
     def _fit(self, samples: Samples) -> NDArray[np.bool_]:
         if self.weights not in WEIGHTS:
@@ -302,7 +305,7 @@ class LinearModel(KernelModel):
         self.terms_ = tuple(str(term) for term in terms.terms)
 
     def _learn_residuals(self, used: Samples) -> None:
-        ratio = used.durations_s / self._predict(used.parameters)
+        ratio = used.durations_s / np.maximum(self._raw(used.parameters), self.floor_s_)
         one_group = np.zeros(len(ratio), dtype=np.intp)
         self.residual_quantiles_ = group_quantiles(ratio, one_group)[0]
 
@@ -316,8 +319,18 @@ class LinearModel(KernelModel):
         values: NDArray[np.float64] = self._design(self._parsed_, table) @ self.coef_
         return values
 
+    def _without_poles(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return *table* with the least that was measured for 0, where a term has a pole at 0."""
+        for factor in (factor for term in self._parsed_.terms for factor in term.factors):
+            column = self.names_.index(factor.parameter)
+            zero = table[:, column] == 0
+            if factor.has_pole and zero.any():
+                table = table.copy()
+                table[zero, column] = self.domain_[factor.parameter][0]
+        return table
+
     def _predict(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.maximum(self._raw(table), self.floor_s_)
+        return np.maximum(self._raw(self._without_poles(table)), self.floor_s_)
 
     def _sample(self, table: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
         quantiles = self.residual_quantiles_[None, :]

@@ -58,6 +58,11 @@ class Factor:
         base = f"{self.function}({self.parameter})" if self.function else self.parameter
         return base if self.exponent == 1 else f"{base}^{self.exponent:.12g}"
 
+    @property
+    def has_pole(self) -> bool:
+        """Whether it is infinite where the parameter is 0."""
+        return self.function in ("log", "log2") or (not self.function and self.exponent < 0)
+
     def evaluate(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the factor for each of *values*; infinite or NaN where it is not defined."""
         if self.function == "is":

@@ -122,7 +122,7 @@ class Execution(Table):
         not return.
         """
         self._scheduler.attach(self, rng)
-        start = threading.Barrier(len(self.workers) + 1)
+        start = threading.Barrier(len(self.workers) + 1, action=self._begin)
         cores = _cores_for(len(self.workers)) if pin else None
         threads = [
             threading.Thread(target=self._work, args=(w.id, start, cores), name=w.name, daemon=True)
@@ -132,9 +132,7 @@ class Execution(Table):
             for thread in threads:
                 thread.start()
             try:
-                self._origin = perf_counter()
                 start.wait()
-                self._origin = perf_counter()
                 self._submit()
                 self._wait(progress)
             finally:
@@ -145,6 +143,10 @@ class Execution(Table):
         if self._error is not None:
             raise self._error
         return max(self.end, default=0.0)
+
+    def _begin(self) -> None:
+        """Start the clock, once: before any thread goes on."""
+        self._origin = perf_counter()
 
     def _submit(self) -> None:
         for task in range(len(self._graph)):

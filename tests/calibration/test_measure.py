@@ -114,9 +114,9 @@ def test_inputs_are_restored_before_each_execution(output, monkeypatch):
 def test_a_budget_is_kept(output):
     domain = parse_domain("gemm", ["m=32..256:log", "n=32..256:log", "k=32..256:log"])
     begun = time.monotonic()
-    summary = measure(domain, output, MeasureOptions(samples=20_000, budget_s=1.5))
-    assert time.monotonic() - begun < 8
-    assert 1.45 < summary.seconds < 7
+    summary = measure(domain, output, MeasureOptions(samples=20_000, budget_s=3.0))
+    assert time.monotonic() - begun < 12
+    assert 2.95 < summary.seconds < 10
     assert 10 < summary.measured < 20_000
 
 

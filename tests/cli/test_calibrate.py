@@ -91,6 +91,7 @@ def test_linear_models_extrapolate_and_say_so(tasksim):
     assert called.json["extrapolated"] == [message]
 
 
+@pytest.mark.slow
 def test_terms_are_found_for_all_kernels(tasksim, tmp_path):
     sizes = "n=8,16,24,32,48,64"
     line = f"calibrate potrf {sizes} syrk {sizes} k=16 --workers 1 --tolerance 50%"

@@ -7,7 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from numba import types
+
 import tasksim
+from tasksim.kernels.fmm import compiled, p2p
+from tasksim.kernels.fmm.compiled import TABLE
 
 TWO_LOOPS = """
 from tasksim.kernels.fmm.compiled import REAL, loop
@@ -40,3 +44,10 @@ def test_the_first_time_says_once_that_it_compiles_and_the_next_does_not(tmp_pat
         "compiling: 0 %, the kernels of fmm, which takes some 20 s; they are kept for later\n",
         "",
     ]
+
+
+def test_writable_arrays_are_known_to_do_before_the_first_call():
+    # Numba learns it at the first call otherwise, and two first calls at once may fail.
+    given = types.Array(types.float64, 2, "C")
+    assert p2p._one_sided.typingctx.tm.check_compatible(given, TABLE) is not None
+    assert any(given in known for known in compiled._KNOWN)

@@ -279,3 +279,15 @@ def test_samples_tell_domain_and_spread_of_known_coefficients():
 def test_coefficients_that_are_none_are_refused(coefficients, message):
     with pytest.raises(InputError, match=message):
         LinearModel.from_coefficients(("m", "n"), coefficients)
+
+
+@pytest.mark.parametrize("term", ["n*log2(n)", "log(n)", "n^-1"])
+def test_where_a_term_has_a_pole_the_least_measured_value_is_taken(term):
+    n = np.array([3.0, 5.0, 9.0, 17.0, 33.0])
+    samples = Samples(("n",), n[:, None], 1e-3 + 1e-5 * n)
+    model = LinearModel(term).fit(samples)
+    assert model.predict([[0.0]]) == model.predict([[3.0]])
+    assert not model.inside([[0.0]])[0]
+    given = LinearModel.from_coefficients(("n",), {"1": 1.0, term: 1.0})
+    with pytest.raises(InputError, match="is not finite for n=0"):
+        given.predict([[0.0]])

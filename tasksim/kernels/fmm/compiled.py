@@ -34,6 +34,8 @@ MATRICES = types.Array(types.float64, 3, "C", readonly=True)
 RESULT = types.Array(types.float64, 2, "C")
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "cache": True}
+_KNOWN: list[tuple[Any, ...]] = []
+"""Types that Numba forgets when nobody has them, and then numbers anew."""
 # What a vectorised sum needs: its terms in any order. Infinity must stay what it is.
 _REORDER = {"reassoc", "contract", "nsz"}
 
@@ -49,9 +51,24 @@ def loop(*arguments: Any) -> Callable[[Function], Function]:
         made = njit(types.void(*arguments), **_OPTIONS)(function)
         if made.stats.cache_misses:
             _say_that_it_compiles()
+        _accept_writable(made, arguments)
         return cast("Function", made)
 
     return compiled
+
+
+def _accept_writable(compiled: Any, arguments: tuple[Any, ...]) -> None:
+    """Let *compiled* know that writable arrays do for those that it only reads.
+
+    Numba finds that out at the first call, which is not safe in threads: of two first calls at
+    once, one may fail with "No matching definition for argument type(s)".
+    """
+    given = tuple(
+        type_.copy(readonly=False) if isinstance(type_, types.Array) else type_
+        for type_ in arguments
+    )
+    _KNOWN.append(given)
+    compiled.typingctx.install_possible_conversions(given, arguments)
 
 
 @cache

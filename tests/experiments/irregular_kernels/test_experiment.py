@@ -21,6 +21,8 @@ from tasksim.models.store import ModelLibrary
 from tasksim.platform.load import load as load_platform
 from tasksim.run.storage import load as load_run
 
+pytestmark = pytest.mark.slow
+
 TINY = Design(
     fitted=(
         Input("cube", 800, 4, 12),
