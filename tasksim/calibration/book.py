@@ -59,6 +59,9 @@ class Options:
     schedulers: tuple[str, ...] = ("lws", "eager")
     seed: int = 0
     pin: bool = True
+    calm: bool = False
+    """Whether runs of graphs count only if they were made in calm moments: when nobody else used
+    the cores (:mod:`tasksim.calibration.calm`)."""
 
 
 @dataclass(frozen=True)

@@ -187,8 +187,15 @@ class _Session:
         report.rows = rows
         report.by_kernel = summaries(self.book, rows, written.models, self.options)
         report.overheads = self._overheads()
-        report.notes = _notes(self.destination.choice, written)
+        report.notes = [*self._disturbed(), *_notes(self.destination.choice, written)]
         return report, written
+
+    def _disturbed(self) -> list[str]:
+        """Return how many runs others disturbed, if that counts."""
+        runs = self.observed.disturbed
+        if not runs:
+            return []
+        return [f"{runs} runs were made while others used the cores, and do not count"]
 
     def _write_samples(self) -> None:
         """Write the samples of kernels with linear models."""

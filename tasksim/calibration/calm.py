@@ -31,7 +31,7 @@ from tasksim.native.execution import pin_thread, usable_cores
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Calm", "Measured", "Probe", "measure_calmly"]
+__all__ = ["Calm", "Measured", "Moments", "Probe", "measure_calmly"]
 
 T = TypeVar("T")
 
@@ -183,69 +183,61 @@ def measure_calmly(
             f"got {len(actions)} actions, {repetitions} repetitions, tolerance {tolerance:g}; "
             "legal: at least one of each, a positive tolerance"
         )
-    campaign = _Campaign(actions, probe, tolerance, patience_s)
+    begun = time.monotonic()
+    moments = Moments(probe, tolerance)
     slots: list[_Slot[T]] = [_Slot(a) for _ in range(repetitions) for a in range(len(actions))]
-    trials = campaign.fill(slots, progress)
+    trials = _fill(slots, actions, moments, begun + patience_s, progress)
     values: list[list[T]] = [[] for _ in actions]
     for slot in slots:
         assert slot.value is not None
         values[slot.action].append(slot.value)
     calm = Calm(
-        fastest_s=campaign.fastest_s,
+        fastest_s=moments.fastest_s,
         tolerance=tolerance,
         kept=len(slots),
         repeated=trials - len(slots),
-        disturbed=sum(not campaign.is_calm(slot.probe_s) for slot in slots),
-        seconds=time.monotonic() - campaign.begun,
+        disturbed=sum(not moments.is_calm(slot.probe_s) for slot in slots),
+        seconds=time.monotonic() - begun,
     )
     return Measured(values, calm)
 
 
-class _Campaign(Generic[T]):
-    """Measurements under way."""
+class Moments:
+    """Tells calm moments from others.
 
-    def __init__(
-        self,
-        actions: Sequence[Callable[[], T]],
-        probe: Callable[[], float],
-        tolerance: float,
-        patience_s: float,
-    ) -> None:
-        self._actions = actions
+    Parameters
+    ----------
+    probe, tolerance
+        As for :func:`measure_calmly`.
+
+    Attributes
+    ----------
+    fastest_s : float
+        The fastest probe so far.
+    """
+
+    def __init__(self, probe: Callable[[], float], tolerance: float = TOLERANCE) -> None:
         self._probe = probe
         self._tolerance = tolerance
-        self.begun = time.monotonic()
-        self._end = self.begun + patience_s
         self.fastest_s = min(probe() for _ in range(FIRST_PROBES))
 
     def is_calm(self, probe_s: float) -> bool:
+        """Return whether a probe of *probe_s* says that the moment is calm."""
         return probe_s <= (1 + self._tolerance) * self.fastest_s
 
-    def fill(self, slots: Sequence[_Slot[T]], progress: Callable[[int, int], None] | None) -> int:
-        """Measure until all *slots* are calm or patience ends; return how many trials it took."""
-        trials = 0
-        open_slots = list(slots)
-        while open_slots:
-            for slot in open_slots:
-                if slot.value is not None and time.monotonic() > self._end:
-                    return trials
-                self._try(slot)
-                trials += 1
-                if progress is not None:
-                    progress(sum(self.is_calm(s.probe_s) for s in slots), len(slots))
-            open_slots = [slot for slot in slots if not self.is_calm(slot.probe_s)]
-        return trials
+    def during(self, action: Callable[[], T], until: float) -> tuple[T, float]:
+        """Wait for a calm moment, a while and not beyond *until*; return what *action* returns.
 
-    def _try(self, slot: _Slot[T]) -> None:
-        before = self._wait()
-        value = self._actions[slot.action]()
-        around = max(before, self._probed())
-        if slot.value is None or around < slot.probe_s:
-            slot.value, slot.probe_s = value, around
+        And the slower of the probes before and after it. *until* is a time of
+        :func:`time.monotonic`.
+        """
+        before = self._wait(until)
+        value = action()
+        return value, max(before, self._probed())
 
-    def _wait(self) -> float:
+    def _wait(self, until: float) -> float:
         """Return the probe of a calm moment, or of the last one when the wait is too long."""
-        latest = min(time.monotonic() + LONGEST_WAIT_S, self._end)
+        latest = min(time.monotonic() + LONGEST_WAIT_S, until)
         while not self.is_calm(probed := self._probed()) and time.monotonic() < latest:
             time.sleep(NAP_S)
         return probed
@@ -254,3 +246,27 @@ class _Campaign(Generic[T]):
         probed = self._probe()
         self.fastest_s = min(self.fastest_s, probed)
         return probed
+
+
+def _fill(
+    slots: Sequence[_Slot[T]],
+    actions: Sequence[Callable[[], T]],
+    moments: Moments,
+    until: float,
+    progress: Callable[[int, int], None] | None,
+) -> int:
+    """Measure until all *slots* are calm or time is over; return how many trials it took."""
+    trials = 0
+    open_slots = list(slots)
+    while open_slots:
+        for slot in open_slots:
+            if slot.value is not None and time.monotonic() > until:
+                return trials
+            value, probe_s = moments.during(actions[slot.action], until)
+            if slot.value is None or probe_s < slot.probe_s:
+                slot.value, slot.probe_s = value, probe_s
+            trials += 1
+            if progress is not None:
+                progress(sum(moments.is_calm(s.probe_s) for s in slots), len(slots))
+        open_slots = [slot for slot in slots if not moments.is_calm(slot.probe_s)]
+    return trials

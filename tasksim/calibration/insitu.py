@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
+from math import inf
 from typing import TYPE_CHECKING
 
 from tasksim.calibration.book import MOST_RUNS
+from tasksim.calibration.calm import Moments, Probe
 from tasksim.calibration.locality import FarSamples, far_samples
 from tasksim.calibration.overheads import Gaps, gaps
 from tasksim.kernels.program import bind
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from tasksim.calibration.book import Book, Options
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
+    from tasksim.run.record import Run
 
 __all__ = ["Observed", "measure_in_situ"]
 
@@ -35,6 +39,8 @@ class Observed:
     """Per run: the costs of the runtime."""
     far: list[FarSamples] = field(default_factory=list)
     """How long ago the data of each task were last used."""
+    disturbed: int = 0
+    """Runs that did not count, as others used the cores."""
 
 
 def measure_in_situ(
@@ -50,22 +56,76 @@ def measure_in_situ(
     The first round warms up and is dropped. Rounds interleave the graphs and change the
     scheduler, so that a slow minute of the machine falls on all alike. *after_round* is called
     with a message and the share of the time that is used; what it raises ends the measuring.
-    What is measured is in *book* and *observed* at once.
+    What is measured is in *book* and *observed* at once. Where *options* ask for it, runs count
+    that were made in calm moments; of a graph that never was, the calmest one.
     """
-    programs = [bind(graph, len(platform.workers), options.seed) for graph in graphs]
+    runners = [_Runner(graph, platform, options) for graph in graphs]
     begun = time.monotonic()
-    for turn in count():
-        scheduler = options.schedulers[turn % len(options.schedulers)]
-        for graph, program in zip(graphs, programs, strict=True):
-            run = execute(graph, platform, scheduler, program=program, pin=options.pin)
-            if turn > 0:
-                book.add_run(run, graph)
-                observed.gaps.append(gaps(run))
-                observed.far.extend(_kept(far_samples(run, graph), turn, book))
-        used = (time.monotonic() - begun) / options.max_seconds
-        after_round(f"round {turn}", used)
-        if turn > 0 and (used >= 1 or book.settled(options)):
-            return
+    moments = Moments(Probe(len(platform.workers))) if options.calm else None
+    until = begun + options.max_seconds
+    try:
+        for turn in count():
+            scheduler = options.schedulers[turn % len(options.schedulers)]
+            for runner in runners:
+                if turn == 0:
+                    runner.execute(scheduler)
+                elif (run := runner.run(scheduler, moments, until)) is not None:
+                    _add(run, runner.graph, turn, book, observed)
+            used = (time.monotonic() - begun) / options.max_seconds
+            after_round(f"round {turn}", used)
+            if turn > 0 and (used >= 1 or _settled(runners, book, options)):
+                return
+    finally:
+        for runner in runners:
+            if runner.disturbed and not runner.calm:
+                _add(runner.calmest, runner.graph, 1, book, observed)
+        observed.disturbed = sum(runner.disturbed for runner in runners)
+
+
+def _settled(runners: Sequence[_Runner], book: Book, options: Options) -> bool:
+    return all(runner.calm for runner in runners) and book.settled(options)
+
+
+class _Runner:
+    """A graph bound to its data, and how its runs went.
+
+    ``calm`` and ``disturbed`` count its runs, ``calmest`` is the calmest of the disturbed ones.
+    """
+
+    def __init__(self, graph: TaskGraph, platform: Platform, options: Options) -> None:
+        self.graph = graph
+        self._platform = platform
+        self._pin = options.pin
+        self._program = bind(graph, len(platform.workers), options.seed)
+        self.calm = self.disturbed = 0
+        self.calmest: Run
+        self._probe_s = inf
+
+    def run(self, scheduler: str, moments: Moments | None, until: float) -> Run | None:
+        """Return a run; None if it was disturbed."""
+        if moments is None:
+            self.calm += 1
+            return self.execute(scheduler)
+        run, probe_s = moments.during(partial(self.execute, scheduler), until)
+        if moments.is_calm(probe_s):
+            self.calm += 1
+            return run
+        self.disturbed += 1
+        if probe_s < self._probe_s:
+            self.calmest, self._probe_s = run, probe_s
+        return None
+
+    def execute(self, scheduler: str) -> Run:
+        """Run the graph, whatever others do meanwhile."""
+        program, pin = self._program, self._pin
+        return execute(self.graph, self._platform, scheduler, program=program, pin=pin)
+
+
+def _add(run: Run, graph: TaskGraph, turn: int, book: Book, observed: Observed) -> None:
+    """Add what a *run* tells to *book* and *observed*."""
+    book.add_run(run, graph)
+    observed.gaps.append(gaps(run))
+    observed.far.extend(_kept(far_samples(run, graph), turn, book))
 
 
 def _kept(samples: list[FarSamples], turn: int, book: Book) -> Iterable[FarSamples]:

@@ -67,6 +67,12 @@ HISTORY = "history"
     "'gemm=auto' finds them, 'auto' does for all kernels, 'history' for none. [default: 'auto' "
     "for graphs whose tasks hardly repeat each other, as those of fmm; else 'history']",
 )
+@click.option(
+    "--calm",
+    is_flag=True,
+    help="On a shared machine: runs of a GRAPH count only in moments when nobody else uses the "
+    "cores; it may take until --max-time to see some.",
+)
 @click.option("--pin/--no-pin", default=True, help="Keep each thread on a core of its own.")
 @click.option("--replace", is_flag=True, help="Forget earlier samples instead of adding to them.")
 @json_option
@@ -80,6 +86,7 @@ def calibrate(
     tolerance: float,
     max_time: float,
     terms: tuple[str, ...],
+    calm: bool,
     pin: bool,
     replace: bool,
     as_json: bool,
@@ -105,7 +112,7 @@ def calibrate(
             library,
             machine=name,
             workers=workers or len(usable_cores()),
-            options=Options(tolerance=tolerance, max_seconds=max_time, pin=pin),
+            options=Options(tolerance=tolerance, max_seconds=max_time, pin=pin, calm=calm),
             terms=_terms(terms),
             search=_search(terms),
             replace=replace,

@@ -1,0 +1,80 @@
+"""Calibration in calm moments: which runs count."""
+
+from __future__ import annotations
+
+import pytest
+
+from tasksim.calibration import insitu
+from tasksim.calibration.book import Book, Options
+from tasksim.calibration.insitu import Observed, measure_in_situ
+from tasksim.graph.apps.registry import generate
+from tasksim.platform.description import Platform
+
+GRAPH = generate("chain", length=3, duration=1e-4)
+
+
+@pytest.fixture
+def probes(monkeypatch):
+    """Return a list: the probe around each run, 1 is calm; afterwards all are."""
+    script = []
+
+    class Scripted:
+        def __init__(self, probe):
+            pass
+
+        def is_calm(self, probe_s):
+            return probe_s == 1
+
+        def during(self, action, until):
+            return action(), script.pop(0) if script else 1
+
+    monkeypatch.setattr(insitu, "Moments", Scripted)
+    monkeypatch.setattr(insitu, "Probe", lambda _workers: None)
+    return script
+
+
+def calibrated(calm=True, rounds=4, graphs=(GRAPH,)):
+    """Return book and observations of some rounds, without the warm-up."""
+    book, observed = Book(), Observed()
+
+    class Over(Exception):
+        pass
+
+    def after_round(what, _used):
+        if what == f"round {rounds}":
+            raise Over
+
+    options = Options(max_seconds=60.0, calm=calm)
+    with pytest.raises(Over):
+        measure_in_situ(graphs, Platform.identical(1), book, options, observed, after_round)
+    return book, observed
+
+
+def runs_of(book):
+    return sum(len(set(samples.runs.tolist())) for samples in book.samples.values())
+
+
+def test_all_runs_count_unless_calm_ones_are_asked_for(probes):
+    probes += [2, 2, 2, 2]
+    book, observed = calibrated(calm=False)
+    assert (runs_of(book), observed.disturbed) == (4, 0)
+
+
+def test_disturbed_runs_do_not_count(probes):
+    probes += [2, 1, 3, 1]
+    book, observed = calibrated()
+    assert (runs_of(book), len(observed.gaps), observed.disturbed) == (2, 2, 2)
+
+
+def test_of_a_graph_that_never_was_calm_the_calmest_run_counts(probes, monkeypatch):
+    made = []
+    execute = insitu.execute
+    monkeypatch.setattr(
+        insitu, "execute", lambda *a, **k: made.append(execute(*a, **k)) or made[-1]
+    )
+    probes += [4, 2, 3, 5]
+    book, observed = calibrated()
+    assert (runs_of(book), observed.disturbed) == (1, 4)
+    calmest = made[2]  # after the warm-up
+    samples = next(iter(book.samples.values()))
+    assert samples.durations_s.tolist() == pytest.approx(calmest.tasks.duration_s.tolist())
