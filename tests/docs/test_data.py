@@ -28,6 +28,7 @@ COEFFICIENTS = sorted((ROOT / "models").rglob("*.json"))
 RUNS = sorted(path.parent for path in (ROOT / "traces").rglob("run.json"))
 DATA = ("platforms", "models", "traces")
 TILE_SIZES = (128, 256, 512)
+IRREGULAR = ("L2L", "L2P", "M2L_in", "M2L_out", "M2M", "P2M", "P2P_in", "P2P_out")
 
 
 def name_of(path: Path) -> str:
@@ -66,8 +67,12 @@ def test_coefficient_files_are_valid(path):
     assert file.machine.name == path.parent.name
     for entry in file.architectures.values():
         assert entry.measured.how.startswith("in situ")
-        assert entry.locality is not None
-        assert entry.model.report()["samples"] > 1000
+        if file.kernel in IRREGULAR:  # a sample per task, its mean over several runs
+            assert entry.model.report()["samples"] > 300
+            assert entry.model.rsquared_adj_ > 0.97
+        else:
+            assert entry.locality is not None
+            assert entry.model.report()["samples"] > 1000
 
 
 @pytest.mark.parametrize("application", ["cholesky", "lu", "qr"])
@@ -77,6 +82,14 @@ def test_the_shipped_models_cover_the_factorisations(application, tile_size):
     graph = generate(application, tiles=4, tile_size=tile_size)
     run = simulate(graph, platform, ModelLibrary(platform.models_folder()), "lws", check=True)
     assert 0.5 < run.bounds["area_s"] / run.makespan_s <= 1
+
+
+@pytest.mark.parametrize("name", ["xeon-2c", "haswell24"])
+def test_the_shipped_models_cover_the_fast_multipole_method(name):
+    platform = load_platform(name)
+    graph = generate("fmm", particles=200_000, height=6, group_size=64, distribution="sphere")
+    run = simulate(graph, platform, ModelLibrary(platform.models_folder()), "prio", check=True)
+    assert 0.7 < run.bounds["area_s"] / run.makespan_s <= 1
 
 
 def test_a_larger_tile_takes_longer():
