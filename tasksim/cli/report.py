@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["reporting"]
 
 EXAMPLES = (
+    "tasksim report kernels runs/fmm --models general.json",
     "tasksim report kernels runs/fmm -o report",
     "tasksim report kernels runs/a runs/b --models models/mymachine -o report --format md",
     "tasksim report kernels runs/fmm --terms M2L_in='Level + NbCells' --weights none -o report",
@@ -62,7 +63,10 @@ def reporting() -> None:
     help="Of runs of one graph: each is a sample of a task, or their mean is, with less noise.",
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, help="A new folder."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="A new folder for the pages. [default: no pages, only what is printed]",
 )
 @click.option(
     "--format", "form", type=click.Choice(["html", "md"]), default="html", help="Of the pages."
@@ -77,7 +81,7 @@ def kernels(
     terms: tuple[str, ...],
     weights: Weights,
     repeated: Repeated,
-    output: Path,
+    output: Path | None,
     form: Format,
     force: bool,
     as_json: bool,
@@ -88,29 +92,32 @@ def kernels(
     of the model that --models has, else of a linear model with terms searched for, fitted to
     the run's own tasks. The index leads to the pages.
     """
-    from tasksim.study.kernelreport import Fitting, refuse_reports, write_reports
+    from tasksim.study.kernelreport import (
+        Fitting,
+        refuse_reports,
+        report_kernels,
+        write_reports,
+    )
 
     fitting = Fitting(_terms(terms), weights)
-    refuse_reports(output, force=force)
-    refuse_unwritable(output)
+    if output is not None:
+        refuse_reports(output, force=force)
+        refuse_unwritable(output)
     recorded, known = _recorded(runs), _models(models, library)
     with counting("kernels") as progress:
-        rows = write_reports(
-            recorded,
-            known,
-            output,
-            only=only,
-            fitting=fitting,
-            repeated=repeated,
-            form=form,
-            force=force,
-            progress=progress,
-        )
+        how: dict[str, Any] = {
+            "only": only, "fitting": fitting, "repeated": repeated, "progress": progress,
+        }  # fmt: skip
+        if output is None:
+            rows = [report.row(None) for report in report_kernels(recorded, known, **how)]
+        else:
+            rows = write_reports(recorded, known, output, form=form, force=force, **how)
     if as_json:
         print_json({"runs": runs, "kernels": rows, "output": output})
         return
     click.echo("\n".join(_text(rows)))
-    note(f"Wrote {output}")
+    if output is not None:
+        note(f"Wrote {output}")
 
 
 def _terms(texts: Sequence[str]) -> dict[str, str]:

@@ -386,7 +386,6 @@ def test_one_name_for_kernels_of_different_parameters(tasksim, many_sizes):
         ("report kernels run -o out --models missing", "unknown model 'missing'"),
         ("report kernels nowhere -o out", "nowhere: no such run"),
         ("report kernels run run -o out", "given twice"),
-        ("report kernels run", "Missing option '-o'"),
         ("report kernels -o out", "Missing argument"),
         ("report kernel run -o out", "did you mean 'kernels'?"),
     ],
@@ -436,3 +435,15 @@ def test_one_kernel_only(tasksim, many_sizes, models):
     assert refused.errors == [
         "Error: these runs: unknown kernel 'wrok', did you mean 'work'? (known: work, fixed)"
     ]
+
+
+def test_without_a_folder_it_prints_and_writes_nothing(tasksim, tmp_path, many_sizes, models):
+    many_sizes("run")
+    before = sorted(tmp_path.rglob("*"))
+    called = tasksim(f"report kernels run {models} --kernel work")
+    assert called.code == 0
+    assert called.out.startswith("kernel ")
+    assert "Wrote" not in called.err
+    printed = tasksim(f"report kernels run {models} --kernel work --json").json
+    assert (printed["output"], printed["kernels"][0]["report"]) == (None, None)
+    assert sorted(tmp_path.rglob("*")) == before

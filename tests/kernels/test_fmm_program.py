@@ -351,3 +351,16 @@ def test_the_command_prints_both_errors(tmp_path):
     assert result["potential_error"] == result["residual"] < 1e-5
     assert 0 < result["force_error"] < 1e-4
     assert (tmp_path / "out").is_dir()
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_two_particles_whose_potentials_nearly_cancel_pass_the_check(order):
+    # At about distance 1, where -log r is next to nothing, and errors are not.
+    arguments = {"particles": 2, "height": 4, "group_size": 2, "dimension": 2, "order": order}
+    graph = generate("fmm", **arguments, distribution="sphere-poles", seed=2)
+    program = bind(graph, 1)
+    execute(graph, Platform.identical(1), "eager", program=program)
+    assert program.errors()["potential_error"] > tolerance(order, 2)
+    assert program.check().ok
+    program.data.result[0] += 100.0
+    assert not program.check().ok
