@@ -10,7 +10,7 @@ import click
 
 from tasksim.base.errors import InputError, unknown
 from tasksim.cli.command import command
-from tasksim.cli.options import SHARE, TIME, WORKERS, json_option
+from tasksim.cli.options import SHARE, TIME, WORKERS, json_option, terms_by_kernel
 from tasksim.cli.output import note, print_json, refuse_unwritable
 from tasksim.cli.progress import showing
 
@@ -113,7 +113,7 @@ def calibrate(
             machine=name,
             workers=workers or len(usable_cores()),
             options=Options(tolerance=tolerance, max_seconds=max_time, pin=pin, calm=calm),
-            terms=_terms(terms),
+            terms=terms_by_kernel(terms, AUTO, HISTORY),
             search=_search(terms),
             replace=replace,
             progress=progress,
@@ -199,22 +199,6 @@ def _kernel(name: str, settings: list[str]) -> Kernel:
             raise InputError(f"kernel {name}: {key}: got '{value}'; legal: a number") from None
     dense_kernel(name)[0].sizes(parameters)
     return Kernel(name, parameters)
-
-
-def _terms(texts: Sequence[str]) -> dict[str, str]:
-    """Return the terms per kernel of texts such as ``gemm=m*n*k + m*n``."""
-    terms: dict[str, str] = {}
-    for text in texts:
-        kernel, equals, value = (part.strip() for part in text.partition("="))
-        if text in (AUTO, HISTORY):
-            continue
-        if not (kernel and equals and value):
-            raise InputError(
-                f"--terms: got '{text}'; legal: KERNEL=TERMS, e.g. 'gemm=m*n*k + m*n', "
-                f"or '{AUTO}', or '{HISTORY}'"
-            )
-        terms[kernel] = value
-    return terms
 
 
 def _search(texts: Sequence[str]) -> Search:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,6 +24,7 @@ __all__ = [
     "result_options",
     "scheduler_option",
     "seed_option",
+    "terms_by_kernel",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -186,3 +187,25 @@ def request_options(function: F) -> F:
     for option in reversed(_WHERE):
         decorated = option(decorated)
     return decorated  # type: ignore[no-any-return]
+
+
+def terms_by_kernel(texts: Iterable[str], *words: str) -> dict[str, str]:
+    """Return kernel -> terms for texts such as ``M2L_in=Level + NbCells``; *words* are left out.
+
+    Raises
+    ------
+    InputError
+        If a text is neither, or a kernel is given twice.
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        kernel, _, terms = (part.strip() for part in text.partition("="))
+        if text in words:
+            continue
+        if not (kernel and terms):
+            legal = ", or ".join(["KERNEL=TERMS, e.g. 'gemm=m*n*k + m*n'", *map(repr, words)])
+            raise InputError(f"--terms: got '{text}'; legal: {legal}")
+        if kernel in found:
+            raise InputError(f"--terms: {kernel} is given twice; all its terms go into one text")
+        found[kernel] = terms
+    return found

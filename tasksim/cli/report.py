@@ -9,7 +9,12 @@ import click
 
 from tasksim.base.errors import InputError
 from tasksim.cli.command import Command, Group
-from tasksim.cli.options import force_option, json_option, library_option
+from tasksim.cli.options import (
+    force_option,
+    json_option,
+    library_option,
+    terms_by_kernel,
+)
 from tasksim.cli.output import note, print_json, refuse_unwritable
 from tasksim.cli.progress import counting
 
@@ -99,7 +104,7 @@ def kernels(
         write_reports,
     )
 
-    fitting = Fitting(_terms(terms), weights)
+    fitting = Fitting(terms_by_kernel(terms), weights)
     if output is not None:
         refuse_reports(output, force=force)
         refuse_unwritable(output)
@@ -118,21 +123,6 @@ def kernels(
     click.echo("\n".join(_text(rows)))
     if output is not None:
         note(f"Wrote {output}")
-
-
-def _terms(texts: Sequence[str]) -> dict[str, str]:
-    """Return the terms per kernel that texts such as ``M2L_in=Level + NbCells`` give."""
-    found: dict[str, str] = {}
-    for text in texts:
-        kernel, _, value = (part.strip() for part in text.partition("="))
-        if not (kernel and value):
-            raise InputError(
-                f"--terms: got '{text}'; legal: KERNEL=TERMS, e.g. 'M2L_in=Level + NbCells'"
-            )
-        if kernel in found:
-            raise InputError(f"--terms: {kernel} is given twice; all its terms go into one text")
-        found[kernel] = value
-    return found
 
 
 def _recorded(paths: Sequence[Path]) -> list[RecordedRun]:

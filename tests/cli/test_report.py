@@ -233,7 +233,7 @@ def test_a_model_file_is_judged(tasksim, many_sizes):
         ("wrok=n", "terms: unknown kernel 'wrok', did you mean 'work'? (known: fixed, work)"),
         ("work=n*nn", "unknown parameter 'nn', did you mean 'n'? (known: n)"),
         ("work=n + 3*n", "terms of work: "),
-        ("work", "--terms: got 'work'; legal: KERNEL=TERMS, e.g. 'M2L_in=Level + NbCells'"),
+        ("work", "--terms: got 'work'; legal: KERNEL=TERMS, e.g. 'gemm=m*n*k + m*n'"),
         ("work=", "--terms: got 'work='; legal"),
         ("=n", "--terms: got '=n'; legal"),
         ("work=n' --terms 'work=n^2", "--terms: work is given twice"),
