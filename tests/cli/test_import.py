@@ -277,5 +277,5 @@ def test_exports_replace_nothing_without_force(tasksim):
     assert tasksim(EXPORT).code == 0
     result = tasksim(EXPORT)
     assert result.code == 2
-    assert "gemm.laptop exists; give --force to replace it" in result.errors[0]
+    assert ".laptop exists; give --force to replace it" in result.errors[0]
     assert tasksim(f"{EXPORT} --force").code == 0

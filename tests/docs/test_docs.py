@@ -7,7 +7,8 @@ A page is read from top to bottom, in a temporary folder that its examples share
 - ``python`` blocks: as doctests where they have ``>>>``, else as they are;
 - tables of JSON keys, against the command that the comment before them names.
 
-``...`` stands for anything, as in doctest. Comments before a block or a table change what is done:
+``...`` stands for anything, as in doctest, and as a line of its own also for no line. Comments
+before a block or a table change what is done:
 
 - ``<!-- timings vary -->``: only the exit codes and the first word of each line are compared;
   lines of progress do not count;
@@ -50,6 +51,7 @@ STARPU = ROOT.parent / "shared" / "data" / "starpu"
 COMMENT = re.compile(r"<!-- (?:(timings vary|slow|starpu)|(file|keys): (.+?)) -->$")
 PROGRESS = re.compile(r"^\w+: \d+ %, .*\n", re.MULTILINE)
 CHECKER = doctest.OutputChecker()
+ANY_LINES = re.compile(r"^\.\.\.\n", re.MULTILINE)
 
 
 @dataclass
@@ -117,6 +119,11 @@ def skeleton(text: str) -> str:
     return "".join(f"{line.split(maxsplit=1)[0] if line.strip() else ''}\n" for line in lines)
 
 
+def agree(expected: str, output: str) -> bool:
+    """Return whether *output* is as *expected*; a line of ``...`` there stands for any, or none."""
+    return CHECKER.check_output(ANY_LINES.sub("...", expected), output, doctest.ELLIPSIS)
+
+
 class Session:
     """The examples of a page, executed one after the other; what is wrong is in ``problems``.
 
@@ -158,7 +165,7 @@ class Session:
             pair = (expected, output)
             if "timings vary" in block.flags:
                 pair = (skeleton(expected), skeleton(output))
-            if not CHECKER.check_output(*pair, doctest.ELLIPSIS):
+            if not agree(*pair):
                 self._report(line, f"$ {command}\nexpected:\n{expected}got:\n{output}")
         self._expect_success(block.line + len(block.lines), code)
 
@@ -347,6 +354,21 @@ def test_what_is_wrong_is_found(page, problem, folder):
     (found,) = Session("page.md").execute(f"# Page\n\n{page}").problems
     assert found.startswith("page.md:")
     assert problem in found
+
+
+@pytest.mark.parametrize(
+    ("expected", "output", "right"),
+    [
+        ("a\n...\nb\n", "a\nb\n", True),
+        ("a\n...\nb\n", "a\nx\ny\nb\n", True),
+        ("a\n...\n", "a\n", True),
+        ("a\n...\nb\n", "a\nx\n", False),
+        ("a ... c\n", "a b c\n", True),
+        ("a\nb\n", "a\nx\nb\n", False),
+    ],
+)
+def test_a_line_of_dots_stands_for_any_lines_or_none(expected, output, right):
+    assert agree(expected, output) == right
 
 
 @pytest.mark.parametrize(("slow", "executed"), [(False, "quick"), (True, "slow")])
