@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tasksim.models.leastsquares import Weights
     from tasksim.models.store import ModelLibrary
     from tasksim.run.samples import RecordedRun, Repeated
-    from tasksim.study.kernelreport import Format
+    from tasksim.study.kernelpages import Format
 
 __all__ = ["reporting"]
 
@@ -97,12 +97,8 @@ def kernels(
     of the model that --models has, else of a linear model with terms searched for, fitted to
     the run's own tasks. The index leads to the pages.
     """
-    from tasksim.study.kernelreport import (
-        Fitting,
-        refuse_reports,
-        report_kernels,
-        write_reports,
-    )
+    from tasksim.study.kernelpages import refuse_reports, write_pages
+    from tasksim.study.kernelreport import Fitting, report_kernels
 
     fitting = Fitting(terms_by_kernel(terms), weights)
     if output is not None:
@@ -110,13 +106,13 @@ def kernels(
         refuse_unwritable(output)
     recorded, known = _recorded(runs), _models(models, library)
     with counting("kernels") as progress:
-        how: dict[str, Any] = {
-            "only": only, "fitting": fitting, "repeated": repeated, "progress": progress,
-        }  # fmt: skip
-        if output is None:
-            rows = [report.row(None) for report in report_kernels(recorded, known, **how)]
-        else:
-            rows = write_reports(recorded, known, output, form=form, force=force, **how)
+        reports = report_kernels(
+            recorded, known, only=only, fitting=fitting, repeated=repeated, progress=progress
+        )
+    if output is None:
+        rows = [report.row(None) for report in reports]
+    else:
+        rows = write_pages(reports, recorded, output, repeated=repeated, form=form, force=force)
     if as_json:
         print_json({"runs": runs, "kernels": rows, "output": output})
         return

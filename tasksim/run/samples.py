@@ -96,6 +96,11 @@ class RecordedKernel:
     sizes: NDArray[np.float64]
 
     @property
+    def title(self) -> str:
+        """What it is called in reports: ``gemm on cpu``."""
+        return f"{self.name} on {self.architecture}"
+
+    @property
     def total_s(self) -> float:
         """How long its tasks take together, in seconds."""
         return float(self.samples.durations_s.sum())

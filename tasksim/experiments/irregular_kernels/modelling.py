@@ -59,13 +59,13 @@ what the parents cost, here what the children do, one matrix product for each.
 
 _SQUARES = "Level + NbCells + SizeInterval + Level^2 + NbCells^2 + SizeInterval^2"
 DIRECT_TERMS: Final = {
-    "P2M": "NbCells + SizeInterval",
+    "P2M": "NbCells + SizeInterval + NbParticles",
     "M2M": "Level + NbCells + SizeInterval + iNbCells + iSizeInterval",
     "M2L_in": f"{_SQUARES} + Level*NbCells + Level*SizeInterval + NbCells*SizeInterval"
     " + Level*NbCells*SizeInterval",
     "M2L_out": "Level + NbCells + SizeInterval + iNbCells + iSizeInterval",
     "L2L": "Level + NbCells + SizeInterval + iNbCells + iSizeInterval",
-    "L2P": "NbCells + SizeInterval",
+    "L2P": "NbCells + SizeInterval + NbParticles",
     "P2P_in": "NbLeaves + SizeInterval + NbParticles",
     "P2P_out": "NbLeaves + SizeInterval + NbParticles + iNbLeaves + iSizeInterval + iNbParticles",
 }
@@ -129,16 +129,16 @@ def fitted(samples: Samples, terms: str, weights: Weights = "none") -> LinearMod
     return LinearModel(terms, weights=weights, fence=None).fit(samples)
 
 
-def naive(inputs: Sequence[MeasuredInput], wanted: Input) -> ModelSet:
+def naive(samples: Durations, wanted: Input) -> ModelSet:
     """Return the naive models for the input *wanted*: all tasks of a kernel take the same time.
 
-    Per kernel a line in one number of the whole run, by ordinary least squares over the tasks of
-    *inputs* (the paper, section 5.2).
+    Per kernel a line in one number of the whole run, by ordinary least squares over the tasks in
+    *samples*, those of :func:`naive_samples` (the paper, section 5.2).
     """
     return ModelSet(
         {
-            kernel: ConstantModel(_on_line(samples, _number(kernel, wanted)))
-            for kernel, samples in naive_samples(inputs).items()
+            kernel: ConstantModel(_on_line(tasks, _number(kernel, wanted)))
+            for kernel, tasks in samples.items()
         }
     )
 

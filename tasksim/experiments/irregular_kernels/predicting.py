@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 from tasksim.calibration.overheads import gaps, measured_overheads
 from tasksim.engine.simulate import simulate
 from tasksim.experiments.irregular_kernels.inputs import DISTRIBUTIONS
-from tasksim.experiments.irregular_kernels.modelling import naive, regressions
+from tasksim.experiments.irregular_kernels.modelling import (
+    naive,
+    naive_samples,
+    regressions,
+)
 from tasksim.experiments.irregular_kernels.results import GENERAL, NAIVE, SPECIFIC, VARIANTS
 from tasksim.platform.description import Platform
 
@@ -46,12 +50,11 @@ class Predictor:
     def __init__(
         self, fitted: Sequence[MeasuredInput], *, workers: int, scheduler: str, machine: str
     ) -> None:
-        self._of = {
-            name: [m for m in fitted if m.input.distribution == name] for name in DISTRIBUTIONS
-        }
+        of = {name: [m for m in fitted if m.input.distribution == name] for name in DISTRIBUTIONS}
+        self._naive = {name: naive_samples(inputs) for name, inputs in of.items()}
         self._scheduler = scheduler
         self.general = regressions(fitted)
-        self.specific = {name: regressions(inputs) for name, inputs in self._of.items()}
+        self.specific = {name: regressions(inputs) for name, inputs in of.items()}
         overheads = measured_overheads(gaps(run) for m in fitted for run in m.runs)
         self.platform = replace(Platform.identical(workers), name=machine, overheads=overheads)
 
@@ -66,5 +69,5 @@ class Predictor:
 
     def _models(self, given: Input, variant: str) -> ModelSet:
         if variant == NAIVE:
-            return naive(self._of[given.distribution], given)
+            return naive(self._naive[given.distribution], given)
         return self.specific[given.distribution] if variant == SPECIFIC else self.general

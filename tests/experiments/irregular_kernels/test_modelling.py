@@ -17,6 +17,7 @@ from tasksim.experiments.irregular_kernels.modelling import (
     judged,
     mean_samples,
     naive,
+    naive_samples,
     regressions,
 )
 from tasksim.experiments.irregular_kernels.predicting import Predictor
@@ -91,7 +92,7 @@ def test_regressions_find_the_law_and_predict_other_inputs(measured):
 def test_naive_models_take_one_time_for_all_tasks_of_a_kernel(measured):
     cubes = measured[:3]
     wanted = Input("cube", 5000, 4, 45)
-    models = naive(cubes, wanted)
+    models = naive(naive_samples(cubes), wanted)
     for kernel, number in (("M2L_in", "group_size"), ("P2P_in", "particles")):
         parts = [mean_samples([m])[kernel].durations_s for m in cubes]
         x = np.repeat([getattr(m.input, number) for m in cubes], [len(p) for p in parts])

@@ -1,0 +1,281 @@
+"""Pages on the kernels of recorded runs: one for each, and an index that leads to them.
+
+::
+
+    write_pages(report_kernels(runs), runs, Path("report"))
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+from urllib.parse import quote
+
+from tasksim.base.files import new_folder, refuse_folder
+from tasksim.models.regression import LinearModel
+from tasksim.run.samples import first_repetitions
+from tasksim.view.modelpage import Heading, Image, Table, Text, html_page, markdown_page, png
+from tasksim.view.modelreport import report_blocks
+from tasksim.view.times import duration_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tasksim.models.samples import Samples
+    from tasksim.run.samples import RecordedRun, Repeated
+    from tasksim.study.kernelreport import KernelReport
+    from tasksim.view.modelpage import Block
+
+__all__ = ["MARK", "Format", "refuse_reports", "write_pages"]
+
+Format = Literal["html", "md"]
+
+MARK: Final = "kernels.json"
+"""The table as JSON data; what has it is a folder of kernel reports."""
+FITTED_ROW: Final = "samples that were fitted"
+REFIT: Final = "refitted to these tasks, "
+
+
+def refuse_reports(folder: Path, *, force: bool) -> None:
+    """Raise :exc:`InputError`, before the work is done, if *folder* must not be replaced."""
+    refuse_folder(folder, force=force, what="a folder of kernel reports", mark=MARK)
+
+
+def write_pages(
+    reports: Sequence[KernelReport],
+    runs: Sequence[RecordedRun],
+    folder: Path,
+    *,
+    repeated: Repeated = "each",
+    form: Format = "html",
+    force: bool = False,
+) -> list[dict[str, Any]]:
+    """Write a page per kernel and an index to *folder*, all or nothing.
+
+    Parameters
+    ----------
+    reports, runs, repeated
+        What :func:`~tasksim.study.kernelreport.report_kernels` made, and of what.
+
+    Returns
+    -------
+    list of dict
+        The table of the index, a row per kernel (:meth:`KernelReport.row`).
+
+    Raises
+    ------
+    InputError
+        If *folder* exists and *force* is not given, or is no folder of kernel reports.
+    OutputError
+        Where the operating system refuses.
+    """
+    refuse_reports(folder, force=force)
+    given = _Runs.of(runs, repeated)
+    pages = _page_names(reports, form)
+    rows = [report.row(page) for report, page in zip(reports, pages, strict=True)]
+    with new_folder(folder, force=force) as temporary:
+        for report, page in zip(reports, pages, strict=True):
+            if page is not None:
+                _write_page(temporary / page, report, given, form)
+        _write(temporary / f"index.{form}", _index(rows, given, form))
+        _write(temporary / MARK, json.dumps({"kernels": rows}, indent=2, ensure_ascii=False) + "\n")
+    return rows
+
+
+# Pages
+
+
+def _page_names(reports: Sequence[KernelReport], form: Format) -> list[str | None]:
+    """Return a name per report that no other file in the folder has; None: there is no page."""
+    several = len({report.recorded.architecture for report in reports}) > 1
+    taken = {"index"}
+    names: list[str | None] = []
+    for report in reports:
+        recorded = report.recorded
+        whole = f"{recorded.name}-{recorded.architecture}" if several else recorded.name
+        stem = base = re.sub(r"[^\w.+-]", "_", whole).lstrip(".") or "kernel"
+        count = 1
+        while stem.lower() in taken:
+            count += 1
+            stem = f"{base}-{count}"
+        taken.add(stem.lower())
+        names.append(None if report.model is None else f"{stem}.{form}")
+    return names
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def _write_page(path: Path, report: KernelReport, runs: _Runs, form: Format) -> None:
+    title, blocks = f"Kernel {report.recorded.title}", _blocks(report, runs)
+    if form == "html":
+        _write(path, html_page(title, blocks))
+        return
+    images = [block for block in blocks if isinstance(block, Image)]
+    links = {image.name: f"{path.stem}-{image.name}.png" for image in images}
+    for image in images:
+        (path.parent / links[image.name]).write_bytes(png(image.figure))
+    _write(path, markdown_page(title, blocks, links))
+
+
+def _blocks(report: KernelReport, runs: _Runs) -> list[Block]:
+    assert report.diagnosis is not None
+    blocks = report_blocks(report.diagnosis)
+    if report.origin == "given":
+        # They speak of a fit to these samples.
+        blocks = [Text(_judged_summary(report)), *map(_renamed, blocks[1:])]
+    return [*blocks, *runs.blocks(report.recorded.samples)]
+
+
+def _judged_summary(report: KernelReport) -> str:
+    model, samples = report.model, report.recorded.samples
+    fit = ""
+    what = repr(model)
+    if isinstance(model, LinearModel):
+        what = f"{model.formula()} (seconds)"
+        if math.isfinite(model.rsquared_adj_):
+            fit = f", with an adjusted R² of {model.rsquared_adj_:.4f}"
+    return (
+        f"{what}. The model was fitted to other samples{fit}; it is judged by {len(samples):,} "
+        f"tasks of {len(samples.configurations()[0]):,} configurations. "
+        f"{_warnings_text(len(report.warnings))}"
+    )
+
+
+def _warnings_text(count: int) -> str:
+    return {0: "No warnings.", 1: "One warning."}.get(count, f"{count} warnings.")
+
+
+def _renamed(block: Block) -> Block:
+    """Return the block in words that hold for a model fitted elsewhere."""
+    if isinstance(block, Text) and block.text.startswith("R² "):
+        return Text(f"{block.text.rpartition(', ')[0]} of the model's own fit.")
+    if not isinstance(block, Table) or not block.rows or block.rows[0][0] != FITTED_ROW:
+        return block
+    first, *others = block.rows
+    rows = [("tasks of these runs", *first[1:]), *((REFIT + r[0], *r[1:]) for r in others)]
+    return Table(block.header, rows)
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """The runs that are reported on, and the numbers that their samples have."""
+
+    runs: Sequence[RecordedRun]
+    numbers: Sequence[int]
+
+    @classmethod
+    def of(cls, runs: Sequence[RecordedRun], repeated: Repeated) -> _Runs:
+        return cls(runs, first_repetitions(runs) if repeated == "mean" else range(len(runs)))
+
+    def count(self) -> str:
+        """Return how many there are, in words."""
+        different = len(set(self.numbers))
+        runs = "1 run" if len(self.runs) == 1 else f"{len(self.runs)} runs"
+        if different == len(self.runs):
+            return runs
+        return f"{'1 graph' if different == 1 else f'{different} graphs'} (means of {runs})"
+
+    def blocks(self, samples: Samples | None = None) -> list[Block]:
+        """Return which run has which number, and how many of *samples*."""
+        header = ["run", "folder", "graph", "kind", "scheduler", "makespan"]
+        rows = [
+            [
+                str(number),
+                str(recorded.path),
+                recorded.run.graph_label,
+                recorded.run.kind,
+                recorded.run.scheduler,
+                duration_text(recorded.run.makespan_s),
+            ]
+            for number, recorded in zip(self.numbers, self.runs, strict=True)
+        ]
+        if samples is not None and samples.runs is not None:
+            header.append("tasks")
+            for number, row in zip(self.numbers, rows, strict=True):
+                row.append(f"{int((samples.runs == number).sum()):,}")
+        blocks: list[Block] = [Heading("Runs"), Table(header, rows)]
+        if len(set(self.numbers)) < len(self.runs):
+            blocks.append(Text("Runs of one number are averaged task by task."))
+        return blocks
+
+
+# The index
+
+HEADER: Final = (
+    "kernel", "tasks", "total time", "model", "formula (s)", "R² adj.", "MLogQ", "bias",
+    "warnings", "first warning",
+)  # fmt: skip
+WORDS: Final = """<style>
+body { max-width: 90rem; }
+td:nth-child(4), td:nth-child(5), td:nth-child(10) { text-align: left; }
+</style>
+</head>"""
+"""In the index, columns of words begin at the left."""
+LINK: Final = "\N{WORD JOINER}"
+"""Marks the cells that become links: no kernel's name and no word has it."""
+
+
+def _index(rows: Sequence[dict[str, Any]], runs: _Runs, form: Format) -> str:
+    """Return the page that leads to the others."""
+    tasks, total = sum(row["tasks"] for row in rows), sum(row["total_s"] for row in rows)
+    warned = sum(row["warnings"] > 0 for row in rows)
+    blocks: list[Block] = [
+        Text(
+            f"{len(rows)} kernels, {tasks:,} tasks of {runs.count()}, "
+            f"{duration_text(total)} in all; {warned} with warnings."
+        ),
+        Table(HEADER, [_index_cells(row) for row in rows]),
+        Text(
+            "MLogQ: mean of |ln(predicted / measured)| over configurations; bias: mean of "
+            "ln(predicted / measured), negative where predictions are too short. R² is that of "
+            "a linear model's own fit. A model that was given was fitted to other samples."
+        ),
+        *runs.blocks(),
+    ]
+    pages = [row["report"] for row in rows]
+    if form == "html":
+        page = html_page("Kernels", blocks).replace("</head>", WORDS, 1)
+        return _linked(page, pages, '<a href="{page}">{text}</a>')
+    return _linked(markdown_page("Kernels", blocks, {}), pages, "[{text}]({page})")
+
+
+def _index_cells(row: dict[str, Any]) -> tuple[str, ...]:
+    """Return a row of the index as texts; :data:`LINK` is on both sides of what links."""
+    name = f"{row['kernel']} on {row['architecture']}"
+    return (
+        f"{LINK}{name}{LINK}" if row["report"] else name,
+        f"{row['tasks']:,}",
+        duration_text(row["total_s"]),
+        "–" if row["kind"] is None else f"{row['kind']} ({row['origin']})",
+        row["formula"] or "–",
+        _number(row["rsquared_adj"]),
+        _number(row["mlogq"]),
+        _number(row["bias"], "+.4f"),
+        str(row["warnings"]),
+        _said(row),
+    )
+
+
+def _said(row: dict[str, Any]) -> str:
+    said = [f"no model: {row['reason']}" if row["reason"] else "", row["first_warning"] or ""]
+    return "; ".join(filter(None, said)) or "–"
+
+
+def _number(value: float | None, form: str = ".4f") -> str:
+    return "–" if value is None else format(round(value, 4) + 0.0, form)
+
+
+def _linked(text: str, pages: Sequence[str | None], link: str) -> str:
+    """Return *text* with its marked cells as links to *pages*, in order."""
+    ahead = iter([page for page in pages if page is not None])
+    return re.sub(
+        f"{LINK}(.*?){LINK}",
+        lambda found: link.format(page=quote(next(ahead)), text=found[1]),
+        text,
+    )
