@@ -121,13 +121,13 @@ if TYPE_CHECKING:
     )
     from tasksim.platform.load import load as load_platform
     from tasksim.run.bounds import bounds
-    from tasksim.run.checks import check_run
     from tasksim.run.compare import compare
     from tasksim.run.critical import practical_critical_path
     from tasksim.run.record import Run
-    from tasksim.run.storage import load as load_run
-    from tasksim.run.storage import save as save_run
-    from tasksim.run.tables import MemoryTable, TransferTable
+    from tasksim.run.recordtables import MemoryTable, TransferTable
+    from tasksim.run.runchecks import check_run
+    from tasksim.run.runfolder import load as load_run
+    from tasksim.run.runfolder import save as save_run
     from tasksim.schedulers.base import Scheduler, View
     from tasksim.schedulers.static import (
         Plan,
@@ -170,12 +170,12 @@ _HOMES = {
     ),
     "tasksim.platform.load": ("load_platform",),
     "tasksim.run.bounds": ("bounds",),
-    "tasksim.run.checks": ("check_run",),
+    "tasksim.run.runchecks": ("check_run",),
     "tasksim.run.compare": ("compare",),
     "tasksim.run.critical": ("practical_critical_path",),
     "tasksim.run.record": ("Run",),
-    "tasksim.run.storage": ("load_run", "save_run"),
-    "tasksim.run.tables": ("MemoryTable", "TransferTable"),
+    "tasksim.run.runfolder": ("load_run", "save_run"),
+    "tasksim.run.recordtables": ("MemoryTable", "TransferTable"),
     "tasksim.schedulers.base": ("Scheduler", "View"),
     "tasksim.schedulers.static": (
         "Plan",

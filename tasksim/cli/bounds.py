@@ -65,14 +65,14 @@ def _of_graph(request: Request, as_json: bool) -> None:
             }
         )
         return
-    from tasksim.view.tables import bounds_table
+    from tasksim.view.texttables import bounds_table
 
     click.echo(bounds_table(values))
 
 
 def _of_run(path: Path, as_json: bool) -> None:
     from tasksim.run.critical import practical_critical_path
-    from tasksim.run.storage import load
+    from tasksim.run.runfolder import load
 
     run = load(path)
     walked = practical_critical_path(run)
@@ -93,7 +93,7 @@ def _of_run(path: Path, as_json: bool) -> None:
             }
         )
         return
-    from tasksim.view.tables import bounds_table, path_table
+    from tasksim.view.texttables import bounds_table, path_table
 
     if run.bounds:
         click.echo(bounds_table(run.bounds, run.makespan_s) + "\n")

@@ -53,14 +53,14 @@ def compare(
     if figure is not None:
         refuse_figure(figure, force=force)
     from tasksim.run.compare import compare as compared
-    from tasksim.run.storage import load
+    from tasksim.run.runfolder import load
 
     runs = [load(a), load(b)]
     comparison = compared(*runs, any_graph=any_graph)
     if as_json:
         print_json({"runs": [a, b], **comparison.to_json(), "figure": figure})
     else:
-        from tasksim.view.tables import comparison_table
+        from tasksim.view.texttables import comparison_table
 
         click.echo(f"a: {a}\nb: {b}\n\n{comparison_table(comparison)}")
     if figure is not None:

@@ -62,10 +62,10 @@ def describe_graph(graph: TaskGraph) -> dict[str, Any]:
 
 def describe_run(run: Run, graph: TaskGraph) -> dict[str, Any]:
     """Return a run as commands print it."""
+    from tasksim.run.copystatistics import transfer_summary
     from tasksim.run.idleness import idle_time
     from tasksim.run.metrics import idle_s, idleness_percent, kernel_statistics
     from tasksim.run.metrics import parallel_efficiency as efficiency
-    from tasksim.run.transfers import transfer_summary
 
     names = [worker.name for worker in run.workers]
     return {
@@ -103,7 +103,7 @@ class Results:
     def refuse_early(self) -> None:
         """Raise, before any work is done, for what could not be written after it."""
         if self.output is not None:
-            from tasksim.run.storage import refuse_run_folder
+            from tasksim.run.runfolder import refuse_run_folder
 
             refuse_run_folder(self.output, force=self.force)
             refuse_unwritable(self.output)
@@ -115,7 +115,7 @@ class Results:
     def keep(self, run: Run) -> None:
         """Write the run and its Gantt chart, as far as they are asked for."""
         if self.output is not None:
-            from tasksim.run.storage import save
+            from tasksim.run.runfolder import save
 
             save(run, self.output, force=self.force)
             note(f"Wrote {self.output}")

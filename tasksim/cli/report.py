@@ -123,8 +123,8 @@ def kernels(
 
 def _recorded(paths: Sequence[Path]) -> list[RecordedRun]:
     """Return the runs with their graphs."""
+    from tasksim.run.runfolder import load
     from tasksim.run.samples import recorded_runs
-    from tasksim.run.storage import load
 
     whose: dict[Path, Path] = {}
     for path in paths:
@@ -144,7 +144,7 @@ def _models(name: str | None, library: Path | None) -> ModelLibrary | None:
 
 
 def _text(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    from tasksim.view.tables import table
+    from tasksim.view.texttables import table
     from tasksim.view.times import duration_text
 
     header = ("kernel", "model", "tasks", "time", "R2 adj.", "MLogQ", "bias", "warnings")

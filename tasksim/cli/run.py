@@ -179,7 +179,7 @@ def _bounds(graph: TaskGraph, run: Run) -> dict[str, float]:
 
 
 def _problem(run: Run, graph: TaskGraph, residual: Residual | None) -> CheckFailed | None:
-    from tasksim.run.checks import check_run
+    from tasksim.run.runchecks import check_run
 
     try:
         check_run(run, graph)
@@ -206,7 +206,7 @@ def _print(run: Run, graph: TaskGraph, checked: _Checked, results: Results) -> N
             }
         )
         return
-    from tasksim.view.tables import kernel_table, run_summary
+    from tasksim.view.texttables import kernel_table, run_summary
 
     click.echo(f"{run_summary(run)}\n\n{kernel_table(run)}")
     if residual is not None:

@@ -105,7 +105,7 @@ def _refuse_others() -> None:
 
 
 def _load(path: Path) -> Run:
-    from tasksim.run.storage import load
+    from tasksim.run.runfolder import load
 
     return load(path)
 
@@ -163,6 +163,6 @@ def _print(run: Run, setup: Setup, noise: str, results: Results) -> None:
             }
         )
         return
-    from tasksim.view.tables import kernel_table, run_summary
+    from tasksim.view.texttables import kernel_table, run_summary
 
     click.echo(f"{run_summary(run)}\n\n{kernel_table(run)}")

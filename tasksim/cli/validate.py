@@ -186,8 +186,8 @@ def _graph(path: Path, library: Path | None) -> str:  # noqa: ARG001
 
 def _run(path: Path, library: Path | None) -> str:  # noqa: ARG001
     from tasksim.graph.apps.registry import generate, names
-    from tasksim.run.checks import check_run
-    from tasksim.run.storage import load
+    from tasksim.run.runchecks import check_run
+    from tasksim.run.runfolder import load
 
     run = load(path)
     known = run.graph_name in names()

@@ -71,7 +71,7 @@ def view(
     target = output or _beside(runs[0])
     refuse_figure(target, force=force)
     from tasksim.run.metrics import summary
-    from tasksim.run.storage import load
+    from tasksim.run.runfolder import load
     from tasksim.view.figure import figure, save_figure
 
     loaded = [load(path) for path in runs]
@@ -99,7 +99,7 @@ def _beside(path: Path) -> Path:
 
 
 def _text(path: Path, run: Run) -> str:
-    from tasksim.view.tables import (
+    from tasksim.view.texttables import (
         kernel_table,
         memory_table,
         run_summary,

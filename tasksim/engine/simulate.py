@@ -110,7 +110,7 @@ def simulate(
         **records(graph, platform, replay),
     )
     if check:
-        from tasksim.run.checks import check_run
+        from tasksim.run.runchecks import check_run
 
         check_run(run, graph)
     return run

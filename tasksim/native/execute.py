@@ -126,7 +126,7 @@ def _table(graph: TaskGraph, execution: Execution) -> TaskTable:
 
 
 def _verify(run: Run, graph: TaskGraph, program: Program) -> None:
-    from tasksim.run.checks import check_run
+    from tasksim.run.runchecks import check_run
 
     check_run(run, graph)
     residual = program.check()

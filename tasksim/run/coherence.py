@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
-    from tasksim.run.tables import TransferTable
+    from tasksim.run.recordtables import TransferTable
 
 __all__ = ["Coherence"]
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import InputError, expect
+from tasksim.run.copystatistics import moved_bytes
 from tasksim.run.idleness import idle_time
 from tasksim.run.metrics import idleness_percent, kernel_durations, task_counts
 from tasksim.run.record import Run
-from tasksim.run.transfers import moved_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -1,4 +1,4 @@
-"""Are the copies of a run possible? What :func:`tasksim.run.checks.check_run` asks of them."""
+"""Are the copies of a run possible? What :func:`tasksim.run.runchecks.check_run` asks of them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from tasksim.base.errors import CheckFailed
 from tasksim.run.coherence import Coherence
-from tasksim.run.tables import TransferReason
-from tasksim.run.transfers import data_arrival_s
+from tasksim.run.copystatistics import data_arrival_s
+from tasksim.run.recordtables import TransferReason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
-    from tasksim.run.tables import TransferTable
+    from tasksim.run.recordtables import TransferTable
 
 __all__ = ["CopyChecker", "others", "place"]
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tasksim.base.errors import InputError, expect
+from tasksim.run.copystatistics import data_arrival_s
 from tasksim.run.record import Run
-from tasksim.run.transfers import data_arrival_s
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasksim.run.transfers import data_arrival_s
+from tasksim.run.copystatistics import data_arrival_s
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +29,7 @@ class IdleTime:
     """Until the task is ready: until it is submitted and its predecessors have ended."""
     transfer_s: NDArray[np.float64]
     """For data: since the task is ready and the worker has taken it, until the last copy made
-    for it is there (:func:`tasksim.run.transfers.data_arrival_s`)."""
+    for it is there (:func:`tasksim.run.copystatistics.data_arrival_s`)."""
     queue_s: NDArray[np.float64]
     """For the runtime: while a ready task is not taken yet, and after its data are there."""
     end_s: NDArray[np.float64]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tasksim.run.copystatistics import data_arrival_s, transfer_summary
 from tasksim.run.idleness import idle_time
-from tasksim.run.transfers import data_arrival_s, transfer_summary
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

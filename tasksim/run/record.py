@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tasksim.run.tables import MemoryTable, TaskTable, TransferTable
+from tasksim.run.recordtables import MemoryTable, TaskTable, TransferTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,7 @@ from tasksim.graph.apps.registry import generate
 from tasksim.models.store import ModelLibrary
 from tasksim.native.execution import usable_cores
 from tasksim.platform.load import load
-from tasksim.run.storage import save
+from tasksim.run.runfolder import save
 from tasksim.study.fidelity import Case, Outcome, measure, predict
 
 if TYPE_CHECKING:

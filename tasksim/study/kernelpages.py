@@ -17,8 +17,8 @@ from urllib.parse import quote
 from tasksim.base.files import new_folder, refuse_folder
 from tasksim.models.regression import LinearModel
 from tasksim.run.samples import first_repetitions
-from tasksim.view.modelpage import Heading, Image, Table, Text, html_page, markdown_page, png
 from tasksim.view.modelreport import report_blocks
+from tasksim.view.pages import Heading, Image, Table, Text, html_page, markdown_page, png
 from tasksim.view.times import duration_text
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tasksim.models.samples import Samples
     from tasksim.run.samples import RecordedRun, Repeated
     from tasksim.study.kernelreport import KernelReport
-    from tasksim.view.modelpage import Block
+    from tasksim.view.pages import Block
 
 __all__ = ["MARK", "Format", "refuse_reports", "write_pages"]
 

@@ -11,7 +11,6 @@ from tasksim.run.bounds import Bounds
 from tasksim.run.metrics import idleness_percent
 from tasksim.view.lanes import Lane, draw_arrows, draw_lanes, lanes, transfer_legend
 from tasksim.view.marks import Mark, draw_marks
-from tasksim.view.moves import idle_spans
 from tasksim.view.style import (
     TEXT,
     add_boxes,
@@ -23,6 +22,7 @@ from tasksim.view.style import (
     worker_label,
 )
 from tasksim.view.times import duration_text
+from tasksim.view.timeseries import idle_spans
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

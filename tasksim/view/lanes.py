@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.patches import Patch
 
 from tasksim.base.units import format_size
-from tasksim.run.tables import TransferReason
-from tasksim.view.moves import overlap_depths, overlap_levels, pairs
+from tasksim.run.recordtables import TransferReason
 from tasksim.view.style import add_boxes, boxes
+from tasksim.view.timeseries import overlap_depths, overlap_levels, pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.run.record import Run
-    from tasksim.run.tables import TransferTable
+    from tasksim.run.recordtables import TransferTable
 
 __all__ = ["REASONS", "Lane", "draw_arrows", "draw_lanes", "lanes", "transfer_legend"]
 

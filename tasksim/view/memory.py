@@ -10,9 +10,9 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from tasksim.base.units import format_size
-from tasksim.run.tables import MemoryTable, TransferReason
-from tasksim.view.moves import arrival_rates, thinned, used_curve
+from tasksim.run.recordtables import MemoryTable, TransferReason
 from tasksim.view.style import PALETTE, TEXT, name_runs, new_axes, time_axis
+from tasksim.view.timeseries import arrival_rates, thinned, used_curve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,15 @@ from tasksim.models.influence import stars
 from tasksim.models.regression import LinearModel
 from tasksim.models.residuals import spread_by_fitted, used_parameters
 from tasksim.models.rows import describe_row, plain_number
-from tasksim.view.modelpage import (
+from tasksim.view.modelplots import (
+    domain_height_inches,
+    panel_domain,
+    panel_influence,
+    panel_parameter,
+    panel_qq,
+    panel_residuals,
+)
+from tasksim.view.pages import (
     Block,
     Callout,
     Heading,
@@ -24,14 +32,6 @@ from tasksim.view.modelpage import (
     html_page,
     markdown_page,
     png,
-)
-from tasksim.view.modelplots import (
-    domain_height_inches,
-    panel_domain,
-    panel_influence,
-    panel_parameter,
-    panel_qq,
-    panel_residuals,
 )
 from tasksim.view.style import WIDTH_INCHES, new_figure
 from tasksim.view.times import duration_text

@@ -14,7 +14,6 @@ from tasksim.run.metrics import (
     submitted_curve,
 )
 from tasksim.run.record import Run
-from tasksim.view.moves import thinned
 from tasksim.view.style import (
     RUN_COLOURS,
     TEXT,
@@ -26,6 +25,7 @@ from tasksim.view.style import (
     time_axis,
 )
 from tasksim.view.times import time_unit
+from tasksim.view.timeseries import thinned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

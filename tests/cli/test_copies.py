@@ -13,7 +13,7 @@ from tasksim.run.record import (
     TransferTable,
     WorkerInfo,
 )
-from tasksim.run.storage import save
+from tasksim.run.runfolder import save
 
 
 @pytest.fixture

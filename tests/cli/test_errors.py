@@ -234,12 +234,12 @@ def test_a_demo_replaces_only_what_a_demo_wrote(tasksim, tmp_path):
 
 def test_results_are_printed_although_they_cannot_be_kept(tasksim, monkeypatch):
     from tasksim.base.errors import OutputError
-    from tasksim.run import storage
+    from tasksim.run import runfolder
 
     def full(*_, **__):
         raise OutputError("cannot write out: No space left on device")
 
-    monkeypatch.setattr(storage, "save", full)
+    monkeypatch.setattr(runfolder, "save", full)
     called = tasksim(f"simulate cholesky tiles=2 {W} {D} -o out --json")
     assert (called.code, called.json["graph"]["tasks"]) == (1, 4)
     assert called.err == "Error: cannot write out: No space left on device\n"

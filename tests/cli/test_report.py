@@ -19,9 +19,9 @@ from tasksim.models.regression import LinearModel
 from tasksim.models.samples import Samples
 from tasksim.models.store import save_kernel, save_models
 from tasksim.run.record import Run, WorkerInfo
+from tasksim.run.recordtables import TaskTable
+from tasksim.run.runfolder import load, save
 from tasksim.run.samples import RecordedRun, graph_of, recorded_kernels
-from tasksim.run.storage import load, save
-from tasksim.run.tables import TaskTable
 
 COLUMNS = [
     "kernel", "architecture", "tasks", "configurations", "total_s", "kind", "origin", "formula",

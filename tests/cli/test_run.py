@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tasksim.run.storage import load
+from tasksim.run.runfolder import load
 
 
 def test_computes_and_checks_a_factorisation(tasksim, tmp_path):

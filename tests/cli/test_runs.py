@@ -147,7 +147,7 @@ def test_validate_goes_on_after_an_error(two_runs, tmp_path):
 def test_validate_finds_what_cannot_be(two_runs, tmp_path):
     from dataclasses import replace
 
-    from tasksim.run.storage import load, save
+    from tasksim.run.runfolder import load, save
 
     run = load(tmp_path / "a")
     early = run.tasks.start_s.copy()

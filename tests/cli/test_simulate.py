@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tasksim.run.storage import load
+from tasksim.run.runfolder import load
 
 DURATIONS = "--durations potrf=1,trsm=3,syrk=3,gemm=6"
 

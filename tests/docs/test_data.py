@@ -19,8 +19,8 @@ from tasksim.graph.storage import SUFFIX as GRAPH_SUFFIX
 from tasksim.models.store import ModelLibrary, load_kernel
 from tasksim.platform.load import load as load_platform
 from tasksim.platform.load import schema_json
-from tasksim.run.checks import check_run
-from tasksim.run.storage import load as load_run
+from tasksim.run.runchecks import check_run
+from tasksim.run.runfolder import load as load_run
 
 ROOT = Path(__file__).resolve().parents[2]
 PLATFORMS = sorted((ROOT / "platforms").glob("*.yaml"))

@@ -22,7 +22,7 @@ from tasksim.graph.taskgraph import AccessMode
 from tasksim.models.constant import ConstantLibrary
 from tasksim.models.given import GivenDurations
 from tasksim.platform.description import Allocation, Copying, Platform
-from tasksim.run.checks import check_run
+from tasksim.run.runchecks import check_run
 from tasksim.schedulers.registry import create, names
 
 GPU, CPU = 0, 1

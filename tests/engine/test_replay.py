@@ -16,8 +16,8 @@ from tasksim.engine.replay import Replay
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder, R
 from tasksim.platform.description import Overheads, Platform
-from tasksim.run.checks import check_run
 from tasksim.run.record import Run, TaskTable, WorkerInfo
+from tasksim.run.runchecks import check_run
 from tasksim.schedulers.base import Scheduler
 from tasksim.schedulers.registry import create, names
 

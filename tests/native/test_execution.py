@@ -19,7 +19,7 @@ from tasksim.kernels.program import bind
 from tasksim.native.execute import execute
 from tasksim.native.execution import pin_thread, usable_cores
 from tasksim.platform.description import Platform
-from tasksim.run.checks import check_run
+from tasksim.run.runchecks import check_run
 from tasksim.schedulers.base import Scheduler
 from tasksim.schedulers.registry import names
 

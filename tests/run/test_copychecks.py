@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tasksim.base.errors import CheckFailed
 from tasksim.graph.builder import RW, GraphBuilder, R, Reduce, W
 from tasksim.platform.description import Memory, Platform, Worker
-from tasksim.run.checks import check_run
 from tasksim.run.record import MemoryInfo, MemoryTable, TransferTable, WorkerInfo
+from tasksim.run.runchecks import check_run
 
 
 def change(run, table, row, **values):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder
 from tasksim.run.record import Run, WorkerInfo
+from tasksim.run.recordtables import TaskTable
 from tasksim.run.samples import (
     RecordedRun,
     averaged,
@@ -21,7 +22,6 @@ from tasksim.run.samples import (
     recorded_kernels,
     recorded_runs,
 )
-from tasksim.run.tables import TaskTable
 
 
 def graph_of_sizes(*sizes, name="sizes", **arguments):

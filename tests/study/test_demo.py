@@ -9,7 +9,7 @@ import pytest
 from tasksim.base.errors import InputError, TaskFailed
 from tasksim.models.store import ModelLibrary
 from tasksim.platform.load import load as load_platform
-from tasksim.run.storage import load
+from tasksim.run.runfolder import load
 from tasksim.study import demo as module
 from tasksim.study.demo import demo
 from tasksim.view import figure

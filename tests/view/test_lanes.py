@@ -10,7 +10,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.quiver import Quiver
 
-from tasksim.run.tables import TransferTable
+from tasksim.run.recordtables import TransferTable
 from tasksim.view.gantt import panel_gantt
 
 FETCH, PREFETCH, IDLE, EVICTION = "#de2d26", "#fc9272", "#fcd0bd", "#67000d"

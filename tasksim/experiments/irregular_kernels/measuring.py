@@ -2,7 +2,7 @@
 
 ::
 
-    native/fitted/cube-60k-h4-g32/0/          a run folder, see tasksim.run.storage
+    native/fitted/cube-60k-h4-g32/0/          a run folder, see tasksim.run.runfolder
     native/predicted/...
     native/unseen/...
     measured.json                             how it was done, and how calm the machine was
@@ -25,7 +25,7 @@ from tasksim.kernels.program import bind
 from tasksim.native.execute import execute
 from tasksim.native.execution import usable_cores
 from tasksim.platform.description import Platform
-from tasksim.run.storage import load, save
+from tasksim.run.runfolder import load, save
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

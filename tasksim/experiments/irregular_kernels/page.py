@@ -36,7 +36,7 @@ from tasksim.experiments.irregular_kernels.summary import (
     targets,
     times,
 )
-from tasksim.view.modelpage import Heading, Image, Table, Text, html_page, markdown_page
+from tasksim.view.pages import Heading, Image, Table, Text, html_page, markdown_page
 from tasksim.view.times import time_unit
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from tasksim.experiments.irregular_kernels.durations import Shift
     from tasksim.experiments.irregular_kernels.results import Fit, Outcome, Results
     from tasksim.run.record import Run
-    from tasksim.view.modelpage import Block
+    from tasksim.view.pages import Block
 
 __all__ = ["write_page"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from tasksim.experiments.irregular_kernels.figures import by_distribution, variants
 from tasksim.experiments.irregular_kernels.results import GENERAL, NAIVE, SPECIFIC, VARIANTS
-from tasksim.view.tables import table
+from tasksim.view.texttables import table
 from tasksim.view.times import duration_text, time_unit
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from tasksim.experiments.irregular_kernels.measuring import Setting
 from tasksim.experiments.irregular_kernels.results import KERNELS, VARIANTS
 from tasksim.models.store import ModelLibrary
 from tasksim.platform.load import load as load_platform
-from tasksim.run.storage import load as load_run
+from tasksim.run.runfolder import load as load_run
 
 pytestmark = pytest.mark.slow
 

@@ -16,7 +16,7 @@ from tasksim.experiments.irregular_kernels.results import (
     VARIANTS,
     Outcome,
 )
-from tasksim.view.modelpage import png
+from tasksim.view.pages import png
 
 
 def bars(axes):

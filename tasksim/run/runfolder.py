@@ -13,8 +13,8 @@ from tasksim.base.errors import InputError, expect
 from tasksim.base.files import new_folder, refuse_folder
 from tasksim.run.header import SCHEMA_VERSION, encode, read_header
 from tasksim.run.record import Run
-from tasksim.run.references import check_references
-from tasksim.run.tables import MemoryTable, Table, TaskTable, TransferTable
+from tasksim.run.recordtables import MemoryTable, RecordTable, TaskTable, TransferTable
+from tasksim.run.tablechecks import check_references
 
 if TYPE_CHECKING:
     import pyarrow
@@ -27,7 +27,7 @@ TRANSFERS = "transfers.parquet"
 MEMORY = "memory.parquet"
 _FILES = {RUN_JSON, TASKS, TRANSFERS, MEMORY}
 
-T = TypeVar("T", bound=Table)
+T = TypeVar("T", bound=RecordTable)
 
 
 def save(run: Run, folder: str | Path, force: bool = False) -> None:
@@ -82,7 +82,7 @@ def load(path: str | Path) -> Run:
     return run
 
 
-def _tables(run: Run) -> dict[str, Table]:
+def _tables(run: Run) -> dict[str, RecordTable]:
     """Return the tables that a run has by the names of their files."""
     tables = {TASKS: run.tasks, TRANSFERS: run.transfers, MEMORY: run.memory}
     return {name: table for name, table in tables.items() if table is not None}
@@ -110,7 +110,7 @@ def _folder(path: Path) -> Path:
 # Tables
 
 
-def _write(table: Table, path: Path) -> None:
+def _write(table: RecordTable, path: Path) -> None:
     import pyarrow
     import pyarrow.parquet
 
@@ -149,7 +149,7 @@ def _read(kind: type[T], path: Path, rows: int) -> T:
     return table
 
 
-def _columns(kind: type[Table], table: pyarrow.Table, path: Path) -> dict[str, Any]:
+def _columns(kind: type[RecordTable], table: pyarrow.Table, path: Path) -> dict[str, Any]:
     present = [name for name in kind.dtypes if name in table.column_names]
     missing = [name for name in kind.dtypes if name not in {*present, *kind.optional}]
     if missing:

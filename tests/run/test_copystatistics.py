@@ -7,9 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasksim.run import metrics
-from tasksim.run.idleness import idle_time
-from tasksim.run.record import MemoryInfo, TransferTable, WorkerInfo
-from tasksim.run.transfers import (
+from tasksim.run.copystatistics import (
     data_arrival_s,
     moved_bytes,
     pair_statistics,
@@ -17,6 +15,8 @@ from tasksim.run.transfers import (
     thrashing,
     transfer_summary,
 )
+from tasksim.run.idleness import idle_time
+from tasksim.run.record import MemoryInfo, TransferTable, WorkerInfo
 
 INF = float("inf")
 

@@ -13,7 +13,7 @@ from tasksim.base.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MemoryTable", "Table", "TaskTable", "TransferReason", "TransferTable"]
+__all__ = ["MemoryTable", "RecordTable", "TaskTable", "TransferReason", "TransferTable"]
 
 _INT64 = np.dtype(np.int64)
 _INT32 = np.dtype(np.int32)
@@ -35,7 +35,7 @@ class TransferReason(IntEnum):
     """It was written back to make room."""
 
 
-class Table:
+class RecordTable:
     """Columns of equal length: whatever sequences are given become read-only arrays.
 
     Subclasses are frozen dataclasses whose fields are the columns.
@@ -88,7 +88,7 @@ class Table:
 
 
 @dataclass(frozen=True, eq=False)
-class TaskTable(Table):
+class TaskTable(RecordTable):
     """The task records of a run, one row per task in task order.
 
     Times are in seconds since the start of the run.
@@ -150,7 +150,7 @@ class TaskTable(Table):
 
 
 @dataclass(frozen=True, eq=False)
-class TransferTable(Table):
+class TransferTable(RecordTable):
     """The copies between memories of a run, one row per copy.
 
     Times are in seconds since the start of the run, memories are indices into its ``memories``.
@@ -197,7 +197,7 @@ class TransferTable(Table):
 
 
 @dataclass(frozen=True, eq=False)
-class MemoryTable(Table):
+class MemoryTable(RecordTable):
     """How full the memories of a run were: a row per change, in order of time.
 
     Examples

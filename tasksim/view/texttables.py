@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from tasksim.base.units import format_bandwidth, format_size, format_time
+from tasksim.run.copystatistics import moved_bytes, pair_statistics, thrashing
 from tasksim.run.idleness import idle_time
 from tasksim.run.metrics import (
     idleness_percent,
@@ -14,7 +15,6 @@ from tasksim.run.metrics import (
     task_counts,
     waits,
 )
-from tasksim.run.transfers import moved_bytes, pair_statistics, thrashing
 from tasksim.view.times import duration_text
 
 if TYPE_CHECKING:

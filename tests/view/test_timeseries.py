@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasksim.run.idleness import idle_time
-from tasksim.run.tables import MemoryTable, TransferTable
-from tasksim.view.moves import (
+from tasksim.run.recordtables import MemoryTable, TransferTable
+from tasksim.view.timeseries import (
     arrival_rates,
     idle_spans,
     overlap_depths,

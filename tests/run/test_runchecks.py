@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tasksim.base.errors import CheckFailed
 from tasksim.graph.builder import RW, GraphBuilder, R
 from tasksim.platform.description import Memory, Platform, Worker
-from tasksim.run.checks import check_run
+from tasksim.run.runchecks import check_run
 
 CHAIN_MESSAGE = (
     r"^task b #1 on worker cpu1: starts at 0\.5 s, before its predecessor a #0 ends at 1"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.run.tables import TransferReason
+from tasksim.run.recordtables import TransferReason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.run.record import Run
-    from tasksim.run.tables import Table
+    from tasksim.run.recordtables import RecordTable
 
 __all__ = ["check_references"]
 
@@ -25,7 +25,7 @@ def check_references(run: Run, paths: Mapping[str, Path]) -> None:
     """Raise :exc:`InputError` unless indices name something, sizes are sizes and times are times.
 
     *paths* says, by what tables are called, in which file each is. Whether handles exist only
-    the graph knows: see :func:`tasksim.run.checks.check_run`.
+    the graph knows: see :func:`tasksim.run.runchecks.check_run`.
     """
     for worker in run.workers:
         if worker.memory >= max(len(run.memories), 1):
@@ -41,7 +41,7 @@ def check_references(run: Run, paths: Mapping[str, Path]) -> None:
             _check_numbers(getattr(table, name), name, low, high, paths[table.what])
 
 
-def _limits(run: Run) -> Iterator[tuple[Table, dict[str, tuple[int, int | None]]]]:
+def _limits(run: Run) -> Iterator[tuple[RecordTable, dict[str, tuple[int, int | None]]]]:
     """Yield the tables, and per column of each the least and the largest number."""
     last_memory, last_task = len(run.memories) - 1, len(run) - 1
     yield (
@@ -68,7 +68,7 @@ def _limits(run: Run) -> Iterator[tuple[Table, dict[str, tuple[int, int | None]]
         yield run.memory, {"memory": (0, last_memory), "used_bytes": (0, None)}
 
 
-def _check_times(table: Table, name: str, path: Path) -> None:
+def _check_times(table: RecordTable, name: str, path: Path) -> None:
     column = getattr(table, name)
     unknown = np.isnan(column) & (name in table.optional)
     _refuse(~(np.isfinite(column) | unknown), column, name, path, "finite times")

@@ -5,7 +5,7 @@ import sys
 from tasksim.run.bounds import Bounds
 from tasksim.run.compare import compare
 from tasksim.run.critical import practical_critical_path
-from tasksim.view import tables
+from tasksim.view import texttables as tables
 
 
 def example(make, **changes):
@@ -190,7 +190,7 @@ def test_an_empty_run_has_tables(make):
 
 def test_tables_need_no_matplotlib():
     code = (
-        "import sys, tasksim.view.tables;"
+        "import sys, tasksim.view.texttables;"
         "sys.exit(bool({'matplotlib', 'pandas', 'scipy', 'pyarrow'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

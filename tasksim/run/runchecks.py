@@ -1,4 +1,4 @@
-"""Is this run possible? The checking mode of the engine, and of everything that makes runs."""
+"""Checks of a run: whether it is possible, as the engine and everything that makes runs asks."""
 
 from __future__ import annotations
 

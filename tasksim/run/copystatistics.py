@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasksim.run.tables import TransferReason
+from tasksim.run.recordtables import TransferReason
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.run.record import Run
-    from tasksim.run.tables import TransferTable
+    from tasksim.run.recordtables import TransferTable
 
 __all__ = [
     "PairStatistics",

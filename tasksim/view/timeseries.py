@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasksim.run.transfers import data_arrival_s
+from tasksim.run.copystatistics import data_arrival_s
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.run.record import Run
-    from tasksim.run.tables import MemoryTable, TransferTable
+    from tasksim.run.recordtables import MemoryTable, TransferTable
 
     Float64 = NDArray[np.float64]
     Int64 = NDArray[np.int64]

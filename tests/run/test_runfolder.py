@@ -7,7 +7,7 @@ import pytest
 
 from tasksim.base.errors import InputError, OutputError
 from tasksim.run.record import TransferTable
-from tasksim.run.storage import TASKS, _write, load, save
+from tasksim.run.runfolder import TASKS, _write, load, save
 
 
 @pytest.fixture
