@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.base import library as libraries
 from tasksim.base.errors import InputError, unknown
-from tasksim.cli.durations import constants, parse_durations
+from tasksim.scenario.durations import constants, parse_durations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -166,7 +166,7 @@ class Setup:
         """Say of which kernels the models are asked beyond what they were fitted to."""
         if self.model_library is None:
             return []
-        from tasksim.cli.extrapolation import extrapolated
+        from tasksim.scenario.advice import extrapolated
 
         return extrapolated(self.graph, self.models, _model_architectures(self.platform))
 
@@ -174,7 +174,7 @@ class Setup:
         """Say which workers run nothing, as no kernel has a model there."""
         if self.model_library is None:
             return []
-        from tasksim.cli.extrapolation import without_models
+        from tasksim.scenario.advice import without_models
 
         return without_models(self.graph, self.models, _model_architectures(self.platform))
 

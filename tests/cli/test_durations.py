@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tasksim.base.errors import InputError
-from tasksim.cli.durations import constants, parse_durations
 from tasksim.graph.apps.registry import generate
 from tasksim.platform.description import Memory, Platform, Worker
+from tasksim.scenario.durations import constants, parse_durations
 
 CHAIN = generate("cholesky", tiles=1, tile_size=1)
 MEMORIES = (Memory(0, "ram"),)

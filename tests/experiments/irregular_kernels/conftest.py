@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tasksim.engine.simulate import simulate
-from tasksim.experiments.irregular_kernels.inputs import Input
-from tasksim.experiments.irregular_kernels.modelling import ModelSet
-from tasksim.experiments.irregular_kernels.results import (
+from experiments.irregular_kernels.inputs import Input
+from experiments.irregular_kernels.modelling import ModelSet
+from experiments.irregular_kernels.results import (
     GENERAL,
     KERNELS,
     NAIVE,
@@ -18,6 +17,7 @@ from tasksim.experiments.irregular_kernels.results import (
     Outcome,
     Results,
 )
+from tasksim.engine.simulate import simulate
 from tasksim.models.constant import ConstantModel
 from tasksim.models.regression import LinearModel
 from tasksim.platform.description import Platform

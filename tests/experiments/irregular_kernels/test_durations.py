@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasksim.experiments.irregular_kernels.durations import (
+from experiments.irregular_kernels.durations import (
     Shift,
     duration_distances,
     durations,
     shifts,
     totals_s,
 )
-from tasksim.experiments.irregular_kernels.results import GENERAL, KERNELS, NAIVE
+from experiments.irregular_kernels.results import GENERAL, KERNELS, NAIVE
 from tasksim.run.record import Run, TaskTable, WorkerInfo
 
 TIMES = st.lists(st.integers(1, 12), min_size=1, max_size=12)

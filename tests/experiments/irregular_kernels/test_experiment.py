@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from experiments.irregular_kernels import experiment as module
+from experiments.irregular_kernels import reports
+from experiments.irregular_kernels.__main__ import irregular_kernels
+from experiments.irregular_kernels.experiment import again, experiment
+from experiments.irregular_kernels.inputs import DESIGNS, SEEDS, Design, Input
+from experiments.irregular_kernels.measuring import Setting
+from experiments.irregular_kernels.results import KERNELS, VARIANTS
 from tasksim.base.errors import InputError
 from tasksim.calibration import calm
-from tasksim.experiments.irregular_kernels import experiment as module
-from tasksim.experiments.irregular_kernels import reports
-from tasksim.experiments.irregular_kernels.__main__ import irregular_kernels
-from tasksim.experiments.irregular_kernels.experiment import again, experiment
-from tasksim.experiments.irregular_kernels.inputs import DESIGNS, SEEDS, Design, Input
-from tasksim.experiments.irregular_kernels.measuring import Setting
-from tasksim.experiments.irregular_kernels.results import KERNELS, VARIANTS
 from tasksim.models.store import ModelLibrary
 from tasksim.platform.load import load as load_platform
 from tasksim.run.runfolder import load as load_run

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from tasksim.experiments.irregular_kernels import figures
-from tasksim.experiments.irregular_kernels.durations import duration_distances, totals_s
-from tasksim.experiments.irregular_kernels.inputs import Input
-from tasksim.experiments.irregular_kernels.results import (
+from experiments.irregular_kernels import figures
+from experiments.irregular_kernels.durations import duration_distances, totals_s
+from experiments.irregular_kernels.inputs import Input
+from experiments.irregular_kernels.results import (
     GENERAL,
     KERNELS,
     NAIVE,

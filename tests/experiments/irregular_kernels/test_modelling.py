@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tasksim.engine.simulate import simulate
-from tasksim.experiments.irregular_kernels.inputs import Input
-from tasksim.experiments.irregular_kernels.modelling import (
+from experiments.irregular_kernels.inputs import Input
+from experiments.irregular_kernels.modelling import (
     DIRECT_TERMS,
     TERMS,
     MeasuredInput,
@@ -20,8 +19,9 @@ from tasksim.experiments.irregular_kernels.modelling import (
     naive_samples,
     regressions,
 )
-from tasksim.experiments.irregular_kernels.predicting import Predictor
-from tasksim.experiments.irregular_kernels.results import GENERAL, KERNELS, NAIVE, SPECIFIC
+from experiments.irregular_kernels.predicting import Predictor
+from experiments.irregular_kernels.results import GENERAL, KERNELS, NAIVE, SPECIFIC
+from tasksim.engine.simulate import simulate
 from tasksim.models.constant import ConstantLibrary
 from tasksim.models.terms import parse_terms
 from tasksim.platform.description import Platform

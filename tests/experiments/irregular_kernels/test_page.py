@@ -6,17 +6,17 @@ from html.parser import HTMLParser
 
 import pytest
 
-from tasksim.experiments.irregular_kernels.durations import duration_distances, shifts, totals_s
-from tasksim.experiments.irregular_kernels.inputs import Input
-from tasksim.experiments.irregular_kernels.page import write_page
-from tasksim.experiments.irregular_kernels.results import (
+from experiments.irregular_kernels.durations import duration_distances, shifts, totals_s
+from experiments.irregular_kernels.inputs import Input
+from experiments.irregular_kernels.page import write_page
+from experiments.irregular_kernels.results import (
     GENERAL,
     KERNELS,
     NAIVE,
     SPECIFIC,
     VARIANTS,
 )
-from tasksim.experiments.irregular_kernels.summary import summary_text
+from experiments.irregular_kernels.summary import summary_text
 
 FIGURES = (
     "makespans",
@@ -302,7 +302,7 @@ def test_lines_of_the_summary_fit_a_terminal(results):
 
 
 def test_the_largest_input_that_can_be_seen_is_shown(results, tmp_path, monkeypatch):
-    from tasksim.experiments.irregular_kernels import page
+    from experiments.irregular_kernels import page
 
     sizes = [len(o.native[0]) for o in results.seen[:3]]
     assert max(sizes) == sizes[0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.experiments.irregular_kernels.results import KERNELS, Fit, M2lComparison
+from experiments.irregular_kernels.results import KERNELS, Fit, M2lComparison
 from tasksim.models.constant import ConstantModel
 from tasksim.models.metrics import mlogq
 from tasksim.models.regression import LinearModel
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.experiments.irregular_kernels.inputs import Input
+    from experiments.irregular_kernels.inputs import Input
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.base import KernelModel
     from tasksim.models.leastsquares import Weights

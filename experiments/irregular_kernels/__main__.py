@@ -1,4 +1,4 @@
-"""``python -m tasksim.experiments.irregular_kernels``."""
+"""``python -m experiments.irregular_kernels``."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["main"]
 
 
 @command(
-    "python -m tasksim.experiments.irregular_kernels",
+    "python -m experiments.irregular_kernels",
     examples=[
-        "python -m tasksim.experiments.irregular_kernels",
-        "python -m tasksim.experiments.irregular_kernels --design quick --output /tmp/quick",
-        "python -m tasksim.experiments.irregular_kernels --again irregular",
+        "python -m experiments.irregular_kernels",
+        "python -m experiments.irregular_kernels --design quick --output /tmp/quick",
+        "python -m experiments.irregular_kernels --again irregular",
     ],
 )
 @click.option(
@@ -74,9 +74,9 @@ def irregular_kernels(
     spheres, which they have never seen; then these are run, too. The report, index.html, shows
     makespans, Gantt charts, times per kernel and how well the models fit.
     """
-    from tasksim.experiments.irregular_kernels import experiment
-    from tasksim.experiments.irregular_kernels.measuring import Setting
-    from tasksim.experiments.irregular_kernels.summary import summary_text
+    from experiments.irregular_kernels import experiment
+    from experiments.irregular_kernels.measuring import Setting
+    from experiments.irregular_kernels.summary import summary_text
 
     if again is None:
         refuse_folder(output, force=force, what="what this experiment wrote", mark="measured.json")

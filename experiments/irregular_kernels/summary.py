@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from textwrap import fill
 from typing import TYPE_CHECKING, Final
 
-from tasksim.experiments.irregular_kernels.figures import by_distribution, variants
-from tasksim.experiments.irregular_kernels.results import GENERAL, NAIVE, SPECIFIC, VARIANTS
+from experiments.irregular_kernels.figures import by_distribution, variants
+from experiments.irregular_kernels.results import GENERAL, NAIVE, SPECIFIC, VARIANTS
 from tasksim.view.texttables import table
 from tasksim.view.times import duration_text, time_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tasksim.experiments.irregular_kernels.results import Fit, Outcome, Results
+    from experiments.irregular_kernels.results import Fit, Outcome, Results
 
 __all__ = [
     "BADLY_CHOSEN_SAID",

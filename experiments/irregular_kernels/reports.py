@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tasksim.experiments.irregular_kernels.inputs import DISTRIBUTIONS
-from tasksim.experiments.irregular_kernels.modelling import (
+from experiments.irregular_kernels.inputs import DISTRIBUTIONS
+from experiments.irregular_kernels.modelling import (
     TERMS,
     fitted,
     mean_samples,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from tasksim.experiments.irregular_kernels.modelling import MeasuredInput
+    from experiments.irregular_kernels.modelling import MeasuredInput
     from tasksim.models.samples import Samples
 
 __all__ = ["write_reports"]

@@ -2,7 +2,7 @@
 
 ::
 
-    python -m tasksim.experiments.irregular_kernels --output irregular
+    python -m experiments.irregular_kernels --output irregular
 
 It follows E. Agullo, B. Bramas, O. Coulaud, M. Khannouz, L. Stanisic, "Modeling irregular kernels
 of task-based codes: illustration with the fast multipole method", Inria research report 9036,

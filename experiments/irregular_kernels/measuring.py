@@ -15,12 +15,12 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from experiments.irregular_kernels.inputs import DESIGNS, SEEDS, Design
+from experiments.irregular_kernels.modelling import MeasuredInput
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text, write_text
 from tasksim.calibration.calm import Calm, measure_calmly
 from tasksim.calibration.machine import machine_name
-from tasksim.experiments.irregular_kernels.inputs import DESIGNS, SEEDS, Design
-from tasksim.experiments.irregular_kernels.modelling import MeasuredInput
 from tasksim.kernels.program import bind
 from tasksim.native.execute import execute
 from tasksim.native.execution import usable_cores
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from tasksim.experiments.irregular_kernels.inputs import Input
+    from experiments.irregular_kernels.inputs import Input
     from tasksim.run.record import Run
 
 __all__ = ["MARK", "Measurements", "Setting", "measure", "read", "write"]
@@ -47,7 +47,7 @@ class Setting:
     Attributes
     ----------
     design
-        Which inputs: one of :data:`~tasksim.experiments.irregular_kernels.inputs.DESIGNS`.
+        Which inputs: one of :data:`~experiments.irregular_kernels.inputs.DESIGNS`.
     patience_s
         How long the machine is waited for to be calm, at most, each of the two times that
         something is measured.

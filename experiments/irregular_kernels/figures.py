@@ -9,12 +9,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-from tasksim.experiments.irregular_kernels.durations import (
+from experiments.irregular_kernels.durations import (
     duration_distances,
     durations,
     totals_s,
 )
-from tasksim.experiments.irregular_kernels.results import (
+from experiments.irregular_kernels.results import (
     GENERAL,
     KERNELS,
     NAIVE,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from tasksim.experiments.irregular_kernels.results import Outcome
+    from experiments.irregular_kernels.results import Outcome
 
 __all__ = [
     "NATIVE",

@@ -13,31 +13,31 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from tasksim.base.files import new_folder, write_text
-from tasksim.calibration.calm import Probe
-from tasksim.calibration.machine import fingerprint
-from tasksim.calibration.write import ARCHITECTURE, Destination, write_platform
-from tasksim.experiments.irregular_kernels.inputs import DISTRIBUTIONS, SEEDS
-from tasksim.experiments.irregular_kernels.measuring import measure, read, write
-from tasksim.experiments.irregular_kernels.modelling import (
+from experiments.irregular_kernels.inputs import DISTRIBUTIONS, SEEDS
+from experiments.irregular_kernels.measuring import measure, read, write
+from experiments.irregular_kernels.modelling import (
     DIRECT_TERMS,
     TERMS,
     compare_m2l,
     judged,
 )
-from tasksim.experiments.irregular_kernels.page import write_page
-from tasksim.experiments.irregular_kernels.predicting import Predictor
-from tasksim.experiments.irregular_kernels.reports import write_reports
-from tasksim.experiments.irregular_kernels.results import GENERAL, Fit, Outcome, Results
+from experiments.irregular_kernels.page import write_page
+from experiments.irregular_kernels.predicting import Predictor
+from experiments.irregular_kernels.reports import write_reports
+from experiments.irregular_kernels.results import GENERAL, Fit, Outcome, Results
+from tasksim.base.files import new_folder, write_text
+from tasksim.calibration.calm import Probe
+from tasksim.calibration.machine import fingerprint
+from tasksim.calibration.write import ARCHITECTURE, Destination, write_platform
 from tasksim.models.store import Entry, Machine, Measured, save_kernel, save_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from experiments.irregular_kernels.measuring import Measurements, Setting
+    from experiments.irregular_kernels.modelling import MeasuredInput, ModelSet
     from tasksim.calibration.calm import Calm
-    from tasksim.experiments.irregular_kernels.measuring import Measurements, Setting
-    from tasksim.experiments.irregular_kernels.modelling import MeasuredInput, ModelSet
 
 __all__ = ["again", "experiment"]
 

@@ -5,22 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tasksim.calibration.overheads import gaps, measured_overheads
-from tasksim.engine.simulate import simulate
-from tasksim.experiments.irregular_kernels.inputs import DISTRIBUTIONS
-from tasksim.experiments.irregular_kernels.modelling import (
+from experiments.irregular_kernels.inputs import DISTRIBUTIONS
+from experiments.irregular_kernels.modelling import (
     naive,
     naive_samples,
     regressions,
 )
-from tasksim.experiments.irregular_kernels.results import GENERAL, NAIVE, SPECIFIC, VARIANTS
+from experiments.irregular_kernels.results import GENERAL, NAIVE, SPECIFIC, VARIANTS
+from tasksim.calibration.overheads import gaps, measured_overheads
+from tasksim.engine.simulate import simulate
 from tasksim.platform.description import Platform
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tasksim.experiments.irregular_kernels.inputs import Input
-    from tasksim.experiments.irregular_kernels.modelling import MeasuredInput, ModelSet
+    from experiments.irregular_kernels.inputs import Input
+    from experiments.irregular_kernels.modelling import MeasuredInput, ModelSet
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from tasksim.experiments.irregular_kernels.results import KERNELS
+from experiments.irregular_kernels.results import KERNELS
 from tasksim.run.compare import ks_distance
 from tasksim.run.metrics import kernel_durations
 

@@ -2,5 +2,5 @@
 
 ::
 
-    python -m tasksim.experiments.irregular_kernels
+    python -m experiments.irregular_kernels
 """

@@ -12,9 +12,8 @@ import re
 import statistics
 from typing import TYPE_CHECKING, Final
 
-from tasksim.base.files import write_bytes, write_text
-from tasksim.experiments.irregular_kernels.durations import duration_distances, shifts, totals_s
-from tasksim.experiments.irregular_kernels.figures import (
+from experiments.irregular_kernels.durations import duration_distances, shifts, totals_s
+from experiments.irregular_kernels.figures import (
     NATIVE,
     by_distribution,
     distributions_figure,
@@ -24,7 +23,7 @@ from tasksim.experiments.irregular_kernels.figures import (
     totals_figure,
     variants,
 )
-from tasksim.experiments.irregular_kernels.summary import (
+from experiments.irregular_kernels.summary import (
     BADLY_CHOSEN_SAID,
     GENERAL_FIT,
     NONE,
@@ -36,6 +35,7 @@ from tasksim.experiments.irregular_kernels.summary import (
     targets,
     times,
 )
+from tasksim.base.files import write_bytes, write_text
 from tasksim.view.pages import Heading, Image, Table, Text, html_page, markdown_page
 from tasksim.view.times import time_unit
 
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from tasksim.experiments.irregular_kernels.durations import Shift
-    from tasksim.experiments.irregular_kernels.results import Fit, Outcome, Results
+    from experiments.irregular_kernels.durations import Shift
+    from experiments.irregular_kernels.results import Fit, Outcome, Results
     from tasksim.run.record import Run
     from tasksim.view.pages import Block
 

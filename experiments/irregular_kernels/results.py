@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tasksim.experiments.irregular_kernels.inputs import Input
+    from experiments.irregular_kernels.inputs import Input
     from tasksim.run.record import Run
 
 __all__ = [

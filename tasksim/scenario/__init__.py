@@ -1,0 +1,1 @@
+"""Scenarios: which graph, on which platform, with which models, under which scheduler."""
