@@ -97,13 +97,13 @@ if TYPE_CHECKING:
     from tasksim.calibration.calibrate import calibrate
     from tasksim.engine.durations import durations
     from tasksim.engine.simulate import simulate
-    from tasksim.formats.starpu.deliver import export_models
-    from tasksim.formats.starpu.machine import import_machine
+    from tasksim.formats.starpu.machine_import import import_machine
+    from tasksim.formats.starpu.sampling_export import export_models
     from tasksim.graph.apps.registry import generate, generator
     from tasksim.graph.builder import RW, Commute, GraphBuilder, R, Reduce, Scratch, W
+    from tasksim.graph.graph_file import save as save_graph
     from tasksim.graph.interchange import from_networkx, to_networkx
     from tasksim.graph.source import load_graph
-    from tasksim.graph.storage import save as save_graph
     from tasksim.graph.taskgraph import AccessMode, TaskGraph
     from tasksim.models.base import KernelModel, Samples
     from tasksim.models.constant import ConstantLibrary
@@ -146,13 +146,13 @@ _HOMES = {
     "tasksim.calibration.calibrate": ("calibrate",),
     "tasksim.engine.durations": ("durations",),
     "tasksim.engine.simulate": ("simulate",),
-    "tasksim.formats.starpu.deliver": ("export_models",),
-    "tasksim.formats.starpu.machine": ("import_machine",),
+    "tasksim.formats.starpu.sampling_export": ("export_models",),
+    "tasksim.formats.starpu.machine_import": ("import_machine",),
     "tasksim.graph.apps.registry": ("generate", "generator"),
     "tasksim.graph.builder": ("Commute", "GraphBuilder", "R", "RW", "Reduce", "Scratch", "W"),
     "tasksim.graph.interchange": ("from_networkx", "to_networkx"),
     "tasksim.graph.source": ("load_graph",),
-    "tasksim.graph.storage": ("save_graph",),
+    "tasksim.graph.graph_file": ("save_graph",),
     "tasksim.graph.taskgraph": ("AccessMode", "TaskGraph"),
     "tasksim.models.base": ("KernelModel", "Samples"),
     "tasksim.models.constant": ("ConstantLibrary",),

@@ -15,7 +15,7 @@ from tasksim.cli.output import note, print_json, refuse_unwritable, warn
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tasksim.formats.starpu.machine import Imported
+    from tasksim.formats.starpu.machine_import import Imported
     from tasksim.models.base import KernelModel
 
 __all__ = ["importing"]
@@ -72,7 +72,7 @@ def starpu(
     around it. Malformed files are told all at once, and nothing is written then.
     """
     refuse_unwritable(library / "models" / "x")
-    from tasksim.formats.starpu.machine import import_machine
+    from tasksim.formats.starpu.machine_import import import_machine
 
     found = import_machine(sampling, host, library, skip_bad=skip_bad, force=force)
     for problem in found.skipped:

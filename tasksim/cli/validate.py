@@ -178,7 +178,7 @@ def _samples(path: Path, library: Path | None) -> str:  # noqa: ARG001
 
 
 def _graph(path: Path, library: Path | None) -> str:  # noqa: ARG001
-    from tasksim.graph.storage import load
+    from tasksim.graph.graph_file import load
 
     graph = load(path)
     return f"task graph {graph.name}: {len(graph)} tasks, {graph.edges} edges"

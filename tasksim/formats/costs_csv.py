@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tasksim.base.errors import CycleError, InputError, nearest
-from tasksim.formats.csv_rows import Row, Rows, read_rows
+from tasksim.formats.csv_table import CsvRow, CsvTable, read_csv_table
 from tasksim.graph.builder import GraphBuilder, R, W
 from tasksim.models.processors import GivenCosts, parameter
 from tasksim.platform.costs import Copying
@@ -78,17 +78,17 @@ def read_costs(
         If tasks depend on each other in a circle; with their names.
     """
     path = Path(path)
-    costs = read_rows(path)
+    costs = read_csv_table(path)
     processors = _processors(costs)
     tasks = _names(costs, "task")
     edge_path = Path(edges) if edges is not None else beside(path, "edges")
-    volumes = _pairs(read_rows(edge_path), tasks, "volume")
+    volumes = _pairs(read_csv_table(edge_path), tasks, "volume")
     link_path = Path(links) if links is not None else beside(path, "links")
     scale = _scale(text for _, text in volumes.values())
     graph = _graph(path, costs, processors, volumes, scale)
     if links is None and not link_path.is_file():
         return CostFiles(graph, _platform(path, processors, None, scale), GivenCosts(graph))
-    speeds = _speeds(read_rows(link_path), processors)
+    speeds = _speeds(read_csv_table(link_path), processors)
     return CostFiles(graph, _platform(path, processors, speeds, scale), GivenCosts(graph))
 
 
@@ -111,7 +111,7 @@ def beside(path: Path, what: str) -> Path:
     return path.with_name(f"{before}{what}{after}")
 
 
-def _processors(costs: Rows) -> dict[str, int]:
+def _processors(costs: CsvTable) -> dict[str, int]:
     """Return the processors, numbered."""
     first, *names = costs.header.fields
     if first != "task" or not names:
@@ -127,7 +127,7 @@ def _processors(costs: Rows) -> dict[str, int]:
     return found
 
 
-def _names(costs: Rows, what: str) -> dict[str, int]:
+def _names(costs: CsvTable, what: str) -> dict[str, int]:
     """Return what the first column names, numbered."""
     found: dict[str, int] = {}
     for row in costs.body:
@@ -141,12 +141,12 @@ def _names(costs: Rows, what: str) -> dict[str, int]:
 
 
 def _pairs(
-    rows: Rows, known: Mapping[str, int], what: str
-) -> dict[tuple[int, int], tuple[Row, str]]:
+    rows: CsvTable, known: Mapping[str, int], what: str
+) -> dict[tuple[int, int], tuple[CsvRow, str]]:
     """Return (from, to) -> the row that says it, and the text, of a list or of a matrix."""
     kind = "task" if what == "volume" else "processor"
     head = rows.header.fields
-    found: dict[tuple[int, int], tuple[Row, str]] = {}
+    found: dict[tuple[int, int], tuple[CsvRow, str]] = {}
     entries = _listed(rows, what) if head[:2] == ("from", "to") else _matrix(rows, known, kind)
     for row, source, target, text in entries:
         pair = (_known(row, source, known, kind), _known(row, target, known, kind))
@@ -159,7 +159,7 @@ def _pairs(
     return found
 
 
-def _listed(rows: Rows, what: str) -> Iterator[tuple[Row, str, str, str]]:
+def _listed(rows: CsvTable, what: str) -> Iterator[tuple[CsvRow, str, str, str]]:
     """Yield row, from, to and text of the entries of a list."""
     head = rows.header.fields
     legal = [("from", "to", what), *([("from", "to", what, "latency")] * (what != "volume"))]
@@ -170,7 +170,9 @@ def _listed(rows: Rows, what: str) -> Iterator[tuple[Row, str, str, str]]:
         yield row, row.fields[0], row.fields[1], row.fields[2]
 
 
-def _matrix(rows: Rows, known: Mapping[str, int], kind: str) -> Iterator[tuple[Row, str, str, str]]:
+def _matrix(
+    rows: CsvTable, known: Mapping[str, int], kind: str
+) -> Iterator[tuple[CsvRow, str, str, str]]:
     """Yield row, from, to and text of the entries of a matrix that are not 0 or empty."""
     names = rows.header.fields[1:]
     if len(names) != len(known) or len(rows.body) != len(known):
@@ -186,7 +188,7 @@ def _matrix(rows: Rows, known: Mapping[str, int], kind: str) -> Iterator[tuple[R
                 yield row, row.fields[0], name, text
 
 
-def _known(row: Row, name: str, known: Mapping[str, int], kind: str) -> int:
+def _known(row: CsvRow, name: str, known: Mapping[str, int], kind: str) -> int:
     if name not in known:
         some = ", ".join([*known][:8]) + (", ..." if len(known) > 8 else "")
         raise row.error(f"unknown {kind} '{name}'{nearest(name, known)} (known: {some})")
@@ -204,9 +206,9 @@ def _scale(texts: Iterable[str]) -> int:
 
 def _graph(
     path: Path,
-    costs: Rows,
+    costs: CsvTable,
     processors: Mapping[str, int],
-    volumes: Mapping[tuple[int, int], tuple[Row, str]],
+    volumes: Mapping[tuple[int, int], tuple[CsvRow, str]],
     scale: int,
 ) -> TaskGraph:
     """Return the graph: a datum per edge that sends anything, dependencies for the others."""
@@ -232,7 +234,7 @@ def _graph(
     return g.build()
 
 
-def _durations(row: Row, processors: Mapping[str, int]) -> dict[str, float]:
+def _durations(row: CsvRow, processors: Mapping[str, int]) -> dict[str, float]:
     texts = zip(processors, row.fields[1:], strict=True)
     found = {parameter(name): row.number(text, f"cost on {name}") for name, text in texts if text}
     if not found:
@@ -271,7 +273,7 @@ def _circle(names: Sequence[str], after: Sequence[Sequence[int]]) -> str:
 
 
 def _speeds(
-    rows: Rows, processors: Mapping[str, int]
+    rows: CsvTable, processors: Mapping[str, int]
 ) -> dict[tuple[int, int], tuple[float, float]]:
     """Return (from, to) -> bandwidth and latency; a way that is not given is as the way back."""
     found = {}
@@ -291,7 +293,7 @@ def _speeds(
     return found
 
 
-def _has_latency(rows: Rows) -> bool:
+def _has_latency(rows: CsvTable) -> bool:
     return rows.header.fields[:2] == ("from", "to") and len(rows.header.fields) > 3
 
 

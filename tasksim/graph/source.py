@@ -24,7 +24,7 @@ def load_graph(text: str, settings: Iterable[str] = ()) -> TaskGraph:
     ----------
     text
         The name of a generator, or the path of a file written by
-        :func:`tasksim.graph.storage.save`.
+        :func:`tasksim.graph.graph_file.save`.
     settings
         ``KEY=VALUE`` for a generator; a file takes none.
 
@@ -47,7 +47,7 @@ def load_graph(text: str, settings: Iterable[str] = ()) -> TaskGraph:
         raise unknown("task graph", text, registry.names())
     if path.suffix == ".csv":
         raise InputError(f"{text}: a file of costs per processor; legal here: a graph by itself")
-    from tasksim.graph.storage import load
+    from tasksim.graph.graph_file import load
 
     if given := list(settings):
         raise InputError(f"{text}: a file takes no settings; got {', '.join(given)}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tasksim.platform.costs import Allocation, Copying, Overheads
 from tasksim.platform.description import Device, Link, Memory, Platform, Route, Worker
-from tasksim.platform.devices import expanded
+from tasksim.platform.device_copies import expanded
 from tasksim.platform.names import split_full_name
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError
-from tasksim.platform.reach import unreached
+from tasksim.platform.reachability import unreached
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

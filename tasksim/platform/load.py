@@ -13,12 +13,12 @@ import yaml
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import write_text
-from tasksim.platform import references, refusals, schema
+from tasksim.platform import cross_references, schema, schema_problems
 from tasksim.platform.build import build
-from tasksim.platform.chain import Chain, platform_path
-from tasksim.platform.document import Document
+from tasksim.platform.inheritance import LayeredFile, platform_path
 from tasksim.platform.schema import PlatformFile, schema_json
 from tasksim.platform.settings import Settings
+from tasksim.platform.yaml_document import YamlDocument
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,7 +52,7 @@ def load(
     if isinstance(settings, str):
         raise InputError(f"settings: expected a list of texts, got the text {settings!r}")
     path = platform_path(str(name_or_path), library)
-    return _resolve(Document.read(path), library, settings)
+    return _resolve(YamlDocument.read(path), library, settings)
 
 
 def dump(
@@ -72,23 +72,23 @@ def dump(
     Raises :exc:`InputError`, and writes nothing, if the description is not valid.
     """
     text = _text(description, comment)
-    platform = _resolve(Document.parse(text, path), library, ())
+    platform = _resolve(YamlDocument.parse(text, path), library, ())
     write_text(path, text)
     return platform
 
 
-def _resolve(document: Document, library: Path | None, settings: Sequence[str]) -> Platform:
+def _resolve(document: YamlDocument, library: Path | None, settings: Sequence[str]) -> Platform:
     """Return the platform of a document: extended, set, checked, built."""
-    chain = Chain.of(document, library)
+    chain = LayeredFile.of(document, library)
     data = chain.merged()
-    references.fill_defaults(data)
+    cross_references.fill_defaults(data)
     changes = Settings(data)
     changes.apply(settings)
     chain.settings = changes.sources
     for setting, what in changes.errors:
         chain.note(f"--set {setting}", what)
-    chain.add(refusals.problems(data))
-    chain.add(references.problems(data))
+    chain.add(schema_problems.problems(data))
+    chain.add(cross_references.problems(data))
     if chain.errors:
         raise chain.error()
     return build(PlatformFile.model_validate(data), document.path)

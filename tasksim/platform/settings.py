@@ -18,10 +18,10 @@ import yaml
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.units import Dimension, exact_quantity, parse_quantity
 from tasksim.platform.costs import Allocation, Copying
-from tasksim.platform.follow import MEASURED, Shortage, counts, fit_cores, fit_drivers
+from tasksim.platform.dependent_values import MEASURED, Shortage, counts, fit_cores, fit_drivers
 
 if TYPE_CHECKING:
-    from tasksim.platform.document import Location
+    from tasksim.platform.yaml_document import Location
 
 __all__ = ["TREE", "Leaf", "Settings"]
 

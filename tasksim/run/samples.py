@@ -250,7 +250,7 @@ def _mean(repetitions: Sequence[MeasuredTasks]) -> MeasuredTasks:
 def _made_again(run: Run) -> TaskGraph:
     path = _file_of(run)
     if path is not None:
-        from tasksim.graph.storage import load
+        from tasksim.graph.graph_file import load
 
         return load(path)
     if run.graph_name not in registry.names():

@@ -8,7 +8,7 @@ import pytest
 from tasksim.base.errors import InputError
 from tasksim.cli.calibrate import parse_items
 from tasksim.graph.builder import GraphBuilder
-from tasksim.graph.storage import save
+from tasksim.graph.graph_file import save
 from tasksim.models.store import load_kernel
 
 

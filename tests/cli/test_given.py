@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tasksim.graph.storage import save
+from tasksim.graph.graph_file import save
 
 
 @pytest.mark.parametrize(

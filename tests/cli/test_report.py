@@ -12,7 +12,7 @@ import pytest
 
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder
-from tasksim.graph.storage import save as save_graph
+from tasksim.graph.graph_file import save as save_graph
 from tasksim.models.coefficients import Entry, Machine, Measured
 from tasksim.models.history import HistoryModel
 from tasksim.models.regression import LinearModel

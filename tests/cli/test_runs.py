@@ -114,7 +114,7 @@ def test_bounds_of_a_run_take_no_options(two_runs):
 def test_validate_says_what_is_ok(two_runs, tmp_path):
     from tasksim.base.library import package_library
     from tasksim.graph.apps.registry import generate
-    from tasksim.graph.storage import save
+    from tasksim.graph.graph_file import save
 
     save(generate("chain", length=3), tmp_path / "g.npz")
     platform = package_library() / "platforms" / "identical-8.yaml"
@@ -199,7 +199,7 @@ def test_list_describes_what_there_is(tasksim):
 
 def test_validate_finds_graphs_and_broken_runs_in_folders(two_runs, tmp_path):
     from tasksim.graph.apps.registry import generate
-    from tasksim.graph.storage import save
+    from tasksim.graph.graph_file import save
 
     save(generate("cholesky", tiles=2), tmp_path / "all" / "g.npz")
     (tmp_path / "a").rename(tmp_path / "all" / "a")

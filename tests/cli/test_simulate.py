@@ -141,7 +141,7 @@ def test_from_repeats_a_run_to_the_last_bit(tasksim, simulate):
 
 def test_from_knows_platform_files_graph_files_and_settings(tasksim, tmp_path):
     from tasksim.graph.apps.registry import generate
-    from tasksim.graph.storage import save
+    from tasksim.graph.graph_file import save
 
     save(generate("cholesky", tiles=6), tmp_path / "g.npz")
     platform = tmp_path / "p.yaml"

@@ -15,7 +15,7 @@ import pytest
 from tasksim.base.library import names
 from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
-from tasksim.graph.storage import SUFFIX as GRAPH_SUFFIX
+from tasksim.graph.graph_file import SUFFIX as GRAPH_SUFFIX
 from tasksim.models.store import ModelLibrary, load_kernel
 from tasksim.platform.load import load as load_platform
 from tasksim.platform.load import schema_json

@@ -17,7 +17,7 @@ from tasksim.base.errors import InputError
 from tasksim.formats.samples import read_samples
 from tasksim.formats.samples.columns import choose_columns, find_duration
 from tasksim.formats.samples.read import detect_format
-from tasksim.formats.starpu.codeletfile import read_codelet
+from tasksim.formats.starpu.codelet_file import read_codelet
 
 STARPU = Path(__file__).parents[2] / ".." / "shared" / "data" / "starpu" / "sampling" / "codelets"
 

@@ -7,7 +7,7 @@ import pytest
 
 from tasksim.base.errors import GraphError
 from tasksim.graph.builder import RW, Commute, GraphBuilder, R, Reduce, Scratch, W, access
-from tasksim.graph.storage import load, save
+from tasksim.graph.graph_file import load, save
 from tasksim.graph.taskgraph import AccessMode
 
 

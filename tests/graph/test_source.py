@@ -6,8 +6,8 @@ import pytest
 
 from tasksim.base.errors import InputError
 from tasksim.graph.apps.registry import generate
+from tasksim.graph.graph_file import save
 from tasksim.graph.source import load_graph
-from tasksim.graph.storage import save
 
 
 def test_a_generator():

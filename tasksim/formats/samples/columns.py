@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BOOKKEEPING",
     "DURATION_UNITS",
-    "Choice",
+    "ColumnChoice",
     "choose_columns",
     "find_duration",
     "wrong_value",
@@ -36,7 +36,7 @@ _UNIT: Final = re.compile(r"(.+?)[ _.]*[ _.\[(](ns|us|\u00b5s|ms|s)[\])]?")
 
 
 @dataclass(frozen=True)
-class Choice:
+class ColumnChoice:
     """The columns that count: of the duration, how many units a second has, of the parameters."""
 
     duration: str
@@ -55,7 +55,7 @@ def choose_columns(
     duration: str | None,
     parameters: Sequence[str] | None,
     where: str,
-) -> Choice:
+) -> ColumnChoice:
     """Return which columns of *header* count.
 
     Parameters
@@ -80,7 +80,7 @@ def choose_columns(
     name, per_second = find_duration(header, duration, where)
     if parameters is None:
         left_out = {name, *BOOKKEEPING, *_durations(header)}
-        return Choice(name, per_second, tuple(c for c in numeric if c not in left_out))
+        return ColumnChoice(name, per_second, tuple(c for c in numeric if c not in left_out))
     for index, column in enumerate(parameters):
         if column not in header:
             raise unknown("column", column, header, where)
@@ -88,7 +88,7 @@ def choose_columns(
             raise InputError(f"{where}: '{column}' is the duration; it is not a parameter as well")
         if column in parameters[:index]:
             raise InputError(f"{where}: parameter '{column}' is chosen twice")
-    return Choice(name, per_second, tuple(parameters))
+    return ColumnChoice(name, per_second, tuple(parameters))
 
 
 def find_duration(header: Sequence[str], wanted: str | None, where: str) -> tuple[str, float]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import read_text
-from tasksim.formats.samples.measured import NO_NAME, Measurement, to_samples
+from tasksim.formats.samples.extrap_measurements import NO_NAME, Measurement, to_samples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +42,7 @@ def read_extrap_text(
 ) -> Samples:
     """Return the samples in Extra-P's text file at *path*.
 
-    *duration* and *part* are as in :func:`~tasksim.formats.samples.measured.to_samples`.
+    *duration* and *part* are as in :func:`~tasksim.formats.samples.extrap_measurements.to_samples`.
 
     Raises
     ------

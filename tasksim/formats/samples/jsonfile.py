@@ -19,8 +19,8 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
 from tasksim.formats.samples.columns import choose_columns, run_number, wrong_value
-from tasksim.formats.samples.measured import NO_NAME, Measurement, to_samples
-from tasksim.formats.samples.parts import chosen_rows
+from tasksim.formats.samples.extrap_measurements import NO_NAME, Measurement, to_samples
+from tasksim.formats.samples.part_choice import chosen_rows
 from tasksim.models.samples import UNKNOWN_RUN, Samples
 
 if TYPE_CHECKING:

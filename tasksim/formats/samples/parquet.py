@@ -8,7 +8,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.formats.samples.columns import choose_columns, wrong_value
-from tasksim.formats.samples.parts import chosen_rows
+from tasksim.formats.samples.part_choice import chosen_rows
 from tasksim.models.samples import UNKNOWN_RUN, Samples
 
 if TYPE_CHECKING:

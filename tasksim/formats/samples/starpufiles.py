@@ -6,16 +6,16 @@ import math
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError, unknown
-from tasksim.formats.samples.parts import chosen
-from tasksim.formats.starpu.codeletfile import read_codelet
-from tasksim.formats.starpu.samples import read_samples as read_out
+from tasksim.formats.samples.part_choice import chosen
+from tasksim.formats.starpu.codelet_file import read_codelet
+from tasksim.formats.starpu.regression_samples import read_samples as read_out
 from tasksim.models.samples import Samples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from tasksim.formats.starpu.codeletfile import Combination
+    from tasksim.formats.starpu.codelet_file import Combination
 
 __all__ = ["read_codelet_samples", "read_starpu_out"]
 

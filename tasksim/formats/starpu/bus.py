@@ -24,7 +24,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Affinity", "Counts", "read_affinity", "read_bandwidth", "read_config", "read_latency"]
+__all__ = [
+    "Affinity",
+    "DeviceCounts",
+    "read_affinity",
+    "read_bandwidth",
+    "read_config",
+    "read_latency",
+]
 
 OLD: Final = ("CUDA", "OpenCL", "MIC")
 NEW: Final = ("NUMA", "CUDA", "OpenCL")
@@ -35,7 +42,7 @@ _COMMENT = re.compile(r"Number of (\S+)")
 
 
 @dataclass(frozen=True)
-class Counts:
+class DeviceCounts:
     """What a machine has, as the ``.config`` file counts it."""
 
     cpus: int
@@ -76,7 +83,7 @@ def read_latency(path: Path) -> NDArray[np.float64]:
     return _read_matrix(path, "a latency in us", -6)
 
 
-def read_config(path: Path) -> Counts:
+def read_config(path: Path) -> DeviceCounts:
     """Return what a machine has: CPUs, and memory nodes by kind.
 
     Kinds are told by the comments, ``3 # Number of CUDA devices``. Without them they are by
@@ -110,11 +117,11 @@ def _kind(comment: str) -> str | None:
     return None if match is None else match[1]
 
 
-def _counts(counts: list[int], names: list[str | None]) -> Counts:
+def _counts(counts: list[int], names: list[str | None]) -> DeviceCounts:
     order = ["CPUs", *(OLD if len(counts) <= 1 + len(OLD) else NEW)]
     order += [f"kind {i}" for i in range(len(order), len(counts))]
     kinds = [name or default for name, default in zip(names, order, strict=False)]
-    return Counts(counts[0], dict(zip(kinds[1:], counts[1:], strict=True)))
+    return DeviceCounts(counts[0], dict(zip(kinds[1:], counts[1:], strict=True)))
 
 
 def read_affinity(path: Path) -> tuple[Affinity, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import refuse_existing, write_text
-from tasksim.formats.csv_rows import Row, read_rows
+from tasksim.formats.csv_table import CsvRow, read_csv_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ SHOWN = 8
 class Entry(NamedTuple):
     """A line of a schedule: the texts that name a task and a worker, and its place."""
 
-    row: Row
+    row: CsvRow
     task: str
     worker: str
     order: float
@@ -39,7 +39,7 @@ class Schedule(NamedTuple):
 
     lists: list[list[int]]
     """Per worker its tasks, in order."""
-    rows: list[Row]
+    rows: list[CsvRow]
     """Per task the line that is about it."""
 
 
@@ -53,7 +53,7 @@ def read_schedule(path: str | Path) -> list[Entry]:
     InputError
         ``file:line: what is wrong, what was got, what is legal``.
     """
-    rows = read_rows(Path(path))
+    rows = read_csv_table(Path(path))
     header = rows.header.fields
     if header not in HEADERS:
         legal = " or ".join(f"'{','.join(names)}'" for names in HEADERS)
@@ -80,7 +80,7 @@ def match(
         have the same place on a worker.
     """
     task_number, worker_number = _task_names(graph), {name: k for k, name in enumerate(workers)}
-    rows: list[Row | None] = [None] * len(graph)
+    rows: list[CsvRow | None] = [None] * len(graph)
     places: list[dict[float, int]] = [{} for _ in workers]
     for entry in entries:
         task = _number(entry.row, "task", entry.task, task_number, len(graph))
@@ -141,7 +141,7 @@ def _task_names(graph: TaskGraph) -> dict[str, int]:
     return {graph.kernel_of(task): task for task in alone}
 
 
-def _number(row: Row, what: str, text: str, names: Mapping[str, int], count: int) -> int:
+def _number(row: CsvRow, what: str, text: str, names: Mapping[str, int], count: int) -> int:
     """Return the number that *text* names, or is."""
     if text in names:
         return names[text]
@@ -153,7 +153,7 @@ def _number(row: Row, what: str, text: str, names: Mapping[str, int], count: int
     raise row.error(f"{what}: got '{text}'; legal: {legal}{nearest(text, names)}")
 
 
-def _refuse_missing(path: str | Path, rows: Sequence[Row | None], graph: TaskGraph) -> None:
+def _refuse_missing(path: str | Path, rows: Sequence[CsvRow | None], graph: TaskGraph) -> None:
     missing = [task for task, row in enumerate(rows) if row is None]
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
@@ -163,5 +163,5 @@ def _refuse_missing(path: str | Path, rows: Sequence[Row | None], graph: TaskGra
         )
 
 
-def _name(row: Row | None) -> str:
+def _name(row: CsvRow | None) -> str:
     return "" if row is None else row.fields[0]

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from tasksim.base import library as libraries
 from tasksim.base.errors import InputError, unknown
 from tasksim.platform import schema
-from tasksim.platform.document import Document, Location, Place, Problem
-from tasksim.platform.follow import fit_cores, forget_measured
+from tasksim.platform.dependent_values import fit_cores, forget_measured
+from tasksim.platform.yaml_document import FileProblem, Location, Place, YamlDocument
 
-__all__ = ["Chain", "platform_path"]
+__all__ = ["LayeredFile", "platform_path"]
 
 
 def platform_path(name: str, library: Path | None) -> Path:
@@ -46,10 +46,10 @@ def _printable(text: str) -> str:
 
 
 @dataclass
-class Chain:
+class LayeredFile:
     """A platform file and those it extends, and all that is wrong with them."""
 
-    documents: list[Document]
+    documents: list[YamlDocument]
     """The file itself first."""
     errors: list[_Error] = field(default_factory=list)
     """What is wrong so far."""
@@ -57,7 +57,7 @@ class Chain:
     """Per value that a setting changed, the text of the setting."""
 
     @classmethod
-    def of(cls, document: Document, library: Path | None) -> Chain:
+    def of(cls, document: YamlDocument, library: Path | None) -> LayeredFile:
         """Read the files that a document extends, each the next."""
         chain = cls([document])
         _check(chain, document)
@@ -81,7 +81,7 @@ class Chain:
         data["version"] = schema.VERSION
         return {key: value for key, value in data.items() if value is not None}
 
-    def add(self, problems: Iterable[Problem], documents: Sequence[Document] = ()) -> None:
+    def add(self, problems: Iterable[FileProblem], documents: Sequence[YamlDocument] = ()) -> None:
         """Note problems, each where its value stands in the *documents* (default: all).
 
         What one setting has done to many values is one problem.
@@ -106,7 +106,7 @@ class Chain:
             line, column = where.line, where.column
         self.errors.append(_Error(rank, line, column, _printable(f"{where}: {what}")))
 
-    def _where(self, problem: Problem, documents: Sequence[Document]) -> Place | str:
+    def _where(self, problem: FileProblem, documents: Sequence[YamlDocument]) -> Place | str:
         """Return what a value comes from: a setting or a place in a file."""
         location = problem.location
         prefixes = [location[:end] for end in range(len(location), -1, -1)]
@@ -127,13 +127,13 @@ class Chain:
         return InputError("\n".join(error.text for error in ordered))
 
 
-def _check(chain: Chain, document: Document) -> None:
+def _check(chain: LayeredFile, document: YamlDocument) -> None:
     """Note the problems of one file alone; raise at once if its version is not known."""
     chain.add(document.problems, [document])
     version = document.data.get("version")
     if version is None:
         what = f"missing: a platform file begins `version: {schema.VERSION}`"
-        chain.add([Problem(("version",), what)], [document])
+        chain.add([FileProblem(("version",), what)], [document])
     elif type(version) is not int or version != schema.VERSION:
         newer = isinstance(version, int) and version > schema.VERSION
         hint = ": written by a newer tasksim? update tasksim" if newer else ""
@@ -142,7 +142,7 @@ def _check(chain: Chain, document: Document) -> None:
         raise InputError(f"{place}: version: {what}")
 
 
-def _base(chain: Chain, library: Path | None) -> Document | None:
+def _base(chain: LayeredFile, library: Path | None) -> YamlDocument | None:
     """Return the file that the last one of *chain* extends."""
     document = chain.documents[-1]
     name = document.data.get("extends")
@@ -155,7 +155,7 @@ def _base(chain: Chain, library: Path | None) -> Document | None:
     try:
         path = _extended(document.path, name, library)
         _refuse_cycle(chain.documents, path)
-        return Document.read(path)
+        return YamlDocument.read(path)
     except InputError as error:
         chain.note(place, f"extends: {error}")
         raise chain.error() from None
@@ -170,14 +170,14 @@ def _extended(path: Path, name: str, library: Path | None) -> Path:
     return beside[0] if _looks_like_path(name) else platform_path(name, library)
 
 
-def _refuse_cycle(documents: Sequence[Document], path: Path) -> None:
+def _refuse_cycle(documents: Sequence[YamlDocument], path: Path) -> None:
     seen = [document.path for document in documents]
     if path.resolve() in [other.resolve() for other in seen]:
         names = " -> ".join(other.name for other in [*seen, path])
         raise InputError(f"a cycle: {names}")
 
 
-def _own(document: Document, extending: Path) -> dict[str, Any]:
+def _own(document: YamlDocument, extending: Path) -> dict[str, Any]:
     """Return what a document passes on to the file *extending* it."""
     data = {key: value for key, value in document.data.items() if key not in ("version", "name")}
     models = data.get("models")

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError
-from tasksim.formats.starpu.machine import import_machine
-from tasksim.formats.starpu.sampling import Sampling
+from tasksim.formats.starpu.machine_import import import_machine
+from tasksim.formats.starpu.sampling_folder import Sampling
 from tasksim.models.store import ModelLibrary
 from tasksim.platform.load import load
 

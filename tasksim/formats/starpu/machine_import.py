@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 from tasksim.base.errors import InputError
 from tasksim.base.files import new_folder, refuse_existing, refuse_folder, writing
 from tasksim.formats.starpu.bus import read_affinity, read_bandwidth, read_config, read_latency
-from tasksim.formats.starpu.codelet import Codelet, read_codelet, to_models
-from tasksim.formats.starpu.platformxml import read_platform_xml
-from tasksim.formats.starpu.samples import read_samples
-from tasksim.formats.starpu.sampling import CODELETS, Sampling
-from tasksim.formats.starpu.topology import Bus, Topology, topology
+from tasksim.formats.starpu.codelet_models import Codelet, read_codelet, to_models
+from tasksim.formats.starpu.machine_fields import Bus, MachineFields, machine_fields
+from tasksim.formats.starpu.platform_xml import read_platform_xml
+from tasksim.formats.starpu.regression_samples import read_samples
+from tasksim.formats.starpu.sampling_folder import CODELETS, Sampling
 from tasksim.models.store import Entry, Machine, Measured, save_kernel
 from tasksim.platform.load import dump
 
@@ -115,7 +115,7 @@ def import_machine(
     bus, kernels = _read_bus(found, host, reader), _read_codelets(found, host, reader)
     if reader.problems and not skip_bad:
         raise InputError("\n".join(reader.problems))
-    hardware = topology(bus, f"{found.folder / 'bus'}/{host}")
+    hardware = machine_fields(bus, f"{found.folder / 'bus'}/{host}")
     platform = _write(place, host, hardware, bus, kernels, force=force)
     return Imported(
         host,
@@ -223,7 +223,7 @@ def _samples(sampling: Sampling, codelet: Codelet, reader: _Reader) -> Samples |
 def _write(
     place: _Place,
     host: str,
-    hardware: Topology,
+    hardware: MachineFields,
     bus: Bus,
     kernels: Mapping[str, _Kernel],
     *,
@@ -250,7 +250,7 @@ def _write_kernel(folder: Path, name: str, kernel: _Kernel, host: str) -> None:
 
 
 def _write_platform(
-    path: Path, host: str, hardware: Topology, bus: Bus, kernels: Mapping[str, _Kernel]
+    path: Path, host: str, hardware: MachineFields, bus: Bus, kernels: Mapping[str, _Kernel]
 ) -> Platform:
     synchronous = [
         name
@@ -269,7 +269,7 @@ def _write_platform(
     return dump(description, path, comment=_COMMENT.format(host=host, synchronous=told))
 
 
-def _fingerprint(hardware: Topology, bus: Bus) -> dict[str, Any]:
+def _fingerprint(hardware: MachineFields, bus: Bus) -> dict[str, Any]:
     """Return what the files say and a platform has no field for."""
     near = {
         f"gpu{affinity.device}": list(affinity.nearest)
@@ -283,7 +283,7 @@ def _fingerprint(hardware: Topology, bus: Bus) -> dict[str, Any]:
     }
 
 
-def _notes(hardware: Topology, kernels: Mapping[str, _Kernel]) -> Iterator[str]:
+def _notes(hardware: MachineFields, kernels: Mapping[str, _Kernel]) -> Iterator[str]:
     yield from hardware.notes
     if not kernels:
         yield f"no performance models in {CODELETS}"

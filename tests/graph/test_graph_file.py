@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import GraphError, InputError, OutputError
-from tasksim.graph import storage
+from tasksim.graph import graph_file
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder
-from tasksim.graph.storage import load, save
+from tasksim.graph.graph_file import load, save
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_altered_files_are_refused_or_harmless(tmp_path):
 
 def test_newer_versions_are_named(tmp_path, monkeypatch):
     path = tmp_path / "graph.npz"
-    monkeypatch.setattr(storage, "_VERSION", 2)
+    monkeypatch.setattr(graph_file, "_VERSION", 2)
     save(generate("lu", tiles=2), path)
     monkeypatch.undo()
     with pytest.raises(InputError, match="version 2 of the format; this tasksim reads up to 1"):

@@ -14,11 +14,11 @@ from tasksim.base.files import read_text
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Row", "Rows", "read_rows"]
+__all__ = ["CsvRow", "CsvTable", "read_csv_table"]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CsvRow:
     """One line of a table; fields are without spaces around them."""
 
     path: Path
@@ -45,14 +45,14 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class CsvTable:
     """A table: the header, and the rows, each with as many fields as the header."""
 
-    header: Row
-    body: tuple[Row, ...]
+    header: CsvRow
+    body: tuple[CsvRow, ...]
 
 
-def read_rows(path: Path) -> Rows:
+def read_csv_table(path: Path) -> CsvTable:
     """Return the table in the file at *path*.
 
     Lines that are empty or begin with ``#`` do not count.
@@ -68,7 +68,7 @@ def read_rows(path: Path) -> Rows:
         for fields in lines:
             stripped = tuple(field.strip() for field in fields)
             if any(stripped) and not stripped[0].startswith("#"):
-                rows.append(Row(path, lines.line_num, stripped))
+                rows.append(CsvRow(path, lines.line_num, stripped))
     except csv.Error as error:
         raise InputError(f"{path}:{lines.line_num}: {error}") from None
     if not rows:
@@ -80,4 +80,4 @@ def read_rows(path: Path) -> Rows:
                 f"got {len(row.fields)} fields, '{','.join(row.fields)[:60]}'; "
                 f"legal: {len(header.fields)}, as in the header '{','.join(header.fields)[:60]}'"
             )
-    return Rows(header, tuple(rows[1:]))
+    return CsvTable(header, tuple(rows[1:]))

@@ -1,8 +1,8 @@
 """As many devices as there are workers: those beyond are copies, those unused are left out.
 
 Of *n* devices described, worker *k* has device *k*, worker *n + k* a copy of it, and so on, turn
-by turn. A copy has a memory, links and ways of its own; see :mod:`tasksim.platform.topology` for
-which links are shared.
+by turn. A copy has a memory, links and ways of its own; see
+:mod:`tasksim.platform.device_links` for which links are shared.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
 
+from tasksim.platform.device_links import DeviceLinks
 from tasksim.platform.names import continued, renamed, split_full_name, unique
 from tasksim.platform.schema import RouteSection
-from tasksim.platform.topology import Topology
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,7 +50,7 @@ class _Expansion:
 
     def __init__(self, file: PlatformFile) -> None:
         self.file = file
-        self.topology = Topology(file)
+        self.file_links = DeviceLinks(file)
         self.members = {name: self._members(group) for name, group in file.workers.items()}
         self.here = self._used()
         self.names = self._names()
@@ -74,13 +74,13 @@ class _Expansion:
         given = group.memory or next(iter(self.file.memories))
         memories = given if isinstance(given, list) else [given]
         rounds = [divmod(k, len(memories)) for k in range(group.count)]
-        own = set(self.topology.devices)
+        own = set(self.file_links.devices)
         return [Instance(memories[i], r if memories[i] in own else 0) for r, i in rounds]
 
     def _used(self) -> list[Instance]:
         """Return the memories that there will be: those of the file, then copies by their turn."""
         used = dict.fromkeys(i for members in self.members.values() for i in members)
-        unused = set(self.topology.devices) - {i.memory for i in used if not i.copy}
+        unused = set(self.file_links.devices) - {i.memory for i in used if not i.copy}
         kept = [Instance(name) for name in self.file.memories if name not in unused]
         return kept + sorted((i for i in used if i.copy), key=lambda i: i.copy)
 
@@ -123,7 +123,7 @@ class _Expansion:
         """Return the links from one memory to another, of which one at least is a copy."""
         if source.memory == target.memory:
             return tuple(self._among_copies(source, target))
-        way = self.topology.ways.get((source.memory, target.memory), ())
+        way = self.file_links.ways.get((source.memory, target.memory), ())
         at = {source.memory: source, target.memory: target}
         return tuple(self._copied(link, at) for link in way)
 
@@ -131,7 +131,7 @@ class _Expansion:
         """Yield the links between a device and its copy, or two copies of it."""
         outwards = source.copy < target.copy
         near, far = (source, target) if outwards else (target, source)
-        pattern = self.topology.among_copies(source.memory, outwards=outwards)
+        pattern = self.file_links.among_copies(source.memory, outwards=outwards)
         if pattern is not None:
             at_near, at_far = {near.memory: near, pattern.other: far}, {far.memory: far}
             for link, is_far in pattern.links:
@@ -139,7 +139,9 @@ class _Expansion:
 
     def _copied(self, link: str, at: Mapping[str, Instance]) -> str:
         """Return the link that stands for *link* where devices are what *at* says."""
-        ends = {memory: at[memory] for memory in sorted(self.topology.owners[link]) if memory in at}
+        ends = {
+            memory: at[memory] for memory in sorted(self.file_links.owners[link]) if memory in at
+        }
         if not any(i.copy for i in ends.values()):
             return link
         key = link, tuple(sorted(ends.values()))
@@ -162,7 +164,7 @@ class _Expansion:
         for name, section in self.links.items():
             ends = section.between or []
             whole = all(split_full_name(end)[1] in kept for end in ends)
-            if name in crossed or (whole and (ends or name not in self.topology.owners)):
+            if name in crossed or (whole and (ends or name not in self.file_links.owners)):
                 links[name] = section if whole else section.model_copy(update={"between": None})
         return links
 

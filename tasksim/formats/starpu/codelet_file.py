@@ -5,7 +5,7 @@ per *implementation* there: the sums and results of StarPU's regressions, and th
 entry per footprint. See StarPU's ``src/core/perfmodel/perfmodel_history.c``.
 
 Numbers stay in StarPU's units here: microseconds, bytes, flop.
-:mod:`tasksim.formats.starpu.codelet` makes kernel models of them, and codelets of these.
+:mod:`tasksim.formats.starpu.codelet_models` makes kernel models of them, and codelets of these.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ __all__ = [
     "DEVICE_TYPES",
     "Codelet",
     "Combination",
-    "Device",
-    "Entry",
+    "HistoryEntry",
     "Implementation",
     "ModelType",
+    "ModelledDevice",
     "Regression",
     "read_codelet",
     "write_codelet",
@@ -58,7 +58,7 @@ _COMMENT: Final = (
 ModelType = Literal["mlr", "nl", "regression", "history"]
 
 
-class Device(NamedTuple):
+class ModelledDevice(NamedTuple):
     """A device of a combination: its type (:data:`DEVICE_TYPES`), number, cores in use."""
 
     type: int
@@ -73,7 +73,7 @@ class Device(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Entry:
+class HistoryEntry:
     """The history of one footprint; times in µs, *sum2* in µs²."""
 
     hash: int
@@ -109,7 +109,7 @@ class Implementation:
     file calls the others: ``("M^2*N", "N^3*K")``, empty where it does not.
     """
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[HistoryEntry, ...] = ()
     regression: Regression = field(default_factory=Regression)
     nonlinear: tuple[float, float, float] = (math.nan, math.nan, math.nan)
     coefficients: tuple[float, ...] = ()
@@ -131,7 +131,7 @@ class Implementation:
 class Combination:
     """Devices that run a task together (mostly one), and the implementations for them."""
 
-    devices: tuple[Device, ...]
+    devices: tuple[ModelledDevice, ...]
     implementations: tuple[Implementation, ...]
 
     @property
@@ -205,12 +205,14 @@ def _combination(words: Words, number: int) -> Combination:
     return Combination(devices, tuple(found))
 
 
-def _device(words: Words) -> Device:
+def _device(words: Words) -> ModelledDevice:
     kind = words.count("the type of a device")
     if kind not in DEVICE_TYPES:
         legal = ", ".join(f"{key} {value}" for key, value in DEVICE_TYPES.items())
         raise words.error(words.last, f"a type of device ({legal})")
-    return Device(kind, words.count("the number of a device"), words.count("a number of cores"))
+    return ModelledDevice(
+        kind, words.count("the number of a device"), words.count("a number of cores")
+    )
 
 
 def _implementation(words: Words) -> Implementation:
@@ -232,7 +234,7 @@ def _implementation(words: Words) -> Implementation:
     return Implementation(entries, regression, nonlinear, values, names)
 
 
-def _entry(words: Words) -> Entry:
+def _entry(words: Words) -> HistoryEntry:
     line = words.line("a history entry: hash, size, flop, mean, deviation, sum, sum2, n")
     if len(line) not in (7, 8):
         found = f"{len(line)} numbers, from '{line[0].text[:40]}'"
@@ -247,7 +249,7 @@ def _entry(words: Words) -> Entry:
     size = words.whole(line[1], "a size in bytes")
     n = words.whole(line[7], "a number of samples")
     key = words.hexadecimal(line[0], "a hash of up to 8 hexadecimal digits")
-    return Entry(key, size, flops, mean, deviation, total, squares, n)
+    return HistoryEntry(key, size, flops, mean, deviation, total, squares, n)
 
 
 def _number(words: Words, word: Word) -> float:
@@ -312,7 +314,7 @@ def _coefficients_text(implementation: Implementation) -> str:
     return f"{head}\n{len(values)}" + "".join(f"\t{_float(value)}" for value in values)
 
 
-def _full_name(devices: tuple[Device, ...]) -> str:
+def _full_name(devices: tuple[ModelledDevice, ...]) -> str:
     return "_".join(f"{DEVICE_TYPES[d.type]}{d.devid}_cores{d.ncores}" for d in devices)
 
 

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError
-from tasksim.formats.starpu.codeletfile import (
+from tasksim.formats.starpu.codelet_file import (
     Codelet,
     Combination,
-    Device,
-    Entry,
+    HistoryEntry,
     Implementation,
+    ModelledDevice,
     Regression,
     read_codelet,
     write_codelet,
@@ -98,11 +98,11 @@ def test_what_a_file_says(file):
     codelet = read_codelet(file(TEXT))
     assert (codelet.symbol, codelet.host, codelet.type) == ("axpy", "laptop", "history")
     (combination,) = codelet.combinations
-    assert combination.devices == (Device(1, 2, 1),)
+    assert combination.devices == (ModelledDevice(1, 2, 1),)
     assert combination.name == "cuda2"
     (implementation,) = combination.implementations
     first, second = implementation.entries
-    assert first == Entry(
+    assert first == HistoryEntry(
         0xD46431BB, 1228800, 6.5536e7, 201.1248, 14.98037, 1633334.0, 330326400.0, 8121
     )
     assert math.isnan(second.flops)
@@ -137,7 +137,7 @@ def test_a_name_with_a_dot_ends_in_the_machine_and_one_without_has_none(file):
     ("values", "kind"),
     [
         ({}, None),
-        ({"entries": (Entry(1, 8, 0.0, 2.0, 0.0, 2.0, 4.0, 1),)}, "history"),
+        ({"entries": (HistoryEntry(1, 8, 0.0, 2.0, 0.0, 2.0, 4.0, 1),)}, "history"),
         ({"regression": Regression(alpha=1.0, beta=1.5)}, "regression"),
         ({"regression": Regression(alpha=1.0)}, None),
         ({"nonlinear": (1.0, 2.0, 3.0), "regression": Regression(alpha=1, beta=1)}, "nl"),
@@ -146,8 +146,8 @@ def test_a_name_with_a_dot_ends_in_the_machine_and_one_without_has_none(file):
     ],
 )
 def test_the_type_of_model_is_found_out_as_starpus_tools_do(values, kind):
-    known = Combination((Device(0, 0, 1),), (Implementation(**values),))
-    nothing = Combination((Device(1, 0, 1),), (Implementation(),))
+    known = Combination((ModelledDevice(0, 0, 1),), (Implementation(**values),))
+    nothing = Combination((ModelledDevice(1, 0, 1),), (Implementation(),))
     assert Codelet("axpy", "", (nothing, known)).type == kind
 
 
@@ -294,7 +294,15 @@ def test_garbage_is_refused_with_an_error_or_read(file, data):
 numbers = st.floats(0, 1e300) | st.just(math.nan)
 whole = st.integers(0, 2**63 - 1)
 entries = st.builds(
-    Entry, st.integers(0, 2**32 - 1), whole, numbers, numbers, numbers, numbers, numbers, whole
+    HistoryEntry,
+    st.integers(0, 2**32 - 1),
+    whole,
+    numbers,
+    numbers,
+    numbers,
+    numbers,
+    numbers,
+    whole,
 )
 regressions = st.builds(Regression, *[numbers] * 6, whole, whole, whole)
 implementations = st.builds(
@@ -307,7 +315,9 @@ implementations = st.builds(
 combinations = st.builds(
     Combination,
     st.lists(
-        st.builds(Device, st.sampled_from(range(9)), st.integers(0, 99), st.integers(0, 99)),
+        st.builds(
+            ModelledDevice, st.sampled_from(range(9)), st.integers(0, 99), st.integers(0, 99)
+        ),
         min_size=1,
         max_size=2,
     ).map(tuple),

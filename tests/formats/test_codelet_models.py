@@ -11,19 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError
-from tasksim.formats.starpu.codelet import (
+from tasksim.formats.starpu.codelet_models import (
     Codelet,
     Combination,
-    Device,
-    Entry,
+    HistoryEntry,
     Implementation,
+    ModelledDevice,
     Regression,
     from_models,
     read_codelet,
     to_models,
     write_codelet,
 )
-from tasksim.formats.starpu.samples import read_samples
+from tasksim.formats.starpu.regression_samples import read_samples
 from tasksim.models.bysize import SizeEntry, SizeHistory
 from tasksim.models.constant import ConstantModel
 from tasksim.models.history import HistoryModel
@@ -31,7 +31,7 @@ from tasksim.models.power import PowerLaw
 from tasksim.models.regression import LinearModel
 from tasksim.models.samples import Samples
 
-CPU, CUDA0, CUDA1 = Device(0, 0, 1), Device(1, 0, 1), Device(1, 1, 1)
+CPU, CUDA0, CUDA1 = ModelledDevice(0, 0, 1), ModelledDevice(1, 0, 1), ModelledDevice(1, 1, 1)
 SAMPLING = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "starpu" / "sampling"
 
 
@@ -43,7 +43,7 @@ def shipped():
 
 
 def entry(size, mean, n=50, key=1, deviation=0.0):
-    return Entry(key, size, 0.0, mean, deviation, n * mean, n * mean**2, n)
+    return HistoryEntry(key, size, 0.0, mean, deviation, n * mean, n * mean**2, n)
 
 
 def history(*entries):
@@ -51,7 +51,7 @@ def history(*entries):
 
 
 def codelet(*combinations):
-    pairs = [(devices if isinstance(devices[0], Device) else (devices,), found)
+    pairs = [(devices if isinstance(devices[0], ModelledDevice) else (devices,), found)
              for devices, *found in combinations]  # fmt: skip
     return Codelet("axpy", "laptop", tuple(Combination(d, tuple(found)) for d, found in pairs))
 
@@ -69,7 +69,7 @@ def test_an_architecture_per_device():
         (CPU, history(entry(8, 4.0))),
         (CUDA0, history(entry(8, 2.0))),
         (CUDA1, history(entry(8, 1.0))),
-        (Device(2, 0, 1), history(entry(8, 3.0))),
+        (ModelledDevice(2, 0, 1), history(entry(8, 3.0))),
     )
     models, notes = to_models(found)
     assert {name: model.predict([[8]])[0] for name, model in models.items()} == {
@@ -81,7 +81,7 @@ def test_an_architecture_per_device():
 def test_what_runs_on_several_cores_or_devices_is_left_out():
     found = codelet(
         (CPU, history(entry(8, 4.0))),
-        (Device(0, 0, 4), history(entry(8, 1.0))),
+        (ModelledDevice(0, 0, 4), history(entry(8, 1.0))),
         ((CPU, CUDA0), history(entry(8, 1.0))),
     )
     models, notes = to_models(found)

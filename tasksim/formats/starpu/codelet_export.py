@@ -10,13 +10,13 @@ import numpy as np
 
 from tasksim.base.errors import InputError, nearest
 from tasksim.formats.starpu import footprint
-from tasksim.formats.starpu.codeletfile import (
+from tasksim.formats.starpu.codelet_file import (
     DEVICE_TYPES,
     Codelet,
     Combination,
-    Device,
-    Entry,
+    HistoryEntry,
     Implementation,
+    ModelledDevice,
     Regression,
 )
 from tasksim.kernels.dense import dense_kernel, kernel_names
@@ -84,7 +84,7 @@ def from_models(
         If StarPU has no such architecture; a model cannot be expressed, or its kernel's matrices
         are not known.
     """
-    combinations: dict[Device, Implementation] = {}
+    combinations: dict[ModelledDevice, Implementation] = {}
     for architecture, model in models.items():
         device = _device(architecture)
         if device in combinations:
@@ -105,7 +105,7 @@ def _kernel_name(kernel: str, precision: str | None) -> str:
     return kernel
 
 
-def _device(architecture: str) -> Device:
+def _device(architecture: str) -> ModelledDevice:
     numbers = {name: number for number, name in DEVICE_TYPES.items()}
     match = _ARCHITECTURE.fullmatch(architecture)
     if match is None or match[1] not in numbers:
@@ -114,7 +114,7 @@ def _device(architecture: str) -> Device:
             f"StarPU has no architecture '{architecture}'{near} (known: {', '.join(numbers)}, and "
             "these with a number)"
         )
-    return Device(numbers[match[1]], int(match[2] or 0), 1)
+    return ModelledDevice(numbers[match[1]], int(match[2] or 0), 1)
 
 
 def _implementation(model: KernelModel, kernel: str, where: str) -> Implementation:
@@ -130,7 +130,7 @@ def _implementation(model: KernelModel, kernel: str, where: str) -> Implementati
     raise InputError(f"{where}: a model of kind '{model.kind}' is nothing that StarPU has")
 
 
-def _by_size(model: SizeHistory) -> tuple[Entry, ...]:
+def _by_size(model: SizeHistory) -> tuple[HistoryEntry, ...]:
     return tuple(
         _entry(
             int(footprint.of_size(int(e.size))) if e.footprint is None else e.footprint,
@@ -142,7 +142,7 @@ def _by_size(model: SizeHistory) -> tuple[Entry, ...]:
     )
 
 
-def _by_shape(model: HistoryModel, kernel: str, where: str) -> tuple[Entry, ...]:
+def _by_shape(model: HistoryModel, kernel: str, where: str) -> tuple[HistoryEntry, ...]:
     count = model.count_
     deviation = model.spread_ * np.sqrt((count - 1) / count)  # of the samples, as StarPU's
     columns = (model.mean_, deviation, count)
@@ -169,11 +169,11 @@ def _footprint_and_size(kernel: str, row: Mapping[str, float], where: str) -> tu
     return int(key), sum(rows * columns for rows, columns in shapes) * real.size_bytes
 
 
-def _entry(key: int, size: int, flops: float, measured: tuple[float, float, int]) -> Entry:
+def _entry(key: int, size: int, flops: float, measured: tuple[float, float, int]) -> HistoryEntry:
     mean, deviation, count = _us(measured[0]), _us(measured[1]), measured[2]
     # Sums are what StarPU goes on from: as many digits as it writes.
     total, squares = (float(f"{count * v:e}") for v in (mean, mean**2 + deviation**2))
-    return Entry(key, size, flops, mean, deviation, total, squares, count)
+    return HistoryEntry(key, size, flops, mean, deviation, total, squares, count)
 
 
 def _multiple_regression(model: LinearModel, where: str) -> Implementation:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tasksim.platform.document import Location, Problem
 from tasksim.platform.names import choice, entries, names, split_full_name
-from tasksim.platform.reach import unreached
+from tasksim.platform.reachability import unreached
+from tasksim.platform.yaml_document import FileProblem, Location
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["problems"]
 
 
-def problems(data: Mapping[str, Any]) -> Iterator[Problem]:
+def problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
     """Yield what is wrong with the routes in *data*, and the memories that none leads to."""
     first: dict[tuple[str, str], int] = {}
     for index, route in _routes(data):
@@ -24,10 +24,10 @@ def problems(data: Mapping[str, Any]) -> Iterator[Problem]:
         yield from _unknown_links(data, location, route.get("links"))
         if ends is not None and ends[0] == ends[1]:
             what = f"must be another memory than where the route begins (got {ends[1]!r})"
-            yield Problem((*location, "to"), what)
+            yield FileProblem((*location, "to"), what)
         elif ends in first:
             where = f"the first is routes.{first[ends]}"
-            yield Problem(location, f"a second route from {ends[0]} to {ends[1]} ({where})")
+            yield FileProblem(location, f"a second route from {ends[0]} to {ends[1]} ({where})")
         elif ends is not None:
             first[ends] = index
     yield from _unreached(data)
@@ -46,26 +46,28 @@ def _ends(route: Mapping[str, Any]) -> tuple[str, str] | None:
 
 def _unknown_memories(
     data: Mapping[str, Any], location: Location, route: Mapping[str, Any]
-) -> Iterator[Problem]:
+) -> Iterator[FileProblem]:
     known = names(data, "memories")
     for field_name in ("from", "to"):
         name = route.get(field_name)
         if isinstance(name, str) and split_full_name(name)[0] is not None:
             what = f"routes lead within a node; between nodes there are links (got {name!r})"
-            yield Problem((*location, field_name), what)
+            yield FileProblem((*location, field_name), what)
         elif isinstance(name, str) and name not in known:
-            yield Problem((*location, field_name), f"unknown memory ({choice(name, known)}")
+            yield FileProblem((*location, field_name), f"unknown memory ({choice(name, known)}")
 
 
-def _unknown_links(data: Mapping[str, Any], location: Location, given: object) -> Iterator[Problem]:
+def _unknown_links(
+    data: Mapping[str, Any], location: Location, given: object
+) -> Iterator[FileProblem]:
     known = names(data, "links")
     links = dict(entries(data, "links"))
     for index, name in enumerate(given) if isinstance(given, list) else ():
         where = (*location, "links", index)
         if isinstance(name, str) and name not in known:
-            yield Problem(where, f"unknown link ({choice(name, known)}")
+            yield FileProblem(where, f"unknown link ({choice(name, known)}")
         elif isinstance(name, str) and _between_nodes(links.get(name, {})):
-            yield Problem(where, f"link {name} is between nodes, routes lead within a node")
+            yield FileProblem(where, f"link {name} is between nodes, routes lead within a node")
 
 
 def _between(link: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -79,7 +81,7 @@ def _between_nodes(link: Mapping[str, Any]) -> bool:
     return any("/" in end for end in _between(link) or ())
 
 
-def _unreached(data: Mapping[str, Any]) -> Iterator[Problem]:
+def _unreached(data: Mapping[str, Any]) -> Iterator[FileProblem]:
     """Yield, per memory that workers use, the first of the others to or from which no way leads.
 
     Where the ends of a way are wrong, that is told, and nothing more.
@@ -97,7 +99,7 @@ def _unreached(data: Mapping[str, Any]) -> Iterator[Problem]:
         later = max(source, target, key=list(used).index)
         if later not in seen:
             what = f"no way leads from {source} to {target}, not through one other memory either"
-            yield Problem(used[later], f"{what}: add a link between them, or routes")
+            yield FileProblem(used[later], f"{what}: add a link between them, or routes")
         seen.add(later)
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasksim.platform import names as names_module
-from tasksim.platform import reach
+from tasksim.platform import reachability
 from tasksim.platform.checks import check_platform
 from tasksim.platform.load import load
 
@@ -364,6 +364,6 @@ def test_the_summary_of_many_memories_is_short(machine):
     assert text.endswith("gpu4 6 GiB, ...; no overheads")
 
 
-@pytest.mark.parametrize("module", [names_module, reach])
+@pytest.mark.parametrize("module", [names_module, reachability])
 def test_examples_in_the_docstrings_hold(module):
     assert doctest.testmod(module).failed == 0

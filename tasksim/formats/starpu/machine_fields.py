@@ -14,16 +14,16 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.base.units import exact_quantity
-from tasksim.formats.starpu.platformxml import Host, PlatformXml, XmlLink, XmlRoute
+from tasksim.formats.starpu.platform_xml import Host, PlatformXml, XmlLink, XmlRoute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from tasksim.formats.starpu.bus import Affinity, Counts
+    from tasksim.formats.starpu.bus import Affinity, DeviceCounts
 
-__all__ = ["COSTS", "Bus", "Topology", "topology"]
+__all__ = ["COSTS", "Bus", "MachineFields", "machine_fields"]
 
 COSTS: Final[dict[str, Any]] = {
     "overheads": {
@@ -53,14 +53,14 @@ class Bus:
     """The files in ``bus/`` of a machine, as far as they are there."""
 
     xml: PlatformXml | None = None
-    counts: Counts | None = None
+    counts: DeviceCounts | None = None
     bandwidth: NDArray[np.float64] | None = None
     latency: NDArray[np.float64] | None = None
     affinity: tuple[Affinity, ...] = ()
 
 
 @dataclass
-class Topology:
+class MachineFields:
     """The hardware of a machine, as a platform file has it, and what is to be said about it."""
 
     cpus: int
@@ -107,7 +107,7 @@ def _drivers(memories: list[str]) -> dict[str, Any]:
     }
 
 
-def topology(bus: Bus, where: str) -> Topology:
+def machine_fields(bus: Bus, where: str) -> MachineFields:
     """Return the hardware that the files tell; *where* is what messages call them.
 
     Raises
@@ -121,7 +121,7 @@ def topology(bus: Bus, where: str) -> Topology:
     if numbers != list(range(len(numbers))):
         raise InputError(f"{where}: expected the hosts CUDA0, CUDA1, ... , found {numbers}")
     gpus = tuple(xml.hosts[f"CUDA{number}"] for number in numbers)
-    found = Topology(xml.count("CPU"), gpus, notes=notes)
+    found = MachineFields(xml.count("CPU"), gpus, notes=notes)
     if found.cpus == 0:
         raise InputError(f"{where}: expected the hosts CPU0, CPU1, ..., found none")
     _compare(found, bus, notes)
@@ -135,7 +135,7 @@ def topology(bus: Bus, where: str) -> Topology:
     return found
 
 
-def _compare(found: Topology, bus: Bus, notes: list[str]) -> None:
+def _compare(found: MachineFields, bus: Bus, notes: list[str]) -> None:
     """Note where files differ, and what is unusual."""
     counts = bus.counts
     if counts is not None:
@@ -213,7 +213,7 @@ def _best(
     return float(choose(values)) if values.size else None
 
 
-def _connect(found: Topology, xml: PlatformXml, bus: Bus) -> None:
+def _connect(found: MachineFields, xml: PlatformXml, bus: Bus) -> None:
     """Add the routes between main memory and GPUs, the links they cross, and what is left out."""
     memories = {"RAM": "ram"} | {gpu.name: f"gpu{i}" for i, gpu in enumerate(found.gpus)}
     ends = memories.keys()
@@ -245,7 +245,9 @@ def _link(link: XmlLink) -> dict[str, str]:
     return found
 
 
-def _add_measured(found: Topology, routes: list[XmlRoute], names: dict[str, str], bus: Bus) -> int:
+def _add_measured(
+    found: MachineFields, routes: list[XmlRoute], names: dict[str, str], bus: Bus
+) -> int:
     """Add to the first link of each route what was measured; return for how many that fails."""
     firsts = [route.links[0] for route in routes]
     missing = 0
@@ -261,18 +263,18 @@ def _add_measured(found: Topology, routes: list[XmlRoute], names: dict[str, str]
     return missing
 
 
-def _ways(found: Topology) -> set[tuple[str, str]]:
+def _ways(found: MachineFields) -> set[tuple[str, str]]:
     return {(route["from"], route["to"]) for route in found.routes}
 
 
-def _unreached(found: Topology) -> list[str]:
+def _unreached(found: MachineFields) -> list[str]:
     """Return the GPUs that no route connects with main memory, or in one direction only."""
     names = {gpu.name: f"gpu{index}" for index, gpu in enumerate(found.gpus)}
     ways = _ways(found)
     return [gpu for gpu, name in names.items() if not {("ram", name), (name, "ram")} <= ways]
 
 
-def _indirect(found: Topology) -> Iterator[str]:
+def _indirect(found: MachineFields) -> Iterator[str]:
     """Yield a note on the pairs of GPUs that no route connects."""
     gpus = [f"gpu{index}" for index in range(len(found.gpus))]
     ways = _ways(found)

@@ -1,4 +1,7 @@
-"""StarPU's codelets as kernel models; :mod:`~tasksim.formats.starpu.export` is the way back."""
+"""Kernel models made of StarPU's codelets.
+
+The way back is :mod:`~tasksim.formats.starpu.codelet_export`.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,17 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError
-from tasksim.formats.starpu.codeletfile import (
+from tasksim.formats.starpu.codelet_export import from_models
+from tasksim.formats.starpu.codelet_file import (
     Codelet,
     Combination,
-    Device,
-    Entry,
+    HistoryEntry,
     Implementation,
+    ModelledDevice,
     Regression,
     read_codelet,
     write_codelet,
 )
-from tasksim.formats.starpu.export import from_models
 from tasksim.models.bysize import FEW, SizeEntry, SizeHistory
 from tasksim.models.power import BELOW, PowerLaw
 from tasksim.models.regression import LinearModel
@@ -32,9 +35,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Codelet",
     "Combination",
-    "Device",
-    "Entry",
+    "HistoryEntry",
     "Implementation",
+    "ModelledDevice",
     "Regression",
     "from_models",
     "read_codelet",
@@ -68,8 +71,9 @@ def to_models(
     codelet
         As :func:`read_codelet` returns it.
     samples
-        What a multiple regression was fitted to (:func:`~tasksim.formats.starpu.samples.\
-read_samples`): tells where the model is inside, and its spread.
+        What a multiple regression was fitted to, as
+        :mod:`~tasksim.formats.starpu.regression_samples` reads it: tells where the model is
+        inside, and its spread.
 
     Returns
     -------
@@ -159,7 +163,7 @@ def _middle(law: PowerLaw) -> float:
     return float(law.predict([[math.sqrt(max(low, 1.0) * high)]])[0])
 
 
-def _spread(entries: Iterable[Entry]) -> float:
+def _spread(entries: Iterable[HistoryEntry]) -> float:
     """Return the relative standard deviation of the samples, of all sizes together."""
     known = [e for e in entries if e.n and e.mean_us > 0 and e.deviation_us >= 0]
     total = sum(e.n for e in known)
@@ -191,17 +195,17 @@ def _remarks(model: SizeHistory) -> Iterator[str]:
             yield f"{text}: size {', '.join(map(str, report[key]))}"
 
 
-def _key(entry: Entry) -> tuple[int, int]:
+def _key(entry: HistoryEntry) -> tuple[int, int]:
     return entry.size_bytes, entry.hash
 
 
-def _order(entry: Entry) -> tuple[bool, float]:
+def _order(entry: HistoryEntry) -> tuple[bool, float]:
     """Return what is least for the fastest entry that has samples."""
     measured = entry.n > 0 and entry.mean_us > 0
     return (not measured, entry.mean_us if measured else 0.0)
 
 
-def _size_entry(entry: Entry) -> SizeEntry:
+def _size_entry(entry: HistoryEntry) -> SizeEntry:
     deviation = 0.0 if math.isnan(entry.deviation_us) else entry.deviation_us
     return SizeEntry(
         float(entry.size_bytes),

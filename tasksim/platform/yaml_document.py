@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Hashable, Iterator
     from pathlib import Path
 
-__all__ = ["Document", "Location", "Place", "Problem"]
+__all__ = ["FileProblem", "Location", "Place", "YamlDocument"]
 
 Location = tuple[str | int, ...]
 """Where a value is in the data: ``("workers", "cpu", "count")``."""
@@ -41,7 +41,7 @@ class Place(NamedTuple):
         return f"{self.path}:{self.line}:{self.column}"
 
 
-class Problem(NamedTuple):
+class FileProblem(NamedTuple):
     """Something wrong at a location; *at_key* where the key is wrong and not its value."""
 
     location: Location
@@ -50,22 +50,22 @@ class Problem(NamedTuple):
 
 
 @dataclass
-class Document:
+class YamlDocument:
     """One YAML file: its data, and where each of them stands."""
 
     path: Path
     data: dict[str, Any]
     node: yaml.MappingNode
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[FileProblem] = field(default_factory=list)
     """Keys given twice."""
 
     @classmethod
-    def read(cls, path: Path) -> Document:
+    def read(cls, path: Path) -> YamlDocument:
         """Read a file; raises :exc:`InputError` where it is missing or not YAML."""
         return cls.parse(read_text(path), path)
 
     @classmethod
-    def parse(cls, text: str, path: Path) -> Document:
+    def parse(cls, text: str, path: Path) -> YamlDocument:
         """Parse the *text* of the file *path*."""
         try:
             return cls._load(yaml.SafeLoader(text), path)
@@ -82,7 +82,7 @@ class Document:
             raise InputError(f"{path}:1:1: not YAML: {error}") from None
 
     @classmethod
-    def _load(cls, loader: yaml.SafeLoader, path: Path) -> Document:
+    def _load(cls, loader: yaml.SafeLoader, path: Path) -> YamlDocument:
         node = loader.get_single_node()
         if not isinstance(node, yaml.MappingNode):
             kind = "list" if isinstance(node, yaml.SequenceNode) else "value"
@@ -118,7 +118,7 @@ def _child(node: yaml.Node, step: str | int) -> tuple[yaml.Node, yaml.Node] | No
 
 def _prepare(
     node: yaml.Node, location: Location, above: frozenset[int], sizes: dict[int, int]
-) -> Generator[Problem, None, int]:
+) -> Generator[FileProblem, None, int]:
     """Make all keys text; yield the keys given twice; return how many values *node* stands for.
 
     Raises for an anchor within itself, and for aliases that stand for too many values.
@@ -147,7 +147,7 @@ def _prepare(
     return size
 
 
-def _prepare_keys(node: yaml.MappingNode, location: Location) -> Iterator[Problem]:
+def _prepare_keys(node: yaml.MappingNode, location: Location) -> Iterator[FileProblem]:
     first: dict[Hashable, int] = {}
     for key, _ in node.value:
         if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE:
@@ -155,7 +155,7 @@ def _prepare_keys(node: yaml.MappingNode, location: Location) -> Iterator[Proble
         key.tag = _TEXT
         if key.value in first:
             what = f"given twice (first in line {first[key.value]})"
-            yield Problem((*location, key.value), what, at_key=True)
+            yield FileProblem((*location, key.value), what, at_key=True)
         first.setdefault(key.value, key.start_mark.line + 1)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Pair = tuple[str, str]
     """The memories from which and to which a way leads."""
 
-__all__ = ["Pattern", "Topology"]
+__all__ = ["DeviceLinks", "Pattern"]
 
 
 class Pattern(NamedTuple):
@@ -34,7 +34,7 @@ class Pattern(NamedTuple):
     """The links in order; true: at the one that takes the place of the other device."""
 
 
-class Topology:
+class DeviceLinks:
     """What a platform file says of its memories and of the links between them."""
 
     def __init__(self, file: PlatformFile) -> None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from tasksim.platform import schema, ways
+from tasksim.platform import route_references, schema
 from tasksim.platform.checks import MAX_DEVICES
 from tasksim.platform.description import MAX_WORKERS
-from tasksim.platform.document import Location, Problem
 from tasksim.platform.names import choice, entries, names, split_full_name
+from tasksim.platform.yaml_document import FileProblem, Location
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ def fill_defaults(data: dict[str, Any]) -> None:
                 architectures.setdefault(name, {})
 
 
-def problems(data: Mapping[str, Any]) -> Iterator[Problem]:
+def problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
     """Yield the references in *data*, with its defaults filled in, that do not hold."""
     yield from _worker_problems(data)
     for name, group in entries(data, "workers"):
@@ -44,19 +44,19 @@ def problems(data: Mapping[str, Any]) -> Iterator[Problem]:
         yield from _driver_problems(data, location, group)
     yield from _core_problems(data)
     yield from _link_problems(data)
-    yield from ways.problems(data)
+    yield from route_references.problems(data)
 
 
-def _worker_problems(data: Mapping[str, Any]) -> Iterator[Problem]:
+def _worker_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
     counts = [_count(group.get("count")) for _, group in entries(data, "workers")]
     nodes = max(1, _count(data.get("nodes", 1)))
     if isinstance(data.get("workers"), dict) and all(
         _is_zero(group) for group in data["workers"].values()
     ):
-        yield Problem(("workers",), "at least one worker is needed (got none)")
+        yield FileProblem(("workers",), "at least one worker is needed (got none)")
     if nodes * sum(counts) > MAX_WORKERS >= max(nodes, *counts):
         got = f"got {sum(counts)} on each of {nodes} nodes, legal {MAX_WORKERS} in all"
-        yield Problem(("workers",), f"too many workers ({got})")
+        yield FileProblem(("workers",), f"too many workers ({got})")
 
 
 def _count(value: object) -> int:
@@ -70,25 +70,25 @@ def _is_zero(group: object) -> bool:
 
 def _architecture_problems(
     data: Mapping[str, Any], location: Location, group: Mapping[str, Any]
-) -> Iterator[Problem]:
+) -> Iterator[FileProblem]:
     name = group.get("arch")
     known = names(data, "arch")
     if isinstance(name, str) and name not in known:
         what = f"unknown architecture; give it an entry in `arch:` ({choice(name, known)}"
-        yield Problem((*location, "arch"), what)
+        yield FileProblem((*location, "arch"), what)
 
 
 def _memory_problems(
     data: Mapping[str, Any], location: Location, group: Mapping[str, Any]
-) -> Iterator[Problem]:
+) -> Iterator[FileProblem]:
     given = group.get("memory")
     known = names(data, "memories")
     if given is None and len(known) > 1:
         what = f"missing, since there are several memories (legal {', '.join(known)})"
-        yield Problem((*location, "memory"), what)
+        yield FileProblem((*location, "memory"), what)
     for where, name in _each((*location, "memory"), given):
         if isinstance(name, str) and name not in known:
-            yield Problem(where, f"unknown memory ({choice(name, known)}")
+            yield FileProblem(where, f"unknown memory ({choice(name, known)}")
 
 
 def _each(location: Location, given: object) -> list[tuple[Location, object]]:
@@ -98,37 +98,37 @@ def _each(location: Location, given: object) -> list[tuple[Location, object]]:
     return [(location, given)]
 
 
-def _list_problems(location: Location, group: Mapping[str, Any]) -> Iterator[Problem]:
+def _list_problems(location: Location, group: Mapping[str, Any]) -> Iterator[FileProblem]:
     """Yield what is wrong with the lists that describe devices."""
     memory, models = group.get("memory"), group.get("models")
     if not isinstance(memory, list):
         return
     if isinstance(models, list) and models and memory and len(models) != len(memory):
         got = f"got {len(models)} for {len(memory)}"
-        yield Problem((*location, "models"), f"must have an entry per entry of memory ({got})")
+        yield FileProblem((*location, "models"), f"must have an entry per entry of memory ({got})")
     count = group.get("count")
     if isinstance(count, int) and MAX_DEVICES < count <= MAX_WORKERS:
         got = f"got {count}, legal {MAX_DEVICES}"
         what = f"too many workers with memories of their own ({got})"
-        yield Problem((*location, "count"), what)
+        yield FileProblem((*location, "count"), what)
 
 
 def _driver_problems(
     data: Mapping[str, Any], location: Location, group: Mapping[str, Any]
-) -> Iterator[Problem]:
+) -> Iterator[FileProblem]:
     drivers = group.get("drivers")
     others = [name for name, _ in entries(data, "workers") if name != location[-1]]
     if not isinstance(drivers, str):
         return
     if drivers not in others:
         what = f"unknown group, must be another group of workers ({choice(drivers, others)}"
-        yield Problem((*location, "drivers"), what)
+        yield FileProblem((*location, "drivers"), what)
     elif dict(entries(data, "workers"))[drivers].get("drivers") is not None:
         what = f"must be a group that needs no drivers itself (got {drivers!r})"
-        yield Problem((*location, "drivers"), what)
+        yield FileProblem((*location, "drivers"), what)
 
 
-def _core_problems(data: Mapping[str, Any]) -> Iterator[Problem]:
+def _core_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
     owner: dict[int, str] = {}
     for name, group in entries(data, "workers"):
         cores = group.get("cores")
@@ -137,16 +137,18 @@ def _core_problems(data: Mapping[str, Any]) -> Iterator[Problem]:
         location = ("workers", name, "cores")
         count = group.get("count")
         if type(count) is int and 0 <= count <= MAX_WORKERS and len(cores) != count:
-            yield Problem(location, f"must name a core per worker (got {len(cores)} for {count})")
+            yield FileProblem(
+                location, f"must name a core per worker (got {len(cores)} for {count})"
+            )
         for index, core in enumerate(cores):
             if isinstance(core, int) and core in owner:
                 twice = "given twice" if owner[core] == name else f"in workers.{owner[core]} too"
-                yield Problem((*location, index), f"core {core} is {twice}")
+                yield FileProblem((*location, index), f"core {core} is {twice}")
             elif isinstance(core, int):
                 owner[core] = name
 
 
-def _link_problems(data: Mapping[str, Any]) -> Iterator[Problem]:
+def _link_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
     for name, link in entries(data, "links"):
         ends = link.get("between")
         if isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, str) for end in ends):
@@ -157,18 +159,18 @@ def _link_problems(data: Mapping[str, Any]) -> Iterator[Problem]:
 
 def _unknown_ends(
     data: Mapping[str, Any], location: Location, ends: list[str]
-) -> Iterator[Problem]:
+) -> Iterator[FileProblem]:
     memories = names(data, "memories")
     nodes = _count(data.get("nodes", 1))
     legal = memories if nodes <= 1 else [*memories, *(f"node0/{name}" for name in memories)]
     for index, end in enumerate(ends):
         node, memory = split_full_name(end)
         if memory not in memories or (node is not None and not node < nodes > 1):
-            yield Problem((*location, index), f"unknown memory ({choice(end, legal)}")
+            yield FileProblem((*location, index), f"unknown memory ({choice(end, legal)}")
 
 
-def _pair_problems(location: Location, ends: list[str]) -> Iterator[Problem]:
+def _pair_problems(location: Location, ends: list[str]) -> Iterator[FileProblem]:
     if ends[0] == ends[1]:
-        yield Problem(location, f"must be two different memories (got {ends[0]!r} twice)")
+        yield FileProblem(location, f"must be two different memories (got {ends[0]!r} twice)")
     elif ("/" in ends[0]) != ("/" in ends[1]):
-        yield Problem(location, f"must name the node of both memories, or of none (got {ends})")
+        yield FileProblem(location, f"must name the node of both memories, or of none (got {ends})")

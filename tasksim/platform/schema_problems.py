@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import ValidationError
 
 from tasksim.base.errors import nearest
-from tasksim.platform.document import Location, Problem
 from tasksim.platform.schema import ONE, SECTIONS, SEVERAL, PlatformFile, fields_of
+from tasksim.platform.yaml_document import FileProblem, Location
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["problems"]
 
 
-def problems(data: Mapping[str, Any]) -> Iterator[Problem]:
+def problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
     """Yield everything in *data* that is not in the format."""
     try:
         PlatformFile.model_validate(data)
@@ -26,29 +26,31 @@ def problems(data: Mapping[str, Any]) -> Iterator[Problem]:
             yield _problem(details)
 
 
-def _problem(details: ErrorDetails) -> Problem:
+def _problem(details: ErrorDetails) -> FileProblem:
     """Return the problem that pydantic describes by *details*."""
     location = tuple(step for step in details["loc"] if step not in (ONE, SEVERAL))
     if location and location[-1] == "[key]":
         got = f"got {location[-2]!r}"
-        return Problem(location[:-1], f"{_TEXTS['string_pattern_mismatch']} ({got})", at_key=True)
+        return FileProblem(
+            location[:-1], f"{_TEXTS['string_pattern_mismatch']} ({got})", at_key=True
+        )
     if details["type"] == "extra_forbidden":
         return _unknown_field(location)
     if details["type"] == "value_error":
-        return Problem(location, str(details["ctx"]["error"]))
+        return FileProblem(location, str(details["ctx"]["error"]))
     if details["type"] == "missing":
-        return Problem(location, "missing")
+        return FileProblem(location, "missing")
     context = details.get("ctx", {})
     kind = "empty" if context.get("min_length") == 1 else details["type"]
     what = _TEXTS.get(kind, details["msg"]).format(**context)
-    return Problem(location, f"{what} (got {_got(details['input'])})")
+    return FileProblem(location, f"{what} (got {_got(details['input'])})")
 
 
-def _unknown_field(location: Location) -> Problem:
+def _unknown_field(location: Location) -> FileProblem:
     name = str(location[-1])
     legal = _fields(location[:-1])
     what = f"unknown field (got {name!r}, legal {', '.join(legal)}){nearest(name, legal)}"
-    return Problem(location, what, at_key=True)
+    return FileProblem(location, what, at_key=True)
 
 
 def _fields(location: Location) -> list[str]:

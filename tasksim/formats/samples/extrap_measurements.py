@@ -12,7 +12,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, unknown
 from tasksim.formats.samples.columns import DURATION_UNITS, find_duration
-from tasksim.formats.samples.parts import chosen
+from tasksim.formats.samples.part_choice import chosen
 from tasksim.models.samples import Samples
 
 if TYPE_CHECKING:
