@@ -26,10 +26,10 @@ from experiments.irregular_kernels.predicting import Predictor
 from experiments.irregular_kernels.reports import write_reports
 from experiments.irregular_kernels.results import GENERAL, Fit, Outcome, Results
 from tasksim.base.files import new_folder, write_text
-from tasksim.calibration.calm import Probe
 from tasksim.calibration.machine import fingerprint
 from tasksim.calibration.write import ARCHITECTURE, Destination, write_platform
 from tasksim.models.store import Entry, Machine, Measured, save_kernel, save_models
+from tasksim.native.calm_moments import Probe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from experiments.irregular_kernels.measuring import Measurements, Setting
     from experiments.irregular_kernels.modelling import MeasuredInput, ModelSet
-    from tasksim.calibration.calm import Calm
+    from tasksim.native.calm_moments import Calmness
 
 __all__ = ["again", "experiment"]
 
@@ -177,7 +177,7 @@ def _fits(fitted: Sequence[MeasuredInput]) -> tuple[Fit, ...]:
     return tuple(found)
 
 
-def _together(calm: Sequence[Calm]) -> dict[str, float]:
+def _together(calm: Sequence[Calmness]) -> dict[str, float]:
     """Return how calm the machine was in all."""
     sums = {name: sum(getattr(c, name) for c in calm) for name in ("kept", "repeated", "disturbed")}
     return {"fastest_s": min(c.fastest_s for c in calm), "tolerance": calm[0].tolerance, **sums}

@@ -19,9 +19,9 @@ from experiments.irregular_kernels.inputs import DESIGNS, SEEDS, Design
 from experiments.irregular_kernels.modelling import MeasuredInput
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text, write_text
-from tasksim.calibration.calm import Calm, measure_calmly
 from tasksim.calibration.machine import machine_name
 from tasksim.kernels.program import bind
+from tasksim.native.calm_moments import Calmness, measure_calmly
 from tasksim.native.execute import execute
 from tasksim.native.execution import usable_cores
 from tasksim.platform.description import Platform
@@ -85,7 +85,7 @@ class Measurements:
     setting: Setting
     machine: str
     parts: Mapping[str, Sequence[MeasuredInput]]
-    calm: Sequence[Calm]
+    calm: Sequence[Calmness]
 
 
 def measure(
@@ -150,7 +150,7 @@ def read(folder: Path) -> Measurements:
     try:
         about: dict[str, Any] = json.loads(text)
         setting = Setting(**about["setting"])
-        calm = tuple(Calm(**each) for each in about["calm"])
+        calm = tuple(Calmness(**each) for each in about["calm"])
         parts = {part: _read_part(folder, part, setting) for part in SEEDS}
         return Measurements(setting, about["machine"], parts, calm)
     except (ValueError, KeyError, TypeError) as error:

@@ -118,7 +118,7 @@ def _done(results: Results) -> str:
 
 
 def _calm(results: Results) -> str:
-    """Say how calm the machine was; the numbers are of :class:`tasksim.calibration.calm.Calm`."""
+    """Say how calm the machine was: numbers of :class:`tasksim.native.calm_moments.Calmness`."""
     calm = results.calm
     return (
         f"A run counts if a short piece of work on all cores just before and after it took at "

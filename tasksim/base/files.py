@@ -1,22 +1,26 @@
-"""Reading text files; writing files so that nothing is ever half-written, and nothing lost."""
+"""Files: read up to a size; written so that nothing is ever half-written, and nothing lost."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import stat
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from tasksim.base.errors import InputError, OutputError
+from tasksim.base.units import format_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = [
     "new_folder",
+    "read_bytes",
     "read_text",
+    "reading",
     "refuse_existing",
     "refuse_folder",
     "write_bytes",
@@ -24,19 +28,131 @@ __all__ = [
     "writing",
 ]
 
+MOST_TEXT_BYTES: Final = 256 * 2**20
+"""Of a text: ten times the largest that is known, samples of some million tasks, and what a laptop
+has memory for, as the text and the values read from it."""
+MOST_BYTES: Final = 4 * 2**30
+"""Of any other file: a graph of 20 million tasks has 4 GiB."""
 
-def read_text(path: Path) -> str:
-    """Return the text (UTF-8) of a file; :exc:`InputError` if there is none."""
+_KINDS: Final = (
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+def read_text(path: Path, limit: int = MOST_TEXT_BYTES) -> str:
+    """Return the text (UTF-8) of a file.
+
+    Parameters
+    ----------
+    path : Path
+        A regular file, or a link to one.
+    limit : int, default 256 MiB
+        The most bytes that the file may have.
+
+    Returns
+    -------
+    str
+        The text, without a byte order mark.
+
+    Raises
+    ------
+    InputError
+        In one line: if there is no such file, if it is a folder, a device, a pipe or a socket,
+        if it is larger than *limit*, or not UTF-8.
+
+    See Also
+    --------
+    read_bytes : The same for what is no text.
+    tasksim.base.jsontext.read_json : The value of a JSON file.
+
+    Examples
+    --------
+    >>> read_text(Path("/dev/zero"))
+    Traceback (most recent call last):
+    tasksim.base.errors.InputError: /dev/zero: is a device, not a file
+    """
     try:
-        return path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except IsADirectoryError:
-        raise InputError(f"{path}: is a folder, not a file") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+        return read_bytes(path, limit).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not UTF-8 text (byte {error.start})") from None
+
+
+def read_bytes(path: Path, limit: int = MOST_BYTES) -> bytes:
+    """Return what is in a file.
+
+    Parameters
+    ----------
+    path : Path
+        A regular file, or a link to one.
+    limit : int, default 4 GiB
+        The most bytes that the file may have.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_text` does, but for the encoding.
+
+    See Also
+    --------
+    reading : The file itself, for readers that take a part of it.
+    """
+    with reading(path, limit) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:  # it has grown since, or its size is not told, as under /proc
+        raise _too_large(path, f"more than {limit} bytes", limit)
+    return data
+
+
+@contextmanager
+def reading(path: Path, limit: int = MOST_BYTES) -> Iterator[BinaryIO]:
+    """Yield the file *path*, opened to be read; close it in any case.
+
+    Parameters
+    ----------
+    path : Path
+        A regular file, or a link to one: a device may have no end, and a pipe may have to be
+        waited for.
+    limit : int, default 4 GiB
+        The most bytes that the file may have.
+
+    Raises
+    ------
+    InputError
+        In one line, also where the system refuses to read (OSError) within the block.
+    """
+    try:
+        _refuse_unreadable(path, path.stat(), limit)
+        # Should it have become a pipe since, opening it must not wait for a writer.
+        number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(number, "rb") as file:
+            yield file
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
+        if "null" not in str(error):  # of a path with a null character in it
+            raise
+        raise InputError(f"{str(path)!r}: no such file: {error}") from None
+
+
+def _refuse_unreadable(path: Path, status: os.stat_result, limit: int) -> None:
+    """Refuse what is no regular file, and what is too large, before anything is opened."""
+    mode = status.st_mode
+    if stat.S_ISDIR(mode):
+        raise InputError(f"{path}: is a folder, not a file")
+    if not stat.S_ISREG(mode):
+        kind = next((name for test, name in _KINDS if test(mode)), "no regular file")
+        raise InputError(f"{path}: is {kind}, not a file")
+    if status.st_size > limit:
+        raise _too_large(path, format_size(status.st_size), limit)
+
+
+def _too_large(path: Path, got: str, limit: int) -> InputError:
+    return InputError(f"{path}: is too large: got {got}; legal: at most {format_size(limit)}")
 
 
 @contextmanager

@@ -61,7 +61,7 @@ class Options:
     pin: bool = True
     calm: bool = False
     """Whether runs of graphs count only if they were made in calm moments: when nobody else used
-    the cores (:mod:`tasksim.calibration.calm`)."""
+    the cores (:mod:`tasksim.native.calm_moments`)."""
 
 
 @dataclass(frozen=True)

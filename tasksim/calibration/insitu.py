@@ -14,10 +14,10 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from tasksim.calibration.book import MOST_RUNS
-from tasksim.calibration.calm import Moments, Probe
 from tasksim.calibration.locality import FarSamples, far_samples
 from tasksim.calibration.overheads import Gaps, gaps
 from tasksim.kernels.program import bind
+from tasksim.native.calm_moments import CalmMoments, Probe
 from tasksim.native.execute import execute
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def measure_in_situ(
     """
     runners = [_Runner(graph, platform, options) for graph in graphs]
     begun = time.monotonic()
-    moments = Moments(Probe(len(platform.workers))) if options.calm else None
+    moments = CalmMoments(Probe(len(platform.workers))) if options.calm else None
     until = begun + options.max_seconds
     try:
         for turn in count():
@@ -101,7 +101,7 @@ class _Runner:
         self.calmest: Run
         self._probe_s = inf
 
-    def run(self, scheduler: str, moments: Moments | None, until: float) -> Run | None:
+    def run(self, scheduler: str, moments: CalmMoments | None, until: float) -> Run | None:
         """Return a run; None if it was disturbed."""
         if moments is None:
             self.calm += 1

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["FormatError", "Keys", "Node", "format_json", "parse_json", "position", "to_data"]
+__all__ = ["FormatError", "Keys", "Node", "format_json", "position", "to_data"]
 
 Keys = tuple[str | int, ...]
 
@@ -150,18 +150,6 @@ def path_text(path: Keys) -> str:
     """
     parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in path]
     return "".join(parts).removeprefix(".")
-
-
-def parse_json(text: str) -> Any:
-    """Return the value of a JSON *text*; NaN and infinities are refused, as in the standard.
-
-    Raises :exc:`json.JSONDecodeError`, which knows line and column.
-    """
-
-    def refuse(name: str) -> Any:
-        raise json.JSONDecodeError(f"{name} is not a JSON number", text, text.find(name))
-
-    return json.loads(text, parse_constant=refuse)
 
 
 def position(text: str, path: Keys) -> tuple[int, int]:

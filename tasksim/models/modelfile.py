@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import InputError
-from tasksim.base.files import write_text
+from tasksim.base.files import read_text, write_text
 from tasksim.models.coefficients import (
     CoefficientFile,
     Machine,
@@ -83,13 +83,7 @@ def load_file(path: Path) -> CoefficientFile | ModelFile:
     InputError
         ``file:line:column: what is wrong, what was got, what is legal``.
     """
-    try:
-        text = path.read_bytes().decode()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not a text file (UTF-8): {error}") from error
-    return read_document(text, str(path), _either)
+    return read_document(read_text(path), str(path), _either)
 
 
 def save_models(

@@ -12,7 +12,7 @@ import math
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError
-from tasksim.base.files import write_text
+from tasksim.base.files import read_text, write_text
 from tasksim.models.rows import plain_number
 from tasksim.models.samples import UNKNOWN_RUN, Samples
 
@@ -33,12 +33,7 @@ def read_samples(path: Path) -> dict[str, Samples]:
     InputError
         ``file:line: what is wrong``; a last line without its end was cut off.
     """
-    try:
-        text = path.read_bytes().decode()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not a text file (UTF-8): {error}") from error
+    text = read_text(path)
     lines = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         names = _header(next(lines, []), path)

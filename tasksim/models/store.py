@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError, nearest
-from tasksim.base.files import write_text
+from tasksim.base.files import read_text, write_text
 from tasksim.models.base import columns
 from tasksim.models.coefficients import (
     CoefficientFile,
@@ -223,7 +223,7 @@ def load_kernel(path: Path) -> CoefficientFile:
             f"({names})"
         )
     if found.kernel != path.stem:
-        line, column = position(path.read_text(encoding="utf-8"), ("kernel",))
+        line, column = position(read_text(path), ("kernel",))
         raise InputError(
             f"{path}:{line}:{column}: kernel: expected '{path.stem}', as the file is called, "
             f"got '{found.kernel}'"

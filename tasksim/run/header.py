@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.files import read_text
-from tasksim.models.document import FormatError, Node, parse_json, position
+from tasksim.base.jsontext import parse_json
+from tasksim.models.document import FormatError, Node, position
 from tasksim.run.metrics import summary
 from tasksim.run.record import MemoryInfo, Run, RunKind, TaskTable, WorkerInfo
 

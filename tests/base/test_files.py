@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,7 +12,9 @@ import pytest
 from tasksim.base.errors import InputError, OutputError
 from tasksim.base.files import (
     new_folder,
+    read_bytes,
     read_text,
+    reading,
     refuse_existing,
     refuse_folder,
     write_bytes,
@@ -192,3 +196,49 @@ def test_text_is_read_or_it_is_said_why_not(tmp_path):
     ):
         with pytest.raises(InputError, match=message):
             read_text(tmp_path / name)
+
+
+def test_what_has_no_end_or_no_content_is_not_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # a socket's path is short
+    os.mkfifo("pipe")
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind("socket")
+        for name, what in (
+            ("/dev/zero", "is a device, not a file"),
+            ("pipe", "is a pipe, not a file"),
+            ("socket", "is a socket, not a file"),
+            (".", "is a folder, not a file"),
+            ("none", "no such file"),
+            ("a\0b", "no such file"),
+        ):
+            for read in (read_text, read_bytes):
+                with pytest.raises(InputError, match=what) as caught:
+                    read(Path(name))
+                assert "\n" not in str(caught.value)
+
+
+def test_what_is_too_large_is_not_read(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("12345")
+    assert read_text(path, 5) == "12345"
+    with pytest.raises(InputError, match=r"a.txt: is too large: got 5 B; legal: at most 4 B"):
+        read_text(path, 4)
+    with path.open("r+b") as file:
+        file.truncate(2**40)  # a hole, which takes no room
+    with pytest.raises(InputError, match="is too large: got 1 TiB; legal: at most 256 MiB"):
+        read_text(path)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc here")
+def test_what_does_not_tell_its_size_is_read_up_to_the_limit():
+    assert read_text(Path("/proc/self/status")).startswith("Name:")
+    with pytest.raises(InputError, match="got more than 4 bytes"):
+        read_bytes(Path("/proc/self/status"), 4)
+
+
+def test_reading_closes_the_file_and_keeps_the_errors_of_the_block(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"abc")
+    with pytest.raises(ValueError, match="mine"), reading(path) as file:
+        raise ValueError("mine")
+    assert file.closed

@@ -28,7 +28,7 @@ def probes(monkeypatch):
         def during(self, action, until):
             return action(), script.pop(0) if script else 1
 
-    monkeypatch.setattr(insitu, "Moments", Scripted)
+    monkeypatch.setattr(insitu, "CalmMoments", Scripted)
     monkeypatch.setattr(insitu, "Probe", lambda _workers: None)
     return script
 

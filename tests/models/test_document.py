@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tasksim.base.jsontext import parse_json
 from tasksim.models.document import (
     FormatError,
     Node,
     format_json,
-    parse_json,
     path_text,
     position,
     to_data,

@@ -109,8 +109,8 @@ def test_garbled_lines_are_named(tmp_path, old, new, message):
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(InputError, match=r"cannot read .*No such file"):
+    with pytest.raises(InputError, match=r"no such file"):
         read_samples(tmp_path / "no.csv")
     (tmp_path / "x.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="not a text file"):
+    with pytest.raises(InputError, match="is not UTF-8 text"):
         read_samples(tmp_path / "x.csv")

@@ -188,7 +188,7 @@ def test_malformed_files_are_refused_where_it_is(saved, old, new, before, messag
 
 
 def test_an_unreadable_file(tmp_path):
-    with pytest.raises(InputError, match=r"cannot read .*No such file"):
+    with pytest.raises(InputError, match=r"no such file"):
         load_kernel(tmp_path / "gemm.json")
 
 

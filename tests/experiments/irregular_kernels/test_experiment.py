@@ -16,8 +16,8 @@ from experiments.irregular_kernels.inputs import DESIGNS, SEEDS, Design, Input
 from experiments.irregular_kernels.measuring import Setting
 from experiments.irregular_kernels.results import KERNELS, VARIANTS
 from tasksim.base.errors import InputError
-from tasksim.calibration import calm
 from tasksim.models.store import ModelLibrary
+from tasksim.native import calm_moments
 from tasksim.platform.load import load as load_platform
 from tasksim.run.runfolder import load as load_run
 
@@ -52,7 +52,7 @@ def done(tmp_path_factory, order):
     measure, write = module.measure, module._write_predictions
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(DESIGNS, "tiny", TINY)
-        patch.setattr(calm, "FIRST_PROBES", 3)
+        patch.setattr(calm_moments, "FIRST_PROBES", 3)
         patch.setattr(module, "measure", lambda p, *a: order.append(set(p)) or measure(p, *a))
         patch.setattr(module, "_write_predictions", lambda *a: order.append("said") or write(*a))
         # One kernel's reports: those of the others are the same again.

@@ -1,4 +1,4 @@
-"""Measuring in calm moments: the same machine every time, though others use it too.
+"""Calm moments, in which to measure: the same machine every time, though others use it too.
 
 A core of a shared machine is often half of a physical core whose other half is somebody else's:
 the same run takes 1.5 times as long in one minute as in the next, for seconds or minutes on end.
@@ -31,7 +31,7 @@ from tasksim.native.execution import pin_thread, usable_cores
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Calm", "Measured", "Moments", "Probe", "measure_calmly"]
+__all__ = ["CalmMoments", "CalmValues", "Calmness", "Probe", "measure_calmly"]
 
 T = TypeVar("T")
 
@@ -99,7 +99,7 @@ class Probe:
 
 
 @dataclass(frozen=True)
-class Calm:
+class Calmness:
     """How calm the machine was.
 
     Attributes
@@ -125,11 +125,11 @@ class Calm:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured(Generic[T]):
+class CalmValues(Generic[T]):
     """What was measured: ``values[action][repetition]``, and how calm it was."""
 
     values: list[list[T]]
-    calm: Calm
+    calm: Calmness
 
 
 @dataclass
@@ -149,7 +149,7 @@ def measure_calmly(
     tolerance: float = TOLERANCE,
     patience_s: float = PATIENCE_S,
     progress: Callable[[int, int], None] | None = None,
-) -> Measured[T]:
+) -> CalmValues[T]:
     """Do each of *actions* in turn, and all of them again, until each was done in calm moments.
 
     Parameters
@@ -184,14 +184,14 @@ def measure_calmly(
             "legal: at least one of each, a positive tolerance"
         )
     begun = time.monotonic()
-    moments = Moments(probe, tolerance)
+    moments = CalmMoments(probe, tolerance)
     slots: list[_Slot[T]] = [_Slot(a) for _ in range(repetitions) for a in range(len(actions))]
     trials = _fill(slots, actions, moments, begun + patience_s, progress)
     values: list[list[T]] = [[] for _ in actions]
     for slot in slots:
         assert slot.value is not None
         values[slot.action].append(slot.value)
-    calm = Calm(
+    calm = Calmness(
         fastest_s=moments.fastest_s,
         tolerance=tolerance,
         kept=len(slots),
@@ -199,10 +199,10 @@ def measure_calmly(
         disturbed=sum(not moments.is_calm(slot.probe_s) for slot in slots),
         seconds=time.monotonic() - begun,
     )
-    return Measured(values, calm)
+    return CalmValues(values, calm)
 
 
-class Moments:
+class CalmMoments:
     """Tells calm moments from others.
 
     Parameters
@@ -251,7 +251,7 @@ class Moments:
 def _fill(
     slots: Sequence[_Slot[T]],
     actions: Sequence[Callable[[], T]],
-    moments: Moments,
+    moments: CalmMoments,
     until: float,
     progress: Callable[[int, int], None] | None,
 ) -> int:

@@ -7,8 +7,8 @@ import itertools
 import pytest
 
 from tasksim.base.errors import InputError
-from tasksim.calibration import calm as module
-from tasksim.calibration.calm import FIRST_PROBES, Probe, measure_calmly
+from tasksim.native import calm_moments as module
+from tasksim.native.calm_moments import FIRST_PROBES, Probe, measure_calmly
 
 
 @pytest.fixture(autouse=True)
