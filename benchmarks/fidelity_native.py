@@ -32,14 +32,14 @@ from tasksim.calibration.overheads import gaps, measured_overheads
 from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
 from tasksim.kernels.program import bind
-from tasksim.models.history import HistoryModel
+from tasksim.models.kinds.history import HistoryModel
 from tasksim.native.execute import execute
 from tasksim.native.execution import usable_cores
 from tasksim.platform.description import Platform
 
 if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.models.base import KernelModel
+    from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.locality import Locality
     from tasksim.run.record import Run
 

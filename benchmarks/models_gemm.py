@@ -43,20 +43,20 @@ from tasksim.base.errors import OutOfDomainError
 from tasksim.calibration.domain import parse_domain
 from tasksim.calibration.measure import MeasureOptions, measure
 from tasksim.formats.samples import read_samples
-from tasksim.models.history import HistoryModel
-from tasksim.models.metrics import mlogq
-from tasksim.models.regression import LinearModel
+from tasksim.models.kinds.history import HistoryModel
+from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.samples import Samples
 from tasksim.models.selection import select, size_bytes
 from tasksim.models.tensor.hybrid import HybridModel
 from tasksim.models.tensor.model import TensorModel
+from tasksim.models.validation.metrics import mlogq
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from tasksim.models.base import KernelModel
+    from tasksim.models.kernelmodel import KernelModel
 
     Table = NDArray[np.float64]
 

@@ -105,9 +105,9 @@ if TYPE_CHECKING:
     from tasksim.graph.interchange import from_networkx, to_networkx
     from tasksim.graph.source import load_graph
     from tasksim.graph.taskgraph import AccessMode, TaskGraph
-    from tasksim.models.base import KernelModel, Samples
-    from tasksim.models.constant import ConstantLibrary
-    from tasksim.models.store import ModelLibrary
+    from tasksim.models.files.store import ModelLibrary
+    from tasksim.models.kernelmodel import KernelModel, Samples
+    from tasksim.models.kinds.constant import ConstantLibrary
     from tasksim.native.execute import execute
     from tasksim.platform.costs import Allocation, Copying
     from tasksim.platform.description import (
@@ -154,9 +154,9 @@ _HOMES = {
     "tasksim.graph.source": ("load_graph",),
     "tasksim.graph.graph_file": ("save_graph",),
     "tasksim.graph.taskgraph": ("AccessMode", "TaskGraph"),
-    "tasksim.models.base": ("KernelModel", "Samples"),
-    "tasksim.models.constant": ("ConstantLibrary",),
-    "tasksim.models.store": ("ModelLibrary",),
+    "tasksim.models.kernelmodel": ("KernelModel", "Samples"),
+    "tasksim.models.kinds.constant": ("ConstantLibrary",),
+    "tasksim.models.files.store": ("ModelLibrary",),
     "tasksim.native.execute": ("execute",),
     "tasksim.platform.costs": ("Allocation", "Copying"),
     "tasksim.platform.description": (

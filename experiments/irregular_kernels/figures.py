@@ -21,7 +21,7 @@ from experiments.irregular_kernels.results import (
     SPECIFIC,
     VARIANTS,
 )
-from tasksim.models.metrics import log_ratio
+from tasksim.models.validation.metrics import log_ratio
 from tasksim.view.gantt import colour_legend, gantt_height_inches, panel_gantt
 from tasksim.view.modelaxes import decimated
 from tasksim.view.style import TEXT, kernel_colours, new_figure

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from experiments.irregular_kernels.results import KERNELS, Fit, M2lComparison
-from tasksim.models.constant import ConstantModel
-from tasksim.models.metrics import mlogq
-from tasksim.models.regression import LinearModel
+from tasksim.models.kinds.constant import ConstantModel
+from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.samples import Samples
+from tasksim.models.validation.metrics import mlogq
 from tasksim.run.samples import RecordedRun, recorded_kernels
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from experiments.irregular_kernels.inputs import Input
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.models.base import KernelModel
-    from tasksim.models.leastsquares import Weights
+    from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.locality import Locality
+    from tasksim.models.terms.leastsquares import Weights
     from tasksim.run.record import Run
 
 __all__ = [

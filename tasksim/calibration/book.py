@@ -9,8 +9,8 @@ import numpy as np
 
 from tasksim.calibration.precision import relative_half_width
 from tasksim.calibration.totals import Total, newest_runs, total_time
+from tasksim.models.kinds.typicalmean import typical_mean
 from tasksim.models.quantiles import within_fence
-from tasksim.models.robust import typical_mean
 from tasksim.models.samples import Samples
 
 if TYPE_CHECKING:

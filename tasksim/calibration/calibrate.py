@@ -25,7 +25,7 @@ from tasksim.calibration.write import (
     write_samples_of,
 )
 from tasksim.graph.taskgraph import TaskGraph
-from tasksim.models.store import read_samples
+from tasksim.models.files.store import read_samples
 from tasksim.platform.description import Platform
 
 if TYPE_CHECKING:

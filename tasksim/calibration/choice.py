@@ -15,7 +15,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.graph.taskgraph import TaskGraph
-from tasksim.models.candidates import AUTO
+from tasksim.models.terms.candidates import AUTO
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

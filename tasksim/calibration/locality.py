@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.graph.reuse import accessed_bytes, reuse_distances
-from tasksim.models.history import within_fence
+from tasksim.models.kinds.history import within_fence
 from tasksim.models.locality import Locality
 
 if TYPE_CHECKING:

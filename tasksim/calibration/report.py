@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.calibration.book import Book, Configuration, Options, Stop
-    from tasksim.models.base import KernelModel
+    from tasksim.models.kernelmodel import KernelModel
     from tasksim.platform.description import Overheads
 
 __all__ = ["KernelSummary", "Report", "summaries"]

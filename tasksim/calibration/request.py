@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from tasksim.base.errors import InputError, unknown
 from tasksim.calibration.micro import Kernel
 from tasksim.kernels.dense import dense_kernel
-from tasksim.models.candidates import AUTO
-from tasksim.models.store import kernel_path, load_kernel, read_samples, samples_path
-from tasksim.models.terms import parse_terms
+from tasksim.models.files.store import kernel_path, load_kernel, read_samples, samples_path
+from tasksim.models.terms.candidates import AUTO
+from tasksim.models.terms.formulas import parse_terms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

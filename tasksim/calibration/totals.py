@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasksim.models.quality import group_means
+from tasksim.models.groups import group_means
 from tasksim.models.quantiles import within_fence
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from tasksim.base.errors import InputError
 from tasksim.base.units import exact_quantity
 from tasksim.calibration.choice import Choice
 from tasksim.calibration.machine import fingerprint, memory_bytes, processor
-from tasksim.models.history import HistoryModel
-from tasksim.models.store import (
+from tasksim.models.files.store import (
     Entry,
     Machine,
     Measured,
@@ -23,7 +22,8 @@ from tasksim.models.store import (
     save_kernel,
     write_samples,
 )
-from tasksim.models.uncertainty import calibrate
+from tasksim.models.kinds.history import HistoryModel
+from tasksim.models.uncertainty.intervals import calibrate
 from tasksim.native.execution import usable_cores
 from tasksim.platform.description import Overheads
 from tasksim.platform.load import dump, load
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.calibration.book import Book, Configuration, Options
-    from tasksim.models.base import KernelModel
-    from tasksim.models.leftout import LeftOut
+    from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.locality import Locality
     from tasksim.models.samples import Samples
+    from tasksim.models.validation.crossvalidation import LeftOut
 
 __all__ = [
     "ARCHITECTURE",
@@ -138,7 +138,7 @@ def _fitted(choice: Choice, kernel: str, samples: Samples, written: Written) -> 
     terms = choice.terms_of(kernel)
     if terms is None:
         return HistoryModel().fit(samples)
-    from tasksim.models.regression import LinearModel
+    from tasksim.models.kinds.linear import LinearModel
 
     try:
         return LinearModel(terms=terms).fit(samples)
@@ -155,8 +155,8 @@ def _left_out(model: KernelModel, samples: Samples) -> LeftOut | None:
     To search for them again without each tenth of the samples would take ten times as long as
     finding them. None for histories.
     """
-    from tasksim.models.leftout import left_out
-    from tasksim.models.regression import LinearModel
+    from tasksim.models.kinds.linear import LinearModel
+    from tasksim.models.validation.crossvalidation import left_out
 
     if not isinstance(model, LinearModel):
         return None

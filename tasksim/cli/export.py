@@ -14,7 +14,7 @@ from tasksim.cli.options import force_option, json_option, library_option
 from tasksim.cli.output import note, print_json, refuse_unwritable
 
 if TYPE_CHECKING:
-    from tasksim.models.store import CoefficientFile, ModelLibrary
+    from tasksim.models.files.store import CoefficientFile, ModelLibrary
 
 __all__ = ["exporting"]
 
@@ -47,7 +47,7 @@ def several(models: str, output: Path, library: Path | None, force: bool, as_jso
     refuse_existing(output, force=force)
     refuse_unwritable(output)
     from tasksim.base.library import find
-    from tasksim.models.store import ModelLibrary, common_machine, save_models
+    from tasksim.models.files.store import ModelLibrary, common_machine, save_models
 
     known = ModelLibrary(find("models", models, library=library))
     files = _files(known)

@@ -16,7 +16,7 @@ from tasksim.cli.output import note, print_json, refuse_unwritable, warn
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tasksim.models.coefficients import Entry
+    from tasksim.models.files.coefficients import Entry
     from tasksim.models.samples import Samples
     from tasksim.models.selection import Selection
 
@@ -157,7 +157,7 @@ def _refuse_files(
 
 
 def _refuse_output(output: Path, *, force: bool) -> None:
-    from tasksim.models.store import kernel_path, load_kernel
+    from tasksim.models.files.store import kernel_path, load_kernel
 
     if output.suffix != ".json":
         raise InputError(f"{output}: kernel models are in .json files; got '{output.suffix}'")
@@ -177,8 +177,8 @@ def _refuse_suffix(path: Path, what: str, legal: tuple[str, ...], *, force: bool
 
 def _write(output: Path, found: Selection, file: Path, architecture: str) -> None:
     """Write the model; other architectures that the file has are kept."""
-    from tasksim.models.coefficients import Machine
-    from tasksim.models.store import save_kernel
+    from tasksim.models.files.coefficients import Machine
+    from tasksim.models.files.store import save_kernel
 
     machine = Machine(output.absolute().parent.name or "unknown")
     save_kernel(output.parent, output.stem, {architecture: _entry(found, file)}, machine=machine)
@@ -187,8 +187,8 @@ def _write(output: Path, found: Selection, file: Path, architecture: str) -> Non
 def _write_source(path: Path, found: Selection) -> None:
     """Write the model as a function that has the name of the file."""
     from tasksim.base.files import write_text
-    from tasksim.models.regression import LinearModel
-    from tasksim.models.sources import source
+    from tasksim.models.files.sourcecode import source
+    from tasksim.models.kinds.linear import LinearModel
 
     assert isinstance(found.model, LinearModel)
     write_text(path, source(found.model, LANGUAGES[path.suffix], path.stem))
@@ -197,7 +197,7 @@ def _write_source(path: Path, found: Selection) -> None:
 def _entry(found: Selection, file: Path) -> Entry:
     from datetime import UTC, datetime
 
-    from tasksim.models.coefficients import Entry, Measured
+    from tasksim.models.files.coefficients import Entry, Measured
 
     # When they were measured nobody says; not later than the file was written.
     when = datetime.fromtimestamp(file.stat().st_mtime, UTC).date().isoformat()
@@ -232,9 +232,9 @@ def _tested(found: Selection, test: Samples, warnings: list[str]) -> dict[str, A
     """Return how good the model is on *test*; each configuration counts once."""
     import numpy as np
 
-    from tasksim.models.leftout import predicted_where_possible
-    from tasksim.models.metrics import METRICS, errors
-    from tasksim.models.quality import group_means
+    from tasksim.models.groups import group_means
+    from tasksim.models.validation.crossvalidation import predicted_where_possible
+    from tasksim.models.validation.metrics import METRICS, errors
 
     model = found.model
     rows, group = test.configurations()

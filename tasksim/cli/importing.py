@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tasksim.formats.starpu.machine_import import Imported
-    from tasksim.models.base import KernelModel
+    from tasksim.models.kernelmodel import KernelModel
 
 __all__ = ["importing"]
 
@@ -143,7 +143,7 @@ def _tile_size(found: Imported, tiles: Mapping[str, int], item_bytes: int) -> in
 
     *tiles* says on how many of them the kernel of each model works.
     """
-    from tasksim.models.store import ModelLibrary
+    from tasksim.models.files.store import ModelLibrary
 
     architectures = [group.models for group in found.platform.classes]
     if any(not set(architectures) <= set(found.kernels.get(name, ())) for name in tiles):
@@ -157,6 +157,6 @@ def _tile_size(found: Imported, tiles: Mapping[str, int], item_bytes: int) -> in
 
 
 def _knows(model: KernelModel, size_bytes: int) -> bool:
-    from tasksim.models.base import SIZE
+    from tasksim.models.kernelmodel import SIZE
 
     return model.names_ == (SIZE,) and bool(model.inside([[size_bytes]])[0])

@@ -16,8 +16,8 @@ from tasksim.cli.output import print_json
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tasksim.models.base import KernelModel
-    from tasksim.models.coefficients import CoefficientFile
+    from tasksim.models.files.coefficients import CoefficientFile
+    from tasksim.models.kernelmodel import KernelModel
 
 __all__ = ["predict"]
 
@@ -72,7 +72,7 @@ def predict(
 
 def _of_kernel(path: Path, kernel: str | None) -> CoefficientFile:
     """Return what the file at *path* says of *kernel*, or of the only one there."""
-    from tasksim.models.store import ModelFile, load_file, load_kernel
+    from tasksim.models.files.store import ModelFile, load_file, load_kernel
 
     found = load_file(path)
     files = found.kernels if isinstance(found, ModelFile) else {found.kernel: load_kernel(path)}

@@ -21,8 +21,8 @@ from tasksim.cli.progress import counting
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tasksim.models.leastsquares import Weights
-    from tasksim.models.store import ModelLibrary
+    from tasksim.models.files.store import ModelLibrary
+    from tasksim.models.terms.leastsquares import Weights
     from tasksim.run.samples import RecordedRun, Repeated
     from tasksim.study.kernelpages import Format
 
@@ -138,7 +138,7 @@ def _models(name: str | None, library: Path | None) -> ModelLibrary | None:
     if name is None:
         return None
     from tasksim.base import library as libraries
-    from tasksim.models.store import ModelLibrary
+    from tasksim.models.files.store import ModelLibrary
 
     return ModelLibrary(libraries.find("models", name, library=library))
 

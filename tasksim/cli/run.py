@@ -129,7 +129,7 @@ def _estimates(
             f"({platform.name}); give --models DIR, or measure them: tasksim calibrate GRAPH"
         ) from error
     from tasksim.engine.durations import durations
-    from tasksim.models.store import ModelLibrary
+    from tasksim.models.files.store import ModelLibrary
 
     estimates: list[list[float]] = durations(graph, platform, ModelLibrary(folder)).tolist()
     return estimates

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tasksim.engine.durations import Models
     from tasksim.formats.costs_csv import CostFiles
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.models.store import ModelLibrary
+    from tasksim.models.files.store import ModelLibrary
     from tasksim.platform.description import Platform
 
 __all__ = ["Request", "Setup", "parse_engine"]
@@ -52,7 +52,7 @@ class Request:
         given = self._given(graph, platform) if costs is None or self.models else costs.models
         if given is not None:
             return Setup(self, graph, platform, given, None, None)
-        from tasksim.models.store import ModelLibrary
+        from tasksim.models.files.store import ModelLibrary
 
         models = ModelLibrary(self._models_path(platform))
         _require(models, graph, platform)
@@ -117,7 +117,7 @@ class Request:
         """Return the durations that the graph's tasks say, if there are no models but these."""
         if not (self.models is self.model_names is platform.models is None):
             return None
-        from tasksim.models.given import GivenDurations, gives_durations
+        from tasksim.models.kinds.given import GivenDurations, gives_durations
 
         return GivenDurations(graph) if gives_durations(graph) else None
 

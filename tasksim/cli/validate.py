@@ -15,7 +15,7 @@ from tasksim.cli.output import note, print_json
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tasksim.models.coefficients import CoefficientFile
+    from tasksim.models.files.coefficients import CoefficientFile
 
 __all__ = ["validate"]
 
@@ -129,7 +129,7 @@ def _platform(path: Path, library: Path | None) -> str:
 
 
 def _model(path: Path, library: Path | None) -> str:  # noqa: ARG001
-    from tasksim.models.store import ModelFile, load_file, load_kernel
+    from tasksim.models.files.store import ModelFile, load_file, load_kernel
 
     file = load_file(path)
     if isinstance(file, ModelFile):
@@ -171,7 +171,7 @@ def _costs(path: Path) -> str:
 
 
 def _samples(path: Path, library: Path | None) -> str:  # noqa: ARG001
-    from tasksim.models.store import read_samples
+    from tasksim.models.files.store import read_samples
 
     texts = [f"{len(samples)} on {name}" for name, samples in read_samples(path).items()]
     return f"samples: {', '.join(texts)}"

@@ -22,7 +22,7 @@ from tasksim.engine.replay import Replay
 from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, Commute, GraphBuilder
-from tasksim.models.constant import ConstantLibrary
+from tasksim.models.kinds.constant import ConstantLibrary
 from tasksim.platform.description import Memory, Overheads, Platform, Worker
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.graph.reuse import task_bytes
-from tasksim.models.base import SIZE, columns
+from tasksim.models.kernelmodel import SIZE, columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.models.base import KernelModel
+    from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.locality import Locality
     from tasksim.platform.description import Platform
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from tasksim.base.errors import CycleError, InputError, nearest
 from tasksim.formats.csv_table import CsvRow, CsvTable, read_csv_table
 from tasksim.graph.builder import GraphBuilder, R, W
-from tasksim.models.processors import GivenCosts, parameter
+from tasksim.models.kinds.processors import GivenCosts, parameter
 from tasksim.platform.costs import Copying
 from tasksim.platform.description import Link, Memory, Platform, Route, Worker
 

@@ -9,7 +9,7 @@ import numpy as np
 from tasksim.models.samples import Samples
 
 if TYPE_CHECKING:
-    from tasksim.models.base import KernelModel
+    from tasksim.models.kernelmodel import KernelModel
 
 __all__ = ["example_samples", "example_sizes", "examples_for"]
 

@@ -16,18 +16,18 @@ from tasksim.models.document import Node
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tasksim.models.base import KernelModel
+    from tasksim.models.kernelmodel import KernelModel
 
 __all__ = ["describe", "from_json", "kinds", "model_class"]
 
 BUILT_IN: Final = {
-    "history": "tasksim.models.history:HistoryModel",
-    "mlr": "tasksim.models.regression:LinearModel",
-    "bysize": "tasksim.models.bysize:SizeHistory",
-    "power": "tasksim.models.power:PowerLaw",
+    "history": "tasksim.models.kinds.history:HistoryModel",
+    "mlr": "tasksim.models.kinds.linear:LinearModel",
+    "bysize": "tasksim.models.kinds.bysize:SizeHistory",
+    "power": "tasksim.models.kinds.power:PowerLaw",
     "cp": "tasksim.models.tensor.model:TensorModel",
     "hybrid": "tasksim.models.tensor.hybrid:HybridModel",
-    "constant": "tasksim.models.constant:ConstantModel",
+    "constant": "tasksim.models.kinds.constant:ConstantModel",
 }
 
 GROUP: Final = "tasksim.models"
@@ -75,11 +75,11 @@ def _load(target: str) -> type[KernelModel]:
 
 
 def _loaded(kind: str, found: Any) -> type[KernelModel]:
-    from tasksim.models.base import KernelModel
+    from tasksim.models.kernelmodel import KernelModel
 
     if not (isinstance(found, type) and issubclass(found, KernelModel) and found.kind == kind):
         raise InputError(
             f"kind of model '{kind}': the entry point gives {found!r}, which is no subclass of "
-            f"tasksim.models.base.KernelModel with kind = '{kind}'"
+            f"tasksim.models.kernelmodel.KernelModel with kind = '{kind}'"
         )
     return found

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError, OutOfDomainError, TasksimError
-from tasksim.models.leftout import FOLDS, LeftOut, left_out
 from tasksim.models.registry import kinds as installed
 from tasksim.models.registry import model_class
-from tasksim.models.separable import EXACT, check_separable
-from tasksim.models.uncertainty import calibrate
+from tasksim.models.uncertainty.intervals import calibrate
+from tasksim.models.validation.crossvalidation import FOLDS, LeftOut, left_out
+from tasksim.models.validation.separable import EXACT, check_separable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from tasksim.models.base import KernelModel
+    from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
 
 __all__ = ["AUTO", "Candidate", "Selection", "select", "size_bytes"]

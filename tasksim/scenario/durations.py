@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.models.constant import ConstantLibrary
+    from tasksim.models.kinds.constant import ConstantLibrary
     from tasksim.platform.description import Platform
 
 __all__ = ["constants", "parse_durations"]
@@ -65,7 +65,7 @@ def constants(
     InputError
         If the platform does not have the architecture.
     """
-    from tasksim.models.constant import ConstantLibrary
+    from tasksim.models.kinds.constant import ConstantLibrary
 
     legal = _architectures(platform)
     where: dict[str, tuple[str, ...]] = {}

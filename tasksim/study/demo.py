@@ -12,7 +12,7 @@ from tasksim.base.files import new_folder, write_text
 from tasksim.calibration.book import Options
 from tasksim.calibration.calibrate import calibrate
 from tasksim.graph.apps.registry import generate
-from tasksim.models.store import ModelLibrary
+from tasksim.models.files.store import ModelLibrary
 from tasksim.native.execution import usable_cores
 from tasksim.platform.load import load
 from tasksim.run.runfolder import save

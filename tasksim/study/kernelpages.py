@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import quote
 
 from tasksim.base.files import new_folder, refuse_folder
-from tasksim.models.regression import LinearModel
+from tasksim.models.kinds.linear import LinearModel
 from tasksim.run.samples import first_repetitions
 from tasksim.view.modelreport import report_blocks
 from tasksim.view.pages import Heading, Image, Table, Text, html_page, markdown_page, png

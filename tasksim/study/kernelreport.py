@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from tasksim.base.errors import InputError, unknown
-from tasksim.models.base import SIZE, columns
-from tasksim.models.candidates import AUTO
-from tasksim.models.diagnostics import Diagnosis, diagnose
-from tasksim.models.findings import Finding, sorted_findings
-from tasksim.models.leftout import predicted_where_possible
-from tasksim.models.regression import LinearModel
+from tasksim.models.diagnosis.diagnose import Diagnosis, diagnose
+from tasksim.models.diagnosis.findings import Finding, sorted_findings
+from tasksim.models.diagnosis.runshifts import shifted_runs
+from tasksim.models.kernelmodel import SIZE, columns
+from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.rows import describe_row
-from tasksim.models.runshifts import shifted_runs
-from tasksim.models.terms import parse_terms
+from tasksim.models.terms.candidates import AUTO
+from tasksim.models.terms.formulas import parse_terms
+from tasksim.models.validation.crossvalidation import predicted_where_possible
 from tasksim.run.samples import (
     RecordedKernel,
     RecordedRun,
@@ -37,10 +37,10 @@ from tasksim.run.samples import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tasksim.models.base import KernelModel
-    from tasksim.models.leastsquares import Weights
+    from tasksim.models.files.store import ModelLibrary
+    from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
-    from tasksim.models.store import ModelLibrary
+    from tasksim.models.terms.leastsquares import Weights
 
 __all__ = ["Fitting", "KernelReport", "report_kernels"]
 
@@ -62,7 +62,7 @@ class Fitting:
     terms
         Kernel -> the terms of its model; those of other kernels are searched for.
     weights
-        What errors count, as in :class:`~tasksim.models.regression.LinearModel`.
+        What errors count, as in :class:`~tasksim.models.kinds.linear.LinearModel`.
     """
 
     terms: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.base.errors import TasksimError
-from tasksim.models.residuals import normal_points, used_parameters
+from tasksim.models.diagnosis.residuals import normal_points, used_parameters
 from tasksim.models.rows import describe_row
 from tasksim.view.modelaxes import (
     LOG_FROM,
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from tasksim.models.base import KernelModel
-    from tasksim.models.diagnostics import Diagnosis
-    from tasksim.models.residuals import Residuals
+    from tasksim.models.diagnosis.diagnose import Diagnosis
+    from tasksim.models.diagnosis.residuals import Residuals
+    from tasksim.models.kernelmodel import KernelModel
 
 __all__ = [
     "panel_domain",

@@ -9,10 +9,10 @@ from urllib.parse import quote
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_bytes, write_text
-from tasksim.models.diagnostics import Coefficient, Diagnosis, diagnose
-from tasksim.models.influence import stars
-from tasksim.models.regression import LinearModel
-from tasksim.models.residuals import spread_by_fitted, used_parameters
+from tasksim.models.diagnosis.diagnose import Coefficient, Diagnosis, diagnose
+from tasksim.models.diagnosis.influence import stars
+from tasksim.models.diagnosis.residuals import spread_by_fitted, used_parameters
+from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.rows import describe_row, plain_number
 from tasksim.view.modelplots import (
     domain_height_inches,
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tasksim.models.base import KernelModel
+    from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
-    from tasksim.models.unseen import Errors
+    from tasksim.models.validation.accuracy import Errors
 
 __all__ = ["SUFFIXES", "findings_text", "report_blocks", "write_report"]
 
@@ -83,7 +83,7 @@ def write_report(
     ------
     InputError
         If the suffix is another, a file exists and *force* is not given, or as
-        :func:`~tasksim.models.diagnostics.diagnose`.
+        :func:`~tasksim.models.diagnosis.diagnose.diagnose`.
     OutputError
         If the operating system refuses.
     """

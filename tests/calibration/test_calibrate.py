@@ -22,8 +22,8 @@ from tasksim.calibration.micro import Kernel
 from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder
-from tasksim.models.regression import LinearModel
-from tasksim.models.store import Entry, Measured, ModelLibrary, load_kernel, save_kernel
+from tasksim.models.files.store import Entry, Measured, ModelLibrary, load_kernel, save_kernel
+from tasksim.models.kinds.linear import LinearModel
 from tasksim.platform.load import load
 
 CHAIN = generate("chain", length=3)

@@ -13,8 +13,8 @@ from tasksim.calibration.calibrate import calibrate, earlier_samples
 from tasksim.calibration.micro import Kernel
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder, R
+from tasksim.models.files.store import load_kernel
 from tasksim.models.locality import Locality
-from tasksim.models.store import load_kernel
 from tasksim.platform.load import load
 
 CHAIN = generate("chain", length=3)

@@ -9,7 +9,7 @@ from tasksim.base.errors import InputError
 from tasksim.cli.calibrate import parse_items
 from tasksim.graph.builder import GraphBuilder
 from tasksim.graph.graph_file import save
-from tasksim.models.store import load_kernel
+from tasksim.models.files.store import load_kernel
 
 
 def texts(line):

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tasksim.models.constant import ConstantModel
-from tasksim.models.history import HistoryModel
+from tasksim.models.files.store import Entry, Machine, Measured, ModelLibrary, save_kernel
+from tasksim.models.kinds.constant import ConstantModel
+from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.samples import Samples
-from tasksim.models.store import Entry, Machine, Measured, ModelLibrary, save_kernel
 
 KERNELS = {"potrf": 1.0, "trsm": 2.0, "syrk": 3.0, "gemm": 4.0}
 RUN = "simulate cholesky tiles=3 --workers 2 --json"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tasksim.models.bysize import SizeEntry, SizeHistory
-from tasksim.models.coefficients import Entry, Machine, Measured
-from tasksim.models.store import save_kernel
+from tasksim.models.files.coefficients import Entry, Machine, Measured
+from tasksim.models.files.store import save_kernel
+from tasksim.models.kinds.bysize import SizeEntry, SizeHistory
 
 
 def test_models_by_size_say_which_sizes_were_measured(tasksim, tmp_path):

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from tasksim.models.store import load_kernel
+from tasksim.models.files.store import load_kernel
 
 TERMS = "--terms 'm*n*k + m*n'"
 KEYS = [

@@ -7,12 +7,12 @@ import json
 import numpy as np
 import pytest
 
-from tasksim.models.coefficients import Entry, Machine, Measured
 from tasksim.models.examples import example_samples
-from tasksim.models.history import HistoryModel
-from tasksim.models.regression import LinearModel
-from tasksim.models.store import save_kernel, save_models
-from tasksim.models.uncertainty import calibrate
+from tasksim.models.files.coefficients import Entry, Machine, Measured
+from tasksim.models.files.store import save_kernel, save_models
+from tasksim.models.kinds.history import HistoryModel
+from tasksim.models.kinds.linear import LinearModel
+from tasksim.models.uncertainty.intervals import calibrate
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ import pytest
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder
 from tasksim.graph.graph_file import save as save_graph
-from tasksim.models.coefficients import Entry, Machine, Measured
-from tasksim.models.history import HistoryModel
-from tasksim.models.regression import LinearModel
+from tasksim.models.files.coefficients import Entry, Machine, Measured
+from tasksim.models.files.store import save_kernel, save_models
+from tasksim.models.kinds.history import HistoryModel
+from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.samples import Samples
-from tasksim.models.store import save_kernel, save_models
 from tasksim.run.record import Run, WorkerInfo
 from tasksim.run.recordtables import TaskTable
 from tasksim.run.runfolder import load, save
@@ -274,7 +274,7 @@ def test_terms_of_models_that_are_judged_are_not_searched_for(tasksim, many_size
     def refuse(*_, **__):
         raise AssertionError("searched")
 
-    monkeypatch.setattr("tasksim.models.regression.search_terms", refuse)
+    monkeypatch.setattr("tasksim.models.kinds.linear.search_terms", refuse)
     row = row_of(tasksim("report kernels run --models ./models -o out --json"), "work")
     assert row["mlogq"] < 0.03
     assert "refitted to these tasks, cross-validated" in Path("out/work.html").read_text()

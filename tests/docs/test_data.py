@@ -16,7 +16,7 @@ from tasksim.base.library import names
 from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.graph_file import SUFFIX as GRAPH_SUFFIX
-from tasksim.models.store import ModelLibrary, load_kernel
+from tasksim.models.files.store import ModelLibrary, load_kernel
 from tasksim.platform.load import load as load_platform
 from tasksim.platform.load import schema_json
 from tasksim.run.runchecks import check_run

@@ -6,7 +6,7 @@ import pytest
 
 from tasksim.engine.simulate import simulate
 from tasksim.graph.builder import GraphBuilder, R, W
-from tasksim.models.given import GivenDurations
+from tasksim.models.kinds.given import GivenDurations
 from tasksim.platform.load import load
 
 PLATFORM = """

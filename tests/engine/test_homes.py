@@ -7,7 +7,7 @@ import pytest
 from tasksim.base.errors import InputError
 from tasksim.engine.simulate import simulate
 from tasksim.graph.builder import GraphBuilder, R, W
-from tasksim.models.given import GivenDurations
+from tasksim.models.kinds.given import GivenDurations
 from tasksim.platform.description import Device, Link, Memory, Platform, Worker
 
 MEMORIES = (Memory(0, "ram"), Memory(1, "gpu"))

@@ -19,8 +19,8 @@ from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, R, Reduce, Scratch, W
 from tasksim.graph.taskgraph import AccessMode
-from tasksim.models.constant import ConstantLibrary
-from tasksim.models.given import GivenDurations
+from tasksim.models.kinds.constant import ConstantLibrary
+from tasksim.models.kinds.given import GivenDurations
 from tasksim.platform.description import Allocation, Copying, Platform
 from tasksim.run.runchecks import check_run
 from tasksim.schedulers.registry import create, names

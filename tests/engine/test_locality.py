@@ -12,7 +12,7 @@ from tasksim.engine.locality import near_and_far
 from tasksim.engine.simulate import simulate
 from tasksim.graph.builder import GraphBuilder, R, Scratch
 from tasksim.graph.reuse import ReuseTracker
-from tasksim.models.constant import ConstantLibrary
+from tasksim.models.kinds.constant import ConstantLibrary
 from tasksim.models.locality import Locality
 from tasksim.platform.description import Memory, Platform, Worker
 

@@ -15,8 +15,8 @@ from tasksim.engine import simulate as module
 from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder
-from tasksim.models.constant import ConstantLibrary
-from tasksim.models.history import HistoryModel
+from tasksim.models.kinds.constant import ConstantLibrary
+from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.locality import Locality
 from tasksim.models.samples import Samples
 from tasksim.platform.description import Platform

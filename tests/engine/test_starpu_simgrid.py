@@ -18,7 +18,7 @@ from tasksim.engine.durations import durations
 from tasksim.engine.hybrid import HybridReplay
 from tasksim.formats.starpu.machine_import import import_machine
 from tasksim.graph.apps.registry import generate
-from tasksim.models.store import ModelLibrary
+from tasksim.models.files.store import ModelLibrary
 from tasksim.platform.load import load
 from tasksim.schedulers.registry import create
 

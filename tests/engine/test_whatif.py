@@ -15,8 +15,8 @@ from tasksim.base.errors import InputError
 from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder, R
-from tasksim.models.constant import ConstantLibrary
-from tasksim.models.given import GivenDurations
+from tasksim.models.kinds.constant import ConstantLibrary
+from tasksim.models.kinds.given import GivenDurations
 from tasksim.run.bounds import bounds
 
 DURATIONS_S = {"potrf": 2.0, "gemm": 1.0, "task": 3.0}

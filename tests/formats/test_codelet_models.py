@@ -24,11 +24,11 @@ from tasksim.formats.starpu.codelet_models import (
     write_codelet,
 )
 from tasksim.formats.starpu.regression_samples import read_samples
-from tasksim.models.bysize import SizeEntry, SizeHistory
-from tasksim.models.constant import ConstantModel
-from tasksim.models.history import HistoryModel
-from tasksim.models.power import PowerLaw
-from tasksim.models.regression import LinearModel
+from tasksim.models.kinds.bysize import SizeEntry, SizeHistory
+from tasksim.models.kinds.constant import ConstantModel
+from tasksim.models.kinds.history import HistoryModel
+from tasksim.models.kinds.linear import LinearModel
+from tasksim.models.kinds.power import PowerLaw
 from tasksim.models.samples import Samples
 
 CPU, CUDA0, CUDA1 = ModelledDevice(0, 0, 1), ModelledDevice(1, 0, 1), ModelledDevice(1, 1, 1)

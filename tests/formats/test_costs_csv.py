@@ -14,7 +14,7 @@ from tasksim.cli.main import cli
 from tasksim.engine.durations import durations
 from tasksim.engine.hybrid import HybridReplay
 from tasksim.formats.costs_csv import read_costs
-from tasksim.models.processors import GivenCosts, ProcessorModel
+from tasksim.models.kinds.processors import GivenCosts, ProcessorModel
 from tasksim.schedulers.registry import create
 from tasksim.schedulers.static import Problem, plan
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tasksim.base.errors import InputError
 from tasksim.formats.starpu.machine_import import import_machine
 from tasksim.formats.starpu.sampling_folder import Sampling
-from tasksim.models.store import ModelLibrary
+from tasksim.models.files.store import ModelLibrary
 from tasksim.platform.load import load
 
 SHIPPED = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "starpu"

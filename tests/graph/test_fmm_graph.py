@@ -19,7 +19,7 @@ from tasksim.graph.octree.interactions import m2l_pairs, neighbour_pairs
 from tasksim.graph.octree.particles import DISTRIBUTIONS
 from tasksim.graph.octree.tree import tree_of_counts
 from tasksim.graph.taskgraph import AccessMode
-from tasksim.models.constant import ConstantLibrary
+from tasksim.models.kinds.constant import ConstantLibrary
 from tasksim.platform.description import Platform
 
 SHORT = {AccessMode.R: "R", AccessMode.RW: "RW", AccessMode.COMMUTATIVE: "C"}

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import CheckFailed
-from tasksim.models.base import KernelModel
-from tasksim.models.bysize import SizeHistory
-from tasksim.models.checks import check_model, checks, parametrize_with_checks
-from tasksim.models.constant import ConstantModel
-from tasksim.models.history import HistoryModel
-from tasksim.models.power import PowerLaw
-from tasksim.models.regression import LinearModel
+from tasksim.models.conformance import check_model, checks, parametrize_with_checks
+from tasksim.models.kernelmodel import KernelModel
+from tasksim.models.kinds.bysize import SizeHistory
+from tasksim.models.kinds.constant import ConstantModel
+from tasksim.models.kinds.history import HistoryModel
+from tasksim.models.kinds.linear import LinearModel
+from tasksim.models.kinds.power import PowerLaw
 
 
 @parametrize_with_checks(

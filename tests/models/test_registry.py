@@ -4,9 +4,9 @@ import pytest
 
 from tasksim.base.errors import InputError
 from tasksim.models import registry
-from tasksim.models.base import KernelModel
-from tasksim.models.constant import ConstantModel
-from tasksim.models.history import HistoryModel
+from tasksim.models.kernelmodel import KernelModel
+from tasksim.models.kinds.constant import ConstantModel
+from tasksim.models.kinds.history import HistoryModel
 
 
 def test_kinds_are_those_of_their_classes():

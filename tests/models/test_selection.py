@@ -11,7 +11,7 @@ from tasksim.base.errors import InputError
 from tasksim.models import selection
 from tasksim.models.samples import Samples
 from tasksim.models.selection import AUTO, select, size_bytes
-from tasksim.models.separable import check_separable
+from tasksim.models.validation.separable import check_separable
 
 GIVEN = {"rank": 2, "cells": 6, "ridge": 1e-5}
 FAST = {"cp": GIVEN, "hybrid": GIVEN}

@@ -17,8 +17,8 @@ from tasksim.engine.replay import Replay
 from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import Commute, GraphBuilder, R, W
-from tasksim.models.constant import ConstantLibrary
-from tasksim.models.given import GivenDurations
+from tasksim.models.kinds.constant import ConstantLibrary
+from tasksim.models.kinds.given import GivenDurations
 from tasksim.native.execute import execute
 from tasksim.platform.description import Memory, Platform, Worker
 from tasksim.schedulers.registry import create

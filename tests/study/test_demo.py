@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tasksim.base.errors import InputError, TaskFailed
-from tasksim.models.store import ModelLibrary
+from tasksim.models.files.store import ModelLibrary
 from tasksim.platform.load import load as load_platform
 from tasksim.run.runfolder import load
 from tasksim.study import demo as module

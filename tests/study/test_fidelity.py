@@ -9,7 +9,7 @@ import pytest
 
 from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
-from tasksim.models.constant import ConstantLibrary
+from tasksim.models.kinds.constant import ConstantLibrary
 from tasksim.platform.description import Platform
 from tasksim.study import fidelity
 from tasksim.study.fidelity import Case, Outcome, measure, predict

@@ -7,11 +7,11 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from tasksim.base.errors import InputError
-from tasksim.models.constant import ConstantModel
-from tasksim.models.diagnostics import diagnose
-from tasksim.models.history import HistoryModel
-from tasksim.models.power import PowerLaw
-from tasksim.models.regression import LinearModel
+from tasksim.models.diagnosis.diagnose import diagnose
+from tasksim.models.kinds.constant import ConstantModel
+from tasksim.models.kinds.history import HistoryModel
+from tasksim.models.kinds.linear import LinearModel
+from tasksim.models.kinds.power import PowerLaw
 from tasksim.models.samples import Samples
 from tasksim.view.modelaxes import decimated
 from tasksim.view.modelplots import (

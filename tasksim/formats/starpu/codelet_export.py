@@ -20,18 +20,18 @@ from tasksim.formats.starpu.codelet_file import (
     Regression,
 )
 from tasksim.kernels.dense import dense_kernel, kernel_names
-from tasksim.models.base import SIZE
-from tasksim.models.bysize import SizeHistory
-from tasksim.models.history import HistoryModel
-from tasksim.models.power import PowerLaw
-from tasksim.models.regression import LinearModel
-from tasksim.models.terms import parse_terms
+from tasksim.models.kernelmodel import SIZE
+from tasksim.models.kinds.bysize import SizeHistory
+from tasksim.models.kinds.history import HistoryModel
+from tasksim.models.kinds.linear import LinearModel
+from tasksim.models.kinds.power import PowerLaw
+from tasksim.models.terms.formulas import parse_terms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tasksim.models.base import KernelModel
-    from tasksim.models.terms import Term
+    from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.terms.formulas import Term
 
 __all__ = ["from_models"]
 

@@ -21,15 +21,15 @@ from tasksim.formats.starpu.codelet_file import (
     read_codelet,
     write_codelet,
 )
-from tasksim.models.bysize import FEW, SizeEntry, SizeHistory
-from tasksim.models.power import BELOW, PowerLaw
-from tasksim.models.regression import LinearModel
-from tasksim.models.terms import parse_terms
+from tasksim.models.kinds.bysize import FEW, SizeEntry, SizeHistory
+from tasksim.models.kinds.linear import LinearModel
+from tasksim.models.kinds.power import BELOW, PowerLaw
+from tasksim.models.terms.formulas import parse_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tasksim.models.base import KernelModel
+    from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
 
 __all__ = [

@@ -15,14 +15,14 @@ from tasksim.formats.starpu.machine_fields import Bus, MachineFields, machine_fi
 from tasksim.formats.starpu.platform_xml import read_platform_xml
 from tasksim.formats.starpu.regression_samples import read_samples
 from tasksim.formats.starpu.sampling_folder import CODELETS, Sampling
-from tasksim.models.store import Entry, Machine, Measured, save_kernel
+from tasksim.models.files.store import Entry, Machine, Measured, save_kernel
 from tasksim.platform.load import dump
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from tasksim.models.base import KernelModel
+    from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
     from tasksim.platform.description import Platform
 

@@ -9,13 +9,13 @@ from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing
 from tasksim.formats.starpu.codelet_models import from_models, write_codelet
 from tasksim.formats.starpu.sampling_folder import CODELETS, destination
-from tasksim.models.store import ModelLibrary
+from tasksim.models.files.store import ModelLibrary
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.formats.starpu.codelet_models import Codelet
-    from tasksim.models.store import CoefficientFile
+    from tasksim.models.files.store import CoefficientFile
 
 __all__ = ["Exported", "export_models"]
 

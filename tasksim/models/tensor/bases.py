@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.models.folds import fold_of_each
 from tasksim.models.tensor.products import Products, fit_products
 from tasksim.models.tensor.trend import Trend, fit_trend
+from tasksim.models.validation.folds import fold_of_each
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

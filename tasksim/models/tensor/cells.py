@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasksim.models.quality import group_means
+from tasksim.models.groups import group_means
 from tasksim.models.rows import distinct_rows
 
 if TYPE_CHECKING:

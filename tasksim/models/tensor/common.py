@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from tasksim.base.errors import InputError, unknown
-from tasksim.models.base import KernelModel
-from tasksim.models.loglog import LEAST_S
-from tasksim.models.quality import group_means
+from tasksim.models.groups import group_means
+from tasksim.models.kernelmodel import KernelModel
+from tasksim.models.kinds.loglog import LEAST_S
 from tasksim.models.quantiles import (
     LEVELS,
     draw,

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.models.folds import fold_of_each
 from tasksim.models.tensor.bases import fit_base
 from tasksim.models.tensor.cells import Cells, cell_indices, observed
 from tasksim.models.tensor.fitting import Fitted, bounds_of, completed, errors_of, fit
 from tasksim.models.tensor.kriging import krige, learn_scales
 from tasksim.models.tensor.support import support_of
 from tasksim.models.tensor.tuning import FIRST_RIDGE, Choice
+from tasksim.models.validation.folds import fold_of_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -53,7 +53,7 @@ class TensorModel(TensorBase):
         seconds: the same samples always give the same model.
     fence : float or None
         Outliers of a configuration with 8 samples or more are dropped, as in
-        :class:`~tasksim.models.history.HistoryModel`. None keeps all.
+        :class:`~tasksim.models.kinds.history.HistoryModel`. None keeps all.
     seed : int
         Of the random starts, and of the folds.
 

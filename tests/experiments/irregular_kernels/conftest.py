@@ -18,8 +18,8 @@ from experiments.irregular_kernels.results import (
     Results,
 )
 from tasksim.engine.simulate import simulate
-from tasksim.models.constant import ConstantModel
-from tasksim.models.regression import LinearModel
+from tasksim.models.kinds.constant import ConstantModel
+from tasksim.models.kinds.linear import LinearModel
 from tasksim.platform.description import Platform
 
 SEEN = (

@@ -16,7 +16,7 @@ from experiments.irregular_kernels.inputs import DESIGNS, SEEDS, Design, Input
 from experiments.irregular_kernels.measuring import Setting
 from experiments.irregular_kernels.results import KERNELS, VARIANTS
 from tasksim.base.errors import InputError
-from tasksim.models.store import ModelLibrary
+from tasksim.models.files.store import ModelLibrary
 from tasksim.native import calm_moments
 from tasksim.platform.load import load as load_platform
 from tasksim.run.runfolder import load as load_run

@@ -22,8 +22,8 @@ from experiments.irregular_kernels.modelling import (
 from experiments.irregular_kernels.predicting import Predictor
 from experiments.irregular_kernels.results import GENERAL, KERNELS, NAIVE, SPECIFIC
 from tasksim.engine.simulate import simulate
-from tasksim.models.constant import ConstantLibrary
-from tasksim.models.terms import parse_terms
+from tasksim.models.kinds.constant import ConstantLibrary
+from tasksim.models.terms.formulas import parse_terms
 from tasksim.platform.description import Platform
 
 INPUTS = [

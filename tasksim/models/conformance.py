@@ -1,0 +1,393 @@
+"""What every kind of kernel model must do: a battery for the built-in ones and for a user's own.
+
+::
+
+    from tasksim.models.conformance import parametrize_with_checks
+
+    @parametrize_with_checks([MyModel, lambda: MyModel(order=2)])
+    def test_my_model(model, check):
+        check(model)
+
+Each check is given a factory (a class will do), fits models of its own to samples of a matrix
+product, with parameters m, n and k (for kinds of one parameter: the size of the matrices), and
+raises :exc:`CheckFailed` where a rule is broken.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import json
+import pickle
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.base.errors import CheckFailed, InputError, NotFittedError, TasksimError
+from tasksim.models.examples import example_samples, examples_for
+from tasksim.models.kernelmodel import KernelModel, columns
+from tasksim.models.registry import from_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    Factory = Callable[[], KernelModel]
+    Check = Callable[[Factory], None]
+
+__all__ = ["check_model", "checks", "example_samples", "parametrize_with_checks"]
+
+REPORT = ("kind", "samples", "dropped", "configurations", "mlogq", "bias", "mape", "worst")
+
+
+def checks(factory: Factory) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Yield the name of each check, and the check itself, to be called, for *factory*."""
+    for check in CHECKS:
+        yield check.__name__, partial(check, factory)
+
+
+def check_model(factory: Factory) -> None:
+    """Run all checks on the models that *factory* makes; raise :exc:`CheckFailed`."""
+    for _, check in checks(factory):
+        check()
+
+
+def parametrize_with_checks(factories: list[Factory]) -> Any:
+    """Return a pytest decorator that gives a test each *model* (a factory) with each *check*."""
+    import pytest
+
+    cases = [
+        pytest.param(factory, check, id=f"{_name(factory)}-{check.__name__}")
+        for factory in factories
+        for check in CHECKS
+    ]
+    return pytest.mark.parametrize(("model", "check"), cases)
+
+
+def init_stores_its_options_and_nothing_else(factory: Factory) -> None:
+    """So that a model can be made again from its options."""
+    model = factory()
+    options = model.get_params()
+    _demand(
+        list(options) == list(inspect.signature(type(model)).parameters),
+        "get_params() does not give the parameters of __init__",
+    )
+    _demand(
+        not model.needs_fit or vars(model) == options,
+        f"__init__ sets other attributes than its options: {sorted(vars(model))}",
+    )
+    again = type(model)(**options)
+    _demand(again.get_params() == options, "__init__ changes its options")
+
+
+def has_a_kind(factory: Factory) -> None:
+    """Coefficient files name it."""
+    model = factory()
+    _demand(isinstance(model, KernelModel), "not a subclass of tasksim.KernelModel")
+    _demand(isinstance(model.kind, str) and bool(model.kind), "kind is not a name")
+
+
+def refuses_to_predict_before_fit(factory: Factory) -> None:
+    """With :exc:`NotFittedError`, and what to do."""
+    model = factory()
+    if not model.needs_fit:
+        return
+    table = np.ones((1, 3))
+    asked: list[Callable[[], object]] = [
+        lambda: model.predict(table),
+        lambda: model.sample(table, np.random.default_rng(0)),
+        lambda: model.inside(table),
+        lambda: columns(model, ("m", "n", "k"), table),
+        model.report,
+        model.to_json,
+    ]
+    for ask in asked:
+        message = _refused(ask, NotFittedError, "used before fit")
+        told = f"This {type(model).__name__} instance is not fitted yet. Call 'fit'"
+        _demand(told in message, f"the message does not say '{told} ...': {message}")
+
+
+def fit_returns_the_model(factory: Factory) -> None:
+    """So that calls can be chained."""
+    model = factory()
+    _demand(model.fit(examples_for(model)) is model, "fit() does not return the model itself")
+
+
+def fit_starts_from_nothing(factory: Factory) -> None:
+    """Learn from a second fit what a first would, and leave the options as they were."""
+    model = _fitted(factory, seed=1)
+    options = copy.deepcopy(model.get_params())
+    model.fit(examples_for(model))
+    fresh = _fitted(factory)
+    _demand(_same(model, fresh), "fitting again gives another model than fitting for once")
+    _demand(model.get_params() == options, "fit() changes the options")
+
+
+def learns_names_and_domain(factory: Factory) -> None:
+    """``names_`` and ``domain_``."""
+    model = _fitted(factory)
+    if not model.needs_fit:
+        return
+    samples = examples_for(model)
+    _demand(model.names_ == samples.names, f"names_ are {model.names_}, not those of the samples")
+    columns_of = zip(samples.names, samples.parameters.T, strict=True)
+    box = {name: (column.min(), column.max()) for name, column in columns_of}
+    _demand(model.domain_ == box, f"domain_ is {model.domain_}, not {box}")
+
+
+def predicts_one_duration_per_row(factory: Factory) -> None:
+    """Finite, not negative, positive for models of measurements; of no rows: none."""
+    model = _fitted(factory)
+    rows = _rows(model)
+    for some in (rows, rows[:1], rows[:0], np.asfortranarray(rows), rows.tolist()):
+        for values in (model.predict(some), model.sample(some, np.random.default_rng(0))):
+            _demand(
+                isinstance(values, np.ndarray) and values.dtype == np.float64,
+                "predict() or sample() does not return float64",
+            )
+            _demand(values.shape == (len(some),), f"{len(some)} rows, result {values.shape}")
+            positive = values > 0 if model.needs_fit else values >= 0
+            _demand(bool((np.isfinite(values) & positive).all()), "a duration is not positive")
+
+
+def rows_do_not_depend_on_each_other(factory: Factory) -> None:
+    """Predict the same for a row alone and in company, in any order."""
+    model = _fitted(factory)
+    rows = _rows(model)
+    together = model.predict(rows)
+    alone = np.concatenate([model.predict(rows[i : i + 1]) for i in range(len(rows))])
+    _demand(bool(np.allclose(together, alone, rtol=1e-12)), "a row alone is predicted differently")
+    _demand(
+        bool(np.allclose(model.predict(rows[::-1]), together[::-1], rtol=1e-12)),
+        "the order of the rows changes predictions",
+    )
+
+
+def refuses_wrong_parameters(factory: Factory) -> None:
+    """NaN, infinite, negative; tables of another width or not tables at all."""
+    model = _fitted(factory)
+    if not model.names_:
+        return
+    rows = _rows(model)
+    for value in (np.nan, np.inf, -np.inf, -1.0):
+        wrong = rows.copy()
+        wrong[1, 0] = value
+        message = _refused(lambda: model.predict(wrong), InputError, f"a parameter is {value}")  # noqa: B023
+        _demand(model.names_[0] in message, f"the message does not name the parameter: {message}")
+    for table in (rows[:, :-1], np.hstack([rows, rows]), rows[0], 3.0, [["x"] * rows.shape[1]]):
+        _refused(lambda: model.predict(table), InputError, f"parameters are {table!r}")  # noqa: B023
+
+
+def names_wrong_columns(factory: Factory) -> None:
+    """By :func:`columns`: extra ones are fine, missing ones are named."""
+    model = _fitted(factory)
+    rows = _rows(model)
+    names = (*reversed(model.names_), "extra")
+    table = np.hstack([rows[:, ::-1], np.ones((len(rows), 1))])
+    _demand(bool((columns(model, names, table) == rows).all()), "columns() gives others")
+    if not model.names_:
+        return
+    others = ("extra", *model.names_[1:])
+    message = _refused(lambda: columns(model, others, rows), InputError, "a column is missing")
+    for told in ("unseen at fit time: extra", f"now missing: {model.names_[0]}"):
+        _demand(told in message, f"the message does not say '{told}': {message}")
+
+
+def samples_by_the_seed(factory: Factory) -> None:
+    """Draw the same with the same seed; no other random state is used."""
+    model = _fitted(factory)
+    rows = _rows(model)
+    first, second = (model.sample(rows, np.random.default_rng(7)) for _ in range(2))
+    _demand(bool((first == second).all()), "the same seed gives other draws")
+    _refused(lambda: model.sample(rows, None), InputError, "rng is no generator")  # type: ignore[arg-type]
+
+
+def samples_have_the_mean_that_is_predicted(factory: Factory) -> None:
+    """Within five standard errors."""
+    model = _fitted(factory)
+    for row in _rows(model)[[0, -1]]:
+        many = np.tile(row, (20_000, 1))
+        draws = model.sample(many, np.random.default_rng(3))
+        expected = model.predict(many[:1])[0]
+        error = abs(draws.mean() - expected)
+        _demand(
+            error <= 5 * draws.std() / np.sqrt(len(draws)) + 1e-9 * expected,
+            f"the mean of 20 000 draws is {draws.mean():.6g} s, predicted is {expected:.6g} s",
+        )
+
+
+def knows_what_is_inside(factory: Factory) -> None:
+    """Say that the samples are inside, and what is a hundred times larger is not."""
+    model = _fitted(factory)
+    rows = _rows(model)
+    _demand(bool(model.inside(rows).all()), "a row of the samples is outside")
+    if model.domain_:
+        _demand(not model.inside(100 * rows).any(), "rows far outside the samples are inside")
+
+
+def survives_pickling(factory: Factory) -> None:
+    """Models travel to other processes."""
+    model = _fitted(factory)
+    _demand(_same(pickle.loads(pickle.dumps(model)), model), "a pickled model is another")
+
+
+def survives_json(factory: Factory) -> None:
+    """Plain data, from which the same model comes back, to the last bit."""
+    model = _fitted(factory)
+    text = json.dumps(model.to_json(), allow_nan=False)
+    _demand(json.loads(text) == model.to_json(), "to_json() does not give plain data")
+    again = type(model).from_json(json.loads(text))
+    _demand(_same(again, model), "the model from to_json() is another")
+    _demand(again.report() == model.report(), "the report is lost in JSON")
+    _demand(again.to_json() == model.to_json(), "to_json() of the model from JSON is another")
+
+
+def is_registered(factory: Factory) -> None:
+    """:func:`tasksim.models.registry.from_json` finds kinds that are installed."""
+    from tasksim.models.registry import kinds
+
+    model = _fitted(factory)
+    if model.kind in kinds():
+        _demand(_same(from_json(model.to_json()), model), "the registry makes another model")
+
+
+def refuses_malformed_json(factory: Factory) -> None:
+    """Refuse by name a key that is missing, and one with something else."""
+    data = _fitted(factory).to_json()
+    make = type(factory()).from_json
+    for key in data:
+        without = {k: value for k, value in data.items() if k != key}
+        message = _refused(lambda: make(without), InputError, f"JSON has no '{key}'")  # noqa: B023
+        _demand(key in message, f"the message does not name '{key}': {message}")
+        message = _refused(
+            lambda: make({**data, key: True}),  # noqa: B023
+            InputError,
+            f"'{key}' is true in JSON",
+        )
+        _demand(key in message, f"the message does not name '{key}': {message}")
+
+
+def reports_the_fit(factory: Factory) -> None:
+    """With the keys that every kind has, and counts that are right."""
+    samples = examples_for(factory())
+    report = factory().fit(samples).report()
+    missing = [key for key in REPORT if key not in report]
+    _demand(not missing, f"report() has no {missing}")
+    json.dumps(report, allow_nan=False)
+    if factory().needs_fit:
+        _demand(report["samples"] == len(samples), f"{report['samples']} samples in the report")
+        _demand(report["configurations"] == 64, f"{report['configurations']} configurations")
+        _demand(report["mlogq"] < 0.5, f"mlogq is {report['mlogq']:.3g} on a matrix product")
+
+
+def leaves_its_input_alone(factory: Factory) -> None:
+    """Neither samples nor parameters are changed."""
+    samples = examples_for(factory())
+    before = samples.parameters.copy(), samples.durations_s.copy()
+    model = factory().fit(samples)
+    rows = _rows(model)
+    kept = rows.copy()
+    model.predict(rows)
+    model.sample(rows, np.random.default_rng(0))
+    unchanged = (
+        (samples.parameters == before[0]).all(),
+        (samples.durations_s == before[1]).all(),
+        (rows == kept).all(),
+    )
+    _demand(all(unchanged), "the input was changed")
+
+
+def fits_little_or_refuses(factory: Factory) -> None:
+    """One sample, one configuration, none: either it predicts what it saw, or says why not."""
+    some = examples_for(factory())
+    for count in (0, 1, 12):
+        few = some.select(np.arange(count))
+        model = factory()
+        try:
+            model.fit(few)
+        except TasksimError as error:
+            _demand(bool(str(error)), f"fit() of {count} samples is refused without a reason")
+            continue
+        _demand(count > 0 or not model.needs_fit, "fit() accepts no samples")
+        if model.needs_fit:
+            predicted = model.predict(few.parameters)
+            low, high = few.durations_s.min() / 1.5, few.durations_s.max() * 1.5
+            _demand(
+                bool(((low <= predicted) & (predicted <= high)).all()),
+                f"fitted to {count} sample(s) of one configuration, it predicts {predicted[0]:g} s,"
+                f" not about {few.durations_s.mean():g} s",
+            )
+
+
+CHECKS: tuple[Check, ...] = (
+    has_a_kind,
+    init_stores_its_options_and_nothing_else,
+    refuses_to_predict_before_fit,
+    fit_returns_the_model,
+    fit_starts_from_nothing,
+    learns_names_and_domain,
+    predicts_one_duration_per_row,
+    rows_do_not_depend_on_each_other,
+    refuses_wrong_parameters,
+    names_wrong_columns,
+    samples_by_the_seed,
+    samples_have_the_mean_that_is_predicted,
+    knows_what_is_inside,
+    survives_pickling,
+    survives_json,
+    is_registered,
+    refuses_malformed_json,
+    reports_the_fit,
+    leaves_its_input_alone,
+    fits_little_or_refuses,
+)
+
+
+def _name(factory: Factory) -> str:
+    return getattr(factory, "__name__", "").replace("<lambda>", "") or type(factory()).__name__
+
+
+def _rows(model: KernelModel) -> NDArray[np.float64]:
+    """Return the distinct rows of the example, the columns that *model* has."""
+    rows = examples_for(model, 1).parameters
+    return rows if model.names_ else rows[:, :0]
+
+
+def _fitted(factory: Factory, seed: int = 0) -> KernelModel:
+    model = factory()
+    try:
+        return model.fit(examples_for(model, seed=seed))
+    except TasksimError as error:
+        raise CheckFailed(f"fit() to the durations of a matrix product fails: {error}") from error
+
+
+def _same(a: KernelModel, b: KernelModel) -> bool:
+    rows = _rows(b)
+    draws = [model.sample(rows, np.random.default_rng(5)) for model in (a, b)]
+    return (
+        a.names_ == b.names_
+        and a.domain_ == b.domain_
+        and bool((a.predict(rows) == b.predict(rows)).all())
+        and bool((draws[0] == draws[1]).all())
+        and bool((a.inside(rows) == b.inside(rows)).all())
+    )
+
+
+def _demand(holds: bool, message: str) -> None:
+    if not holds:
+        raise CheckFailed(message)
+
+
+def _refused(ask: Callable[[], object], kind: type[TasksimError], when: str) -> str:
+    """Return the message of the error that *ask* must raise."""
+    try:
+        ask()
+    except kind as error:
+        return str(error)
+    except Exception as error:
+        raise CheckFailed(
+            f"{when}: {type(error).__name__} instead of {kind.__name__}: {error}"
+        ) from error
+    raise CheckFailed(f"{when}, and it is not refused with {kind.__name__}")

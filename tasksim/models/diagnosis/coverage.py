@@ -1,0 +1,175 @@
+"""Where samples are: repetitions, values per parameter, the box of the domain, and beyond."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.models.diagnosis.findings import Finding
+from tasksim.models.diagnosis.residuals import used_parameters
+from tasksim.models.kernelmodel import columns
+from tasksim.models.rows import describe_row
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.samples import Samples
+
+__all__ = [
+    "BY_CONFIGURATION",
+    "beyond",
+    "extrapolation",
+    "few_repetitions",
+    "few_values",
+    "together",
+]
+
+REPETITIONS: Final = 5
+FEW_SHARE: Final = 0.1
+VALUES: Final = 5
+"""What Extra-P asks for per parameter."""
+TOGETHER: Final = 0.99
+BY_CONFIGURATION: Final = ("history", "bysize")
+"""Kinds of models that know each configuration by its own samples."""
+
+
+def few_repetitions(model: KernelModel, samples: Samples) -> list[Finding]:
+    """Return a finding where configurations were measured too rarely.
+
+    A warning for models that know each configuration by its own samples; for others, where
+    configurations help each other, a note if most were measured once.
+    """
+    count = np.bincount(samples.configurations()[1])
+    share = float((count < REPETITIONS).mean())
+    if share <= FEW_SHARE:
+        return []
+    alone = model.kind in BY_CONFIGURATION
+    if not alone and (count > 1).mean() >= 0.5:
+        return []
+    seldom = int((count < REPETITIONS).sum())
+    message = f"{seldom} of {len(count)} configurations have fewer than {REPETITIONS} samples"
+    if not alone:
+        message += ", most only one: noise and what the model cannot say look the same"
+    return [
+        Finding(
+            "few-repetitions",
+            "warning" if alone else "note",
+            message,
+            {"share": share, "configurations": len(count), "least": int(count.min())},
+            "measure them more often, in several runs",
+        )
+    ]
+
+
+def few_values(model: KernelModel, samples: Samples) -> list[Finding]:
+    """Return a finding per parameter with too few values to tell the form of a curve."""
+    if model.kind == "history":
+        return []
+    found = []
+    for name in used_parameters(model):
+        values = len(np.unique(samples.parameters[:, samples.names.index(name)]))
+        if values >= VALUES:
+            continue
+        seen = "never varies" if values == 1 else f"has only {values} values"
+        found.append(
+            Finding(
+                "few-values",
+                "warning" if values == 2 else "note",
+                f"{name} {seen}: the samples hardly tell how the duration depends on it",
+                {"values": values},
+                f"measure {VALUES} or more values of {name}, a constant factor apart",
+                (name,),
+            )
+        )
+    return found
+
+
+def together(model: KernelModel, samples: Samples) -> list[Finding]:
+    """Return a note per group of parameters that always vary together."""
+    names = used_parameters(model)
+    rows, _ = samples.configurations()
+    table = rows[:, [samples.names.index(name) for name in names]]
+    found: list[Finding] = []
+    done: set[str] = set()
+    if len(table) < 4:
+        return found
+    for index, name in enumerate(names):
+        if name in done:
+            continue
+        others = [
+            other
+            for column, other in enumerate(names)
+            if column > index and abs(correlation(table[:, index], table[:, column])) > TOGETHER
+        ]
+        if others:
+            done.update(others)
+            found.append(_together((name, *others)))
+    return found
+
+
+def correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    """Return the correlation of the logarithms, 0 where one is constant."""
+    x, y = np.log1p(a), np.log1p(b)
+    x, y = x - x.mean(), y - y.mean()
+    size = float(np.sqrt((x**2).sum() * (y**2).sum()))
+    return float((x * y).sum()) / size if size > 1e-12 else 0.0
+
+
+def extrapolation(
+    model: KernelModel, names: Sequence[str], asked: NDArray[np.float64], what: str
+) -> list[Finding]:
+    """Return a finding if rows that the model is *asked* for lie where it was not fitted."""
+    table = columns(model, names, asked)
+    outside = ~model.inside(table)
+    if not outside.any():
+        return []
+    factors = beyond(model, table)
+    furthest = int(np.argmax(factors))
+    factor, share = float(factors[furthest]), float(outside.mean())
+    row = describe_row(model.names_, table[furthest])
+    far = f", up to {_times(factor)} beyond its box ({row})" if factor > 1 else ""
+    return [
+        Finding(
+            "extrapolation",
+            "warning",
+            f"{int(outside.sum())} of {len(table)} {what} are where the model was not "
+            f"fitted{far}; fitted: {model.measured()}",
+            {"rows": int(outside.sum()), "share": share, "factor": factor},
+            "measure configurations there: errors grow quickly outside, and no number here "
+            "says how much",
+        )
+    ]
+
+
+def beyond(model: KernelModel, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return by which factor each row is outside the box of the domain; 1 inside.
+
+    The largest over the parameters. Beyond a bound of 0, infinite.
+    """
+    low, high = np.array([model.domain_[name] for name in model.names_]).reshape(-1, 2).T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        over = np.where(table > high, table / high, 1.0)
+        under = np.where(table < low, low / table, 1.0)
+    factors: NDArray[np.float64] = np.maximum(over, under).max(axis=1, initial=1.0)
+    return factors
+
+
+def _times(factor: float) -> str:
+    return f"{factor:.3g} times" if np.isfinite(factor) else "infinitely many times"
+
+
+def _together(names: tuple[str, ...]) -> Finding:
+    listed = f"{', '.join(names[:-1])} and {names[-1]}"
+    return Finding(
+        "together",
+        "note",
+        f"{listed} vary together in all samples: the model is known on that line only, though "
+        "its box is wider",
+        {"parameters": len(names)},
+        "measure configurations in which they differ, if the application has such tasks",
+        names,
+    )

@@ -1,0 +1,374 @@
+"""Whether a kernel model is good: what a developer should look at before believing it.
+
+::
+
+    diagnosis = diagnose(LinearModel("m*n*k").fit(samples), samples)
+    for finding in diagnosis.findings:
+        print(finding.text())
+
+:mod:`tasksim.view.modelreport` writes it as a page with figures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError, expect
+from tasksim.models.diagnosis.coverage import (
+    BY_CONFIGURATION,
+    extrapolation,
+    few_repetitions,
+    few_values,
+    together,
+)
+from tasksim.models.diagnosis.findings import Finding, sorted_findings
+from tasksim.models.diagnosis.influence import Influence, influence
+from tasksim.models.diagnosis.linearfindings import linear_findings
+from tasksim.models.diagnosis.missing import structure
+from tasksim.models.diagnosis.residuals import Residuals, residuals, spread_by_fitted
+from tasksim.models.diagnosis.runshifts import shifted_runs
+from tasksim.models.groups import group_means
+from tasksim.models.kernelmodel import KernelModel
+from tasksim.models.kinds.linear import LinearModel
+from tasksim.models.samples import Samples
+from tasksim.models.validation.accuracy import Errors, cross_validated, errors
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Coefficient", "Diagnosis", "coefficients", "diagnose"]
+
+LEVEL: Final = 1e-3
+DROPPED: Final = 0.05
+WIDE: Final = 0.25
+UNEVEN: Final = (1.5, 2.5)
+"""Ratios of spreads between short and long tasks from which there is a note, a warning."""
+PEAKS: Final = 0.6
+FLAT: Final = 2.5
+PEAKS_SAMPLES: Final = 100
+PEAKS_SPREAD: Final = 0.05
+INACCURATE: Final = 0.1
+LEAST_SAMPLES: Final = 30
+WORSE: Final = 0.03
+WORSE_ALONE: Final = 0.1
+"""By how much errors may be larger where a model was not fitted; more for models that know
+each configuration by itself, and have next to no errors there."""
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """A row of the table of coefficients; ``vif`` is NaN for a constant."""
+
+    term: str
+    value_s: float
+    low_s: float
+    high_s: float
+    p_value: float
+    vif: float
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """All that is known about how good a model is.
+
+    Attributes
+    ----------
+    model, residuals
+        What was looked at.
+    influence, coefficients
+        Of linear models; None and empty for others.
+    training, held_out, test
+        Errors on the samples, cross-validated, and on test samples; None where there are none.
+    findings
+        In words, warnings first.
+    """
+
+    model: KernelModel
+    residuals: Residuals
+    influence: Influence | None
+    coefficients: tuple[Coefficient, ...]
+    training: Errors | None
+    held_out: Errors | None
+    test: Errors | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        """The findings that say that predictions may be wrong."""
+        return tuple(f for f in self.findings if f.severity == "warning")
+
+    def has(self, code: str) -> bool:
+        """Return whether there is a finding of this *code*."""
+        return any(finding.code == code for finding in self.findings)
+
+
+def diagnose(
+    model: KernelModel,
+    samples: Samples,
+    test: Samples | None = None,
+    asked: ArrayLike | None = None,
+) -> Diagnosis:
+    """Look at a fitted model and the samples it was fitted to.
+
+    Parameters
+    ----------
+    model
+        Of any kind.
+    samples
+        What it was fitted to. Columns that the model ignores are candidates for a parameter
+        that is missing.
+    test
+        Samples that the model has not seen.
+    asked : array_like, shape (n, p)
+        Configurations that will be asked for, the columns as in ``model.names_``: those of a
+        task graph. Those outside of what was measured are reported.
+
+    Raises
+    ------
+    NotFittedError
+        If the model is not fitted.
+    InputError
+        If the samples lack parameters of the model, or there are none.
+    """
+    expect(model, KernelModel, "model")
+    expect(samples, Samples, "samples")
+    if len(samples) == 0:
+        raise InputError("no samples to diagnose the model with: measure the kernel first")
+    res = residuals(model, samples)
+    linear = model if isinstance(model, LinearModel) else None
+    alone = model.kind in BY_CONFIGURATION
+    inf = None
+    if linear is not None and len(res.samples) > len(linear.coef_):
+        inf = influence(linear, res)
+    training = errors(model, res.samples, "samples")
+    held_out = cross_validated(model, res.samples)
+    tested = None if test is None else errors(model, test, "test")
+    found = [
+        *shifted_runs(samples),
+        *structure(model, res),
+        *([] if linear is None or inf is None else linear_findings(linear, res, inf)),
+        *_noise(res),
+        *_accuracy(res, training, held_out, tested, WORSE_ALONE if alone else WORSE),
+        *_coverage(model, samples, test, asked),
+    ]
+    table = () if linear is None else coefficients(linear, inf)
+    findings = sorted_findings(found)
+    return Diagnosis(model, res, inf, table, training, held_out, tested, findings)
+
+
+def coefficients(model: LinearModel, inf: Influence | None) -> tuple[Coefficient, ...]:
+    """Return the table of coefficients with 95 % intervals."""
+    vif = np.full(len(model.coef_), np.nan) if inf is None else inf.vif
+    return tuple(
+        Coefficient(
+            term,
+            float(model.coef_[i]),
+            float(model.intervals_[i, 0]),
+            float(model.intervals_[i, 1]),
+            float(model.pvalues_[i]),
+            float("nan") if term == "1" else float(vif[i]),
+        )
+        for i, term in enumerate(model.terms_)
+    )
+
+
+def _coverage(
+    model: KernelModel, samples: Samples, test: Samples | None, asked: ArrayLike | None
+) -> list[Finding]:
+    found = [
+        *few_repetitions(model, samples),
+        *few_values(model, samples),
+        *together(model, samples),
+    ]
+    if test is not None:
+        found += extrapolation(model, test.names, test.parameters, "test samples")
+    if asked is not None:
+        table: NDArray[np.float64] = np.asarray(asked, dtype=np.float64)
+        found += extrapolation(model, model.names_, table, "configurations asked for")
+    return found
+
+
+def _noise(res: Residuals) -> list[Finding]:
+    found = []
+    share = res.dropped / (res.dropped + len(res.samples))
+    if res.dropped:
+        found.append(
+            Finding(
+                "outliers",
+                "warning" if share > DROPPED else "note",
+                f"{res.dropped} samples ({share:.2%}) are far out of their configuration's "
+                "quartiles and were dropped",
+                {"dropped": res.dropped, "share": share},
+                "if the application has such stalls as well, predictions are too short by them"
+                if share > DROPPED
+                else "",
+            )
+        )
+    noise = res.noise[np.isfinite(res.noise)]
+    if len(noise) >= LEAST_SAMPLES:
+        found += [*_wide(noise), *_two_peaks(res), *_uneven(res), *_not_normal(noise)]
+    return found
+
+
+def _wide(noise: NDArray[np.float64]) -> list[Finding]:
+    spread = float(noise.std())
+    if spread <= WIDE:
+        return []
+    return [
+        Finding(
+            "wide-spread",
+            "warning",
+            f"samples of equal parameters differ by {spread:.0%} (standard deviation): noise, or "
+            "a parameter is missing that nobody recorded",
+            {"noise": spread},
+            "look at the distribution per configuration: several peaks are several kinds of task",
+        )
+    ]
+
+
+def _two_peaks(res: Residuals) -> list[Finding]:
+    """Return a finding if the errors within most configurations have two peaks.
+
+    By Sarle's coefficient, (skewness² + 1) / kurtosis: 1/3 for a normal distribution, 5/9 for a
+    uniform one, 1 for two points (SAS/STAT User's Guide, the CLUSTER procedure). Few far samples
+    make it large too, but with a large kurtosis. Of configurations with 30 samples or more; if
+    there are none, of all samples together.
+    """
+    known = np.isfinite(res.noise)
+    noise, group = res.noise[known], res.group[known]
+    many = np.bincount(group)[group] >= LEAST_SAMPLES
+    if not many.any():
+        many, group = np.full(len(noise), len(noise) >= PEAKS_SAMPLES), np.zeros_like(group)
+    if not many.any():
+        return []
+    spread, peaks = _peaks(noise[many], group[many])
+    if spread < PEAKS_SPREAD or peaks < 0.5:
+        return []
+    return [
+        Finding(
+            "two-peaks",
+            "warning",
+            f"samples of equal parameters fall into two groups (spread {spread:.0%}): two kinds "
+            "of tasks, two machines, or two states of one",
+            {"share": peaks, "noise": spread},
+            "find out what tells the groups apart, and make it a parameter or fit them apart",
+        )
+    ]
+
+
+def _peaks(noise: NDArray[np.float64], group: NDArray[np.intp]) -> tuple[float, float]:
+    """Return the spread of *noise*, and the share of samples in groups that have two peaks."""
+    _, group = np.unique(group, return_inverse=True)
+    centred = noise - group_means(noise, group)[group]
+    second, third, fourth = (group_means(centred**power, group) for power in (2, 3, 4))
+    second = np.maximum(second, 1e-300)
+    flat = fourth / second**2
+    coefficient = (third**2 / second**3 + 1) / np.maximum(flat, 1e-300)
+    two = (coefficient > PEAKS) & (flat < FLAT)
+    return float(centred.std()), float(two[group].mean())
+
+
+def _uneven(res: Residuals) -> list[Finding]:
+    """Return a finding if noise depends on the duration (T. S. Breusch and A. R. Pagan, 1979)."""
+    from statsmodels.stats.diagnostic import het_breuschpagan
+
+    known = np.isfinite(res.noise)
+    logs = np.log(res.predicted_s[known])
+    if np.ptp(logs) < np.log(2):
+        return []
+    pvalue = float(het_breuschpagan(res.noise[known], np.column_stack((logs * 0 + 1, logs)))[1])
+    _, spread, count = spread_by_fitted(res, 3)
+    spread = spread[count >= LEAST_SAMPLES // 3]
+    if pvalue > LEVEL or len(spread) < 2 or spread.min() <= 0:
+        return []
+    ratio = float(spread.max() / spread.min())
+    if ratio < UNEVEN[0]:
+        return []
+    evidence = {"ratio": ratio, "p_value": pvalue}
+    if res.absolute:
+        return [_absolute(evidence)]
+    longer = "long" if spread[-1] > spread[0] else "short"
+    return [
+        Finding(
+            "uneven-noise",
+            "warning" if ratio > UNEVEN[1] else "note",
+            f"{longer} tasks are noisier: the relative spread differs by a factor {ratio:.2g} "
+            "over the durations",
+            evidence,
+            "means are right, but a model with one spread for all draws wrong variations; "
+            "history keeps the spread of each configuration",
+        )
+    ]
+
+
+def _absolute(evidence: dict[str, float]) -> Finding:
+    return Finding(
+        "absolute-errors",
+        "note",
+        "the model was fitted to absolute errors, and these grow with the duration: long tasks "
+        f"decide the fit (their errors are {evidence['ratio']:.2g} times larger)",
+        evidence,
+        "fit with weights 'relative'",
+    )
+
+
+def _not_normal(noise: NDArray[np.float64]) -> list[Finding]:
+    from scipy.stats import kurtosis, skew
+
+    tails, tilt = float(kurtosis(noise)), float(skew(noise))
+    if tails < 2 and abs(tilt) < 1:
+        return []
+    return [
+        Finding(
+            "not-normal",
+            "note",
+            f"errors are not normal (skewness {tilt:.2g}, excess kurtosis {tails:.2g}): look at "
+            "the Q-Q plot; several kinds of tasks or rare stalls bend it",
+            {"skewness": tilt, "kurtosis": tails},
+            "do not read too much into the intervals of the coefficients",
+        )
+    ]
+
+
+def _accuracy(
+    res: Residuals,
+    training: Errors | None,
+    held_out: Errors | None,
+    test: Errors | None,
+    margin: float,
+) -> list[Finding]:
+    if training is None:
+        return []
+    found = []
+    known = res.noise[np.isfinite(res.noise)]
+    noise = float(known.std()) / np.sqrt(len(res.samples) / len(res.rows))
+    if training.mlogq > max(INACCURATE, 2 * noise if not res.absolute else 0.0):
+        found.append(
+            Finding(
+                "inaccurate",
+                "warning",
+                f"the model is off by {np.expm1(training.mlogq):.0%} (typical error of a "
+                "configuration) even where it was fitted",
+                {"mlogq": training.mlogq, "bias": training.bias, "worst": training.worst},
+                "see what is missing above; history has no such errors where it was measured",
+            )
+        )
+    for code, other in (("overfit", held_out), ("test-errors", test)):
+        if other is not None and other.mlogq > max(2 * training.mlogq, training.mlogq + margin):
+            found.append(_worse(code, training, other))
+    return found
+
+
+def _worse(code: str, training: Errors, other: Errors) -> Finding:
+    where = "test samples" if code == "test-errors" else "configurations that were held out"
+    return Finding(
+        code,
+        "warning",
+        f"{where} are predicted worse than those fitted: {np.expm1(other.mlogq):.1%} against "
+        f"{np.expm1(training.mlogq):.1%} (typical error)",
+        {"mlogq": other.mlogq, "fitted_mlogq": training.mlogq, "bias": other.bias},
+        "use fewer terms, or measure more configurations, above all at the ends",
+    )

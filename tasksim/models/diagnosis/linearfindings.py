@@ -1,0 +1,231 @@
+"""What is to be said about a linear model beside its residuals: terms, precision, influence."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.models.diagnosis.coverage import TOGETHER, correlation
+from tasksim.models.diagnosis.findings import Finding
+from tasksim.models.kernelmodel import columns
+from tasksim.models.rows import describe_row
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.models.diagnosis.influence import Influence
+    from tasksim.models.diagnosis.residuals import Residuals
+    from tasksim.models.kinds.linear import LinearModel
+
+__all__ = ["linear_findings"]
+
+INFLATED: Final = 100.0
+IMPRECISE: Final = 0.1
+SHIFT: Final = 0.05
+LEVEL: Final = 1e-3
+POINTS: Final = 2000
+MOST_CORNERS: Final = 10
+
+
+def linear_findings(model: LinearModel, res: Residuals, inf: Influence) -> list[Finding]:
+    """Return what is to be said about the terms and coefficients of *model*."""
+    return [
+        *negative_predictions(model, res),
+        *_collinear(model, res, inf),
+        *_influential(res, inf),
+        *_precision(model, res, inf),
+        *_coefficients(model),
+    ]
+
+
+def negative_predictions(model: LinearModel, res: Residuals) -> list[Finding]:
+    """Return a finding where the formula is too small to be a duration.
+
+    A warning if that is so for configurations that were measured, or for 1 % or more of the
+    box of the domain; a note for less of it.
+    """
+    rows = columns(model, res.samples.names, res.rows)
+    measured, box = model.floored(rows), model.floored(_box_points(rows))
+    if not measured.any() and not box.any():
+        return []
+    count, share = int(measured.sum()), float(box.mean())
+    if count:
+        row = describe_row(model.names_, rows[int(np.argmax(measured))])
+        where = f"for {count} of the {len(rows)} measured configurations (such as {row})"
+    else:
+        where = f"in {share:.1%} of the box of the domain, though for none that was measured"
+    return [
+        Finding(
+            "negative-predictions",
+            "warning" if count or share >= 0.01 else "note",
+            f"the formula is negative or next to nothing {where}; the least duration is taken",
+            {"configurations": count, "share_of_box": share},
+            "fit relative errors (weights 'relative'), or leave out terms with negative "
+            "coefficients",
+        )
+    ]
+
+
+def _box_points(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the corners of the box of *rows*, and points inside, even in the logarithms."""
+    box = np.column_stack((rows.min(axis=0), rows.max(axis=0)))
+    logs = np.log(np.maximum(box, 1e-300))
+    places = np.random.default_rng(0).random((POINTS, len(box)))
+    even = box[:, 0] + places * (box[:, 1] - box[:, 0])
+    inside = np.exp(logs[:, 0] + places * (logs[:, 1] - logs[:, 0]))
+    points = np.where(box[:, 0] > 0, inside, even)
+    points = np.asarray(np.clip(points, box[:, 0], box[:, 1]), dtype=np.float64)
+    if len(box) > MOST_CORNERS:
+        return points
+    return np.concatenate((points, np.array(list(product(*box))).reshape(-1, len(box))))
+
+
+def _collinear(model: LinearModel, res: Residuals, inf: Influence) -> list[Finding]:
+    """Return a finding where coefficients stand for one effect, and none of them is known.
+
+    Powers of one parameter are always correlated; that is a warning only where coefficients
+    cannot be told from 0, or the parameters themselves are nearly the same.
+    """
+    inflated = [i for i, factor in enumerate(inf.vif) if factor > INFLATED]
+    if len(inflated) < 2:
+        return []
+    lost = [i for i in inflated if model.pvalues_[i] > 0.05]
+    pairs = _nearly_same(model, res, inflated)
+    terms = tuple(model.terms_[i] for i in inflated)
+    worst = float(inf.vif[inflated].max())
+    if pairs:
+        why = f"; {pairs[0][0]} and {pairs[0][1]} are nearly proportional in all samples"
+    else:
+        why = f"; {', '.join(model.terms_[i] for i in lost)} cannot be told from 0" if lost else ""
+    return [
+        Finding(
+            "collinear",
+            "warning" if lost or pairs else "note",
+            f"the samples hardly tell {', '.join(terms)} apart: variance inflation up to "
+            f"{worst:.3g}{why}",
+            {"vif": worst, "terms": len(terms), "not_significant": len(lost)},
+            "measure configurations in which the parameters vary independently, or leave terms "
+            "out; predictions between the samples are good all the same",
+            terms,
+        )
+    ]
+
+
+def _nearly_same(model: LinearModel, res: Residuals, terms: list[int]) -> list[tuple[str, str]]:
+    """Return pairs of parameters, in the given *terms*, that are correlated, yet not equal."""
+    names = {f.parameter for i in terms for f in model._parsed_.terms[i].factors}
+    ordered = [name for name in model.names_ if name in names]
+    column = {name: res.rows[:, res.samples.names.index(name)] for name in ordered}
+    return [
+        (a, b)
+        for i, a in enumerate(ordered)
+        for b in ordered[i + 1 :]
+        if abs(correlation(column[a], column[b])) > TOGETHER
+    ]
+
+
+def _influential(res: Residuals, inf: Influence) -> list[Finding]:
+    """Return a finding per configuration without which the fit would be another.
+
+    It must be off by more than chance, all configurations counted, and move some prediction
+    by 5 % or more if left out.
+    """
+    from scipy.stats import t
+
+    limit = t.isf(LEVEL / 2 / len(res.rows), max(inf.freedom - 1, 1))
+    found = []
+    shift = np.nan_to_num(inf.group_shift)
+    odd = (shift > SHIFT) & (np.abs(inf.group_studentized) > limit)
+    for index in np.argsort(-shift).tolist()[:3]:
+        if not odd[index]:
+            continue
+        where = describe_row(res.samples.names, res.rows[index])
+        found.append(
+            Finding(
+                "influential",
+                "warning",
+                f"one configuration decides: without {where}, predictions change by up to "
+                f"{shift[index]:.0%} (Cook's distance {inf.group_cook[index]:.3g})",
+                {
+                    "shift": float(shift[index]),
+                    "cook": float(inf.group_cook[index]),
+                    "studentized": float(inf.group_studentized[index]),
+                    "leverage": float(inf.group_leverage[index]),
+                },
+                "measure it again; if it stays, measure others near it, or leave it out",
+            )
+        )
+    return found
+
+
+def _precision(model: LinearModel, res: Residuals, inf: Influence) -> list[Finding]:
+    terms, rows = len(model.coef_), len(res.rows)
+    worst = int(np.argmax(inf.precision))
+    half = float(inf.precision[worst])
+    found = []
+    if rows < 2 * terms:
+        found.append(
+            Finding(
+                "few-configurations",
+                "warning",
+                f"{terms} coefficients were fitted to {rows} configurations: any {rows} "
+                "durations are fitted nearly as well",
+                {"coefficients": terms, "configurations": rows},
+                f"measure {3 * terms} configurations or more, or leave terms out",
+            )
+        )
+    if half > IMPRECISE:
+        where = describe_row(res.samples.names, res.rows[worst])
+        found.append(
+            Finding(
+                "imprecise",
+                "warning",
+                f"the mean duration is known to ±{half:.0%} only for {where} (95 % interval)",
+                {"half_interval": half, "median": float(np.median(inf.precision))},
+                "measure more samples, above all there",
+            )
+        )
+    return found
+
+
+def _coefficients(model: LinearModel) -> list[Finding]:
+    """Return notes about coefficients that are negative or cannot be told from 0."""
+    found = []
+    unsure = tuple(t for t, p in zip(model.terms_, model.pvalues_, strict=True) if p > 0.1)
+    if unsure:
+        found.append(
+            Finding(
+                "not-significant",
+                "note",
+                f"{_coefficient_of(unsure)} cannot be told from 0",
+                {"terms": len(unsure)},
+                "a model without them predicts as well here, and extrapolates better",
+                unsure,
+            )
+        )
+    negative = tuple(t for t, c in zip(model.terms_, model.coef_, strict=True) if c < 0)
+    if negative:
+        found.append(
+            Finding(
+                "negative-coefficient",
+                "note",
+                f"{_coefficient_of(negative)} {_be(negative)} negative: work that takes less than "
+                "no time, which is right only between the samples",
+                {"terms": len(negative)},
+                "look for another combination of terms if the model must extrapolate",
+                negative,
+            )
+        )
+    return found
+
+
+def _coefficient_of(terms: tuple[str, ...]) -> str:
+    names = ", ".join("the constant" if term == "1" else term for term in terms)
+    plural = len(terms) > 1
+    return f"the coefficient{'s' if plural else ''} of {names}"
+
+
+def _be(terms: tuple[str, ...]) -> str:
+    return "are" if len(terms) > 1 else "is"

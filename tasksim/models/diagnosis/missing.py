@@ -1,0 +1,216 @@
+"""Whether a term or a parameter is missing: the structure in the residuals, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.models.diagnosis.findings import Finding
+from tasksim.models.diagnosis.lackoffit import (
+    Explained,
+    Stripes,
+    candidate_basis,
+    candidate_terms,
+    explained,
+    neighbours_share,
+    smooth_basis,
+    stripes,
+)
+from tasksim.models.diagnosis.residuals import used_parameters
+from tasksim.models.kinds.linear import LinearModel
+from tasksim.models.rows import describe_row
+from tasksim.models.terms.formulas import parse_terms
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.models.diagnosis.residuals import Residuals
+    from tasksim.models.kernelmodel import KernelModel
+
+__all__ = ["coefficient_count", "structure"]
+
+LEVEL: Final = 1e-3
+"""Of each test; small, since many are made, and samples are not quite independent."""
+SD: Final = 0.02
+STRIPES_SD: Final = 0.03
+SHARE: Final = 0.1
+NEIGHBOURS: Final = 0.3
+NAMED: Final = 3
+
+
+def structure(model: KernelModel, res: Residuals) -> list[Finding]:
+    """Return what the mean errors of configurations say is missing in *model*.
+
+    First what smooth functions of the used parameters explain (a term is missing), then what
+    each column that the model ignores explains beyond that (it is missing), then whether the
+    rest is more than noise: with neighbours that share it a step, without, a parameter that
+    nobody recorded.
+    """
+    found = stripes(res, coefficient_count(model, res))
+    used = used_parameters(model)
+    known = res.rows[:, [res.samples.names.index(name) for name in used]]
+    scale = res.scale_s[np.unique(res.group, return_index=True)[1]]
+    basis = smooth_basis(known, scale)
+    smooth = explained(found.mean, found.weights, basis) if basis.shape[1] else None
+    findings: list[Finding] = []
+    left = found.mean - np.average(found.mean, weights=found.weights)
+    if smooth is not None and smooth.pvalue < LEVEL and smooth.sd > SD:
+        findings.append(_missing_term(model, res, found, smooth, scale))
+        left = smooth.left
+    columns = _candidates(res, used, found, basis, scale)
+    if columns:
+        return [_missing_columns(model, columns), *findings]
+    return [*findings, *_left(res, found, known, left, bool(findings))]
+
+
+def coefficient_count(model: KernelModel, res: Residuals) -> int:
+    """Return how many numbers *model* learnt from the samples: for tests of what it leaves."""
+    if isinstance(model, LinearModel):
+        return len(model.coef_)
+    if model.kind == "power":
+        return 3
+    if model.kind in ("history", "bysize"):
+        own = [res.samples.names.index(name) for name in model.names_]
+        return len(np.unique(res.rows[:, own], axis=0))
+    return 1
+
+
+def _missing_term(
+    model: KernelModel,
+    res: Residuals,
+    found: Stripes,
+    smooth: Explained,
+    scale: NDArray[np.float64],
+) -> Finding:
+    named = _likely_terms(model, res, found, scale)
+    advice = "give the model another form, or use a linear model with terms, or history"
+    if isinstance(model, LinearModel):
+        advice = f"try the terms {model._parsed_} with one more{', such as ' if named else ''}"
+        advice += " or ".join(named)
+    return Finding(
+        "missing-term",
+        "warning",
+        f"errors follow the known parameters: {smooth.sd:.1%} (standard deviation) of the "
+        "duration is a smooth function of them that the model cannot say, so a term is missing",
+        {"sd": smooth.sd, "share": smooth.share, "p_value": smooth.pvalue},
+        advice,
+        tuple(named),
+    )
+
+
+def _likely_terms(
+    model: KernelModel, res: Residuals, found: Stripes, scale: NDArray[np.float64]
+) -> list[str]:
+    """Return the terms that explain most of the errors if added one by one."""
+    if not isinstance(model, LinearModel):
+        return []
+    names = used_parameters(model)
+    rows = res.rows[:, [res.samples.names.index(name) for name in model.names_]]
+    present = model._parsed_.design(rows) / scale[:, None]
+    present /= np.abs(present).max(axis=0)
+    shares = []
+    for text in candidate_terms(names, model.terms_):
+        column = parse_terms(f"0 + {text}", model.names_).design(rows) / scale[:, None]
+        gain = explained(found.mean, found.weights, present, column / np.abs(column).max())
+        if gain is not None and gain.pvalue < LEVEL:
+            shares.append((gain.share, text))
+    shares.sort(key=lambda pair: -pair[0])
+    return [text for _, text in shares[:NAMED]]
+
+
+def _candidates(
+    res: Residuals,
+    used: tuple[str, ...],
+    found: Stripes,
+    basis: NDArray[np.float64],
+    scale: NDArray[np.float64],
+) -> list[tuple[str, Explained]]:
+    """Return the columns that the model ignores and that explain errors, the best first."""
+    ignored = [
+        (name, column)
+        for name, column in zip(res.samples.names, res.rows.T, strict=True)
+        if name not in used and np.ptp(column) > 0
+    ]
+    hits = []
+    for name, column in ignored:
+        gain = explained(found.mean, found.weights, basis, candidate_basis(column, scale))
+        if gain is None:
+            continue
+        if gain.pvalue < LEVEL / len(ignored) and gain.share > SHARE and gain.sd > SD:
+            hits.append((name, gain))
+    return sorted(hits, key=lambda hit: -hit[1].share)
+
+
+def _missing_columns(model: KernelModel, columns: list[tuple[str, Explained]]) -> Finding:
+    name, best = columns[0]
+    names = tuple(name for name, _ in columns)
+    also = f" ({', '.join(names[1:])} less)" if len(names) > 1 else ""
+    advice = f"fit again with {name} among the parameters"
+    if isinstance(model, LinearModel):
+        advice += f", then leave out powers that are no longer needed: terms '{name} + ...'"
+    return Finding(
+        "missing-parameter",
+        "warning",
+        f"a parameter is missing: {name}, which the samples have and the model ignores, explains "
+        f"{best.share:.0%} of the errors that the known parameters leave{also}",
+        {"share": best.share, "sd": best.sd, "p_value": best.pvalue},
+        advice,
+        names,
+    )
+
+
+def _left(
+    res: Residuals,
+    found: Stripes,
+    known: NDArray[np.float64],
+    left: NDArray[np.float64],
+    told: bool,
+) -> list[Finding]:
+    """Return what is to be said of errors that no column explains smoothly."""
+    sd = _excess(found, left)
+    if not sd > STRIPES_SD or not (np.isnan(found.pvalue) or found.pvalue < LEVEL):
+        return []
+    shared = neighbours_share(known, left)
+    evidence = {"sd": sd, "noise": found.noise, "p_value": found.pvalue, "neighbours": shared}
+    if shared > NEIGHBOURS:
+        return [] if told else [_step(evidence)]
+    if np.isnan(found.pvalue):
+        return []
+    worst = int(np.argmax(np.abs(left)))
+    where = describe_row(res.samples.names, res.rows[worst])
+    return [
+        Finding(
+            "missing-parameter",
+            "warning",
+            f"a parameter is missing: errors are stripes, configurations that were measured "
+            f"repeatedly are off by {sd:.1%} (standard deviation) where noise is "
+            f"{found.noise:.1%}, and the known parameters do not explain it; furthest: {where}, "
+            f"{found.mean[worst]:+.0%}",
+            evidence,
+            "record what else the duration depends on (numbers of interactions, entries, "
+            "iterations: an indirect parameter); higher exponents are no cure",
+        )
+    ]
+
+
+def _excess(found: Stripes, left: NDArray[np.float64]) -> float:
+    """Return the standard deviation of what is *left*, beyond noise; 0 if that is no more."""
+    total = float((left**2).mean())
+    if np.isnan(found.noise):
+        return float(np.sqrt(total))
+    noise = float((found.error**2).mean())
+    doubt = 4 * np.sqrt(2 / len(left)) * noise
+    return float(np.sqrt(total - noise)) if total - noise > doubt else 0.0
+
+
+def _step(evidence: dict[str, float]) -> Finding:
+    return Finding(
+        "step",
+        "warning",
+        f"errors of neighbouring configurations are alike ({evidence['neighbours']:.0%} of "
+        f"their variance, {evidence['sd']:.1%} of the duration): a step or a local effect, such "
+        "as a cache that is full, which the model cannot say",
+        evidence,
+        "fit the sides of the step apart, or use history for the configurations that matter",
+    )

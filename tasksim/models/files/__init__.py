@@ -1,0 +1,1 @@
+"""Files: coefficient files, model files, samples, formulas as source code."""

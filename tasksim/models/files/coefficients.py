@@ -1,0 +1,257 @@
+"""Coefficient files, ``models/<machine>/<kernel>.json``: the fitted models of one kernel.
+
+One file per kernel and machine, for people and for diff as well as for programs::
+
+    {
+      "schema_version": 1,
+      "machine": {"name": "laptop", "fingerprint": {"processor": "..."}},
+      "kernel": "gemm",
+      "parameters": ["m", "n", "k"],
+      "architectures": {
+        "cpu": {
+          "model": {"kind": "mlr", ...},
+          "samples": {"count": 1200, "dropped": 3, "configurations": 12},
+          "fit": {"mlogq": 0.021, ...},
+          "measured": {"when": "2025-01-31", "how": "in situ, 2 workers", "stopped": {...}}
+        }
+      }
+    }
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tasksim.base.errors import InputError
+from tasksim.base.jsontext import parse_json
+from tasksim.models.document import FormatError, Node, format_json, position, to_data
+from tasksim.models.kernelmodel import SIZE
+from tasksim.models.locality import Locality
+from tasksim.models.registry import from_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tasksim.models.kernelmodel import KernelModel
+
+__all__ = [
+    "CoefficientFile",
+    "Entry",
+    "Machine",
+    "Measured",
+    "common_parameters",
+    "document_text",
+    "machine_of",
+    "read_document",
+]
+
+T = TypeVar("T")
+
+SCHEMA_VERSION = 1
+COUNTS = {"count": "samples", "dropped": "dropped", "configurations": "configurations"}
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where kernels were measured: a name, and what measurements depend on, as plain data."""
+
+    name: str
+    fingerprint: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """When and how the samples were measured."""
+
+    when: str
+    """A date, and maybe a time, in ISO 8601."""
+    how: str
+    """In words: ``"in situ, 2 workers, lws and eager"``."""
+    stopped: Mapping[str, str] = field(default_factory=dict)
+    """Per configuration, why measuring ended: ``"tolerance"``, ``"limit"``, ..."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The model of a kernel on one architecture, and where it comes from."""
+
+    model: KernelModel
+    measured: Measured
+    locality: Locality | None = None
+    """What far data cost; None if that is not known."""
+
+
+@dataclass(frozen=True)
+class CoefficientFile:
+    """What a coefficient file says: the models of one kernel on one machine, by architecture."""
+
+    kernel: str
+    parameters: tuple[str, ...]
+    machine: Machine
+    architectures: Mapping[str, Entry]
+
+    def summary(self) -> str:
+        """Return one line for people.
+
+        Something like ``gemm (m, n, k) of laptop: cpu mlr, 1200 samples``.
+        """
+        models = ", ".join(
+            f"{name} {entry.model.kind}, {entry.model.report()['samples']} samples"
+            for name, entry in sorted(self.architectures.items())
+        )
+        parameters = ", ".join(self.parameters)
+        return f"{self.kernel} ({parameters}) of {self.machine.name}: {models or 'no models'}"
+
+    def text(self) -> str:
+        """Return the text of the file."""
+        return document_text(self.machine, {"kernel": self.kernel, **self.to_json()})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the parameters and the models, without the names of kernel and machine."""
+        return {
+            "parameters": self.parameters,
+            "architectures": {
+                name: _entry_data(entry) for name, entry in sorted(self.architectures.items())
+            },
+        }
+
+    @classmethod
+    def from_json(cls, node: Node, kernel: str, machine: Machine) -> CoefficientFile:
+        """Return what :meth:`to_json` returned of *kernel*; *node* says where mistakes are."""
+        return cls(
+            kernel=kernel,
+            parameters=node["parameters"].texts(),
+            machine=machine,
+            architectures={name: _entry(entry) for name, entry in node["architectures"].items()},
+        )
+
+    @classmethod
+    def from_document(cls, node: Node) -> CoefficientFile:
+        """Return what a coefficient file says whose whole content is *node*."""
+        machine = machine_of(node)
+        return cls.from_json(node, node["kernel"].text(), machine)
+
+    @classmethod
+    def from_text(cls, text: str, where: str = "coefficient file") -> CoefficientFile:
+        """Return what *text* says; *where* is what messages call it.
+
+        Raises
+        ------
+        InputError
+            ``where:line:column: what is wrong, what was got, what is legal``.
+        """
+        return read_document(text, where, cls.from_document)
+
+
+def document_text(machine: Machine, content: Mapping[str, Any]) -> str:
+    """Return the text of a file on *machine*: version and machine, then *content*."""
+    head = {
+        "schema_version": SCHEMA_VERSION,
+        "machine": {"name": machine.name, "fingerprint": machine.fingerprint},
+    }
+    return format_json(to_data({**head, **content}))
+
+
+def machine_of(node: Node) -> Machine:
+    """Return the machine of the file whose whole content is *node*; other versions are refused."""
+    version = node["schema_version"]
+    if version.integer() != SCHEMA_VERSION:
+        newer = version.integer() > SCHEMA_VERSION
+        hint = "a newer tasksim wrote the file: update this one" if newer else "calibrate again"
+        raise version.error(f"expected {SCHEMA_VERSION}, got {version.value}; {hint}")
+    machine = node["machine"]
+    return Machine(machine["name"].text(), machine["fingerprint"].mapping())
+
+
+def read_document(text: str, where: str, read: Callable[[Node], T]) -> T:
+    """Return what *read* makes of a JSON *text*, which messages call *where*.
+
+    Raises
+    ------
+    InputError
+        ``where:line:column: what is wrong, what was got, what is legal``.
+    """
+    try:
+        return read(Node(parse_json(text)))
+    except json.JSONDecodeError as error:
+        raise InputError(f"{where}:{error.lineno}:{error.colno}: {error.msg}") from error
+    except FormatError as error:
+        line, column = position(text, error.path)
+        raise InputError(f"{where}:{line}:{column}: {error}") from error
+
+
+def common_parameters(
+    entries: Mapping[str, Entry], where: str, advice: str = ""
+) -> tuple[str, ...]:
+    """Return the names of the parameters, which all architectures must share.
+
+    But for the size of the data, which is known of every task whatever its parameters.
+
+    Raises
+    ------
+    InputError
+        If they differ: *where* that is, and *advice* on what to do.
+    NotFittedError
+        If a model is not fitted.
+    """
+    names: tuple[str, ...] | None = None
+    by_size = False
+    for architecture, entry in entries.items():
+        model = entry.model
+        model._check_fitted("save_kernel")
+        by_size = by_size or model.names_ == (SIZE,)
+        if not model.needs_fit or model.names_ == (SIZE,):
+            continue
+        if names is not None and sorted(model.names_) != sorted(names):
+            raise InputError(
+                f"{where}: the model for architecture '{architecture}' has the parameters "
+                f"({', '.join(model.names_)}), others have ({', '.join(names)}){advice}"
+            )
+        names = names if names is not None else model.names_
+    return names or ((SIZE,) if by_size else ())
+
+
+def _entry_data(entry: Entry) -> dict[str, Any]:
+    model = entry.model.to_json()
+    model.pop("report", None)
+    report = entry.model.report()
+    fit = {key: v for key, v in report.items() if key not in ("kind", *COUNTS.values())}
+    measured = entry.measured
+    stopped = dict(sorted(measured.stopped.items()))
+    locality = {} if entry.locality is None else {"locality": entry.locality.to_json()}
+    return {
+        "model": model,
+        **locality,
+        "samples": {name: report[key] for name, key in COUNTS.items()},
+        "fit": fit,
+        "measured": {"when": measured.when, "how": measured.how, "stopped": stopped},
+    }
+
+
+def _entry(node: Node) -> Entry:
+    counts = {key: node["samples"][name].integer() for name, key in COUNTS.items()}
+    model = node["model"]
+    report = {"kind": model["kind"].text(), **counts, **node["fit"].mapping()}
+    with_report = Node({**model.mapping(), "report": report}, model.path)
+    locality = _locality(node["locality"]) if "locality" in node.mapping() else None
+    return Entry(from_json(with_report), _measured(node["measured"]), locality)
+
+
+def _locality(node: Node) -> Locality:
+    try:
+        return Locality.from_json(node.mapping())
+    except InputError as error:
+        raise node.error(str(error).removeprefix("locality: ")) from error
+
+
+def _measured(node: Node) -> Measured:
+    when = node["when"]
+    try:
+        datetime.fromisoformat(when.text())
+    except ValueError:
+        raise when.expected("a date in ISO 8601, such as 2025-01-31") from None
+    stopped = {name: reason.text() for name, reason in node["stopped"].items()}
+    return Measured(when.text(), node["how"].text(), stopped)

@@ -1,0 +1,256 @@
+"""Folders of coefficient files, and model files: saving kernel models, and finding them again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tasksim.base.errors import InputError, nearest
+from tasksim.base.files import read_text, write_text
+from tasksim.models.document import position
+from tasksim.models.files.coefficients import (
+    CoefficientFile,
+    Entry,
+    Machine,
+    Measured,
+    common_parameters,
+)
+from tasksim.models.files.modelfile import ModelFile, common_machine, load_file, save_models
+from tasksim.models.files.samplefile import append_samples, read_samples, write_samples
+from tasksim.models.kernelmodel import columns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.locality import Locality
+    from tasksim.models.samples import Samples
+
+__all__ = [
+    "CoefficientFile",
+    "Entry",
+    "Machine",
+    "Measured",
+    "ModelFile",
+    "ModelLibrary",
+    "append_samples",
+    "common_machine",
+    "kernel_path",
+    "load_file",
+    "load_kernel",
+    "read_samples",
+    "samples_path",
+    "save_kernel",
+    "save_models",
+    "write_samples",
+]
+
+SAMPLES = ".samples.csv"
+
+
+class ModelLibrary:
+    """The kernel models of a machine: in a folder of coefficient files, or in one file.
+
+    In a folder, a file is read when its kernel is first asked for, and once.
+
+    Parameters
+    ----------
+    path : Path
+        A folder with one ``<kernel>.json`` per kernel, such as ``models/<machine>``; or a model
+        file, which has several kernels; or the coefficient file of one.
+
+    Raises
+    ------
+    InputError
+        If there is neither, or the file cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if not path.exists():
+            raise InputError(
+                f"no folder of coefficient files at {path}, and no file: calibrate this machine"
+            )
+        self.path = path
+        self._of_folder = path.is_dir()
+        self._files = {} if self._of_folder else _files_in(path)
+
+    def kernels(self) -> tuple[str, ...]:
+        """Return the kernels that have models, in order of their names."""
+        if not self._of_folder:
+            return tuple(sorted(self._files))
+        paths = self.path.glob("*.json")
+        return tuple(sorted(path.stem for path in paths if not path.name.startswith(".")))
+
+    def file_of(self, kernel: str) -> Path:
+        """Return the file that the models of *kernel* are in, or would be."""
+        return kernel_path(self.path, kernel) if self._of_folder else self.path
+
+    def file(self, kernel: str) -> CoefficientFile:
+        """Return what is known of *kernel*; :exc:`InputError` if there is nothing."""
+        if kernel not in self._files:
+            path = self.file_of(kernel)
+            if not self._of_folder or not path.is_file():
+                raise self._missing([kernel])
+            self._files[kernel] = _labelled(load_kernel(path))
+        return self._files[kernel]
+
+    def model(self, kernel: str, architecture: str) -> KernelModel:
+        """Return the model of *kernel* for *architecture*.
+
+        Raises
+        ------
+        InputError
+            If there is nothing of the kernel, or no model for the architecture: with the file
+            that was expected, what there is, and the nearest name.
+        """
+        found = self.file(kernel).architectures
+        if architecture not in found:
+            raise InputError(
+                f"no model of kernel '{kernel}' for architecture '{architecture}' in "
+                f"{self.file_of(kernel)}{nearest(architecture, found)} "
+                f"(known: {', '.join(found) or 'none'})"
+            )
+        return found[architecture].model
+
+    def locality(self, kernel: str, architecture: str) -> Locality | None:
+        """Return what far data cost *kernel*; None if that is not known.
+
+        Raises what :meth:`model` raises.
+        """
+        self.model(kernel, architecture)
+        return self.file(kernel).architectures[architecture].locality
+
+    def require(self, kernels: Iterable[str], architectures: Sequence[str] = ()) -> None:
+        """Raise :exc:`InputError` naming all *kernels* of which there is nothing.
+
+        With *architectures*, also those that have a model for none of them.
+        """
+        wanted = list(dict.fromkeys(kernels))
+        known = self.kernels()
+        missing = [kernel for kernel in wanted if kernel not in known]
+        if missing:
+            raise self._missing(missing)
+        for kernel in wanted:
+            if architectures and not set(architectures) & set(self.file(kernel).architectures):
+                self.model(kernel, architectures[0])
+
+    def predict(
+        self, kernel: str, architecture: str, names: Sequence[str], table: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the expected durations of *kernel*, in seconds.
+
+        *names* are the columns of *table*; the model takes those that it needs.
+        """
+        model = self.model(kernel, architecture)
+        return model.predict(columns(model, names, table))
+
+    def _missing(self, kernels: list[str]) -> InputError:
+        known = self.kernels()
+        named = ", ".join(f"'{kernel}'" for kernel in kernels)
+        expected = f": expected {', '.join(f'{kernel}.json' for kernel in kernels)}"
+        return InputError(
+            f"no model of kernel{'s' if len(kernels) > 1 else ''} {named} in {self.path}"
+            f"{expected if self._of_folder else ''}{nearest(kernels[0], known)} "
+            f"(known: {', '.join(known) or 'none'})"
+        )
+
+
+def save_kernel(
+    folder: Path,
+    kernel: str,
+    architectures: Mapping[str, Entry],
+    *,
+    machine: Machine,
+    samples: Mapping[str, Samples] | None = None,
+) -> Path:
+    """Write the models of *kernel* to *folder*, and the samples beside them.
+
+    Architectures that the files there have, and that are not given, are kept.
+
+    Parameters
+    ----------
+    folder
+        The machine's folder of coefficient files, ``models/<machine>``.
+    architectures
+        Architecture -> its fitted model, and how it was measured.
+    machine
+        Where.
+    samples
+        Architecture -> all its samples, earlier ones too; they replace those in the file.
+
+    Returns
+    -------
+    Path
+        The coefficient file.
+
+    Raises
+    ------
+    InputError
+        If what is there cannot be read, or is for other parameters.
+    OutputError
+        Where the operating system refuses.
+    """
+    path = kernel_path(folder, kernel)
+    merged = dict(architectures)
+    if path.exists():
+        merged = {**load_kernel(path).architectures, **merged}
+    names = common_parameters(merged, str(path), "; remove the file to begin anew")
+    text = CoefficientFile(kernel, names, machine, merged).text()
+    if samples is not None:
+        beside = samples_path(folder, kernel)
+        write_samples(beside, {**(read_samples(beside) if beside.exists() else {}), **samples})
+    # The coefficients last: where they are, the samples that they come from are.
+    write_text(path, text)
+    return path
+
+
+def load_kernel(path: Path) -> CoefficientFile:
+    """Return what the coefficient file at *path* says.
+
+    Raises
+    ------
+    InputError
+        ``file:line:column: what is wrong, what was got, what is legal``.
+    """
+    found = load_file(path)
+    if isinstance(found, ModelFile):
+        names = ", ".join(found.kernels) or "none"
+        raise InputError(
+            f"{path}: expected the coefficient file of one kernel, got a model file of several "
+            f"({names})"
+        )
+    if found.kernel != path.stem:
+        line, column = position(read_text(path), ("kernel",))
+        raise InputError(
+            f"{path}:{line}:{column}: kernel: expected '{path.stem}', as the file is called, "
+            f"got '{found.kernel}'"
+        )
+    return found
+
+
+def kernel_path(folder: Path, kernel: str) -> Path:
+    """Return the coefficient file of *kernel* in *folder*."""
+    if not kernel or kernel.startswith(".") or any(c in kernel for c in "/\\\0\n"):
+        raise InputError(f"kernel {kernel!r}: a name with '/', or that begins with '.', is no file")
+    return folder / f"{kernel}.json"
+
+
+def samples_path(folder: Path, kernel: str) -> Path:
+    """Return the file of samples of *kernel* in *folder*."""
+    return kernel_path(folder, kernel).with_name(f"{kernel}{SAMPLES}")
+
+
+def _files_in(path: Path) -> dict[str, CoefficientFile]:
+    """Return what a file of one kernel or of several says of each."""
+    found = load_file(path)
+    files = found.kernels.values() if isinstance(found, ModelFile) else (found,)
+    return {file.kernel: _labelled(file) for file in files}
+
+
+def _labelled(file: CoefficientFile) -> CoefficientFile:
+    for architecture, entry in file.architectures.items():
+        entry.model.label = f"{file.kernel} on {architecture}"
+    return file

@@ -1,0 +1,348 @@
+"""What a kernel model is."""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+
+import numpy as np
+
+from tasksim.base.errors import InputError, ModelError, NotFittedError, nearest, unknown
+from tasksim.models.document import Node, to_data
+from tasksim.models.groups import quality
+from tasksim.models.rows import plain_number
+from tasksim.models.samples import Samples, checked_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from tasksim.models.uncertainty.intervals import Uncertainty
+
+__all__ = ["SIZE", "KernelModel", "Samples", "clone", "columns", "nothing_reported"]
+
+SIZE: Final = "size_bytes"
+"""The parameter that every task has without being given it: the bytes of the data it accesses."""
+
+SHOWN = 5
+
+
+class KernelModel(ABC):
+    """The duration of a kernel on one architecture, as a function of its parameters.
+
+    In scikit-learn's manner: ``__init__`` does nothing but store its keyword arguments, under
+    their own names; :meth:`fit` learns, and what it learns has names that end in ``_``; fitting
+    again starts from nothing. Subclasses name their :attr:`kind` and write :meth:`_fit`,
+    :meth:`_predict`, :meth:`_sample`, :meth:`_to_json` and :meth:`_from_json`; they are given
+    tables that have been checked. :mod:`tasksim.models.conformance` tests the result.
+
+    Attributes
+    ----------
+    names_
+        The names of the parameters: those of the samples it was fitted to, in their order.
+    domain_
+        Per parameter, the lowest and highest value in the samples.
+    """
+
+    kind: ClassVar[str] = ""
+    """The name of this kind of model, in coefficient files and on the command line."""
+    needs_fit: ClassVar[bool] = True
+    parameter_count: ClassVar[int | None] = None
+    """How many parameters samples must have; None: any number."""
+
+    label: str = ""
+    """What messages call the model: ``"gemm on cpu"``. A library of models sets it."""
+
+    names_: tuple[str, ...]
+    domain_: dict[str, tuple[float, float]]
+    uncertainty_: Uncertainty | None = None
+    """How far measurements are from predictions, if that was calibrated; fit forgets it."""
+    _report: dict[str, Any]
+
+    def fit(self, samples: Samples) -> Self:
+        """Learn from *samples*; what was learnt before is forgotten.
+
+        Raises
+        ------
+        InputError
+            If the samples are too few, or cannot tell what is asked for.
+        """
+        for name in [name for name in vars(self) if name.endswith("_") or name == "_report"]:
+            delattr(self, name)
+        if len(samples) == 0:
+            raise self._refusal("no samples to fit: measure the kernel first")
+        if self.parameter_count not in (None, len(samples.names)):
+            raise self._refusal(
+                f"{self.kind} models need samples with {self.parameter_count} parameter(s), "
+                f"got {len(samples.names)} ({', '.join(samples.names)})"
+            )
+        kept = self._fit(samples)
+        low, high = samples.parameters.min(axis=0), samples.parameters.max(axis=0)
+        bounds = zip(low.tolist(), high.tolist(), strict=True)
+        self.domain_ = dict(zip(samples.names, bounds, strict=True))
+        self.names_ = samples.names
+        self._report = self._reported(samples, kept)
+        return self
+
+    def predict(self, parameters: ArrayLike) -> NDArray[np.float64]:
+        """Return the expected duration of each row of *parameters*, in seconds.
+
+        Parameters
+        ----------
+        parameters : array_like, shape (n, p)
+            One row per task, the columns in the order of ``names_`` (see :func:`columns`).
+
+        Raises
+        ------
+        NotFittedError
+            Before :meth:`fit`.
+        InputError
+            For tables with other columns, and for parameters that are not finite or negative.
+        OutOfDomainError
+            Where the model cannot say anything; models that can, extrapolate (:meth:`inside`).
+        """
+        self._check_fitted("predict")
+        return self._predict(self._table(parameters))
+
+    def sample(self, parameters: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return a random duration for each row, in seconds; their mean is what predict says.
+
+        Raises what :meth:`predict` raises.
+        """
+        self._check_fitted("sample")
+        if not isinstance(rng, np.random.Generator):
+            raise InputError(f"rng must be a numpy.random.Generator, got {type(rng).__name__}")
+        table = self._table(parameters)
+        if self.uncertainty_ is not None:
+            return self.uncertainty_.sample(self, table, rng)
+        return self._sample(table, rng)
+
+    def interval(
+        self, parameters: ArrayLike, level: float = 0.9
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return between which durations a measurement of each row is, at a probability *level*.
+
+        Raises what :meth:`predict` raises, and :exc:`ModelError` if no uncertainty was
+        calibrated (:func:`tasksim.models.uncertainty.intervals.calibrate`).
+        """
+        self._check_fitted("interval")
+        if self.uncertainty_ is None:
+            message = "the model has no calibrated uncertainty, hence no intervals: fit it again"
+            raise ModelError(f"{self.label}: {message}" if self.label else message)
+        return self.uncertainty_.interval(self, self._table(parameters), level)
+
+    def inside(self, parameters: ArrayLike) -> NDArray[np.bool_]:
+        """Return whether each row lies where the model was fitted, not extrapolated."""
+        self._check_fitted("inside")
+        return self._inside(self._table(parameters))
+
+    def measured(self) -> str:
+        """Return where the model was fitted, for people: ``m 64 to 512, n 64 to 512``."""
+        self._check_fitted("measured")
+        bounds = ((name, *box) for name, box in self.domain_.items())
+        return ", ".join(f"{name} {low:.15g} to {high:.15g}" for name, low, high in bounds)
+
+    def report(self) -> dict[str, Any]:
+        """Return how good the fit is, as plain data.
+
+        Of every kind: ``kind``; ``samples``, ``dropped`` (outliers) and ``configurations``,
+        counts; ``mlogq``, ``bias``, ``mape`` (:mod:`tasksim.models.validation.metrics`) over
+        configurations, each with the mean of its samples that were kept; ``worst``, the
+        configuration with the largest error.
+        """
+        self._check_fitted("report")
+        return dict(self._report)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the model as plain data, from which :meth:`from_json` makes it again."""
+        self._check_fitted("to_json")
+        data = {
+            "kind": self.kind,
+            "options": self.get_params(),
+            "parameters": self.names_,
+            "domain": {n: tuple(map(plain_number, box)) for n, box in self.domain_.items()},
+            **self._to_json(),
+            "report": self._report,
+        }
+        if self.uncertainty_ is not None:
+            data["uncertainty"] = self.uncertainty_.to_json()
+        plain: dict[str, Any] = to_data(data)
+        return plain
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any] | Node) -> Self:
+        """Return the model that :meth:`to_json` wrote: it predicts the same, to the last bit.
+
+        Raises
+        ------
+        FormatError
+            An :exc:`InputError`, with the path to what is missing or wrong.
+        """
+        node = data if isinstance(data, Node) else Node(dict(data))
+        if node["kind"].text() != cls.kind:
+            raise node["kind"].expected(f"'{cls.kind}'")
+        model = cls(**cls._options(node["options"]))
+        model._from_json(node)
+        if cls.needs_fit:
+            model.names_ = node["parameters"].texts()
+            model.domain_ = _domain(node["domain"], model.names_)
+            model._report = node["report"].mapping()
+            model._read_uncertainty(node)
+        return model
+
+    def _read_uncertainty(self, node: Node) -> None:
+        if "uncertainty" in node.mapping():
+            from tasksim.models.uncertainty.intervals import Uncertainty
+
+            self.uncertainty_ = Uncertainty.from_json(node["uncertainty"], self)
+
+    @classmethod
+    def _options(cls, node: Node) -> dict[str, Any]:
+        options = node.mapping()
+        known = cls._option_names()
+        for name in options:
+            if name not in known:
+                raise node.error(str(unknown(f"option of {cls.kind} models", name, known)))
+        for name, parameter in inspect.signature(cls).parameters.items():
+            if parameter.default is parameter.empty and name not in options:
+                raise node.error(f"'{name}' is missing")
+        return options
+
+    def get_params(self) -> dict[str, Any]:
+        """Return the options that the model was made with."""
+        return {name: getattr(self, name) for name in self._option_names()}
+
+    @classmethod
+    def _option_names(cls) -> list[str]:
+        return list(inspect.signature(cls).parameters)
+
+    def __repr__(self) -> str:
+        given = []
+        for name, parameter in inspect.signature(type(self)).parameters.items():
+            value = getattr(self, name)
+            if value != parameter.default:
+                given.append(f"{name}={value!r}")
+        return f"{type(self).__name__}({', '.join(given)})"
+
+    @abstractmethod
+    def _fit(self, samples: Samples) -> NDArray[np.bool_]:
+        """Learn from at least one sample; return which samples were used (are no outliers).
+
+        What is set must let :meth:`_predict` work.
+        """
+
+    @abstractmethod
+    def _predict(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the expected durations."""
+
+    @abstractmethod
+    def _sample(self, table: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return random durations."""
+
+    @abstractmethod
+    def _to_json(self) -> dict[str, Any]:
+        """Return what :meth:`_fit` learnt; NumPy's arrays and numbers will do."""
+
+    @abstractmethod
+    def _from_json(self, node: Node) -> None:
+        """Set what :meth:`_to_json` returned. ``names_`` is not yet there."""
+
+    def _inside(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which rows are in the box of the domain."""
+        low, high = np.array([self.domain_[name] for name in self.names_]).reshape(-1, 2).T
+        return np.asarray(((table >= low) & (table <= high)).all(axis=1))
+
+    def _details(self) -> dict[str, Any]:
+        """Return what the report of this kind has besides that of every kind."""
+        return {}
+
+    def _reported(self, samples: Samples, kept: NDArray[np.bool_]) -> dict[str, Any]:
+        used = samples.select(kept)
+        rows, inverse = used.configurations()
+        report = {
+            "kind": self.kind,
+            "samples": len(samples),
+            "dropped": len(samples) - len(used),
+            **quality(used, rows, inverse, self._predict(rows)),
+            **self._details(),
+        }
+        plain: dict[str, Any] = to_data(report)
+        return plain
+
+    def _table(self, parameters: ArrayLike) -> NDArray[np.float64]:
+        try:
+            return checked_table(parameters, self.names_)
+        except InputError as error:
+            raise self._refusal(str(error)) from None
+
+    def _check_fitted(self, asked: str) -> None:
+        if not hasattr(self, "names_"):
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. "
+                f"Call 'fit' with samples before using '{asked}'."
+            )
+
+    def _refusal(self, message: str, kind: type[InputError] = InputError) -> InputError:
+        """Return the error with *message*, and the model's label if it has one."""
+        return kind(f"{self.label}: {message}" if self.label else message)
+
+
+def nothing_reported(kind: str, samples: int = 0) -> dict[str, Any]:
+    """Return the report of a model of which it is not known how good it is."""
+    counts = {"samples": samples, "dropped": 0, "configurations": 0}
+    return {"kind": kind, **counts, **dict.fromkeys(("mlogq", "bias", "mape", "worst"))}
+
+
+def clone(model: KernelModel) -> KernelModel:
+    """Return a model with the options of *model* that is not fitted."""
+    return type(model)(**model.get_params())
+
+
+def columns(
+    model: KernelModel, names: Sequence[str], table: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return those columns of *table* that *model* needs, in its order.
+
+    Parameters
+    ----------
+    names
+        The names of the columns of *table*, as a task graph has them. More than the model
+        needs are fine.
+
+    Raises
+    ------
+    InputError
+        If some are missing.
+    """
+    model._check_fitted("predict")
+    missing = [name for name in model.names_ if name not in names]
+    if missing:
+        unseen = [name for name in names if name not in model.names_]
+        raise model._refusal(_wrong_columns(missing, unseen))
+    chosen: NDArray[np.float64] = table[:, [names.index(name) for name in model.names_]]
+    return chosen
+
+
+def _wrong_columns(missing: list[str], unseen: list[str]) -> str:
+    message = (
+        "the parameters should match those of the samples that the model was fitted to; "
+        f"seen at fit time, yet now missing: {_listed(missing)}"
+    )
+    if not unseen:
+        return message
+    return f"{message}; unseen at fit time: {_listed(unseen)}{nearest(unseen[0], missing)}"
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
+
+
+def _domain(node: Node, names: tuple[str, ...]) -> dict[str, tuple[float, float]]:
+    domain = {}
+    for name in names:
+        low, high = node[name].vector(2).tolist()
+        domain[name] = (low, high)
+    return domain

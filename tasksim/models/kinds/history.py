@@ -1,0 +1,184 @@
+"""History models: what was measured for exactly these parameters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.base.errors import OutOfDomainError
+from tasksim.models.groups import group_means
+from tasksim.models.kernelmodel import KernelModel
+from tasksim.models.kinds.typicalmean import typical_mean
+from tasksim.models.quantiles import (
+    FENCE,
+    LEVELS,
+    draw,
+    group_quantiles,
+    mean_of_quantiles,
+    read_quantiles,
+    within_fence,
+)
+from tasksim.models.rows import describe_row, find_rows, nearest_row, plain_number
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.base.errors import InputError
+    from tasksim.models.document import Node
+    from tasksim.models.samples import Samples
+
+__all__ = ["HistoryModel", "within_fence"]
+
+
+class HistoryModel(KernelModel):
+    """The mean of the durations measured with exactly the same parameters.
+
+    Parameters
+    ----------
+    fence : float or None
+        Outliers are counted, and do not enter spread and quantiles: samples outside Tukey's
+        fence of this width around the quartiles of their configuration
+        (:func:`~tasksim.models.quantiles.within_fence`). None keeps all.
+
+    Attributes
+    ----------
+    rows_ : ndarray, shape (configurations, parameters)
+        The configurations that are known, in lexicographic order.
+    mean_, spread_ : ndarray, shape (configurations,)
+        Mean (:func:`~tasksim.models.kinds.typicalmean.typical_mean`: robust, but stalls that
+        happen in every run are in it) and sample standard deviation, in seconds; that of one
+        sample is 0.
+    count_, dropped_ : ndarray of int, shape (configurations,)
+        Samples that count, and outliers.
+    quantiles_ : ndarray, shape (configurations, 11)
+        At 0, 1, 5, 10, 25, 50, 75, 90, 95, 99 and 100 %, in seconds. :meth:`sample` draws from
+        these, scaled so that the mean is ``mean_``.
+
+    Notes
+    -----
+    Like StarPU's history-based models, but for two rules: outliers are judged by the quartiles
+    of all samples and not, one by one, by the mean so far; and a configuration that was never
+    measured is an error and not a duration of 0.
+    """
+
+    kind = "history"
+
+    rows_: NDArray[np.float64]
+    mean_: NDArray[np.float64]
+    spread_: NDArray[np.float64]
+    count_: NDArray[np.int64]
+    dropped_: NDArray[np.int64]
+    quantiles_: NDArray[np.float64]
+
+    def __init__(self, *, fence: float | None = FENCE) -> None:
+        self.fence = fence
+
+    def _fit(self, samples: Samples) -> NDArray[np.bool_]:
+        self.rows_, group = samples.configurations()
+        kept = within_fence(samples.durations_s, group, self.fence)
+        times, used = samples.durations_s[kept], group[kept]
+        self.count_ = np.bincount(used)
+        self.dropped_ = np.bincount(group) - self.count_
+        self.mean_ = self._means(samples, group, kept)
+        squares = np.bincount(used, weights=(times - group_means(times, used)[used]) ** 2)
+        self.spread_ = np.sqrt(squares / np.maximum(self.count_ - 1, 1))
+        self.quantiles_ = group_quantiles(times, used)
+        return kept
+
+    def _means(
+        self, samples: Samples, group: NDArray[np.intp], kept: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Return the mean per configuration; without a fence, simply of all samples."""
+        if self.fence is None:
+            return group_means(samples.durations_s, group)
+        parts = [np.flatnonzero(group == index) for index in range(len(self.rows_))]
+        runs = samples.runs
+        return np.array(
+            [
+                typical_mean(samples.durations_s[p], None if runs is None else runs[p], kept[p])
+                for p in parts
+            ]
+        )
+
+    def _predict(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        means: NDArray[np.float64] = self.mean_[self._found(table)]
+        return means
+
+    def _sample(self, table: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+        rows = self._found(table)
+        scale = self.mean_ / mean_of_quantiles(self.quantiles_)
+        return draw(self.quantiles_, rows, rng) * scale[rows]
+
+    def _inside(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
+        inside: NDArray[np.bool_] = find_rows(self.rows_, table) >= 0
+        return inside
+
+    def _details(self) -> dict[str, Any]:
+        return {"spread": float((self.spread_ / self.mean_).max())}
+
+    def _found(self, table: NDArray[np.float64]) -> NDArray[np.intp]:
+        found = find_rows(self.rows_, table)
+        if (found < 0).any():
+            raise self._unknown(table[found < 0])
+        return found
+
+    def _unknown(self, table: NDArray[np.float64]) -> InputError:
+        row = table[0]
+        near = describe_row(self.names_, nearest_row(self.rows_, row))
+        others = len(table) - 1
+        more = f" (and {others} more row{'s' if others > 1 else ''})" if others else ""
+        return self._refusal(
+            f"no samples with ({describe_row(self.names_, row)}){more}: a history model knows "
+            f"what was measured, {len(self.rows_)} configuration(s), the nearest ({near}). "
+            "Calibrate with these parameters, or fit a model that extrapolates (mlr)",
+            OutOfDomainError,
+        )
+
+    def _to_json(self) -> dict[str, Any]:
+        columns = zip(
+            self.rows_.tolist(),
+            self.count_.tolist(),
+            self.dropped_.tolist(),
+            self.mean_.tolist(),
+            self.spread_.tolist(),
+            self.quantiles_.tolist(),
+            strict=True,
+        )
+        return {
+            "quantile_levels": LEVELS,
+            "configurations": [_entry(*column) for column in columns],
+        }
+
+    def _from_json(self, node: Node) -> None:
+        node["quantile_levels"].exactly(list(LEVELS))
+        parameters = len(node["parameters"].texts())
+        entries = list(node["configurations"])
+        if not entries:
+            raise node["configurations"].error("expected at least one configuration")
+        table = np.array([e["parameters"].vector(parameters) for e in entries])
+        order = np.lexsort(table.T[::-1]) if parameters else np.arange(1)
+        self.rows_ = table[order]
+        self.mean_ = np.array([e["mean_s"].positive() for e in entries])[order]
+        self.spread_ = np.array([e["spread_s"].number() for e in entries])[order]
+        self.count_ = np.array([e["count"].integer() for e in entries])[order]
+        self.dropped_ = np.array([e["dropped"].integer() for e in entries])[order]
+        self.quantiles_ = np.array([read_quantiles(e["quantiles_s"]) for e in entries])[order]
+
+
+def _entry(
+    row: list[float],
+    count: int,
+    dropped: int,
+    mean_s: float,
+    spread_s: float,
+    quantiles_s: list[float],
+) -> dict[str, Any]:
+    return {
+        "parameters": [plain_number(value) for value in row],
+        "count": count,
+        "dropped": dropped,
+        "mean_s": mean_s,
+        "spread_s": spread_s,
+        "quantiles_s": quantiles_s,
+    }

@@ -1,0 +1,1 @@
+"""Terms of linear models: their formulas, the search for them, least squares."""

@@ -1,0 +1,1 @@
+"""Uncertainty: between which durations a measurement will be."""

@@ -1,0 +1,253 @@
+"""How little is known of a model's prediction itself: the variance of its logarithm.
+
+Three kinds: by the covariance of coefficients, by counts of samples, by models that were fitted
+to resampled configurations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import numpy as np
+
+from tasksim.base.errors import OutOfDomainError, TasksimError
+from tasksim.models.kernelmodel import clone
+from tasksim.models.kinds.history import HistoryModel
+from tasksim.models.kinds.linear import LinearModel
+from tasksim.models.kinds.power import PowerLaw
+from tasksim.models.rows import find_rows
+from tasksim.models.terms.formulas import parse_terms
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.models.document import Node
+    from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.samples import Samples
+
+__all__ = ["Anchors", "Counts", "Covariance", "Doubt", "doubt_of", "read_doubt"]
+
+PRIOR: Final = 20.0
+"""So many samples weighs what is known of all configurations against the spread of one."""
+
+ANCHORS: Final = 48
+BEYOND: Final = 16
+PUSHED: Final = 4.0
+"""Outside the domain, the doubt is taken at so many times the largest parameters."""
+FEWEST_FITS: Final = 5
+NEAR: Final = 1e-9
+
+
+class Doubt(Protocol):
+    """The variance of the logarithm of a measurement, the noise being given."""
+
+    def variance(
+        self, model: KernelModel, table: NDArray[np.float64], noise: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return noise² and what the model does not know, per row of *table*."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as data."""
+
+
+@dataclass(frozen=True, eq=False)
+class Covariance:
+    """Of the logarithms of the coefficients, shape (coefficients, coefficients).
+
+    That of ln m(x) is g·C·g, with g the elasticities d ln m / d ln coefficient: the share of
+    each term in the duration.
+    """
+
+    matrix: NDArray[np.float64]
+
+    def variance(
+        self, model: KernelModel, table: NDArray[np.float64], noise: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return noise² + g·C·g per row."""
+        g = elasticities(model, table)
+        return np.asarray(noise**2 + np.maximum(((g @ self.matrix) * g).sum(axis=1), 0.0))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as data."""
+        return {"kind": "covariance", "matrix": self.matrix}
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Of means per configuration (history): known the better, the more samples there are.
+
+    The spread of a configuration is drawn towards the noise of all, which counts for *prior*
+    samples; the mean of n samples adds an nth of the variance.
+    """
+
+    prior: float
+
+    def variance(
+        self, model: KernelModel, table: NDArray[np.float64], noise: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the variance of a further sample of each row's configuration."""
+        assert isinstance(model, HistoryModel)
+        rows = find_rows(model.rows_, table)
+        count = model.count_[rows]
+        own = (model.spread_[rows] / model.mean_[rows]) ** 2
+        freedom = count - 1
+        mixed = (self.prior * noise**2 + freedom * own) / (self.prior + freedom)
+        return np.asarray(mixed * (1 + 1 / count))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as data."""
+        return {"kind": "counts", "prior": self.prior}
+
+
+@dataclass(frozen=True, eq=False)
+class Anchors:
+    """Variances at some points; between them, weighted by the inverse square of the distance.
+
+    *points*, shape (n, p), are logarithms of 1 + parameter, each column divided by *scale*.
+    """
+
+    points: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    variances: NDArray[np.float64]
+
+    def variance(
+        self, model: KernelModel, table: NDArray[np.float64], noise: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return noise² + the variance interpolated at each row."""
+        del model
+        at = np.log1p(table) / self.scale
+        # |a - b|² = a² - 2ab + b²: no array of rows × points × parameters.
+        squares = (at**2).sum(axis=1)[:, None] + (self.points**2).sum(axis=1)
+        distance = np.maximum(squares - 2 * at @ self.points.T, 0.0)
+        weight = 1 / (distance + NEAR)
+        return np.asarray(noise**2 + (weight @ self.variances) / weight.sum(axis=1))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as data."""
+        return {
+            "kind": "anchors",
+            "points": self.points,
+            "scale": self.scale,
+            "variances": self.variances,
+        }
+
+
+def doubt_of(model: KernelModel, samples: Samples, *, seed: int = 0, resamples: int = 10) -> Doubt:
+    """Return what is not known of *model*, which was fitted to *samples*."""
+    if isinstance(model, HistoryModel):
+        return Counts(PRIOR)
+    if isinstance(model, LinearModel | PowerLaw):
+        return Covariance(_covariance(model, samples))
+    return _resampled(model, samples, seed, resamples)
+
+
+def read_doubt(node: Node, model: KernelModel) -> Doubt:
+    """Return what ``to_json`` wrote of *model*."""
+    kind = node["kind"]
+    if kind.value == "counts" and isinstance(model, HistoryModel):
+        return Counts(node["prior"].positive())
+    if kind.value == "covariance" and isinstance(model, LinearModel | PowerLaw):
+        size = _coefficients(model)
+        return Covariance(np.array([row.vector(size) for row in _rows(node["matrix"], size)]))
+    if kind.value != "anchors":
+        raise kind.expected(f"the kind of doubt of {model.kind} models")
+    parameters = len(model.names_)
+    points = np.array([row.vector(parameters) for row in node["points"]])
+    return Anchors(
+        points.reshape(-1, parameters),
+        np.array([value.positive() for value in _rows(node["scale"], parameters)]),
+        node["variances"].vector(len(points)),
+    )
+
+
+def _rows(node: Node, count: int) -> list[Node]:
+    rows = list(node)
+    if len(rows) != count:
+        raise node.error(f"expected {count} rows, got {len(rows)}")
+    return rows
+
+
+def _coefficients(model: LinearModel | PowerLaw) -> int:
+    if isinstance(model, LinearModel):
+        return len(model.terms_)
+    return 3 if model.c_ else 2
+
+
+def elasticities(model: KernelModel, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return d ln m / d ln coefficient at each row, shape (rows, coefficients).
+
+    For laws a·x^b + c: by ln a, b and ln c.
+    """
+    expected = model.predict(table)[:, None]
+    if isinstance(model, PowerLaw):
+        share = (expected - model.c_) / expected
+        logs = np.log(np.maximum(table[:, :1], np.finfo(float).tiny))
+        constant = [model.c_ / expected] if model.c_ else []
+        return np.hstack([share, share * logs, *constant])
+    assert isinstance(model, LinearModel)
+    terms = parse_terms(" + ".join(["0", *model.terms_]), model.names_)
+    return np.asarray(terms.design(table) * model.coef_ / expected)
+
+
+def _covariance(model: KernelModel, samples: Samples) -> NDArray[np.float64]:
+    """Return the covariance of the logarithms of coefficients, robust to what clusters share.
+
+    The sandwich estimator with configurations as clusters (Liang and Zeger, "Longitudinal data
+    analysis using generalized linear models", Biometrika 73, 1986): repetitions do not say more
+    about the formula than the configuration does.
+    """
+    rows, group = samples.configurations()
+    g = elasticities(model, samples.parameters)
+    residual = samples.durations_s / model.predict(samples.parameters) - 1
+    bread = np.linalg.pinv(g.T @ g, rcond=1e-12, hermitian=True)
+    scores = np.zeros((len(rows), g.shape[1]))
+    np.add.at(scores, group, g * residual[:, None])
+    meat = scores.T @ scores * len(rows) / max(len(rows) - g.shape[1], 1)
+    covariance: NDArray[np.float64] = bread @ meat @ bread
+    return covariance
+
+
+def _resampled(model: KernelModel, samples: Samples, seed: int, resamples: int) -> Anchors:
+    """Return the variance of models fitted to configurations drawn with replacement."""
+    rng = np.random.default_rng(seed)
+    points = _anchor_points(model, samples, rng)
+    rows, group = samples.configurations()
+    found = []
+    for _ in range(resamples):
+        times = np.bincount(rng.integers(len(rows), size=len(rows)), minlength=len(rows))
+        drawn = samples.select(np.repeat(np.arange(len(samples)), times[group]))
+        predicted = _predicted(model, drawn, points)
+        if predicted is not None:
+            found.append(np.log(predicted))
+    few = len(found) < FEWEST_FITS
+    variances = np.zeros(len(points)) if few else np.var(found, axis=0, ddof=1)
+    logs = np.log1p(points)
+    span = np.ptp(np.log1p(rows), axis=0)
+    scale = np.where(span > 0, span, 1.0)
+    return Anchors(logs / scale, scale, variances)
+
+
+def _anchor_points(
+    model: KernelModel, samples: Samples, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return some configurations of *samples*, and some far outside if the model goes there."""
+    rows, _ = samples.configurations()
+    chosen = np.sort(rng.permutation(len(rows))[:ANCHORS])
+    beyond = rows[chosen[:BEYOND]] * PUSHED
+    points = np.vstack([rows[chosen], beyond])
+    try:
+        model.predict(beyond)
+    except OutOfDomainError:
+        return rows[chosen]
+    return points
+
+
+def _predicted(
+    model: KernelModel, samples: Samples, points: NDArray[np.float64]
+) -> NDArray[np.float64] | None:
+    """Return what a model fitted to other *samples* says of *points*; None if it cannot."""
+    try:
+        return clone(model).fit(samples).predict(points)
+    except TasksimError:
+        return None

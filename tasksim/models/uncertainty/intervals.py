@@ -1,0 +1,235 @@
+"""Predictive intervals: between which durations the next measurement will be.
+
+A measurement at *x* is taken for m(x)·exp(s(x)·q), with m the model's prediction, s² the sum of
+two variances of logarithms, and q a random number whose quantiles are known:
+
+- the *doubt* about m(x) itself (:mod:`tasksim.models.uncertainty.doubt`): from the covariance
+  of the coefficients where there are some, else from models fitted to resampled configurations;
+- the *noise*, which may grow or shrink with a power of the duration.
+
+The quantiles of q are those of ln(y / m)/s over samples that were left out of the fit
+(cross-validation): intervals are as wide as they had to be for these, however wrong the variances
+or the model. That is split conformal prediction with normalised residuals (Lei, G'Sell, Rinaldo,
+Tibshirani and Wasserman, "Distribution-free predictive inference for regression", J. Am. Stat.
+Assoc. 113, 2018, section 5.2), with residuals of folds as in Vovk, "Cross-conformal predictors",
+Ann. Math. Artif. Intell. 74, 2015. What it promises holds for new measurements *like the samples*;
+beyond their domain nothing is promised.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.models.rows import distinct_rows
+from tasksim.models.uncertainty.doubt import Doubt, doubt_of, read_doubt
+from tasksim.models.validation.crossvalidation import left_out
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.models.document import Node
+    from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.samples import Samples
+    from tasksim.models.validation.crossvalidation import LeftOut
+
+__all__ = ["LEVELS", "Noise", "Uncertainty", "calibrate"]
+
+LEVELS: Final = (
+    0.0, 0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5,
+    0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.975, 0.99, 0.995, 1.0,
+)  # fmt: skip
+"""The quantiles of q that are kept; 0 and 1 are the extremes."""
+
+FEWEST: Final = 5
+"""Samples left out of fits, without which quantiles mean nothing."""
+
+NORMAL_MEDIAN: Final = 0.6745
+"""The median of abs(z) for a standard normal z."""
+NORMAL_LOG_DEVIATION: Final = 1.11
+"""The standard deviation of ln abs(z) for a standard normal z."""
+SURE: Final = 2.0
+"""In standard errors: a slope nearer to 0 is none."""
+STEEPEST: Final = 1.0
+LEAST: Final = 1e-9
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The standard deviation of the logarithm of a measurement, by the duration that is expected.
+
+    deviation·(duration/center)^slope, with the duration held between *low_s* and *high_s*, where
+    there were samples.
+    """
+
+    deviation: float
+    slope: float
+    center_s: float
+    low_s: float
+    high_s: float
+
+    def __call__(self, expected_s: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the deviation at each expected duration."""
+        held = np.clip(expected_s, self.low_s, self.high_s)
+        return np.asarray(self.deviation * (held / self.center_s) ** self.slope)
+
+    @classmethod
+    def of(cls, residual: NDArray[np.float64], expected_s: NDArray[np.float64]) -> Self:
+        """Return what residuals ln(measured / expected) say.
+
+        A line through ln abs(residual), which outliers hardly move; flat unless the slope is two
+        standard errors from 0.
+        """
+        size = np.abs(residual)
+        log_size = np.log(np.maximum(size, max(1e-3 * float(np.median(size)), LEAST)))
+        logs = np.log(expected_s)
+        centered = logs - logs.mean()
+        squares = float(centered @ centered)
+        slope = float(centered @ log_size) / squares if squares > LEAST else 0.0
+        if abs(slope) * squares**0.5 < SURE * NORMAL_LOG_DEVIATION:
+            slope = 0.0
+        slope = float(np.clip(slope, -STEEPEST, STEEPEST))
+        scaled = size * np.exp(-slope * centered)
+        deviation = max(float(np.median(scaled)) / NORMAL_MEDIAN, LEAST)
+        bounds = float(expected_s.min()), float(expected_s.max())
+        return cls(deviation, slope, float(np.exp(logs.mean())), *bounds)
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """How far measurements are from the predictions of one fitted model.
+
+    Attributes
+    ----------
+    noise, doubt
+        The two variances.
+    quantiles
+        float64 [levels], of q at :data:`LEVELS`.
+    count
+        How many samples, left out of fits, they come from.
+    """
+
+    noise: Noise
+    doubt: Doubt
+    quantiles: NDArray[np.float64]
+    count: int
+
+    def deviation(
+        self, model: KernelModel, table: NDArray[np.float64], expected_s: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return s at each row of *table*, where *model* predicts *expected_s*."""
+        noise = self.noise(expected_s)
+        return np.asarray(np.sqrt(self.doubt.variance(model, table, noise)))
+
+    def interval(
+        self, model: KernelModel, table: NDArray[np.float64], level: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the bounds between which a measurement is with probability *level*.
+
+        It is outside on either side equally often.
+        """
+        if not 0 < level < 1:
+            raise InputError(f"level of an interval: got {level!r}; legal: between 0 and 1, as 0.9")
+        tail = (1 - level) / 2
+        low, high = np.interp((tail, 1 - tail), LEVELS, self.quantiles)
+        expected = model.predict(table)
+        deviation = self.deviation(model, table, expected)
+        return expected * np.exp(low * deviation), expected * np.exp(high * deviation)
+
+    def sample(
+        self, model: KernelModel, table: NDArray[np.float64], rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Return a measurement drawn for each row; their mean is exactly what is predicted."""
+        rows, index = distinct_rows(table)
+        expected = model.predict(rows)
+        deviation = self.deviation(model, rows, expected)
+        scale = expected / _mean_of_exp(deviation, self.quantiles)
+        draws = np.interp(rng.random(len(table)), LEVELS, self.quantiles)
+        return np.asarray(scale[index] * np.exp(deviation[index] * draws))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as data; NumPy's arrays will do."""
+        noise = vars(self.noise)
+        return {
+            "noise": dict(noise),
+            "doubt": self.doubt.to_json(),
+            "levels": LEVELS,
+            "quantiles": self.quantiles,
+            "count": self.count,
+        }
+
+    @classmethod
+    def from_json(cls, node: Node, model: KernelModel) -> Self:
+        """Return what :meth:`to_json` wrote of *model*."""
+        node["levels"].exactly(list(LEVELS))
+        quantiles = node["quantiles"].vector(len(LEVELS))
+        if (np.diff(quantiles) < 0).any():
+            raise node["quantiles"].expected("numbers in ascending order")
+        noise = node["noise"]
+        positive = {n: noise[n].positive() for n in ("deviation", "center_s", "low_s", "high_s")}
+        return cls(
+            Noise(slope=noise["slope"].number(), **positive),
+            read_doubt(node["doubt"], model),
+            quantiles,
+            node["count"].integer(),
+        )
+
+
+def calibrate(
+    model: KernelModel,
+    samples: Samples,
+    out: LeftOut | None = None,
+    *,
+    seed: int = 0,
+    resamples: int = 10,
+) -> Uncertainty:
+    """Return the uncertainty of *model*, fitted to *samples*; set ``model.uncertainty_`` to it.
+
+    Parameters
+    ----------
+    out
+        What cross-validation predicted, if that is known already.
+    seed
+        Of folds and of resampling.
+    resamples
+        How many models are fitted to resampled configurations, for kinds without coefficients.
+
+    Raises
+    ------
+    InputError
+        If too few samples can be left out of fits; no matter, predictions do without.
+    """
+    model.uncertainty_ = None
+    out = left_out(model, samples, seed=seed) if out is None else out
+    known = out.known
+    if known.sum() < FEWEST:
+        raise InputError(
+            f"intervals need at least {FEWEST} samples that the others predict, "
+            f"got {known.sum()}: measure more sizes, or each more often"
+        )
+    measured, predicted = samples.durations_s[known], out.predicted_s[known]
+    residual = np.log(measured / predicted)
+    noise = Noise.of(residual, predicted)
+    table = samples.parameters[known]
+    doubt = doubt_of(model, samples, seed=seed, resamples=resamples)
+    deviation = np.sqrt(doubt.variance(model, table, noise(predicted)))
+    # Positions of (n + 1)·level: the correction that makes conformal intervals valid for small n.
+    quantiles = np.quantile(residual / deviation, LEVELS, method="weibull")
+    model.uncertainty_ = Uncertainty(noise, doubt, quantiles, int(known.sum()))
+    return model.uncertainty_
+
+
+def _mean_of_exp(
+    deviation: NDArray[np.float64], quantiles: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the means of exp(deviation·q), q distributed linearly between its *quantiles*."""
+    exponents = deviation[:, None] * quantiles
+    low, step = exponents[:, :-1], np.diff(exponents, axis=1)
+    # The mean of exp over a segment, (exp(step) - 1)/step, without cancellation.
+    with np.errstate(invalid="ignore"):
+        grown = np.where(step > LEAST, np.expm1(step) / np.maximum(step, LEAST), 1 + step / 2)
+    means: NDArray[np.float64] = (np.exp(low) * grown) @ np.diff(LEVELS)
+    return means

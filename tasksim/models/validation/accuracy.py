@@ -1,0 +1,82 @@
+"""Errors on configurations that a model has not seen: cross-validation, and test samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasksim.base.errors import TasksimError
+from tasksim.models.groups import group_means
+from tasksim.models.kernelmodel import columns
+from tasksim.models.validation.crossvalidation import FOLDS, left_out, predicted_where_possible
+from tasksim.models.validation.metrics import bias, log_ratio, mape, mlogq
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.samples import Samples
+
+__all__ = ["Errors", "cross_validated", "errors"]
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Errors over configurations, each with the mean of its samples.
+
+    ``over`` says what was held out, in words; ``worst`` is the largest abs(ln(predicted /
+    measured)); see :mod:`tasksim.models.validation.metrics` for the others.
+    """
+
+    over: str
+    configurations: int
+    mlogq: float
+    bias: float
+    mape: float
+    worst: float
+
+
+def errors(model: KernelModel, samples: Samples, over: str) -> Errors | None:
+    """Return the errors of *model* on *samples*; None where it cannot predict any.
+
+    Configurations that the model refuses, since it cannot extrapolate, are not counted.
+    """
+    rows, group = samples.configurations()
+    table = columns(model, samples.names, rows)
+    predicted = predicted_where_possible(model, table)
+    return _errors(over, predicted, group_means(samples.durations_s, group))
+
+
+def cross_validated(model: KernelModel, samples: Samples) -> Errors | None:
+    """Return the errors on held-out configurations, of models fitted without them.
+
+    Where a model knows nothing but what it was fitted to, or none can be fitted without a part
+    of the samples, None.
+    """
+    if not model.needs_fit:
+        return None
+    table = columns(model, samples.names, samples.parameters)
+    own = type(samples)(model.names_, table, samples.durations_s, samples.runs)
+    try:
+        out = left_out(model, own)
+    except TasksimError:
+        return None
+    if out.by != "configuration":
+        return None
+    group = own.configurations()[1]
+    # Configurations are left out as a whole, so their samples have one prediction.
+    predicted = group_means(out.predicted_s, group)
+    return _errors(f"{FOLDS} folds", predicted, group_means(own.durations_s, group))
+
+
+def _errors(
+    over: str, predicted: NDArray[np.float64], measured: NDArray[np.float64]
+) -> Errors | None:
+    known = np.isfinite(predicted) & (predicted > 0)
+    if not known.any():
+        return None
+    p, m = predicted[known], measured[known]
+    worst = float(np.abs(log_ratio(p, m)).max())
+    return Errors(over, int(known.sum()), mlogq(p, m), bias(p, m), mape(p, m), worst)

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tasksim.base.errors import InputError
+from tasksim.models.files.samplefile import append_samples, read_samples, write_samples
+from tasksim.models.kernelmodel import Samples
+
+CPU = Samples(("m", "n"), [[64, 0.5], [128, 2]], [1.25e-4, 0.1], [0, 3])
+GPU = Samples(("n", "m"), [[2, 128]], [3e-5])
+
+TEXT = """\
+run,architecture,m,n,duration_s
+0,cpu,64,0.5,0.000125
+3,cpu,128,2,0.1
+,gpu,128,2,3e-05
+"""
+
+
+def same(a, b):
+    runs = (a.runs is None) == (b.runs is None) and (a.runs is None or (a.runs == b.runs).all())
+    table = (a.parameters == b.parameters).all() and (a.durations_s == b.durations_s).all()
+    return a.names == b.names and runs and table
+
+
+def test_the_file_by_hand(tmp_path):
+    path = tmp_path / "gemm.samples.csv"
+    write_samples(path, {"cpu": CPU, "gpu": GPU})
+    assert path.read_text() == TEXT
+    found = read_samples(path)
+    assert list(found) == ["cpu", "gpu"]
+    assert same(found["cpu"], CPU)
+    assert found["gpu"].parameters.tolist() == [[128.0, 2.0]]
+    assert found["gpu"].runs is None
+
+
+def test_append(tmp_path):
+    path = tmp_path / "gemm.samples.csv"
+    append_samples(path, {"cpu": CPU})
+    append_samples(path, {"cpu": CPU, "gpu": GPU})
+    found = read_samples(path)
+    assert found["cpu"].durations_s.tolist() == [1.25e-4, 0.1] * 2
+    assert len(found["gpu"]) == 1
+    write_samples(path, {"gpu": GPU})
+    assert list(read_samples(path)) == ["gpu"]
+
+
+def test_appending_samples_with_other_parameters_changes_nothing(tmp_path):
+    path = tmp_path / "gemm.samples.csv"
+    write_samples(path, {"cpu": CPU})
+    before = path.read_bytes()
+    with pytest.raises(InputError, match=r"architecture 'gpu' have the parameters \(k\), others"):
+        append_samples(path, {"gpu": Samples(("k",), [[1]], [1.0])})
+    assert path.read_bytes() == before
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 1e300), st.floats(1e-300, 1e300), st.integers(-1, 5)), min_size=1
+    ),
+    st.text(min_size=1, max_size=5).filter(lambda t: "\0" not in t and t.isprintable()),
+)
+def test_samples_are_read_back_to_the_last_bit(tmp_path, rows, name):
+    path = tmp_path / "x.samples.csv"
+    parameters, durations, runs = zip(*rows, strict=True)
+    samples = Samples((name,), np.array(parameters)[:, None], durations, runs)
+    write_samples(path, {"cpu": samples})
+    found = read_samples(path)["cpu"]
+    assert same(
+        found, samples if max(runs) >= 0 else Samples((name,), samples.parameters, durations)
+    )
+
+
+def test_a_kernel_without_parameters(tmp_path):
+    path = tmp_path / "task.samples.csv"
+    samples = Samples((), np.empty((2, 0)), [1.0, 2.0])
+    write_samples(path, {"cpu": samples})
+    assert same(read_samples(path)["cpu"], samples)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("3e-05\n", "3e-0", ":4: the last line is cut off"),
+        (",3e-05\n", "\n", ":4: expected 5 fields (run, architecture, m, n, duration_s), got 4"),
+        ("64,0.5", "64,x", ":2: n: expected a finite number, not negative, got 'x'"),
+        ("64,0.5", "-64,0.5", ":2: m: expected a finite number, not negative, got '-64'"),
+        ("0.1\n", "0\n", ":3: duration_s: expected a finite number, larger than 0, got '0'"),
+        ("0.1\n", "nan\n", ":3: duration_s: expected a finite number, larger than 0, got 'nan'"),
+        ("3,cpu", "three,cpu", ":3: run: expected a whole number or nothing, got 'three'"),
+        ("3,cpu", "3,", ":3: architecture: expected a name, got nothing"),
+        ("3,cpu", '"3,cpu', ":4: unexpected end of data"),
+        ("run,arch", "rum,arch", ":1: expected the header 'run,architecture,PARAMETER,...,"),
+        (TEXT, "", ":1: expected the header"),
+        ("gpu,128", "gpu,\n128", ":4: expected 5 fields"),
+    ],
+)
+def test_garbled_lines_are_named(tmp_path, old, new, message):
+    path = tmp_path / "gemm.samples.csv"
+    assert old in TEXT
+    path.write_text(TEXT.replace(old, new))
+    with pytest.raises(InputError) as caught:
+        read_samples(path)
+    assert str(caught.value).startswith(f"{path}{message}")
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(InputError, match=r"no such file"):
+        read_samples(tmp_path / "no.csv")
+    (tmp_path / "x.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="is not UTF-8 text"):
+        read_samples(tmp_path / "x.csv")
