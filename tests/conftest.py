@@ -20,3 +20,21 @@ def pytest_xdist_setupnodes() -> None:
     code = "import tasksim.kernels.fmm.program"
     # What is wrong with it, the tests say better.
     subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """Return what installs a package: its name, and {group: {name: "MODULE:ATTRIBUTE"}}."""
+
+    def install(name: str, groups: dict[str, dict[str, str]]) -> None:
+        site = tmp_path / f"site-{name}"
+        info = site / f"{name}-1.0.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        lines = []
+        for group, entries in groups.items():
+            lines += [f"[{group}]", *(f"{key} = {value}" for key, value in entries.items())]
+        (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
+        monkeypatch.syspath_prepend(str(site))
+
+    return install

@@ -232,9 +232,9 @@ def _is_engine(text: str) -> bool:
 
 
 def _is_generator(name: str) -> bool:
-    from tasksim.graph.apps.registry import names
+    from tasksim.graph.source import names_generator
 
-    return name in names()
+    return names_generator(name)
 
 
 def _is_costs(graph: str) -> bool:

@@ -1,4 +1,4 @@
-"""The GRAPH argument of the command line: the name of a generator, or a file."""
+"""Graphs by what the command line calls them: the name of a generator, or a file."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError, expect, unknown
+from tasksim.base.registry import is_own
 from tasksim.graph.apps import registry
 
 if TYPE_CHECKING:
@@ -14,7 +15,12 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["load_graph"]
+__all__ = ["load_graph", "names_generator"]
+
+
+def names_generator(text: str) -> bool:
+    """Return whether *text* names a generator, registered or ``MODULE:FUNCTION``, and no file."""
+    return text in registry.GENERATORS or (is_own(text) and not Path(text).is_file())
 
 
 def load_graph(text: str, settings: Iterable[str] = ()) -> TaskGraph:
@@ -23,8 +29,8 @@ def load_graph(text: str, settings: Iterable[str] = ()) -> TaskGraph:
     Parameters
     ----------
     text
-        The name of a generator, or the path of a file written by
-        :func:`tasksim.graph.graph_file.save`.
+        The name of a generator, ``MODULE:FUNCTION`` of one's own, or the path of a file written
+        by :func:`tasksim.graph.graph_file.save`.
     settings
         ``KEY=VALUE`` for a generator; a file takes none.
 
@@ -40,7 +46,7 @@ def load_graph(text: str, settings: Iterable[str] = ()) -> TaskGraph:
     <TaskGraph cholesky: 20 tasks, 30 edges>
     """
     expect(text, str, "task graph")
-    if text in registry.names():
+    if names_generator(text):
         return registry.parse(text, settings)
     path = Path(text)
     if not (path.suffix == ".npz" or os.sep in text or path.is_file()):

@@ -2,100 +2,156 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from importlib.metadata import entry_points
-from pathlib import Path
+import inspect
 from typing import TYPE_CHECKING, Any
 
-from tasksim.base.errors import InputError, unknown
+from tasksim.base.errors import InputError, TasksimError, expect, unknown
+from tasksim.base.registry import Registry, where_raised
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["create", "describe", "names"]
-
-BUILT_IN = {
-    "eager": "tasksim.schedulers.eager:Eager",
-    "prio": "tasksim.schedulers.prio:Prio",
-    "random": "tasksim.schedulers.rand:Random",
-    "ws": "tasksim.schedulers.ws:WorkStealing",
-    "lws": "tasksim.schedulers.ws:LocalityWorkStealing",
-    "dm": "tasksim.schedulers.dm:DequeModel",
-    "dmda": "tasksim.schedulers.dmda:DataAware",
-    "dmdap": "tasksim.schedulers.dmda:DataAwarePriority",
-    "dmdar": "tasksim.schedulers.dmda:DataAwareReady",
-    "dmdas": "tasksim.schedulers.dmda:DataAwareSorted",
-    "dmdasd": "tasksim.schedulers.dmda:DataAwareSortedDecision",
-    "heteroprio": "tasksim.schedulers.heteroprio:Heteroprio",
-    "graph_test": "tasksim.schedulers.graph_test:GraphTest",
-    "modular-eager": "tasksim.schedulers.modular_eager:ModularEager",
-    "modular-prio": "tasksim.schedulers.modular_eager:ModularPrio",
-    "modular-dmda": "tasksim.schedulers.modular_dmda:ModularDmda",
-    "modular-dmdap": "tasksim.schedulers.modular_dmda:ModularDmdap",
-    "modular-dmdar": "tasksim.schedulers.modular_dmda:ModularDmdar",
-    "modular-dmdas": "tasksim.schedulers.modular_dmda:ModularDmdas",
-    "modular-heft": "tasksim.schedulers.modular_heft:ModularHeft",
-    "heft": "tasksim.schedulers.static.heft:Heft",
-    "cpop": "tasksim.schedulers.static.cpop:Cpop",
-    "peft": "tasksim.schedulers.static.peft:Peft",
-    "min-min": "tasksim.schedulers.static.batch:MinMin",
-    "max-min": "tasksim.schedulers.static.batch:MaxMin",
-    "static": "tasksim.schedulers.static.given:Given",
-}
+__all__ = ["SCHEDULERS", "create", "describe", "names", "refuse_foreign"]
 
 NEED_OPTIONS = ("static",)
 
-GROUP = "tasksim.schedulers"
+
+def _adopt(name: str, found: Any) -> type[Scheduler]:
+    """Return *found* if it is a class with the methods of a scheduler; only such are called."""
+    where = f"scheduler '{name}'"
+    if not isinstance(found, type):
+        raise InputError(f"{where}: {found!r} is not a class with push(task) and pop(worker)")
+    if missing := _missing(found):
+        raise InputError(
+            f"{where}: {found.__qualname__} is not a scheduler: it has no {' and '.join(missing)}"
+        )
+    return found
+
+
+def _missing(found: type) -> list[str]:
+    """Return the methods that *found* does not define: push, or the two halves of it, and pop."""
+    from tasksim.schedulers.base import Scheduler
+
+    def has(method: str) -> bool:
+        own = getattr(found, method, None)
+        return callable(own) and own is not getattr(Scheduler, method)
+
+    halves = issubclass(found, Scheduler) and has("choose") and has("commit")
+    return ["push(task)"] * (not (has("push") or halves)) + ["pop(worker)"] * (not has("pop"))
+
+
+SCHEDULERS: Registry[type[Scheduler]] = Registry(
+    "scheduler",
+    "tasksim.schedulers",
+    {
+        "eager": "tasksim.schedulers.eager:Eager",
+        "prio": "tasksim.schedulers.prio:Prio",
+        "random": "tasksim.schedulers.rand:Random",
+        "ws": "tasksim.schedulers.ws:WorkStealing",
+        "lws": "tasksim.schedulers.ws:LocalityWorkStealing",
+        "dm": "tasksim.schedulers.dm:DequeModel",
+        "dmda": "tasksim.schedulers.dmda:DataAware",
+        "dmdap": "tasksim.schedulers.dmda:DataAwarePriority",
+        "dmdar": "tasksim.schedulers.dmda:DataAwareReady",
+        "dmdas": "tasksim.schedulers.dmda:DataAwareSorted",
+        "dmdasd": "tasksim.schedulers.dmda:DataAwareSortedDecision",
+        "heteroprio": "tasksim.schedulers.heteroprio:Heteroprio",
+        "graph_test": "tasksim.schedulers.graph_test:GraphTest",
+        "modular-eager": "tasksim.schedulers.modular_eager:ModularEager",
+        "modular-prio": "tasksim.schedulers.modular_eager:ModularPrio",
+        "modular-dmda": "tasksim.schedulers.modular_dmda:ModularDmda",
+        "modular-dmdap": "tasksim.schedulers.modular_dmda:ModularDmdap",
+        "modular-dmdar": "tasksim.schedulers.modular_dmda:ModularDmdar",
+        "modular-dmdas": "tasksim.schedulers.modular_dmda:ModularDmdas",
+        "modular-heft": "tasksim.schedulers.modular_heft:ModularHeft",
+        "heft": "tasksim.schedulers.static.heft:Heft",
+        "cpop": "tasksim.schedulers.static.cpop:Cpop",
+        "peft": "tasksim.schedulers.static.peft:Peft",
+        "min-min": "tasksim.schedulers.static.batch:MinMin",
+        "max-min": "tasksim.schedulers.static.batch:MaxMin",
+        "static": "tasksim.schedulers.static.given:Given",
+    },
+    _adopt,
+)
+"""All schedulers; a new one is a file, and a line here or an entry point of its package."""
 
 
 def names(*, bare: bool = False) -> list[str]:
     """Return the names of all schedulers that are installed; *bare*: that need no options."""
-    found = [*BUILT_IN, *sorted({e.name for e in entry_points(group=GROUP)} - set(BUILT_IN))]
-    return [name for name in found if not (bare and name in NEED_OPTIONS)]
+    return [name for name in SCHEDULERS.names() if not (bare and name in NEED_OPTIONS)]
 
 
 def create(text: str) -> Scheduler:
     """Return a new scheduler for *text*: ``NAME``, ``NAME:OPTION=VALUE,...`` or ``MODULE:CLASS``.
 
-    Options are passed to the class as keyword arguments, as numbers where they are numbers.
-    Raises :exc:`InputError` for names, classes and options that do not exist.
+    The user's own words: what a file says goes through :func:`refuse_foreign` first.
 
+    Parameters
+    ----------
+    text : str
+        Options, also those of a class of one's own (``MODULE:CLASS:OPTION=VALUE``), are passed
+        to the class as keyword arguments, as numbers where they are numbers.
+
+    Raises
+    ------
+    InputError
+        For names, classes and options that do not exist, with the nearest; for options that are
+        given twice; for what is no class with push and pop, without calling it.
+
+    Examples
+    --------
     >>> create("lws").name
     'lws'
+    >>> create("dmda:alpha=2").alpha
+    2
     """
+    expect(text, str, "scheduler")
     target, options = _split(text)
-    scheduler_class = _load(target)
-    try:
-        scheduler: Scheduler = scheduler_class(**options)
-    except TypeError as error:
-        raise InputError(f"scheduler '{text}': {error}") from None
-    if not (
-        callable(getattr(scheduler, "push", None)) and callable(getattr(scheduler, "pop", None))
-    ):
-        raise InputError(
-            f"scheduler '{text}': {target} is not a scheduler: it has no push(task) and pop(worker)"
-        )
+    known, _, option = target.partition(":")
+    if option and known in SCHEDULERS:
+        raise InputError(f"scheduler '{text}': '{option}' is not OPTION=VALUE")
+    scheduler_class = SCHEDULERS.resolve(target)
+    _check_options(text, scheduler_class, options)
+    scheduler = _made(text, scheduler_class, options)
     if not getattr(scheduler, "name", ""):
         vars(scheduler)["name"] = target.rpartition(":")[2]
     return scheduler
 
 
+def refuse_foreign(text: str, where: str | Path) -> None:
+    """Raise :exc:`InputError` if the file *where* names a scheduler that is not registered.
+
+    *text* is as for :func:`create`; options do not count.
+    """
+    SCHEDULERS.refuse_foreign(_split(text)[0], where)
+
+
 def describe() -> dict[str, str]:
-    """Return the first line of each scheduler's docstring, by name."""
-    return {name: (_load(name).__doc__ or "").strip().partition("\n")[0] for name in names()}
+    """Return the first line of each scheduler's docstring, by name; broken ones are left out."""
+    return {
+        name: (found.__doc__ or "").strip().partition("\n")[0]
+        for name, found in SCHEDULERS.items().items()
+    }
 
 
 def _split(text: str) -> tuple[str, dict[str, Any]]:
-    head, colon, tail = text.rpartition(":")
-    if not colon or "=" not in tail:
+    """Return what stands before the options, and the options."""
+    before, equals, _ = text.partition("=")
+    head, colon, _ = before.rpartition(":")
+    if not (equals and colon):
         return text, {}
-    options = {}
-    for item in tail.split(","):
-        key, equals, value = item.partition("=")
+    options: dict[str, Any] = {}
+    for item in text[len(head) + 1 :].split(","):
+        key, equals, value = (part.strip() for part in item.partition("="))
         if not (key and equals and value):
             raise InputError(f"scheduler '{text}': '{item}' is not OPTION=VALUE")
-        options[key.strip()] = _value(value.strip())
+        if key in options:
+            raise InputError(
+                f"scheduler '{text}': {key} is given twice: {options[key]} and {value}"
+            )
+        options[key] = _value(value)
     return head, options
 
 
@@ -108,36 +164,28 @@ def _value(text: str) -> int | float | str:
     return text
 
 
-def _load(target: str) -> Any:
-    path = BUILT_IN.get(target)
-    if path is None:
-        for entry in entry_points(group=GROUP):
-            if entry.name == target:
-                return entry.load()
-        if ":" not in target:
-            raise unknown("scheduler", target, names())
-        path = target
-    module_name, _, class_name = path.partition(":")
-    return _attribute(_module(module_name, target), class_name, target)
+def _check_options(text: str, scheduler_class: type[Scheduler], options: dict[str, Any]) -> None:
+    """Raise :exc:`InputError` for options that the class does not take, with the nearest."""
+    parameters = inspect.signature(scheduler_class).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return
+    known = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    for key in options:
+        if key not in known:
+            raise unknown("option", key, known, f"scheduler '{text}'")
 
 
-def _module(name: str, target: str) -> Any:
-    """Import module *name*; the working directory counts, as for ``python -m``."""
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
+def _made(text: str, scheduler_class: type[Scheduler], options: dict[str, Any]) -> Scheduler:
+    """Return a new scheduler; what its class raises says where."""
     try:
-        return importlib.import_module(name)
-    except (ImportError, SyntaxError) as error:
-        raise InputError(f"scheduler '{target}': cannot import '{name}': {error}") from error
-
-
-def _attribute(module: Any, name: str, target: str) -> Any:
-    try:
-        return getattr(module, name)
-    except AttributeError:
-        raise unknown("class", name, _classes(module), f"scheduler '{target}'") from None
-
-
-def _classes(module: Any) -> list[str]:
-    return [name for name, value in vars(module).items() if isinstance(value, type)]
+        return scheduler_class(**options)
+    except TasksimError:
+        raise
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # an exit, too, is the class's and not ours
+        place = where_raised(error)
+        raise InputError(
+            f"scheduler '{text}': {scheduler_class.__qualname__}() raised "
+            f"{type(error).__name__}: {error} ({place})"
+        ) from error

@@ -231,7 +231,7 @@ def folder(tmp_path, monkeypatch):
     before, generators = set(sys.modules), set(registry.names())
     yield tmp_path
     for name in set(registry.names()) - generators:
-        del registry._registered[name]
+        del registry.GENERATORS._found[name]
     # What a page imports from its folder is not what another page means by the same name.
     for name in set(sys.modules) - before:
         if str(tmp_path) in str(getattr(sys.modules[name], "__file__", None)):

@@ -115,7 +115,7 @@ def test_a_name_is_text():
 
 @pytest.fixture
 def wavefront(monkeypatch):
-    monkeypatch.setattr(registry, "_registered", dict(registry._registered))
+    monkeypatch.setattr(registry.GENERATORS, "_found", dict(registry.GENERATORS._found))
 
     @generator("wavefront")
     def wavefront(tiles: Count, duration: Seconds = 1.0) -> TaskGraph:

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
+
 import pytest
 
 from tasksim.base.errors import InputError
+from tasksim.base.registry import PluginWarning
 from tasksim.models import registry
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.kinds.constant import ConstantModel
@@ -29,30 +33,36 @@ def test_unknown_kinds_get_the_nearest():
         registry.from_json({})
 
 
-class Entry:
-    """What an installed package declares."""
+class Other(ConstantModel):
+    """A kind that another package has."""
 
-    name = "other"
-
-    def __init__(self, found):
-        self.found = found
-
-    def load(self):
-        return self.found
+    kind = "other"
 
 
-def test_kinds_of_other_packages(monkeypatch):
-    other = type("Other", (ConstantModel,), {"kind": "other"})
-    monkeypatch.setattr(registry, "entry_points", lambda group: [Entry(other)])
+@pytest.fixture
+def declared(package, monkeypatch):
+    """Return what lets a package declare an object as the kind of models 'other'."""
+
+    def declare(found):
+        monkeypatch.setitem(sys.modules, "theirs", SimpleNamespace(found=found))
+        package("theirs", {"tasksim.models": {"other": "theirs:found"}})
+
+    return declare
+
+
+def test_kinds_of_other_packages(declared):
+    declared(Other)
     assert registry.kinds()[-1] == "other"
     data = {"kind": "other", "options": {"duration_s": 2.0}}
-    assert type(registry.from_json(data)) is other
+    assert type(registry.from_json(data)) is Other
 
 
 @pytest.mark.parametrize("found", [HistoryModel, int, "text"])
-def test_what_is_no_model_is_refused(monkeypatch, found):
-    monkeypatch.setattr(registry, "entry_points", lambda group: [Entry(found)])
+def test_what_is_no_model_is_refused(declared, found):
+    declared(found)
     with pytest.raises(
-        InputError, match=r"which is no subclass of .*KernelModel with kind = 'other'"
+        InputError, match=r"package 'theirs'.* is no subclass of .*KernelModel with kind = 'other'"
     ):
         registry.model_class("other")
+    with pytest.warns(PluginWarning, match="package 'theirs'"):
+        assert "other" not in registry.describe()

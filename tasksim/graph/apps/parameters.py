@@ -108,8 +108,14 @@ class Parameter:
 
 
 def parameters_of(function: Callable[..., Any]) -> tuple[Parameter, ...]:
-    """Return the parameters of a generator *function*, from its annotations."""
+    """Return the parameters of a generator *function*, from its annotations.
+
+    Raises :exc:`InputError` for one that has none, or none that users could set in a text.
+    """
     hints = get_type_hints(function, include_extras=True)
+    for name in inspect.signature(function).parameters:
+        if name not in hints:
+            raise InputError(f"parameter {name} has no annotation")
     return tuple(
         _parameter(name, hints[name], parameter.default)
         for name, parameter in inspect.signature(function).parameters.items()
@@ -127,13 +133,16 @@ def _parameter(name: str, hint: Any, default: Any) -> Parameter:
         return Parameter(name, str, value, required, choices=get_args(hint))
     low = next((limit.value for limit in limits if isinstance(limit, AtLeast)), -math.inf)
     high = next((limit.value for limit in limits if isinstance(limit, AtMost)), math.inf)
+    if hint not in (int, float, str):
+        raise InputError(f"parameter {name}: {hint} is not int, float, str or choices of text")
     return Parameter(name, hint, value, required, minimum=low, maximum=high)
 
 
 def _without_none(hint: Any) -> Any:
     """Return ``T`` for ``T | None``."""
     if get_origin(hint) in (Union, UnionType):
-        (hint,) = (part for part in get_args(hint) if part is not NoneType)
+        parts = [part for part in get_args(hint) if part is not NoneType]
+        return parts[0] if len(parts) == 1 else hint
     return hint
 
 

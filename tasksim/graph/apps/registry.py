@@ -1,4 +1,4 @@
-"""Generators of task graphs, by name.
+"""Generators of task graphs, by name: the built-in ones, other packages', a user's own.
 
 A generator is a function that returns a :class:`~tasksim.graph.taskgraph.TaskGraph`; its
 annotated parameters are what users can set::
@@ -6,23 +6,29 @@ annotated parameters are what users can set::
     @generator("wavefront")
     def wavefront(tiles: Count, tile_size: Count = 256) -> TaskGraph:
         \"\"\"Return ...\"\"\"
+
+Another package adds such a function, decorated or not, by an entry point of the group
+``tasksim.generators``; a user's own is called ``MODULE:FUNCTION``.
 """
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass, replace
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
-from tasksim.base.errors import GraphError, InputError, expect, unknown
+from tasksim.base.errors import GraphError, InputError, unknown
+from tasksim.base.registry import Registry
 from tasksim.graph.apps.parameters import Parameter, Value, parameters_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
     from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = [
+    "GENERATORS",
     "Generator",
     "find",
     "generate",
@@ -31,21 +37,11 @@ __all__ = [
     "names",
     "parse",
     "parse_settings",
+    "refuse_foreign",
 ]
 
 Function = TypeVar("Function", bound="Callable[..., TaskGraph]")
 
-# Those that come with tasksim, and the modules that register them: imported when asked for,
-# so that the command line starts without NumPy.
-_BUILT_IN: Mapping[str, str] = {
-    "cholesky": "tasksim.graph.apps.cholesky",
-    "lu": "tasksim.graph.apps.lu",
-    "qr": "tasksim.graph.apps.qr",
-    "chain": "tasksim.graph.apps.synthetic",
-    "fork-join": "tasksim.graph.apps.synthetic",
-    "random-layered": "tasksim.graph.apps.synthetic",
-    "fmm": "tasksim.graph.apps.fmm",
-}
 _PRIORITIES = Parameter("priorities", str, "app", choices=("app", "bottom-level", "none"))
 
 
@@ -114,19 +110,79 @@ class Generator:
         return replace(graph, name=self.name, arguments=values)
 
 
-_registered: dict[str, Generator] = {}
+def _adopt(name: str, found: Any) -> Generator:
+    """Return the generator that the function *found* is; refuse what does not say that it is one.
+
+    Only what returns a graph by its own words is ever called.
+    """
+    where = f"generator '{name}'"
+    if not inspect.isfunction(found):
+        raise InputError(f"{where}: {found!r} is not a function that returns a TaskGraph")
+    try:
+        returned = get_type_hints(found).get("return")
+        parameters = (*parameters_of(found), _PRIORITIES)
+    except (InputError, NameError, TypeError) as error:
+        raise InputError(f"{where}: its annotations cannot be read: {error}") from error
+    from tasksim.graph.taskgraph import TaskGraph
+
+    if not (isinstance(returned, type) and issubclass(returned, TaskGraph)):
+        raise InputError(
+            f"{where}: the function does not say that it returns a graph; "
+            f"legal: def {found.__name__}(...) -> TaskGraph"
+        )
+    return Generator(name, found, parameters)
+
+
+GENERATORS: Registry[Generator] = Registry(
+    "generator",
+    "tasksim.generators",
+    {
+        "cholesky": "tasksim.graph.apps.cholesky:cholesky",
+        "lu": "tasksim.graph.apps.lu:lu",
+        "qr": "tasksim.graph.apps.qr:qr",
+        "chain": "tasksim.graph.apps.synthetic:chain",
+        "fork-join": "tasksim.graph.apps.synthetic:fork_join",
+        "random-layered": "tasksim.graph.apps.synthetic:random_layered",
+        "fmm": "tasksim.graph.apps.fmm:fmm",
+    },
+    _adopt,
+)
+"""All generators; a new one is a file, and a line here or an entry point of its package."""
 
 
 def generator(name: str) -> Callable[[Function], Function]:
-    """Register the decorated function as the generator *name*."""
+    """Register the decorated function as the generator *name*.
+
+    Parameters
+    ----------
+    name : str
+        What users will call it.
+
+    Raises
+    ------
+    InputError
+        If another generator has that name, or the function is none: its parameters are
+        annotated with int, float, str or choices of text, what it returns with ``TaskGraph``.
+
+    See Also
+    --------
+    generate : a graph by the name of its generator.
+
+    Examples
+    --------
+    >>> from tasksim import GraphBuilder, TaskGraph
+    >>> @generator("two-steps")
+    ... def two_steps(tiles: int) -> TaskGraph:
+    ...     g = GraphBuilder("two-steps")
+    ...     for _ in range(2 * tiles):
+    ...         g.insert("step")
+    ...     return g.build()
+    >>> generate("two-steps", tiles=3)
+    <TaskGraph two-steps: 6 tasks, 0 edges>
+    """
 
     def register(function: Function) -> Function:
-        home = f"{function.__module__}.{function.__qualname__}"
-        taken = _registered.get(name)
-        if taken and f"{taken.function.__module__}.{taken.function.__qualname__}" != home:
-            raise InputError(f"generator '{name}' exists already; choose another name for {home}")
-        parameters = (*parameters_of(function), _PRIORITIES)
-        _registered[name] = Generator(name, function, parameters)
+        GENERATORS.add(name, function)
         return function
 
     return register
@@ -134,28 +190,28 @@ def generator(name: str) -> Callable[[Function], Function]:
 
 def names() -> list[str]:
     """Return the names of all generators, without importing them."""
-    return list(dict.fromkeys([*_BUILT_IN, *_registered]))
+    return GENERATORS.names()
 
 
 def find(name: str) -> Generator:
-    """Return the generator *name*.
+    """Return the generator *name*; for the user's own words, ``MODULE:FUNCTION`` as well.
 
     Raises
     ------
     InputError
         If there is none; with the nearest name.
     """
-    expect(name, str, "generator")
-    if name not in _registered and name in _BUILT_IN:
-        import_module(_BUILT_IN[name])
-    if name not in _registered:
-        raise unknown("generator", name, names())
-    return _registered[name]
+    return GENERATORS.resolve(name)
 
 
 def generators() -> list[Generator]:
-    """Return all generators, in the order of :func:`names`."""
-    return [find(name) for name in names()]
+    """Return all generators, in the order of :func:`names`, but for broken ones."""
+    return list(GENERATORS.items().values())
+
+
+def refuse_foreign(name: str, where: str | Path) -> None:
+    """Raise :exc:`InputError` if the file *where* names a generator that is not registered."""
+    GENERATORS.refuse_foreign(name, where)
 
 
 def generate(name: str, /, **arguments: object) -> TaskGraph:
