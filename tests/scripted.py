@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import deque
 
-from tasksim.engine.hybrid import HybridReplay
+from tasksim.engine.machine.hybrid import HybridReplay
 from tasksim.graph.builder import GraphBuilder
 from tasksim.platform.description import (
     Allocation,

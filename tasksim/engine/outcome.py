@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.engine.clock import TICK_S
-from tasksim.engine.hybrid import HybridReplay
+from tasksim.engine.machine.hybrid import HybridReplay
 from tasksim.run.record import MemoryInfo, MemoryTable, TaskTable, TransferTable, WorkerInfo
 
 if TYPE_CHECKING:

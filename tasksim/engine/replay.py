@@ -11,12 +11,12 @@ from array import array
 from typing import TYPE_CHECKING
 
 from tasksim.engine.clock import Alarm, Clock, run
-from tasksim.engine.hooks import unless_default
-from tasksim.engine.quiet import no_garbage_collection
-from tasksim.engine.sleepers import Sleepers
-from tasksim.graph.release import Release
-from tasksim.schedulers.rules import DONE, READY, TAKEN, WAITING, dropped, illegal_pop
-from tasksim.schedulers.view import Table, able_classes
+from tasksim.runtime.collector import no_garbage_collection
+from tasksim.runtime.hooks import unless_default
+from tasksim.runtime.release import Release
+from tasksim.runtime.rules import DONE, READY, TAKEN, WAITING, dropped, illegal_pop
+from tasksim.runtime.sleepers import Sleepers
+from tasksim.runtime.view import Table, able_classes
 
 if TYPE_CHECKING:
     import random

@@ -10,13 +10,13 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.engine.durations import Models, durations
-from tasksim.engine.hybrid import HybridReplay, SimultaneousPushes, needs_hybrid
 from tasksim.engine.locality import near_and_far
+from tasksim.engine.machine.hybrid import HybridReplay, SimultaneousPushes, needs_hybrid
 from tasksim.engine.outcome import machine, records
-from tasksim.engine.quiet import no_garbage_collection
 from tasksim.engine.replay import Replay
 from tasksim.run.bounds import bounds
 from tasksim.run.record import Run
+from tasksim.runtime.collector import no_garbage_collection
 from tasksim.schedulers.registry import create
 
 if TYPE_CHECKING:

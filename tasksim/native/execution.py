@@ -16,9 +16,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import TaskFailed
-from tasksim.graph.release import Release
-from tasksim.schedulers.rules import DONE, READY, TAKEN, WAITING, dropped, illegal_pop
-from tasksim.schedulers.view import Table
+from tasksim.runtime.release import Release
+from tasksim.runtime.rules import DONE, READY, TAKEN, WAITING, dropped, illegal_pop
+from tasksim.runtime.view import Table
 
 if TYPE_CHECKING:
     import random

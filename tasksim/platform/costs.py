@@ -77,7 +77,7 @@ class Copying:
     """The same for copies that nobody waits for, such as writing back."""
     serialised: bool = False
     """Whether copies exclude each other as CUDA's do: see
-    :mod:`tasksim.engine.copyengines`."""
+    :mod:`tasksim.engine.data.engines`."""
     contention: float = 0.0
     """Schedulers believe that a copy takes ``latency + max(1, contention * devices in use) *
     bytes / bandwidth``."""

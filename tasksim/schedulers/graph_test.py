@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from tasksim.base.errors import InputError
-from tasksim.graph.release import Release
+from tasksim.graph.commutation import ready_at_first
 from tasksim.schedulers.base import Scheduler, View
 from tasksim.schedulers.queues import PriorityQueue
 
@@ -59,7 +59,7 @@ class GraphTest(Scheduler):
         ]
         self._told = [False] * len(view.workers)
         self._bag: list[int] = []
-        self._awaited = len(Release(graph, submitted=True).sources())
+        self._awaited = len(ready_at_first(graph))
 
     def push(self, task: int) -> None:
         """Queue *task* and wake one worker for it; before the graph is complete, put it by."""

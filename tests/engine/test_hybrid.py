@@ -13,7 +13,7 @@ from scripted import GPU0, RAM, machine, play, tasks
 from strategies import ALLOCATIONS, COSTS, costs, graphs, machines, moving_graphs
 
 from tasksim.base.errors import InputError, SchedulerError
-from tasksim.engine.hybrid import HybridReplay
+from tasksim.engine.machine.hybrid import HybridReplay
 from tasksim.engine.replay import Replay
 from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate

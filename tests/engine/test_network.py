@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasksim.engine.clock import Alarm, Clock, run, ticks
-from tasksim.engine.network import Network, Path, fair_rates
+from tasksim.engine.data.network import Network, Path, fair_rates
 from tasksim.platform.description import Link, Memory, Platform, Route, Worker
 
 

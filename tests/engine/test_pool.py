@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasksim.engine.pool import Pool
+from tasksim.engine.data.pool import Pool
 from tasksim.platform.costs import Allocation
 
 FREE, ONE = (0, 0), (1, 0)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasksim.engine.requests import FETCH, IDLE, PREFETCH, Post, Request
+from tasksim.engine.data.requests import FETCH, IDLE, PREFETCH, Post, Request
 
 
 def request(kind, priority=0, handle=0):

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tasksim.engine.durations import durations
-from tasksim.engine.hybrid import HybridReplay
+from tasksim.engine.machine.hybrid import HybridReplay
 from tasksim.formats.starpu.machine_import import import_machine
 from tasksim.graph.apps.registry import generate
 from tasksim.models.files.store import ModelLibrary

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasksim.engine.pool import Pool
-from tasksim.engine.turns import Turns
+from tasksim.engine.data.pool import Pool
+from tasksim.engine.data.turns import Turns
 from tasksim.platform.costs import Allocation
 
 SIZES = [3, 3, 3, 3]

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from tasksim.base.errors import CycleError, InputError
 from tasksim.cli.main import cli
 from tasksim.engine.durations import durations
-from tasksim.engine.hybrid import HybridReplay
+from tasksim.engine.machine.hybrid import HybridReplay
 from tasksim.formats.costs_csv import read_costs
 from tasksim.models.kinds.processors import GivenCosts, ProcessorModel
 from tasksim.schedulers.registry import create

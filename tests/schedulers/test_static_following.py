@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import costs, graphs, platforms
 
 from tasksim.base.errors import InputError
-from tasksim.engine.hybrid import HybridReplay
+from tasksim.engine.machine.hybrid import HybridReplay
 from tasksim.engine.replay import Replay
 from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strategies import ACCESSES
 
 from tasksim.base.errors import InputError
-from tasksim.engine.hybrid import HybridReplay
+from tasksim.engine.machine.hybrid import HybridReplay
 from tasksim.graph.analysis import critical_path
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, Commute, GraphBuilder, R, Reduce, W

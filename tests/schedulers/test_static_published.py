@@ -18,7 +18,7 @@ from classic import (
 
 from tasksim.base.errors import InputError
 from tasksim.engine.durations import durations
-from tasksim.engine.hybrid import HybridReplay
+from tasksim.engine.machine.hybrid import HybridReplay
 from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder, R, W

@@ -10,8 +10,8 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.graph.taskgraph import AccessMode
+from tasksim.platform.copyestimates import copy_seconds
 from tasksim.schedulers.static.edges import Edges, Flows, edges_of, flows_of
-from tasksim.schedulers.view import copy_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,13 +6,13 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError
-from tasksim.engine.accesses import ordered_accesses
 from tasksim.engine.clock import Clock, Routine
-from tasksim.engine.driver import Driver
-from tasksim.engine.fitting import too_large
-from tasksim.engine.sleepers import Sleepers
-from tasksim.engine.transfers import Transfers
-from tasksim.schedulers.view import Table, able_classes
+from tasksim.engine.data.accesses import ordered_accesses
+from tasksim.engine.data.capacity import too_large
+from tasksim.engine.data.mover import Transfers
+from tasksim.engine.machine.driver import Driver
+from tasksim.runtime.sleepers import Sleepers
+from tasksim.runtime.view import Table, able_classes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

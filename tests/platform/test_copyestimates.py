@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from scripted import GPU0, GPU1, RAM, machine
 from strategies import machines
 
-from tasksim.engine.estimates import CopyEstimates
+from tasksim.platform.copyestimates import CopyEstimates, copy_seconds
 from tasksim.platform.description import Copying, Link, Memory, Platform, Route, Worker
-from tasksim.schedulers.view import copy_seconds
 
 
 def believed(platform, devices):

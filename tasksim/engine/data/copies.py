@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tasksim.engine.pool import Pool
+from tasksim.engine.data.pool import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

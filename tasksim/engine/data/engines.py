@@ -20,7 +20,7 @@ from tasksim.engine.clock import Alarm, Clock
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tasksim.engine.network import Network
+    from tasksim.engine.data.network import Network
 
 __all__ = ["Copy", "CopyEngines"]
 

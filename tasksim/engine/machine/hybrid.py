@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import InputError
 from tasksim.engine.clock import TICK_S, Alarm, Steps, run, ticks
-from tasksim.engine.hooks import unless_default
-from tasksim.engine.quiet import no_garbage_collection
-from tasksim.engine.releasing import Releasing, SimultaneousPushes
-from tasksim.schedulers.rules import READY, TAKEN, dropped, illegal_pop
+from tasksim.engine.machine.releasing import Releasing, SimultaneousPushes
+from tasksim.runtime.collector import no_garbage_collection
+from tasksim.runtime.hooks import unless_default
+from tasksim.runtime.rules import READY, TAKEN, dropped, illegal_pop
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
 
-    from tasksim.engine.driver import Driver
     from tasksim.engine.locality import FarCharge
+    from tasksim.engine.machine.driver import Driver
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
@@ -206,7 +206,7 @@ class HybridReplay(Releasing):
         return round(cost * 1e9)
 
     def _device(self, driver: Driver) -> Steps:
-        """A worker that drives a device: see :mod:`tasksim.engine.hybrid`."""
+        """A worker that drives a device: see :mod:`tasksim.engine.machine.hybrid`."""
         routine, held, memory = driver.routine, driver.held, driver.memory
         post = self.transfers.posts[memory]
         serves = self.transfers.drivers[memory] is routine

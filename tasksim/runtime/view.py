@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import pairwise
-from math import inf
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError, SchedulerError
+from tasksim.platform.copyestimates import copy_seconds
 from tasksim.schedulers.base import View
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
 
-__all__ = ["Table", "able_classes", "copy_seconds"]
+__all__ = ["Table", "able_classes"]
 
 
 class Table(View):
@@ -95,47 +95,6 @@ class Table(View):
             f"scheduler {scheduler} woke worker {worker!r}; the workers are"
             f" 0 to {len(self.workers) - 1}"
         )
-
-
-def copy_seconds(platform: Platform, size_bytes: float, source: int, target: int) -> float:
-    """Return how long a copy is believed to take, in seconds; infinite where no way leads.
-
-    ``latency + max(1, contention * devices) * size / bandwidth``, as measured from end to end where
-    that is known, else the sum of the latencies and the least bandwidth of the route.
-    Where no route leads, two copies by the first memory that is connected to both.
-    """
-    if source == target or not size_bytes:
-        return 0.0
-    direct = _route_seconds(platform, size_bytes, source, target)
-    if direct < inf:
-        return direct
-    hops = (
-        _route_seconds(platform, size_bytes, source, memory.id)
-        + _route_seconds(platform, size_bytes, memory.id, target)
-        for memory in platform.memories
-        if memory.id not in (source, target)
-    )
-    return next((seconds for seconds in hops if seconds < inf), inf)
-
-
-def _route_seconds(platform: Platform, size_bytes: float, source: int, target: int) -> float:
-    route = platform.route(source, target)
-    if route is None:
-        return inf
-    links = [platform.links[link] for link in route]
-    latency_s, bandwidth = links[0].measured_latency_s, links[0].measured_bandwidth_bytes_per_s
-    if latency_s is None:
-        latency_s = sum(link.latency_s for link in links)
-    if bandwidth is None:
-        bandwidth = min(link.bandwidth_bytes_per_s / route.count(link.id) for link in links)
-    sharing = 1 if len(route) == 1 else _devices(platform)
-    return latency_s + size_bytes * max(1.0, platform.copying.contention * sharing) / bandwidth
-
-
-def _devices(platform: Platform) -> int:
-    """Return the number of memories of devices that have workers."""
-    driven = (w for w in platform.workers if platform.device(w.architecture).pipeline)
-    return len({worker.memory for worker in driven})
 
 
 def able_classes(graph: TaskGraph, costs: Sequence[Sequence[float]]) -> list[int]:

@@ -1,10 +1,12 @@
-"""Which tasks become ready when one ends: the same rule for simulated and native runs."""
+"""Release of tasks: which become ready when one ends, in simulated and native runs alike."""
 
 from __future__ import annotations
 
 from bisect import insort
 from heapq import merge
 from typing import TYPE_CHECKING
+
+from tasksim.graph.commutation import commutative_handles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -116,17 +118,3 @@ class Release:
         for task in set(granted).difference(freed):
             for handle in self._exclusive[task]:
                 self._waiting[handle].remove(task)
-
-
-def commutative_handles(graph: TaskGraph) -> dict[int, tuple[int, ...]]:
-    """Return the handles that each task accesses commutatively; tasks without any are left out."""
-    import numpy as np
-
-    from tasksim.graph.taskgraph import AccessMode
-
-    positions = np.flatnonzero(graph.access_mode == AccessMode.COMMUTATIVE)
-    tasks = np.searchsorted(graph.access_ptr, positions, side="right") - 1
-    handles: dict[int, list[int]] = {}
-    for task, handle in zip(tasks.tolist(), graph.access_handle[positions].tolist(), strict=True):
-        handles.setdefault(task, []).append(handle)
-    return {task: tuple(held) for task, held in handles.items()}

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from strategies import graphs
 
 from tasksim.graph.builder import RW, Commute, GraphBuilder, R, Reduce, W
-from tasksim.graph.release import Release, commutative_handles
+from tasksim.graph.commutation import commutative_handles
+from tasksim.runtime.release import Release
 
 
 def commuting(*handle_lists):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tasksim.engine.copies import Copies
-    from tasksim.engine.pool import Pool
-    from tasksim.engine.transfers import Needs
+    from tasksim.engine.data.copies import Copies
+    from tasksim.engine.data.mover import Needs
+    from tasksim.engine.data.pool import Pool
     from tasksim.platform.description import WorkerClass
 
 __all__ = ["too_large"]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tasksim.engine.copies import Copies
-    from tasksim.engine.driver import Driver
-    from tasksim.engine.pool import Pool
+    from tasksim.engine.data.copies import Copies
+    from tasksim.engine.data.pool import Pool
+    from tasksim.engine.machine.driver import Driver
 
 __all__ = ["Turns", "turns_of"]
 

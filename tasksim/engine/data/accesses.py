@@ -10,7 +10,7 @@ import numpy as np
 from tasksim.graph.taskgraph import AccessMode
 
 if TYPE_CHECKING:
-    from tasksim.engine.transfers import Needs
+    from tasksim.engine.data.mover import Needs
     from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = ["Hints", "ordered_accesses"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tasksim.engine.clock import Alarm, Clock, run
-from tasksim.engine.copyengines import Copy, CopyEngines
-from tasksim.engine.network import Network
+from tasksim.engine.data.engines import Copy, CopyEngines
+from tasksim.engine.data.network import Network
 from tasksim.platform.description import Link, Memory, Platform, Route, Worker
 
 RAM, GPU0, GPU1, GPU2 = range(4)

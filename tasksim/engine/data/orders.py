@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError
 from tasksim.engine.clock import Clock, Routine, ticks
-from tasksim.engine.copies import Copies, Store
-from tasksim.engine.estimates import CopyEstimates
-from tasksim.engine.log import Log
-from tasksim.engine.network import Network
-from tasksim.engine.requests import FETCH, PREFETCH, WRITE_BACK, Post, Request
+from tasksim.engine.data.copies import Copies, Store
+from tasksim.engine.data.log import Log
+from tasksim.engine.data.network import Network
+from tasksim.engine.data.requests import FETCH, PREFETCH, WRITE_BACK, Post, Request
+from tasksim.platform.copyestimates import CopyEstimates
 
 if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph

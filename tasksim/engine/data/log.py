@@ -6,7 +6,7 @@ from array import array
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tasksim.engine.requests import Request
+    from tasksim.engine.data.requests import Request
 
 __all__ = ["Log"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Literal
 
-from tasksim.engine.accesses import Hints
 from tasksim.engine.clock import Routine, Steps, ticks
-from tasksim.engine.driver import COMMIT, PUSH, Driver
-from tasksim.engine.hooks import chooses_apart, unless_default
-from tasksim.engine.machineview import MachineView
-from tasksim.engine.turns import turns_of
-from tasksim.graph.release import Release
-from tasksim.schedulers.rules import DONE, READY, TAKEN, WAITING
+from tasksim.engine.data.accesses import Hints
+from tasksim.engine.data.turns import turns_of
+from tasksim.engine.machine.driver import COMMIT, PUSH, Driver
+from tasksim.engine.machine.machineview import MachineView
+from tasksim.runtime.hooks import chooses_apart, unless_default
+from tasksim.runtime.release import Release
+from tasksim.runtime.rules import DONE, READY, TAKEN, WAITING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from tasksim.engine.clock import Clock, ticks
-from tasksim.engine.copyengines import Copy, CopyEngines
-from tasksim.engine.orders import Orders
-from tasksim.engine.requests import FETCH, IDLE, PREFETCH, WRITE_BACK, Request
+from tasksim.engine.data.engines import Copy, CopyEngines
+from tasksim.engine.data.orders import Orders
+from tasksim.engine.data.requests import FETCH, IDLE, PREFETCH, WRITE_BACK, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from tasksim.engine.copies import Store
+    from tasksim.engine.data.copies import Store
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
 

@@ -1,0 +1,1 @@
+"""Data on machines with several memories: copies, requests, links, room."""

@@ -1,0 +1,1 @@
+"""The replay on machines with devices: nodes, their workers, submission."""
