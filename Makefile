@@ -1,8 +1,8 @@
 # Everything on a fresh machine: `make demo`, `make test`. Needs python3.11+ with venv, and make.
 
 # The first Python that will do; give PYTHON=... for another.
-PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
-	$$p -c 'import sys, venv; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null \
+PYTHON ?= $(shell for p in python3 python3.15 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	&& echo $$p && break; done)
 VENV   ?= .venv
 BIN     = $(VENV)/bin
@@ -10,16 +10,17 @@ BIN     = $(VENV)/bin
 # tests of another: those of one file take from microseconds to a minute.
 PYTEST  = $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 
-.PHONY: demo test test-all lint bench clean help
+.PHONY: demo test test-all lint docs bench clean help
 
 help:
 	@echo "make demo      calibrate this machine, predict, really run, compare: demo-output/"
 	@echo "make test      style, types and tests"
 	@echo "make test-all  the same with the slow tests"
+	@echo "make docs      these pages and the API reference as HTML, with search: build/docs/"
 	@echo "make bench     speed and fidelity, measured here"
 
 $(VENV)/.installed: pyproject.toml
-	@test -n "$(PYTHON)" || { echo "tasksim needs Python 3.11 to 3.13 with venv; none found" >&2; exit 1; }
+	@test -n "$(PYTHON)" || { echo "tasksim needs Python 3.11 or newer with venv; none found" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
@@ -36,8 +37,12 @@ lint: $(VENV)/.installed
 test: lint
 	$(PYTEST) -m "not slow"
 
-test-all: lint
+test-all: lint docs
 	$(PYTEST) --durations=15 --durations-min=1
+
+# Warnings are errors: a link that leads nowhere, a docstring that does not parse.
+docs: $(VENV)/.installed
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -j auto docs build/docs
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/engine.py
