@@ -1,11 +1,11 @@
-"""Tables of 200 random scenarios, as digests: did a change of the code change a byte?
+"""Golden digests: did a change of the code change a byte of 200 random simulations?
 
-    python benchmarks/golden.py record before.json      # with the code of before
-    python benchmarks/golden.py check before.json       # with the code of now: exit 1 if one differs
+    python benchmarks/golden.py record before.json    # with the code of before
+    python benchmarks/golden.py check before.json     # with the code of now
 
 Graphs (shipped and random), machines (one memory, several; overheads, small memories, buses),
 schedulers, seeds, noise and simultaneous pushes are drawn from one seed, so both sides replay the
-same. A line per scenario that differs, with the columns.
+same. A line per scenario that differs, with the columns; exit 1 if there is one.
 """
 
 from __future__ import annotations
