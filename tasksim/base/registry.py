@@ -289,6 +289,7 @@ def _described(error: BaseException) -> str:
 
 
 def _home(found: Any) -> str:
-    """Return ``MODULE:NAME`` of a function or class, or of what is kept of one."""
+    """Return ``MODULE:NAME`` of a function or class, or of what is kept of one; else its repr."""
     own = getattr(found, "function", found)
-    return f"{own.__module__}:{own.__qualname__}"
+    name = getattr(own, "__qualname__", None)
+    return repr(found) if name is None else f"{own.__module__}:{name}"

@@ -67,7 +67,7 @@ def compare(
         from tasksim.view.figure import figure as draw
         from tasksim.view.figure import save_figure
 
-        save_figure(draw(runs, ["gantt", "kernel-totals"]), figure, force=force)
+        save_figure(draw(runs, ["gantt", "kernels"]), figure, force=force)
         note(f"Wrote {figure}")
     if max_error is not None and abs(comparison.error_percent) > 100 * max_error:
         raise CheckFailed(

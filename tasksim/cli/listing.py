@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["listing"]
 
-KINDS = ("generators", "schedulers", "platforms", "models", "kernels", "traces")
+KINDS = ("generators", "schedulers", "platforms", "models", "kernels", "traces", "kinds", "panels")
 
 
 @command("list", examples=["tasksim list", "tasksim list schedulers"])
@@ -107,6 +107,18 @@ def _traces(library: Path | None) -> dict[str, str]:
     return {name: str(path) for name, path in names("traces", library=library).items()}
 
 
+def _kinds(library: Path | None) -> dict[str, str]:  # noqa: ARG001
+    from tasksim.models.registry import describe
+
+    return describe()
+
+
+def _panels(library: Path | None) -> dict[str, str]:  # noqa: ARG001
+    from tasksim.view.registry import PANELS
+
+    return {name: panel.summary for name, panel in PANELS.items().items()}
+
+
 _LISTERS: dict[str, Callable[[Path | None], dict[str, str]]] = {
     "generators": _generators,
     "schedulers": _schedulers,
@@ -114,4 +126,6 @@ _LISTERS: dict[str, Callable[[Path | None], dict[str, str]]] = {
     "models": _models,
     "kernels": _kernels,
     "traces": _traces,
+    "kinds": _kinds,
+    "panels": _panels,
 }

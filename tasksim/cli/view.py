@@ -7,26 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tasksim.base.errors import unknown
+from tasksim.base.errors import InputError
 from tasksim.cli.command import command
 from tasksim.cli.options import force_option, json_option
 from tasksim.cli.output import note, print_json, refuse_figure
+from tasksim.view.registry import PANELS
 
 if TYPE_CHECKING:
     from tasksim.run.record import Run
 
 __all__ = ["view"]
-
-PANELS = {
-    "gantt": "gantt",
-    "memory": "memory",
-    "bandwidth": "bandwidth",
-    "ready": "ready",
-    "submitted": "submitted",
-    "kernels": "kernel-totals",
-    "distributions": "kernel-distributions",
-}
-"""Names on the command line -> those of :data:`tasksim.view.figure.PANELS`."""
 
 
 @command(
@@ -87,9 +77,11 @@ def view(
 def _panels(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",")]
     for name in names:
-        if name not in PANELS:
-            raise unknown("panel", name, PANELS, "--panels")
-    return [PANELS[name] for name in names]
+        try:
+            PANELS.resolve(name)
+        except InputError as error:
+            raise InputError(f"--panels: {error}") from error
+    return names
 
 
 def _beside(path: Path) -> Path:

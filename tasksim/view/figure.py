@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from textwrap import shorten
@@ -10,17 +11,11 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from tasksim.base.errors import InputError, expect, unknown
+from tasksim.base.errors import InputError, expect
 from tasksim.base.files import refuse_existing, write_bytes
 from tasksim.run.record import Run
-from tasksim.view.gantt import colour_legend, gantt_height_inches, panel_gantt
-from tasksim.view.memory import has_bandwidth, has_memory, panel_bandwidth, panel_memory
-from tasksim.view.panels import (
-    panel_kernel_distributions,
-    panel_kernel_totals,
-    panel_ready,
-    panel_submitted,
-)
+from tasksim.view.gantt import colour_legend
+from tasksim.view.registry import PANELS, Look, Panel
 from tasksim.view.style import (
     TEXT,
     WIDTH_INCHES,
@@ -31,21 +26,16 @@ from tasksim.view.style import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.gridspec import GridSpec
 
+    from tasksim.view.registry import Place
+
 __all__ = ["FORMATS", "PANELS", "figure", "save_figure"]
 
-_OF_DATA = {"memory": (panel_memory, has_memory), "bandwidth": (panel_bandwidth, has_bandwidth)}
-_CURVES = {"ready": panel_ready, "submitted": panel_submitted}
-_KERNELS = {
-    "kernel-totals": panel_kernel_totals,
-    "kernel-distributions": panel_kernel_distributions,
-}
-PANELS = ("gantt", *_OF_DATA, *_CURVES, *_KERNELS)
-"""What :func:`figure` can draw; ``memory`` and ``bandwidth`` only of runs with several memories."""
+_EARLIER_NAMES = {"kernel-totals": "kernels", "kernel-distributions": "distributions"}
 
 FORMATS = {".png": "png", ".pdf": "pdf", ".svg": "svg"}
 """What :func:`save_figure` can write."""
@@ -70,7 +60,8 @@ def figure(
         A Gantt chart each, and panels of memory, one above another on one time axis; in the
         other panels they are together.
     panels :
-        Names out of :data:`PANELS`; the panels over time are above those of kernels.
+        Names out of :data:`PANELS`, or ``MODULE:NAME`` of a
+        :class:`~tasksim.view.registry.Panel`; the panels over time are above those of kernels.
         Default: ``gantt``, ``memory`` and ``bandwidth`` of runs that have them, ``ready``.
     arrows :
         Whether the Gantt charts have an arrow per copy between memories.
@@ -81,16 +72,16 @@ def figure(
         If there is no run or no panel, a panel is unknown, or no run has what it shows.
     """
     drawn = [runs] if isinstance(runs, Run) else list(runs)
-    panels = _default_panels(drawn) if panels is None else panels
-    _check(drawn, panels)
-    rows = _row_heights(drawn, panels)
-    below = [name for name in _KERNELS if name in panels]
+    chosen = _default_panels(drawn) if panels is None else _chosen(drawn, panels)
+    rows = _row_heights(drawn, chosen)
+    below = _at("below", chosen)
     made = new_figure(sum(rows) + 0.6)
     grid = made.add_gridspec(len(rows), max(len(below), 1), height_ratios=rows)
-    _draw_time_panels(made, grid, drawn, panels, arrows)
-    for column, name in enumerate(below):
-        _KERNELS[name](drawn, made.add_subplot(grid[-1, column]))
-    if "gantt" in panels:
+    look = Look(max(max([run.makespan_s, *(run.bounds or {}).values()]) for run in drawn))
+    _draw_time_panels(made, grid, drawn, chosen, replace(look, arrows=arrows))
+    for column, panel in enumerate(below):
+        panel.draw(drawn, made.add_subplot(grid[-1, column]), look)
+    if "gantt" in chosen:
         _name_kernels(made, drawn)
     made.suptitle(_graphs(drawn), fontsize=TEXT["title"] + 1, fontweight="bold")
     return made
@@ -123,40 +114,50 @@ def save_figure(
     write_bytes(target, drawn.getvalue())
 
 
-def _default_panels(runs: Sequence[Run]) -> tuple[str, ...]:
-    of_data = [name for name, (_, has) in _OF_DATA.items() if any(map(has, runs))]
-    return ("gantt", *of_data, "ready")
+def _default_panels(runs: Sequence[Run]) -> dict[str, Panel]:
+    _check(runs)
+    known = PANELS.items()
+    return {n: p for n, p in known.items() if p.by_default and any(map(p.shows, runs))}
 
 
-def _check(runs: Sequence[Run], panels: Sequence[str]) -> None:
+def _chosen(runs: Sequence[Run], names: Sequence[str]) -> dict[str, Panel]:
+    """Return the panels of these names, in the order of :data:`PANELS`, a user's own last."""
+    if isinstance(names, str):
+        raise InputError(f"panels: expected a list of names, got the text {names!r}")
+    found = {_EARLIER_NAMES.get(name, name): None for name in names}
+    _check(runs, len(found))
+    chosen = {name: PANELS.resolve(name) for name in found}
+    for name, panel in chosen.items():
+        if not any(map(panel.shows, runs)):
+            raise InputError(f"panel {name}: no run here recorded {panel.needs}")
+    order = [*(name for name in PANELS if name in chosen), *chosen]
+    return {name: chosen[name] for name in order}
+
+
+def _check(runs: Sequence[Run], panels: int = 2) -> None:
     for run in runs:
         expect(run, Run, "run")
-    if isinstance(panels, str):
-        raise InputError(f"panels: expected a list of names, got the text {panels!r}")
     if not runs or not panels:
-        raise InputError(f"nothing to draw: {len(runs)} runs, {len(panels)} panels")
-    for name in panels:
-        if name not in PANELS:
-            raise unknown("panel", name, PANELS)
-        if name in _OF_DATA and not any(map(_OF_DATA[name][1], runs)):
-            raise InputError(f"panel {name}: no run here recorded data in several memories")
+        raise InputError(f"nothing to draw: {len(runs)} runs, {panels} panels")
 
 
-def _row_heights(runs: Sequence[Run], panels: Sequence[str]) -> list[float]:
+def _at(place: Place, panels: Mapping[str, Panel]) -> list[Panel]:
+    return [panel for panel in panels.values() if panel.place == place]
+
+
+def _row_heights(runs: Sequence[Run], panels: Mapping[str, Panel]) -> list[float]:
     """Return the heights of the rows of the figure in inches, from the top."""
-    gantts = []
-    for run in runs:
-        gantts += [gantt_height_inches(run)] if "gantt" in panels else []
-        gantts += [1.6 for _ in _panels_of_data(run, panels)]
-    curves = [1.4 for name in _CURVES if name in panels]
-    if curves and len(runs) > 1:
-        curves[0] += _legend_inches(runs)
-    kernels = [3.0] if any(name in panels for name in _KERNELS) else []
-    return gantts + curves + kernels
-
-
-def _panels_of_data(run: Run, panels: Sequence[str]) -> list[Callable[..., Axes]]:
-    return [draw for name, (draw, has) in _OF_DATA.items() if name in panels and has(run)]
+    of_runs = [
+        panel.height_inches(run)
+        for run in runs
+        for panel in _at("per run", panels)
+        if panel.shows(run)
+    ]
+    together = [panel.height_inches(runs[0]) for panel in _at("together", panels)]
+    if together and len(runs) > 1:
+        together[0] += _legend_inches(runs)
+    below = [panel.height_inches(runs[0]) for panel in _at("below", panels)]
+    return of_runs + together + ([max(below)] if below else [])
 
 
 def _legend_inches(runs: Sequence[Run]) -> float:
@@ -167,25 +168,19 @@ def _legend_inches(runs: Sequence[Run]) -> float:
 
 
 def _draw_time_panels(
-    made: Figure, grid: GridSpec, runs: Sequence[Run], panels: Sequence[str], arrows: bool
+    made: Figure, grid: GridSpec, runs: Sequence[Run], panels: Mapping[str, Panel], look: Look
 ) -> None:
     """Draw what has a time axis; only the last shows its labels."""
-    until_s = max(max([run.makespan_s, *(run.bounds or {}).values()]) for run in runs)
     drawn: list[Axes] = []
     for run in runs:
-        if "gantt" in panels:
-            axes = made.add_subplot(grid[len(drawn), :])
-            title = run_title(run) if len(_graph_labels(runs)) == 1 else _title_with_graph(run)
-            look: Any = {"title": title, "legend": False, "arrows": arrows}
-            drawn.append(panel_gantt(run, axes, until_s=until_s, **look))
-        for draw in _panels_of_data(run, panels):
-            axes = made.add_subplot(grid[len(drawn), :])
-            drawn.append(draw(run, axes, until_s=until_s))
-    curves = [name for name in _CURVES if name in panels]
-    for name in curves:
-        axes = made.add_subplot(grid[len(drawn), :])
-        first = name == curves[0]
-        drawn.append(_CURVES[name](runs, axes, until_s=until_s, legend=first))
+        title = run_title(run) if len(_graph_labels(runs)) == 1 else _title_with_graph(run)
+        for panel in _at("per run", panels):
+            if panel.shows(run):
+                drawn.append(made.add_subplot(grid[len(drawn), :]))
+                panel.draw([run], drawn[-1], replace(look, title=title))
+    for number, panel in enumerate(_at("together", panels)):
+        drawn.append(made.add_subplot(grid[len(drawn), :]))
+        panel.draw(runs, drawn[-1], replace(look, legend=number == 0))
     for axes in drawn[:-1]:
         axes.sharex(drawn[-1])
         axes.set_xlabel("")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.patches import Patch
@@ -11,6 +11,7 @@ from tasksim.run.bounds import Bounds
 from tasksim.run.metrics import idleness_percent
 from tasksim.view.lanes import Lane, draw_arrows, draw_lanes, lanes, transfer_legend
 from tasksim.view.marks import Mark, draw_marks
+from tasksim.view.registry import Look, Panel
 from tasksim.view.style import (
     TEXT,
     add_boxes,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from tasksim.run.record import Run
 
-__all__ = ["colour_legend", "gantt_height_inches", "panel_gantt"]
+__all__ = ["GANTT", "colour_legend", "gantt_height_inches", "panel_gantt"]
 
 _WAITS = {
     "dependency": ("waits for a task", "#e6ebf2"),
@@ -189,3 +190,17 @@ def _marks(run: Run, bounds: Bounds | Mapping[str, float] | None) -> list[Mark]:
         if key in values
     ]
     return [*marks, Mark(run.makespan_s, f"makespan {duration_text(run.makespan_s)}")]
+
+
+def _draw(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:
+    until: Any = {"until_s": look.until_s, "title": look.title}
+    return panel_gantt(runs[0], axes, legend=False, arrows=look.arrows, **until)
+
+
+GANTT = Panel(
+    summary="Which worker ran which task when, and the copies between memories.",
+    place="per run",
+    draw=_draw,
+    height_inches=gantt_height_inches,
+    by_default=True,
+)

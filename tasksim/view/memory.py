@@ -11,6 +11,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from tasksim.base.units import format_size
 from tasksim.run.recordtables import MemoryTable, TransferReason
+from tasksim.view.registry import Look, Panel
 from tasksim.view.style import PALETTE, TEXT, name_runs, new_axes, time_axis
 from tasksim.view.timeseries import arrival_rates, thinned, used_curve
 
@@ -26,7 +27,15 @@ if TYPE_CHECKING:
     Artists = list[Artist]
     Units = tuple[tuple[float, str], ...]
 
-__all__ = ["has_bandwidth", "has_memory", "memory_colours", "panel_bandwidth", "panel_memory"]
+__all__ = [
+    "BANDWIDTH",
+    "MEMORY",
+    "has_bandwidth",
+    "has_memory",
+    "memory_colours",
+    "panel_bandwidth",
+    "panel_memory",
+]
 
 _HEIGHT_INCHES = 2.6
 _SLICES = 400
@@ -182,3 +191,35 @@ def _amount_axis(axes: Axes, top: float, units: Units, label: str) -> None:
     axes.tick_params(labelsize=TEXT["small"])
     axes.set_ylabel(f"{label} ({unit})", fontsize=TEXT["normal"])
     axes.spines[["top", "right"]].set_visible(False)
+
+
+# In a figure: low, since they stand below a Gantt chart whose time axis they share.
+_ROW_INCHES = 1.6
+
+
+def _draw_memory(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:
+    return panel_memory(runs[0], axes, until_s=look.until_s)
+
+
+def _draw_bandwidth(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:
+    return panel_bandwidth(runs[0], axes, until_s=look.until_s)
+
+
+MEMORY = Panel(
+    summary="How much of each limited memory is used, over time.",
+    place="per run",
+    draw=_draw_memory,
+    height_inches=lambda _: _ROW_INCHES,
+    shows=has_memory,
+    needs="data in several memories",
+    by_default=True,
+)
+BANDWIDTH = Panel(
+    summary="How many bytes per second arrive in each memory, over time.",
+    place="per run",
+    draw=_draw_bandwidth,
+    height_inches=lambda _: _ROW_INCHES,
+    shows=has_bandwidth,
+    needs="data in several memories",
+    by_default=True,
+)

@@ -14,6 +14,7 @@ from tasksim.run.metrics import (
     submitted_curve,
 )
 from tasksim.run.record import Run
+from tasksim.view.registry import Look, Panel
 from tasksim.view.style import (
     RUN_COLOURS,
     TEXT,
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
     Curve = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 __all__ = [
+    "DISTRIBUTIONS",
+    "KERNELS",
+    "READY",
+    "SUBMITTED",
     "panel_kernel_distributions",
     "panel_kernel_totals",
     "panel_ready",
@@ -241,3 +246,49 @@ def _duration_axis(axes: Axes, label: str) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y * factor:.6g}"))
     axes.tick_params(axis="y", labelsize=TEXT["small"])
     axes.set_ylabel(f"{label} ({unit})", fontsize=TEXT["normal"])
+
+
+# In a figure
+
+
+def _draw_ready(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:
+    return panel_ready(runs, axes, until_s=look.until_s, legend=look.legend)
+
+
+def _draw_submitted(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:
+    return panel_submitted(runs, axes, until_s=look.until_s, legend=look.legend)
+
+
+def _draw_totals(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:  # noqa: ARG001
+    return panel_kernel_totals(runs, axes)
+
+
+def _draw_distributions(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:  # noqa: ARG001
+    return panel_kernel_distributions(runs, axes)
+
+
+READY = Panel(
+    summary="How many tasks are ready and have not started, over time.",
+    place="together",
+    draw=_draw_ready,
+    height_inches=lambda _: 1.4,
+    by_default=True,
+)
+SUBMITTED = Panel(
+    summary="How many tasks are submitted and have not ended, over time.",
+    place="together",
+    draw=_draw_submitted,
+    height_inches=lambda _: 1.4,
+)
+KERNELS = Panel(
+    summary="The total time of each kernel, a bar per run.",
+    place="below",
+    draw=_draw_totals,
+    height_inches=lambda _: 3.0,
+)
+DISTRIBUTIONS = Panel(
+    summary="How the durations of each kernel are distributed, a box per run.",
+    place="below",
+    draw=_draw_distributions,
+    height_inches=lambda _: 3.0,
+)

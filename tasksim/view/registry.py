@@ -1,0 +1,126 @@
+"""Panels of figures of runs, by name: the built-in ones, other packages', a user's own.
+
+A panel is a :class:`Panel`; another package declares one by an entry point of the group
+``tasksim.panels``. Nothing here imports Matplotlib, so that the command line knows the names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from tasksim.base.errors import InputError
+from tasksim.base.registry import Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from matplotlib.axes import Axes
+
+    from tasksim.run.record import Run
+
+__all__ = ["PANELS", "Look", "Panel", "Place"]
+
+Place: TypeAlias = Literal["per run", "together", "below"]
+"""Where panels stand, from the top: one per run and one for all runs, which share the time axis;
+those without a time axis, beside each other."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a figure says to its panels about how to draw.
+
+    Parameters
+    ----------
+    until_s : float
+        The end of the time axis.
+    title : str, default ""
+        Of the run, for the panel of a run that names it.
+    legend : bool, default True
+        Whether the panel says which curve is which run.
+    arrows : bool, default False
+        Whether copies between memories have arrows.
+    """
+
+    until_s: float
+    title: str = ""
+    legend: bool = True
+    arrows: bool = False
+
+
+def _always(run: Run) -> bool:  # noqa: ARG001
+    return True
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A sort of panel: what it draws, where it stands, how high it is, of which runs.
+
+    Parameters
+    ----------
+    summary : str
+        What it shows, in one line; ``tasksim list panels`` prints it.
+    place : {"per run", "together", "below"}
+        One per run, or one for all runs, on the time axis that all share; or in the last row.
+    draw : callable
+        ``draw(runs, axes, look)`` draws *runs*, exactly one where *place* is ``"per run"``, and
+        returns the axes.
+    height_inches : callable
+        ``height_inches(run)``, of a panel per run; other panels are asked with the first run.
+    shows : callable, optional
+        ``shows(run)``: whether there is something to draw of the run; default: always.
+    needs : str, default ""
+        What runs must have recorded, in words, for the message where none has.
+    by_default : bool, default False
+        Whether figures have it where nobody says which panels they want.
+
+    See Also
+    --------
+    tasksim.view.figure.figure : draws panels of runs.
+
+    Examples
+    --------
+    >>> spent = Panel(
+    ...     summary="Makespan of each run.",
+    ...     place="below",
+    ...     draw=lambda runs, axes, look: axes.bar(range(len(runs)), [r.makespan_s for r in runs]),
+    ...     height_inches=lambda run: 2.0,
+    ... )
+    >>> spent.place
+    'below'
+
+    ``PANELS.add("makespans", spent)`` gives it a name; in a module of one's own it is called
+    ``MODULE:spent``.
+    """
+
+    summary: str
+    place: Place
+    draw: Callable[[Sequence[Run], Axes, Look], Any]
+    height_inches: Callable[[Run], float]
+    shows: Callable[[Run], bool] = _always
+    needs: str = ""
+    by_default: bool = False
+
+
+def _adopt(name: str, found: Any) -> Panel:
+    if not isinstance(found, Panel):
+        raise InputError(f"panel '{name}': {found!r} is not a tasksim.view.registry.Panel")
+    return found
+
+
+PANELS: Registry[Panel] = Registry(
+    "panel",
+    "tasksim.panels",
+    {
+        "gantt": "tasksim.view.gantt:GANTT",
+        "memory": "tasksim.view.memory:MEMORY",
+        "bandwidth": "tasksim.view.memory:BANDWIDTH",
+        "ready": "tasksim.view.panels:READY",
+        "submitted": "tasksim.view.panels:SUBMITTED",
+        "kernels": "tasksim.view.panels:KERNELS",
+        "distributions": "tasksim.view.panels:DISTRIBUTIONS",
+    },
+    _adopt,
+)
+"""All panels, in the order in which figures have them; a new one is a file, and a line here or an
+entry point of its package."""
