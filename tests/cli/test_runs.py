@@ -188,7 +188,11 @@ def test_list_describes_what_there_is(tasksim):
         "models",
         "kernels",
         "traces",
+        "kinds",
+        "panels",
     ]
+    assert result["kinds"]["constant"].startswith("The same duration for any parameters.")
+    assert result["panels"]["kernels"] == "The total time of each kernel, a bar per run."
     assert result["generators"]["cholesky"].endswith(
         "tiles=... [tile_size=256] [dtype=float64] [priorities=app]"
     )
