@@ -1,4 +1,4 @@
-"""Domains of a kernel: ranges and lists of its parameters, and configurations drawn there.
+"""Where a kernel is measured: ranges and lists of its parameters, and configurations drawn there.
 
 ============================  ============================================================
 ``m=64``                      this size

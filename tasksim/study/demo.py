@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tasksim.base.files import new_folder, write_text
+from tasksim.calibration.book import Options
 from tasksim.calibration.calibrate import calibrate
-from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.graph.apps.registry import generate
 from tasksim.models.files.store import ModelLibrary
 from tasksim.native.execution import usable_cores
@@ -128,7 +128,7 @@ def _calibrate(folder: Path, workers: int, tell: Progress) -> tuple[Path, Path]:
         graphs,
         folder,
         workers=workers,
-        options=CalibrationOptions(max_seconds=CALIBRATION_S, schedulers=("eager", "lws", "prio")),
+        options=Options(max_seconds=CALIBRATION_S, schedulers=("eager", "lws", "prio")),
         progress=lambda what, share: tell(f"calibrating, {what}", 0.45 * min(1.0, share)),
     )
     if report.interrupted:  # half a calibration is worth keeping, half a demo is not

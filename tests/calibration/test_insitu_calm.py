@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tasksim.calibration import insitu
-from tasksim.calibration.calibration_options import CalibrationOptions
+from tasksim.calibration.book import Book, Options
 from tasksim.calibration.insitu import Observed, measure_in_situ
-from tasksim.calibration.kernel_samples import KernelSamples
 from tasksim.graph.apps.registry import generate
 from tasksim.platform.description import Platform
 
@@ -35,8 +34,8 @@ def probes(monkeypatch):
 
 
 def calibrated(calm=True, rounds=4, graphs=(GRAPH,)):
-    """Return collected and observations of some rounds, without the warm-up."""
-    collected, observed = KernelSamples(), Observed()
+    """Return book and observations of some rounds, without the warm-up."""
+    book, observed = Book(), Observed()
 
     class Over(Exception):
         pass
@@ -45,26 +44,26 @@ def calibrated(calm=True, rounds=4, graphs=(GRAPH,)):
         if what == f"round {rounds}":
             raise Over
 
-    options = CalibrationOptions(max_seconds=60.0, calm=calm)
+    options = Options(max_seconds=60.0, calm=calm)
     with pytest.raises(Over):
-        measure_in_situ(graphs, Platform.identical(1), collected, options, observed, after_round)
-    return collected, observed
+        measure_in_situ(graphs, Platform.identical(1), book, options, observed, after_round)
+    return book, observed
 
 
-def runs_of(collected):
-    return sum(len(set(samples.runs.tolist())) for samples in collected.samples.values())
+def runs_of(book):
+    return sum(len(set(samples.runs.tolist())) for samples in book.samples.values())
 
 
 def test_all_runs_count_unless_calm_ones_are_asked_for(probes):
     probes += [2, 2, 2, 2]
-    collected, observed = calibrated(calm=False)
-    assert (runs_of(collected), observed.disturbed) == (4, 0)
+    book, observed = calibrated(calm=False)
+    assert (runs_of(book), observed.disturbed) == (4, 0)
 
 
 def test_disturbed_runs_do_not_count(probes):
     probes += [2, 1, 3, 1]
-    collected, observed = calibrated()
-    assert (runs_of(collected), len(observed.gaps), observed.disturbed) == (2, 2, 2)
+    book, observed = calibrated()
+    assert (runs_of(book), len(observed.gaps), observed.disturbed) == (2, 2, 2)
 
 
 def test_of_a_graph_that_never_was_calm_the_calmest_run_counts(probes, monkeypatch):
@@ -74,8 +73,8 @@ def test_of_a_graph_that_never_was_calm_the_calmest_run_counts(probes, monkeypat
         insitu, "execute", lambda *a, **k: made.append(execute(*a, **k)) or made[-1]
     )
     probes += [4, 2, 3, 5]
-    collected, observed = calibrated()
-    assert (runs_of(collected), observed.disturbed) == (1, 4)
+    book, observed = calibrated()
+    assert (runs_of(book), observed.disturbed) == (1, 4)
     calmest = made[2]  # after the warm-up
-    samples = next(iter(collected.samples.values()))
+    samples = next(iter(book.samples.values()))
     assert samples.durations_s.tolist() == pytest.approx(calmest.tasks.duration_s.tolist())

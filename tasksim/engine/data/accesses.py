@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tasksim.engine.data.mover import Needs
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["Hints", "ordered_accesses"]
+__all__ = ["Hints", "ordered_accesses", "writers"]
 
 READS: Final = [int(mode) for mode in (AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE)]
 WRITES: Final = [int(mode) for mode in (AccessMode.W, AccessMode.RW, AccessMode.COMMUTATIVE)]
@@ -37,6 +37,16 @@ def ordered_accesses(graph: TaskGraph) -> tuple[list[Needs], list[list[int]]]:
     tasks = np.arange(len(graph) + 1)
     spans, read_spans = (pairwise(np.searchsorted(task[o], tasks).tolist()) for o in (order, read))
     return [needs[a:b] for a, b in spans], [handle[a:b] for a, b in read_spans]
+
+
+def writers(graph: TaskGraph) -> list[list[int]]:
+    """Return per datum the tasks that write it, in order of number."""
+    writes = np.isin(graph.access_mode, WRITES)
+    handle = graph.access_handle[writes]
+    task = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))[writes]
+    task = task[np.lexsort((task, handle))]
+    ends = np.cumsum(np.bincount(handle, minlength=graph.handles))
+    return [part.tolist() for part in np.split(task, ends[:-1])] if graph.handles else []
 
 
 class Hints(NamedTuple):

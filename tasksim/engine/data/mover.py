@@ -150,10 +150,7 @@ class Transfers(Orders):
             store.take(handle)
         if writes:
             self.copies.write(handle, memory)
-            for request in self._open.get(handle, ()):
-                # Asked for while the task waited: it would copy what is being written now.
-                if request.kind == IDLE and not request.under_way:
-                    request.cancelled = True
+            self._cancel_idle(handle)  # asked for while the task waited
 
     def prefetch(self, task: int, needs: Needs, memory: int, priority: int) -> None:
         """Bring ahead to *memory* what *task*, which was given to a worker there, *needs*."""

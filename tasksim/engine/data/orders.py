@@ -9,7 +9,7 @@ from tasksim.engine.clock import Clock, Routine, ticks
 from tasksim.engine.data.copies import Copies, Store
 from tasksim.engine.data.log import Log
 from tasksim.engine.data.network import Network
-from tasksim.engine.data.requests import FETCH, PREFETCH, WRITE_BACK, Post, Request
+from tasksim.engine.data.requests import FETCH, IDLE, PREFETCH, WRITE_BACK, Post, Request
 from tasksim.platform.copyestimates import CopyEstimates
 
 if TYPE_CHECKING:
@@ -212,9 +212,11 @@ class Orders:
         if self._loading.get(key) is request:
             del self._loading[key]
         if not request.cancelled:
-            if request.write or request.source < 0:
-                if request.write or request.kind == FETCH:
-                    copies.write(handle, target)
+            if request.source < 0:  # a place: whoever takes it will write, and has not yet
+                if request.kind == FETCH:
+                    self._cancel_idle(handle)
+            elif request.write:
+                copies.write(handle, target)
             elif copies.valid[handle] >> request.source & 1:
                 copies.read(handle, target)
         self._closed(request, key)
@@ -226,6 +228,12 @@ class Orders:
             waiter()
         for follower in request.followers:
             self._complete(follower)
+
+    def _cancel_idle(self, handle: int) -> None:
+        """Cancel copies of *handle* that nobody waits for: it is about to be written."""
+        for request in self._open.get(handle, ()):
+            if request.kind == IDLE and not request.under_way:
+                request.cancelled = True
 
     def _closed(self, request: Request, key: int) -> None:
         handle, target = request.handle, request.target

@@ -182,19 +182,24 @@ class Post:
         started = False
         for place, request in enumerate(taken):
             if channel.pending >= limit:
-                self._put_back(channel, taken[place:])
+                self._put_back(channel, taken[place:], kind)
                 break
             if (yield from start(request)):
                 started = True
                 channel.waiting -= 1
                 self.waiting -= 1
             else:
-                self._put_back(channel, taken[place:])
+                self._put_back(channel, taken[place:], kind)
                 return started, False
         return started, True
 
-    def _put_back(self, channel: Channel, requests: list[Request]) -> None:
-        """Put *requests* back in front of their class."""
+    def _put_back(self, channel: Channel, requests: list[Request], kind: int) -> None:
+        """Put *requests* back in front of their class, *kind*.
+
+        One that was promoted meanwhile is queued where it belongs already: twice in a queue, it
+        would be begun twice.
+        """
         for request in reversed(requests):
-            self._first -= 1
-            heappush(channel.queues[request.kind], (-request.priority, self._first, request))
+            if request.kind == kind:
+                self._first -= 1
+                heappush(channel.queues[kind], (-request.priority, self._first, request))

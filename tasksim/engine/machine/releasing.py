@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from array import array
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from tasksim.engine.clock import Routine, Steps, ticks
-from tasksim.engine.data.accesses import Hints
+from tasksim.engine.data.accesses import Hints, writers
 from tasksim.engine.data.turns import turns_of
 from tasksim.engine.machine.driver import COMMIT, PUSH, Driver
 from tasksim.engine.machine.machineview import MachineView
@@ -59,6 +60,15 @@ class Releasing(MachineView):
         self._left = tasks
         self._turns = turns_of(self.transfers.copies, self._drivers)
         self._finished = unless_default(scheduler, "finished")
+
+    @cached_property
+    def _writers(self) -> list[list[int]]:
+        return writers(self.graph)
+
+    def prefetch_handle(self, handle: int, memory: int) -> None:
+        """Start to bring one datum, as it is now, to *memory*; nothing while a task writes it."""
+        if not any(self._state[task] == TAKEN for task in self._writers[handle]):
+            super().prefetch_handle(handle, memory)
 
     def _submit(self) -> Steps:
         """The main thread: submit task after task, each with the hints that come before it."""

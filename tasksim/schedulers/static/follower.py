@@ -120,7 +120,7 @@ class StaticScheduler(Scheduler):
 
     def _take(self, worker: int, turn: int) -> int:
         tasks = self._lists[worker]
-        if turn + AHEAD < len(tasks):
+        if turn + AHEAD < len(tasks) and not self._taken[tasks[turn + AHEAD]]:
             self._post.initial(tasks[turn + AHEAD])
         self._taken[tasks[turn]] = True
         return tasks[turn]

@@ -1,4 +1,4 @@
-"""Student's interval of a mean: whether it is known well enough."""
+"""When a mean is known well enough."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resolution of the clock: how finely this machine tells time."""
+"""How finely this machine's clock tells time."""
 
 from __future__ import annotations
 

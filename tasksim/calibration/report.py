@@ -1,4 +1,4 @@
-"""Report of a calibration: what it measured, for people and for programs."""
+"""What a calibration measured, for people and for programs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from tasksim.calibration.calibration_options import CalibrationOptions, Stop
-    from tasksim.calibration.kernel_samples import KernelSamples, MeasuredConfiguration
+    from tasksim.calibration.book import Book, Configuration, Options, Stop
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.platform.description import Overheads
 
-__all__ = ["CalibrationReport", "KernelSummary", "summaries"]
+__all__ = ["KernelSummary", "Report", "summaries"]
 
 MOST_LINES: Final = 40
 """Configurations that the table of a report has lines for; with more, kernels have."""
@@ -63,13 +62,13 @@ class KernelSummary:
 
 
 @dataclass
-class CalibrationReport:
+class Report:
     """What a calibration measured, and where it is."""
 
     machine: str
     platform_path: Path
     models_folder: Path
-    rows: list[MeasuredConfiguration] = field(default_factory=list)
+    rows: list[Configuration] = field(default_factory=list)
     by_kernel: list[KernelSummary] = field(default_factory=list)
     overheads: Overheads | None = None
     """None when only kernels were measured, outside the runtime."""
@@ -107,38 +106,36 @@ class CalibrationReport:
 
 
 def summaries(
-    collected: KernelSamples,
-    rows: Sequence[MeasuredConfiguration],
+    book: Book,
+    rows: Sequence[Configuration],
     models: Mapping[str, KernelModel],
-    options: CalibrationOptions,
+    options: Options,
 ) -> list[KernelSummary]:
-    """Return what *collected*, whose configurations are *rows*, has of each kernel measured."""
-    mine: dict[str, list[MeasuredConfiguration]] = {}
+    """Return what *book*, whose configurations are *rows*, has of each kernel measured."""
+    mine: dict[str, list[Configuration]] = {}
     for row in rows:
         mine.setdefault(row.kernel, []).append(row)
-    return [
-        _summary(collected, kernel, mine[kernel], models.get(kernel), options) for kernel in mine
-    ]
+    return [_summary(book, kernel, mine[kernel], models.get(kernel), options) for kernel in mine]
 
 
 def _summary(
-    collected: KernelSamples,
+    book: Book,
     kernel: str,
-    rows: Sequence[MeasuredConfiguration],
+    rows: Sequence[Configuration],
     model: KernelModel | None,
-    options: CalibrationOptions,
+    options: Options,
 ) -> KernelSummary:
-    by_total = collected.by_total(kernel)
+    by_total = book.by_total(kernel)
     half_width = max(row.half_width for row in rows)
     told = {} if model is None else model.report()
     return KernelSummary(
         kernel=kernel,
-        samples=len(collected.samples[kernel]),
+        samples=len(book.samples[kernel]),
         configurations=len(rows),
         within_tolerance=sum(row.stopped == "tolerance" for row in rows),
-        total_s=float(collected.samples[kernel].durations_s.sum()),
-        half_width=collected.total(kernel, options).half_width if by_total else half_width,
-        stopped="tolerance" if collected.known(kernel, options) else "limit",
+        total_s=float(book.samples[kernel].durations_s.sum()),
+        half_width=book.total(kernel, options).half_width if by_total else half_width,
+        stopped="tolerance" if book.known(kernel, options) else "limit",
         model=None if model is None else model.kind,
         terms=getattr(model, "terms_", None),
         rsquared_adj=told.get("rsquared_adj"),
@@ -147,7 +144,7 @@ def _summary(
     )
 
 
-def _configuration_lines(rows: Sequence[MeasuredConfiguration]) -> list[str]:
+def _configuration_lines(rows: Sequence[Configuration]) -> list[str]:
     """Return per configuration: how often, how long, how sure, why it ended."""
     return [
         f"{'kernel':44} {'samples':>7} {'outliers':>8} {'mean':>10} {'+-':>8}  stopped by",

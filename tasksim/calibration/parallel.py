@@ -1,4 +1,4 @@
-"""Parallelism of this machine: whether its threads really run at the same time."""
+"""Whether this machine's threads really run in parallel."""
 
 from __future__ import annotations
 

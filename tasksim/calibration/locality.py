@@ -1,4 +1,4 @@
-"""Locality, fitted: what far data cost, from native runs."""
+"""Learning what far data cost, from native runs."""
 
 from __future__ import annotations
 

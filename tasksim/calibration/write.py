@@ -1,4 +1,4 @@
-"""Files of a library: coefficient files, samples, the platform file, as measured."""
+"""Writing what a calibration measured: coefficient files, samples, the platform file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import InputError
 from tasksim.base.units import exact_quantity
-from tasksim.calibration.linear_kernels import LinearKernels
+from tasksim.calibration.choice import Choice
 from tasksim.calibration.machine import fingerprint, memory_bytes, processor
 from tasksim.models.files.store import (
     Entry,
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-    from tasksim.calibration.calibration_options import CalibrationOptions
-    from tasksim.calibration.kernel_samples import KernelSamples, MeasuredConfiguration
+    from tasksim.calibration.book import Book, Configuration, Options
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.locality import Locality
     from tasksim.models.samples import Samples
@@ -58,7 +57,7 @@ class Destination:
     library: Path
     machine: str
     workers: int
-    choice: LinearKernels = field(default_factory=LinearKernels)
+    choice: Choice = field(default_factory=Choice)
     """Which kernels get linear models."""
 
     @property
@@ -94,10 +93,10 @@ class Written:
 
 def write_kernels(
     destination: Destination,
-    collected: KernelSamples,
-    rows: Sequence[MeasuredConfiguration],
+    book: Book,
+    rows: Sequence[Configuration],
     locality: Mapping[str, Locality],
-    options: CalibrationOptions,
+    options: Options,
     kernels: Collection[str],
 ) -> Written:
     """Write a coefficient file, and the samples beside it, for each of *kernels*.
@@ -108,7 +107,7 @@ def write_kernels(
     written = Written()
     machine = Machine(destination.machine, fingerprint(destination.workers))
     for kernel in sorted(kernels):
-        samples = collected.samples[kernel]
+        samples = book.samples[kernel]
         try:
             model = _fitted(destination.choice, kernel, samples, written)
         except InputError as error:
@@ -120,9 +119,9 @@ def write_kernels(
         written.models[kernel] = model
         with suppress(InputError):  # too few samples for intervals: predictions do without
             calibrate(model, samples, _left_out(model, samples))
-        known = _earlier(destination, kernel) if collected.has_earlier(kernel) else None
-        stopped = _stopped(collected, kernel, rows, options)
-        measured = _measured(destination, collected.new[kernel], stopped, known)
+        known = _earlier(destination, kernel) if book.has_earlier(kernel) else None
+        stopped = _stopped(book, kernel, rows, options)
+        measured = _measured(destination, book.new[kernel], stopped, known)
         far = locality.get(kernel) or (known.locality if known is not None else None)
         save_kernel(
             destination.models_folder,
@@ -134,7 +133,7 @@ def write_kernels(
     return written
 
 
-def _fitted(choice: LinearKernels, kernel: str, samples: Samples, written: Written) -> KernelModel:
+def _fitted(choice: Choice, kernel: str, samples: Samples, written: Written) -> KernelModel:
     """Return the model of *kernel*: of its terms, those that are found, or a history."""
     terms = choice.terms_of(kernel)
     if terms is None:
@@ -173,17 +172,14 @@ def write_samples_of(destination: Destination, kernel: str, samples: Samples) ->
 
 
 def _stopped(
-    collected: KernelSamples,
-    kernel: str,
-    rows: Sequence[MeasuredConfiguration],
-    options: CalibrationOptions,
+    book: Book, kernel: str, rows: Sequence[Configuration], options: Options
 ) -> dict[str, str]:
     """Return why measuring *kernel* ended, in words: per configuration, or of all together."""
     mine = [row for row in rows if row.kernel == kernel]
-    if not collected.by_total(kernel):
+    if not book.by_total(kernel):
         return {str(row): f"{row.stopped}: +-{100 * row.half_width:.2f} %" for row in mine}
-    total = collected.total(kernel, options)
-    why = "tolerance" if collected.known(kernel, options) else "limit"
+    total = book.total(kernel, options)
+    why = "tolerance" if book.known(kernel, options) else "limit"
     width = f"+-{100 * total.half_width:.2f} % of the total time"
     return {f"{kernel} ({len(mine)} configurations)": f"{why}: {width}"}
 
