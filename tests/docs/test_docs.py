@@ -232,11 +232,12 @@ def folder(tmp_path, monkeypatch):
     if STARPU.is_dir():
         (tmp_path / "home").mkdir()
         (tmp_path / "home" / ".starpu").symlink_to(STARPU)
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     before, generators = set(sys.modules), set(registry.names())
+    # Last: what is asked of the folder now, before a page writes files to it, is remembered.
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     yield tmp_path
     for name in set(registry.names()) - generators:
-        del registry.GENERATORS._found[name]
+        registry.GENERATORS._found.pop(name, None)
     # What a page imports from its folder is not what another page means by the same name.
     for name in set(sys.modules) - before:
         if str(tmp_path) in str(getattr(sys.modules[name], "__file__", None)):
