@@ -172,7 +172,7 @@ def test_those_that_sort_by_priority_use_it_for_copies_too():
         ("dmdar:gamma=nan", r"dmdar: gamma: expected a number, at least 0, got nan"),
         ("dmdap:idle_power=inf", r"dmdap: idle_power: expected a number, at least 0, got inf"),
         ("dm:prefetch=2", r"dm: prefetch: expected 0 or 1, got 2"),
-        ("dm:beta=2", r"dm:beta=2.*unexpected keyword argument 'beta'"),
+        ("dm:beta=2", r"dm:beta=2.*unknown option 'beta'"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(text, message):
