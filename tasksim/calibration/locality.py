@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.graph.reuse import accessed_bytes, reuse_distances
-from tasksim.models.kinds.history import within_fence
 from tasksim.models.locality import Locality
+from tasksim.models.quantiles import within_fence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -23,7 +23,8 @@ from tasksim.models.files.store import (
     write_samples,
 )
 from tasksim.models.kinds.history import HistoryModel
-from tasksim.models.uncertainty.intervals import calibrate
+from tasksim.models.uncertainty.conformal import calibrate
+from tasksim.models.validation.crossvalidation import left_out
 from tasksim.native.execution import usable_cores
 from tasksim.platform.description import Overheads
 from tasksim.platform.load import dump, load
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.locality import Locality
     from tasksim.models.samples import Samples
-    from tasksim.models.validation.crossvalidation import LeftOut
 
 __all__ = [
     "ARCHITECTURE",
@@ -117,8 +117,10 @@ def write_kernels(
             )
             continue
         written.models[kernel] = model
-        with suppress(InputError):  # too few samples for intervals: predictions do without
-            calibrate(model, samples, _left_out(model, samples))
+        # To search for terms again without each fifth of the samples would take five times as
+        # long as finding them. Too few samples for intervals: predictions do without.
+        with suppress(InputError):
+            calibrate(model, samples, left_out(model.settled(), samples))
         known = _earlier(destination, kernel) if book.has_earlier(kernel) else None
         stopped = _stopped(book, kernel, rows, options)
         measured = _measured(destination, book.new[kernel], stopped, known)
@@ -147,20 +149,6 @@ def _fitted(choice: Choice, kernel: str, samples: Samples, written: Written) -> 
             raise
         written.histories[kernel] = str(error)
         return HistoryModel().fit(samples)
-
-
-def _left_out(model: KernelModel, samples: Samples) -> LeftOut | None:
-    """Return what a linear model of the same terms predicts for samples left out of its fit.
-
-    To search for them again without each tenth of the samples would take ten times as long as
-    finding them. None for histories.
-    """
-    from tasksim.models.kinds.linear import LinearModel
-    from tasksim.models.validation.crossvalidation import left_out
-
-    if not isinstance(model, LinearModel):
-        return None
-    return left_out(model.with_terms_settled(), samples)
 
 
 def write_samples_of(destination: Destination, kernel: str, samples: Samples) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,11 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["fit"]
 
 WEIGHTS = ("relative", "none", "huber")
-WITH_TERMS = ("auto", "mlr")
 TENSORS = ("hybrid", "cp")
 """What ``--kind cp`` tries: a tensor does better on top of a simple law, as a rule."""
 REPORTS = (".html", ".md")
-LANGUAGES: dict[str, Literal["c", "python"]] = {".c": "c", ".py": "python"}
+LANGUAGES = {".c": "c", ".py": "python"}
 MOST_LISTED = 6
 
 
@@ -90,8 +89,8 @@ def fit(
     predict' reads; in a folder of models, 'tasksim simulate --models FOLDER' does too.
     """
     kinds, options = _wanted(**wanted)
-    if source is not None and kinds != ("mlr",):
-        raise InputError("--source is for linear models: give --kind mlr")
+    if source is not None:
+        _refuse_source(kinds, LANGUAGES.get(source.suffix))
     _refuse_files(output, report, source, force=force)
     from tasksim.formats.samples import read_samples
     from tasksim.models.selection import select
@@ -135,13 +134,26 @@ def _wanted(
         raise InputError(f"--kind {kind}: such models are not fitted to samples")
     given = {"terms": terms, "weights": weights}
     linear = {name: value for name, value in given.items() if value is not None}
-    if linear and kind not in WITH_TERMS:
-        raise InputError(f"--{next(iter(linear))} is for linear models, got --kind {kind}")
+    taken = linear if kind == "auto" else model_class(kind).option_names()
+    for name in linear:
+        if name not in taken:
+            raise InputError(f"--{name} is for linear models, got --kind {kind}")
     if kind == "auto" and terms is None:
         return AUTO, {"mlr": linear}
     if kind == "cp":
         return TENSORS, {}
-    return ("mlr" if kind == "auto" else kind,), {"mlr": linear}
+    kind = "mlr" if kind == "auto" else kind
+    return (kind,), {kind: linear}
+
+
+def _refuse_source(kinds: tuple[str, ...], language: str | None) -> None:
+    """Raise if one of *kinds* cannot be written as source code; of which language is told later."""
+    from tasksim.models.registry import model_class
+
+    for kind in kinds:
+        known = model_class(kind).languages
+        if not known or (language is not None and language not in known):
+            raise InputError("--source is for linear models: give --kind mlr")
 
 
 def _refuse_files(
@@ -187,11 +199,8 @@ def _write(output: Path, found: Selection, file: Path, architecture: str) -> Non
 def _write_source(path: Path, found: Selection) -> None:
     """Write the model as a function that has the name of the file."""
     from tasksim.base.files import write_text
-    from tasksim.models.files.sourcecode import source
-    from tasksim.models.kinds.linear import LinearModel
 
-    assert isinstance(found.model, LinearModel)
-    write_text(path, source(found.model, LANGUAGES[path.suffix], path.stem))
+    write_text(path, found.model.source(LANGUAGES[path.suffix], path.stem))
 
 
 def _entry(found: Selection, file: Path) -> Entry:
@@ -207,14 +216,14 @@ def _entry(found: Selection, file: Path) -> Entry:
 def _result(found: Selection, samples: Samples, test: Samples | None) -> dict[str, Any]:
     """Return what to print."""
     chosen, model = found.chosen, found.model
-    formula = getattr(model, "formula", None)
+    linear = model.linear()
     warnings = list(found.warnings)
     tested = {} if test is None else _tested(found, test, warnings)
     return {
         "kind": model.kind,
         "why": found.why,
-        "terms": [str(term) for term in getattr(model, "terms_", ())],
-        "formula": formula() if callable(formula) else None,
+        "terms": [] if linear is None else list(linear.term_names),
+        "formula": model.formula(),
         "alternatives": model.report().get("alternatives", []),
         "mlogq_cv": chosen.mlogq_cv,
         **tested,
@@ -234,7 +243,7 @@ def _tested(found: Selection, test: Samples, warnings: list[str]) -> dict[str, A
 
     from tasksim.models.groups import group_means
     from tasksim.models.validation.crossvalidation import predicted_where_possible
-    from tasksim.models.validation.metrics import METRICS, errors
+    from tasksim.models.validation.metrics import METRICS, all_metrics
 
     model = found.model
     rows, group = test.configurations()
@@ -248,7 +257,7 @@ def _tested(found: Selection, test: Samples, warnings: list[str]) -> dict[str, A
     if not known.any():
         nothing = dict.fromkeys(METRICS)
         return {"mlogq_test": None, "bias_test": None, "errors_test": nothing, "coverage": None}
-    found_errors = errors(predicted[known], group_means(test.durations_s, group)[known])
+    found_errors = all_metrics(predicted[known], group_means(test.durations_s, group)[known])
     return {
         "mlogq_test": found_errors["mlogq"],
         "bias_test": found_errors["bias"],

@@ -157,6 +157,6 @@ def _tile_size(found: Imported, tiles: Mapping[str, int], item_bytes: int) -> in
 
 
 def _knows(model: KernelModel, size_bytes: int) -> bool:
-    from tasksim.models.kernelmodel import SIZE
+    from tasksim.models.columns import SIZE
 
     return model.names_ == (SIZE,) and bool(model.inside([[size_bytes]])[0])

@@ -9,7 +9,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.graph.reuse import task_bytes
-from tasksim.models.kernelmodel import SIZE, columns
+from tasksim.models.columns import SIZE, columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import CheckFailed, InputError, NotFittedError, TasksimError
+from tasksim.models.columns import columns
 from tasksim.models.examples import example_samples, examples_for
-from tasksim.models.kernelmodel import KernelModel, columns
+from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.registry import from_json
 
 if TYPE_CHECKING:

@@ -1,32 +1,31 @@
-"""What a kernel model is."""
+"""Kernel model: the contract of all kinds, of this package and of others."""
 
 from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from tasksim.base.errors import InputError, ModelError, NotFittedError, nearest, unknown
+from tasksim.base.errors import InputError, ModelError, NotFittedError, unknown
 from tasksim.models.document import Node, to_data
-from tasksim.models.groups import quality
+from tasksim.models.quantiles import FENCE
 from tasksim.models.rows import plain_number
 from tasksim.models.samples import Samples, checked_table
+from tasksim.models.uncertainty.doubt import Anchors
+from tasksim.models.uncertainty.intervals import Uncertainty
+from tasksim.models.validation.metrics import fit_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
-    from tasksim.models.uncertainty.intervals import Uncertainty
+    from tasksim.models.forms import LinearForm, MeansForm, PowerForm
+    from tasksim.models.uncertainty.doubt import Doubt
 
-__all__ = ["SIZE", "KernelModel", "Samples", "clone", "columns", "nothing_reported"]
-
-SIZE: Final = "size_bytes"
-"""The parameter that every task has without being given it: the bytes of the data it accesses."""
-
-SHOWN = 5
+__all__ = ["KernelModel", "Samples", "nothing_reported"]
 
 
 class KernelModel(ABC):
@@ -49,8 +48,26 @@ class KernelModel(ABC):
     kind: ClassVar[str] = ""
     """The name of this kind of model, in coefficient files and on the command line."""
     needs_fit: ClassVar[bool] = True
+    """Whether there is something to learn: False for durations that are given."""
     parameter_count: ClassVar[int | None] = None
     """How many parameters samples must have; None: any number."""
+    exact: ClassVar[bool] = False
+    """Whether it knows each configuration by that one's own samples: parameters need not vary
+    then, and every configuration needs repetitions."""
+    extrapolates: ClassVar[bool] = True
+    """Whether it predicts what was not measured; else such rows are out of its domain."""
+    automatic: ClassVar[bool] = True
+    """Whether :func:`~tasksim.models.selection.select` tries it if no kinds are named."""
+    doubt_kind: ClassVar[type[Doubt]] = Anchors
+    """How little is known of its predictions: by models fitted to resampled configurations. Kinds
+    with coefficients take :class:`~tasksim.models.uncertainty.doubt.Covariance` and write
+    :meth:`_elasticities`; means of samples take
+    :class:`~tasksim.models.uncertainty.doubt.Counts` and write :meth:`_repetitions`."""
+    languages: ClassVar[tuple[str, ...]] = ()
+    """The programming languages in which :meth:`source` writes it."""
+    fence: float | None = FENCE
+    """The fence (:func:`~tasksim.models.quantiles.within_fence`) outside of which a fit takes
+    samples for outliers, and so does who judges the model; None: all count."""
 
     label: str = ""
     """What messages call the model: ``"gemm on cpu"``. A library of models sets it."""
@@ -92,7 +109,8 @@ class KernelModel(ABC):
         Parameters
         ----------
         parameters : array_like, shape (n, p)
-            One row per task, the columns in the order of ``names_`` (see :func:`columns`).
+            One row per task, the columns in the order of ``names_`` (see
+            :func:`~tasksim.models.columns.columns`).
 
         Raises
         ------
@@ -125,7 +143,7 @@ class KernelModel(ABC):
         """Return between which durations a measurement of each row is, at a probability *level*.
 
         Raises what :meth:`predict` raises, and :exc:`ModelError` if no uncertainty was
-        calibrated (:func:`tasksim.models.uncertainty.intervals.calibrate`).
+        calibrated (:func:`tasksim.models.uncertainty.conformal.calibrate`).
         """
         self._check_fitted("interval")
         if self.uncertainty_ is None:
@@ -143,6 +161,78 @@ class KernelModel(ABC):
         self._check_fitted("measured")
         bounds = ((name, *box) for name, box in self.domain_.items())
         return ", ".join(f"{name} {low:.15g} to {high:.15g}" for name, low, high in bounds)
+
+    @property
+    def absolute_errors(self) -> bool:
+        """Whether the fit made absolute errors small; else relative ones."""
+        return False
+
+    def clone(self) -> Self:
+        """Return a model with the same options that is not fitted."""
+        return type(self)(**self.get_params())
+
+    def settled(self) -> Self:
+        """Return the fitted model, what it searched for now given: a fit does not search again.
+
+        It predicts the same. The model itself where there is nothing to search for.
+        """
+        return self
+
+    @classmethod
+    def trials(cls, options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield the options of the models that are worth trying, where *options* are given."""
+        yield dict(options)
+
+    def used_parameters(self) -> tuple[str, ...]:
+        """Return the names of the parameters that predictions depend on."""
+        return self.names_
+
+    def coefficient_count(self, rows: NDArray[np.float64]) -> int:
+        """Return how many numbers it learnt from the configurations *rows*.
+
+        For tests of what it leaves of them.
+        """
+        return len(np.unique(rows, axis=0)) if self.exact else 1
+
+    def formula(self, digits: int = 6) -> str | None:  # noqa: ARG002
+        """Return the fitted formula, in seconds, for people; None if it has none."""
+        return None
+
+    def description(self) -> str:
+        """Return what it is, for people: its formula, or its class and options."""
+        formula = self.formula()
+        return repr(self) if formula is None else f"{formula} (seconds)"
+
+    def linear(self) -> LinearForm | None:
+        """Return it as a sum of terms; None if it is none."""
+        return None
+
+    def power(self) -> PowerForm | None:
+        """Return it as a power law of its one parameter; None if it is none."""
+        return None
+
+    def means(self) -> MeansForm | None:
+        """Return it as means of what was measured; None if it is more than these."""
+        return None
+
+    def source(self, language: str, name: str = "duration_s") -> str:  # noqa: ARG002
+        """Return the source of a function *name* that predicts what the model does.
+
+        Parameters
+        ----------
+        language : str
+            One of :attr:`languages`.
+        name : str, default="duration_s"
+            What the function is called.
+
+        Raises
+        ------
+        InputError
+            If the kind cannot be written in that language, or a name cannot be one there.
+        """
+        raise self._refusal(
+            f"models of kind {self.kind} cannot be written as source code in {language}"
+        )
 
     def report(self) -> dict[str, Any]:
         """Return how good the fit is, as plain data.
@@ -194,14 +284,12 @@ class KernelModel(ABC):
 
     def _read_uncertainty(self, node: Node) -> None:
         if "uncertainty" in node.mapping():
-            from tasksim.models.uncertainty.intervals import Uncertainty
-
             self.uncertainty_ = Uncertainty.from_json(node["uncertainty"], self)
 
     @classmethod
     def _options(cls, node: Node) -> dict[str, Any]:
         options = node.mapping()
-        known = cls._option_names()
+        known = cls.option_names()
         for name in options:
             if name not in known:
                 raise node.error(str(unknown(f"option of {cls.kind} models", name, known)))
@@ -212,10 +300,11 @@ class KernelModel(ABC):
 
     def get_params(self) -> dict[str, Any]:
         """Return the options that the model was made with."""
-        return {name: getattr(self, name) for name in self._option_names()}
+        return {name: getattr(self, name) for name in self.option_names()}
 
     @classmethod
-    def _option_names(cls) -> list[str]:
+    def option_names(cls) -> list[str]:
+        """Return the names of the options that models of this kind are made with."""
         return list(inspect.signature(cls).parameters)
 
     def __repr__(self) -> str:
@@ -249,6 +338,22 @@ class KernelModel(ABC):
     def _from_json(self, node: Node) -> None:
         """Set what :meth:`_to_json` returned. ``names_`` is not yet there."""
 
+    def _elasticities(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return d ln duration / d ln coefficient, shape (rows, coefficients).
+
+        For kinds whose doubt is a covariance of the logarithms of coefficients.
+        """
+        raise NotImplementedError
+
+    def _repetitions(
+        self, table: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return how many samples each row's configuration has, and their relative spread.
+
+        For kinds whose doubt comes from counts.
+        """
+        raise NotImplementedError
+
     def _inside(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return which rows are in the box of the domain."""
         low, high = np.array([self.domain_[name] for name in self.names_]).reshape(-1, 2).T
@@ -265,7 +370,7 @@ class KernelModel(ABC):
             "kind": self.kind,
             "samples": len(samples),
             "dropped": len(samples) - len(used),
-            **quality(used, rows, inverse, self._predict(rows)),
+            **fit_errors(used, rows, inverse, self._predict(rows)),
             **self._details(),
         }
         plain: dict[str, Any] = to_data(report)
@@ -293,51 +398,6 @@ def nothing_reported(kind: str, samples: int = 0) -> dict[str, Any]:
     """Return the report of a model of which it is not known how good it is."""
     counts = {"samples": samples, "dropped": 0, "configurations": 0}
     return {"kind": kind, **counts, **dict.fromkeys(("mlogq", "bias", "mape", "worst"))}
-
-
-def clone(model: KernelModel) -> KernelModel:
-    """Return a model with the options of *model* that is not fitted."""
-    return type(model)(**model.get_params())
-
-
-def columns(
-    model: KernelModel, names: Sequence[str], table: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return those columns of *table* that *model* needs, in its order.
-
-    Parameters
-    ----------
-    names
-        The names of the columns of *table*, as a task graph has them. More than the model
-        needs are fine.
-
-    Raises
-    ------
-    InputError
-        If some are missing.
-    """
-    model._check_fitted("predict")
-    missing = [name for name in model.names_ if name not in names]
-    if missing:
-        unseen = [name for name in names if name not in model.names_]
-        raise model._refusal(_wrong_columns(missing, unseen))
-    chosen: NDArray[np.float64] = table[:, [names.index(name) for name in model.names_]]
-    return chosen
-
-
-def _wrong_columns(missing: list[str], unseen: list[str]) -> str:
-    message = (
-        "the parameters should match those of the samples that the model was fitted to; "
-        f"seen at fit time, yet now missing: {_listed(missing)}"
-    )
-    if not unseen:
-        return message
-    return f"{message}; unseen at fit time: {_listed(unseen)}{nearest(unseen[0], missing)}"
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
 
 
 def _domain(node: Node, names: tuple[str, ...]) -> dict[str, tuple[float, float]]:

@@ -1,4 +1,4 @@
-"""Which kind of model suits some samples: tried, compared by cross-validation, explained."""
+"""Selection of the kind of model that suits some samples: tried, cross-validated, explained."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import numpy as np
 from tasksim.base.errors import InputError, OutOfDomainError, TasksimError
 from tasksim.models.registry import kinds as installed
 from tasksim.models.registry import model_class
-from tasksim.models.uncertainty.intervals import calibrate
+from tasksim.models.uncertainty.conformal import calibrate
 from tasksim.models.validation.crossvalidation import FOLDS, LeftOut, left_out
-from tasksim.models.validation.separable import EXACT, check_separable
+from tasksim.models.validation.separable import check_separable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -161,7 +161,7 @@ def select(
     with paired differences). A history is preferred to it only if that error is larger than 0.15,
     and than twice the history's own on further samples of what was measured.
     """
-    if not set(kinds) <= set(EXACT):
+    if not all(kind in installed() and model_class(kind).exact for kind in kinds):
         check_separable(samples)
     clock = _Clock(budget_s, seed, single=len(kinds) == 1)
     table = tuple(_tried(kind, samples, clock, (options or {}).get(kind, {})) for kind in kinds)
@@ -226,15 +226,13 @@ def _models(kind: str, options: Mapping[str, Any], clock: _Clock) -> Iterator[Ke
     """Yield the models of a *kind* that are worth trying."""
     known = model_class(kind)
     accepted = inspect.signature(known).parameters
-    defaults: dict[str, Any] = {"terms": "auto"} if kind == "mlr" else {}
+    defaults: dict[str, Any] = {}
     if "seed" in accepted:
         defaults["seed"] = clock.seed
     if "budget_s" in accepted:
         defaults["budget_s"] = clock.budget_s / (FITS if clock.single else 2 * FITS)
-    given = {**defaults, **options}
-    yield known(**given)
-    if kind == "power" and "constant" not in given:
-        yield known(**given, constant=True)  # type: ignore[call-arg]
+    for trial in known.trials({**defaults, **options}):
+        yield known(**trial)
 
 
 def _judged(model: KernelModel, samples: Samples, clock: _Clock) -> Candidate:
@@ -360,8 +358,7 @@ def _domain(model: KernelModel) -> str:
     try:
         model.predict(2 * high)
     except OutOfDomainError:
-        exact = model.kind in EXACT
-        return "only what was measured" if exact else f"only {model.measured()}"
+        return "only what was measured" if model.exact else f"only {model.measured()}"
     except TasksimError:
         return model.measured()
     return f"{model.measured()}, and beyond"

@@ -12,7 +12,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.graph.apps import registry
 from tasksim.graph.reuse import task_bytes
-from tasksim.models.kernelmodel import SIZE
+from tasksim.models.columns import SIZE
 from tasksim.models.samples import Samples
 
 if TYPE_CHECKING:

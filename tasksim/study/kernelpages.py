@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import quote
 
 from tasksim.base.files import new_folder, refuse_folder
-from tasksim.models.kinds.linear import LinearModel
 from tasksim.run.samples import first_repetitions
 from tasksim.view.modelreport import report_blocks
 from tasksim.view.pages import Heading, Image, Table, Text, html_page, markdown_page, png
@@ -135,14 +134,13 @@ def _blocks(report: KernelReport, runs: _Runs) -> list[Block]:
 def _judged_summary(report: KernelReport) -> str:
     model, samples = report.model, report.recorded.samples
     fit = ""
-    what = repr(model)
-    if isinstance(model, LinearModel):
-        what = f"{model.formula()} (seconds)"
-        if math.isfinite(model.rsquared_adj_):
-            fit = f", with an adjusted R² of {model.rsquared_adj_:.4f}"
+    assert model is not None
+    linear = model.linear()
+    if linear is not None and math.isfinite(linear.rsquared_adj):
+        fit = f", with an adjusted R² of {linear.rsquared_adj:.4f}"
     return (
-        f"{what}. The model was fitted to other samples{fit}; it is judged by {len(samples):,} "
-        f"tasks of {len(samples.configurations()[0]):,} configurations. "
+        f"{model.description()}. The model was fitted to other samples{fit}; it is judged by "
+        f"{len(samples):,} tasks of {len(samples.configurations()[0]):,} configurations. "
         f"{_warnings_text(len(report.warnings))}"
     )
 

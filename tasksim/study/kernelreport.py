@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from tasksim.base.errors import InputError, unknown
+from tasksim.models.columns import SIZE, columns
 from tasksim.models.diagnosis.diagnose import Diagnosis, diagnose
 from tasksim.models.diagnosis.findings import Finding, sorted_findings
 from tasksim.models.diagnosis.runshifts import shifted_runs
-from tasksim.models.kernelmodel import SIZE, columns
 from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.rows import describe_row
 from tasksim.models.terms.candidates import AUTO
@@ -102,7 +102,7 @@ class KernelReport:
     def row(self, page: str | None) -> dict[str, Any]:
         """Return what the index says of it, as plain JSON data; *page* is its file's name."""
         recorded, model = self.recorded, self.model
-        linear = model if isinstance(model, LinearModel) else None
+        linear = None if model is None else model.linear()
         fit = None if self.diagnosis is None else self.diagnosis.training
         return {
             "kernel": recorded.name,
@@ -113,7 +113,7 @@ class KernelReport:
             "kind": None if model is None else model.kind,
             "origin": self.origin,
             "formula": None if linear is None else linear.formula(4),
-            "rsquared_adj": None if linear is None else _finite(linear.rsquared_adj_),
+            "rsquared_adj": None if linear is None else _finite(linear.rsquared_adj),
             "mlogq": None if fit is None else _finite(fit.mlogq),
             "bias": None if fit is None else _finite(fit.bias),
             "warnings": len(self.warnings),
@@ -258,8 +258,7 @@ def _judged(recorded: RecordedKernel, model: KernelModel) -> KernelReport:
 
     What is refitted to these is the model with its terms, whether those were searched for or not.
     """
-    if isinstance(model, LinearModel):
-        model = model.with_terms_settled()
+    model = model.settled()
     whole = recorded.with_sizes() if SIZE in model.names_ else recorded.samples
     try:
         samples, unseen = _predictable(model, whole)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.base.errors import TasksimError
-from tasksim.models.diagnosis.residuals import normal_points, used_parameters
+from tasksim.models.diagnosis.residuals import normal_points
 from tasksim.models.rows import describe_row
 from tasksim.view.modelaxes import (
     LOG_FROM,
@@ -117,7 +117,7 @@ def panel_parameter(diagnosis: Diagnosis, name: str, ax: Axes | None = None) -> 
     _curve(axes, diagnosis, name, middle)
     value_x(axes, x, name)
     duration_y(axes, y[y > 0])
-    others = [other for other in used_parameters(model) if other != name]
+    others = [other for other in model.used_parameters() if other != name]
     held = describe_row(others, np.array([middle[other] for other in others]))
     finish(axes, f"Duration over {name}" + (f", at {held}" if others else ""))
     return axes
@@ -276,7 +276,7 @@ def _at(
 ) -> NDArray[np.bool_]:
     """Return which samples have the values of the *middle*, but for parameter *name*."""
     same = np.ones(len(res.samples), dtype=bool)
-    for other in used_parameters(model):
+    for other in model.used_parameters():
         if other != name:
             column = res.samples.parameters[:, res.samples.names.index(other)]
             same &= column == middle[other]

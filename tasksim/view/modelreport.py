@@ -11,8 +11,7 @@ from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_bytes, write_text
 from tasksim.models.diagnosis.diagnose import Coefficient, Diagnosis, diagnose
 from tasksim.models.diagnosis.influence import stars
-from tasksim.models.diagnosis.residuals import spread_by_fitted, used_parameters
-from tasksim.models.kinds.linear import LinearModel
+from tasksim.models.diagnosis.residuals import spread_by_fitted
 from tasksim.models.rows import describe_row, plain_number
 from tasksim.view.modelplots import (
     domain_height_inches,
@@ -145,11 +144,11 @@ def _summary(diagnosis: Diagnosis) -> str:
     )
     warnings = len(diagnosis.warnings)
     verdict = {0: "No warnings.", 1: "One warning."}.get(warnings, f"{warnings} warnings.")
-    what = f"{model.formula()} (seconds)" if isinstance(model, LinearModel) else repr(model)
+    linear = model.linear()
     rsquared = ""
-    if isinstance(model, LinearModel) and math.isfinite(model.rsquared_adj_):
-        rsquared = f"Adjusted R² {model.rsquared_adj_:.4f}. "
-    return f"{what}. Fitted to {size} {rsquared}{verdict}"
+    if linear is not None and math.isfinite(linear.rsquared_adj):
+        rsquared = f"Adjusted R² {linear.rsquared_adj:.4f}. "
+    return f"{model.description()}. Fitted to {size} {rsquared}{verdict}"
 
 
 def _findings(diagnosis: Diagnosis) -> list[Block]:
@@ -185,12 +184,12 @@ def _quality(diagnosis: Diagnosis) -> list[Block]:
         blocks.append(
             Text("No cross-validation: the model says nothing about configurations left out.")
         )
-    model = diagnosis.model
-    if isinstance(model, LinearModel):
+    linear = diagnosis.model.linear()
+    if linear is not None:
         number = f"{len(diagnosis.residuals.samples):,}"
         blocks.append(
             Text(
-                f"R² {model.rsquared_:.4f}, adjusted R² {model.rsquared_adj_:.4f}, "
+                f"R² {linear.rsquared:.4f}, adjusted R² {linear.rsquared_adj:.4f}, "
                 f"{number} observations."
             )
         )
@@ -297,7 +296,7 @@ def _influence(diagnosis: Diagnosis) -> list[Block]:
 
 
 def _parameters(diagnosis: Diagnosis) -> list[Block]:
-    names = used_parameters(diagnosis.model)
+    names = diagnosis.model.used_parameters()
     if not names:
         return []
     rows = -(-len(names) // 2)

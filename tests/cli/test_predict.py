@@ -12,7 +12,7 @@ from tasksim.models.files.coefficients import Entry, Machine, Measured
 from tasksim.models.files.store import save_kernel, save_models
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.kinds.linear import LinearModel
-from tasksim.models.uncertainty.intervals import calibrate
+from tasksim.models.uncertainty.conformal import calibrate
 
 
 @pytest.fixture

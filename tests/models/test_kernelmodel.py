@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError, NotFittedError
-from tasksim.models.kernelmodel import Samples, columns
+from tasksim.models.columns import columns
+from tasksim.models.kernelmodel import Samples
 from tasksim.models.kinds.constant import ConstantModel
 from tasksim.models.kinds.history import HistoryModel
 

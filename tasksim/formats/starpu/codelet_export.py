@@ -20,16 +20,11 @@ from tasksim.formats.starpu.codelet_file import (
     Regression,
 )
 from tasksim.kernels.dense import dense_kernel, kernel_names
-from tasksim.models.kernelmodel import SIZE
-from tasksim.models.kinds.bysize import SizeHistory
-from tasksim.models.kinds.history import HistoryModel
-from tasksim.models.kinds.linear import LinearModel
-from tasksim.models.kinds.power import PowerLaw
-from tasksim.models.terms.formulas import parse_terms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tasksim.models.forms import LinearForm, MeansForm, PowerForm
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.terms.formulas import Term
 
@@ -119,40 +114,37 @@ def _device(architecture: str) -> ModelledDevice:
 
 def _implementation(model: KernelModel, kernel: str, where: str) -> Implementation:
     model._check_fitted("from_models")
-    if isinstance(model, SizeHistory):
-        return Implementation(entries=_by_size(model))
-    if isinstance(model, HistoryModel):
-        return Implementation(entries=_by_shape(model, kernel, where))
-    if isinstance(model, LinearModel):
-        return _multiple_regression(model, where)
-    if isinstance(model, PowerLaw):
-        return _regression(model)
+    means, linear, law = model.means(), model.linear(), model.power()
+    if means is not None:
+        return Implementation(entries=_entries(means, model.names_, kernel, where))
+    if linear is not None:
+        return _multiple_regression(linear, where)
+    if law is not None:
+        return _regression(law, model)
     raise InputError(f"{where}: a model of kind '{model.kind}' is nothing that StarPU has")
 
 
-def _by_size(model: SizeHistory) -> tuple[HistoryEntry, ...]:
-    return tuple(
-        _entry(
-            int(footprint.of_size(int(e.size))) if e.footprint is None else e.footprint,
-            int(e.size),
-            0.0 if e.flops is None else e.flops,
-            (e.mean_s, e.deviation_s, e.count),
-        )
-        for e in model.entries_
-    )
-
-
-def _by_shape(model: HistoryModel, kernel: str, where: str) -> tuple[HistoryEntry, ...]:
-    count = model.count_
-    deviation = model.spread_ * np.sqrt((count - 1) / count)  # of the samples, as StarPU's
-    columns = (model.mean_, deviation, count)
-    measured = list(zip(*(column.tolist() for column in columns), strict=True))
-    rows = [dict(zip(model.names_, row, strict=True)) for row in model.rows_.tolist()]
-    if model.names_ == (SIZE,):
-        keys = [(int(footprint.of_size(int(row[SIZE]))), int(row[SIZE])) for row in rows]
+def _entries(
+    means: MeansForm, names: tuple[str, ...], kernel: str, where: str
+) -> tuple[HistoryEntry, ...]:
+    """Return history entries, by size, or by the shapes of the kernel's matrices."""
+    rows = [dict(zip(names, row, strict=True)) for row in means.rows.tolist()]
+    if means.by_size:
+        sizes = [int(row[names[0]]) for row in rows]
+        known = means.footprints or (None,) * len(sizes)
+        keys = [
+            (int(footprint.of_size(size)) if found is None else found, size)
+            for size, found in zip(sizes, known, strict=True)
+        ]
     else:
         keys = [_footprint_and_size(kernel, row, where) for row in rows]
-    return tuple(_entry(*key, 0.0, m) for key, m in zip(keys, measured, strict=True))
+    columns = (means.mean_s, means.deviation_s, means.count)
+    measured = zip(*(column.tolist() for column in columns), strict=True)
+    flops = means.flops or (None,) * len(keys)
+    return tuple(
+        _entry(*key, 0.0 if f is None else f, m)
+        for key, f, m in zip(keys, flops, measured, strict=True)
+    )
 
 
 def _footprint_and_size(kernel: str, row: Mapping[str, float], where: str) -> tuple[int, int]:
@@ -176,9 +168,8 @@ def _entry(key: int, size: int, flops: float, measured: tuple[float, float, int]
     return HistoryEntry(key, size, flops, mean, deviation, total, squares, count)
 
 
-def _multiple_regression(model: LinearModel, where: str) -> Implementation:
-    terms = parse_terms(" + ".join(["0", *model.terms_]), model.names_).terms
-    coefficients = dict(zip(terms, model.coef_.tolist(), strict=True))
+def _multiple_regression(linear: LinearForm, where: str) -> Implementation:
+    coefficients = dict(zip(linear.terms.terms, linear.coef.tolist(), strict=True))
     constant = next((c for term, c in coefficients.items() if not term.factors), 0.0)
     others = {term: c for term, c in coefficients.items() if term.factors}
     for term in others:
@@ -199,21 +190,21 @@ def _is_monomial(term: Term) -> bool:
     )
 
 
-def _regression(model: PowerLaw) -> Implementation:
+def _regression(law: PowerForm, model: KernelModel) -> Implementation:
     """Return the law, and sums from which StarPU finds the same: half the samples at each end."""
     low, high = (int(value) for value in model.domain_[model.names_[0]])
     n = int(model.report()["samples"])
     ends = np.log(np.maximum([low, high], 1))
     with np.errstate(all="ignore"):
-        times = np.log(model.a_ * US_PER_S) + model.b_ * ends
+        times = np.log(law.a_s * US_PER_S) + law.b * ends
     sums = (ends.sum(), (ends**2).sum(), times.sum(), (ends * times).sum())
     lnx, lnx2, lny, lnxlny = (_rounded(n / 2 * float(total)) for total in sums)
-    if not model.constant:
-        law = (_us(model.a_), model.b_)
-        return Implementation(regression=Regression(lnx, lnx2, lny, lnxlny, *law, n, low, high))
+    if not law.constant:
+        sizes = (_us(law.a_s), law.b)
+        return Implementation(regression=Regression(lnx, lnx2, lny, lnxlny, *sizes, n, low, high))
     return Implementation(
         regression=Regression(n=n, min_size=low, max_size=high),
-        nonlinear=(_us(model.a_), model.b_, _us(model.c_)),
+        nonlinear=(_us(law.a_s), law.b, _us(law.c_s)),
     )
 
 

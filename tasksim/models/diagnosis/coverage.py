@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tasksim.models.columns import columns
 from tasksim.models.diagnosis.findings import Finding
-from tasksim.models.diagnosis.residuals import used_parameters
-from tasksim.models.kernelmodel import columns
 from tasksim.models.rows import describe_row
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from tasksim.models.samples import Samples
 
 __all__ = [
-    "BY_CONFIGURATION",
     "beyond",
     "extrapolation",
     "few_repetitions",
@@ -33,8 +31,6 @@ FEW_SHARE: Final = 0.1
 VALUES: Final = 5
 """What Extra-P asks for per parameter."""
 TOGETHER: Final = 0.99
-BY_CONFIGURATION: Final = ("history", "bysize")
-"""Kinds of models that know each configuration by its own samples."""
 
 
 def few_repetitions(model: KernelModel, samples: Samples) -> list[Finding]:
@@ -47,7 +43,7 @@ def few_repetitions(model: KernelModel, samples: Samples) -> list[Finding]:
     share = float((count < REPETITIONS).mean())
     if share <= FEW_SHARE:
         return []
-    alone = model.kind in BY_CONFIGURATION
+    alone = model.exact
     if not alone and (count > 1).mean() >= 0.5:
         return []
     seldom = int((count < REPETITIONS).sum())
@@ -67,10 +63,10 @@ def few_repetitions(model: KernelModel, samples: Samples) -> list[Finding]:
 
 def few_values(model: KernelModel, samples: Samples) -> list[Finding]:
     """Return a finding per parameter with too few values to tell the form of a curve."""
-    if model.kind == "history":
+    if not model.extrapolates:
         return []
     found = []
-    for name in used_parameters(model):
+    for name in model.used_parameters():
         values = len(np.unique(samples.parameters[:, samples.names.index(name)]))
         if values >= VALUES:
             continue
@@ -90,7 +86,7 @@ def few_values(model: KernelModel, samples: Samples) -> list[Finding]:
 
 def together(model: KernelModel, samples: Samples) -> list[Finding]:
     """Return a note per group of parameters that always vary together."""
-    names = used_parameters(model)
+    names = model.used_parameters()
     rows, _ = samples.configurations()
     table = rows[:, [samples.names.index(name) for name in names]]
     found: list[Finding] = []

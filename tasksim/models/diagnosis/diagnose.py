@@ -1,4 +1,4 @@
-"""Whether a kernel model is good: what a developer should look at before believing it.
+"""Diagnosis of a kernel model: what a developer should look at before believing it.
 
 ::
 
@@ -18,7 +18,6 @@ import numpy as np
 
 from tasksim.base.errors import InputError, expect
 from tasksim.models.diagnosis.coverage import (
-    BY_CONFIGURATION,
     extrapolation,
     few_repetitions,
     few_values,
@@ -27,17 +26,18 @@ from tasksim.models.diagnosis.coverage import (
 from tasksim.models.diagnosis.findings import Finding, sorted_findings
 from tasksim.models.diagnosis.influence import Influence, influence
 from tasksim.models.diagnosis.linearfindings import linear_findings
-from tasksim.models.diagnosis.missing import structure
+from tasksim.models.diagnosis.missing import missing
 from tasksim.models.diagnosis.residuals import Residuals, residuals, spread_by_fitted
 from tasksim.models.diagnosis.runshifts import shifted_runs
 from tasksim.models.groups import group_means
 from tasksim.models.kernelmodel import KernelModel
-from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.samples import Samples
-from tasksim.models.validation.accuracy import Errors, cross_validated, errors
+from tasksim.models.validation.accuracy import Errors, errors_left_out, errors_on
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+    from tasksim.models.forms import LinearForm
 
 __all__ = ["Coefficient", "Diagnosis", "coefficients", "diagnose"]
 
@@ -138,20 +138,19 @@ def diagnose(
     if len(samples) == 0:
         raise InputError("no samples to diagnose the model with: measure the kernel first")
     res = residuals(model, samples)
-    linear = model if isinstance(model, LinearModel) else None
-    alone = model.kind in BY_CONFIGURATION
+    linear = model.linear()
     inf = None
-    if linear is not None and len(res.samples) > len(linear.coef_):
+    if linear is not None and len(res.samples) > len(linear.coef):
         inf = influence(linear, res)
-    training = errors(model, res.samples, "samples")
-    held_out = cross_validated(model, res.samples)
-    tested = None if test is None else errors(model, test, "test")
+    training = errors_on(model, res.samples, "samples")
+    held_out = errors_left_out(model, res.samples)
+    tested = None if test is None else errors_on(model, test, "test")
     found = [
         *shifted_runs(samples),
-        *structure(model, res),
+        *missing(model, res),
         *([] if linear is None or inf is None else linear_findings(linear, res, inf)),
         *_noise(res),
-        *_accuracy(res, training, held_out, tested, WORSE_ALONE if alone else WORSE),
+        *_accuracy(res, training, held_out, tested, WORSE_ALONE if model.exact else WORSE),
         *_coverage(model, samples, test, asked),
     ]
     table = () if linear is None else coefficients(linear, inf)
@@ -159,19 +158,19 @@ def diagnose(
     return Diagnosis(model, res, inf, table, training, held_out, tested, findings)
 
 
-def coefficients(model: LinearModel, inf: Influence | None) -> tuple[Coefficient, ...]:
+def coefficients(form: LinearForm, inf: Influence | None) -> tuple[Coefficient, ...]:
     """Return the table of coefficients with 95 % intervals."""
-    vif = np.full(len(model.coef_), np.nan) if inf is None else inf.vif
+    vif = np.full(len(form.coef), np.nan) if inf is None else inf.vif
     return tuple(
         Coefficient(
             term,
-            float(model.coef_[i]),
-            float(model.intervals_[i, 0]),
-            float(model.intervals_[i, 1]),
-            float(model.pvalues_[i]),
+            float(form.coef[i]),
+            float(form.intervals[i, 0]),
+            float(form.intervals[i, 1]),
+            float(form.pvalues[i]),
             float("nan") if term == "1" else float(vif[i]),
         )
-        for i, term in enumerate(model.terms_)
+        for i, term in enumerate(form.term_names)
     )
 
 

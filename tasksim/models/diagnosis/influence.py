@@ -1,4 +1,4 @@
-"""Linear models looked at closely: leverage, Cook's distance, variance inflation, precision."""
+"""Influence of samples on a linear form: leverage, Cook's distance, inflation, precision."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasksim.models.kernelmodel import columns
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.models.diagnosis.residuals import Residuals
-    from tasksim.models.kinds.linear import LinearModel
+    from tasksim.models.forms import LinearForm
 
 __all__ = ["Influence", "inflation", "influence", "stars"]
 
@@ -44,13 +42,13 @@ class Influence:
     freedom: int
 
 
-def influence(model: LinearModel, res: Residuals) -> Influence:
-    """Return the influences of the samples of *res* on *model*."""
+def influence(form: LinearForm, res: Residuals) -> Influence:
+    """Return the influences of the samples of *res* on *form*."""
     from scipy.stats import t
 
     weight = np.ones(len(res.samples)) if res.absolute else res.predicted_s**-2
-    rows = columns(model, res.samples.names, res.rows)
-    design = model._design(model._parsed_, rows)
+    rows = res.rows[:, [res.samples.names.index(name) for name in form.names]]
+    design = form.terms.design(rows)
     whole = design[res.group] * np.sqrt(weight)[:, None]
     basis, _ = np.linalg.qr(whole / _length(whole))
     error = (res.samples.durations_s - res.predicted_s) * np.sqrt(weight)
@@ -73,7 +71,7 @@ def influence(model: LinearModel, res: Residuals) -> Influence:
         _external(group[1], freedom),
         group[2],
         _shifts(basis[first], group[3], group[2], scale),
-        inflation(design, by_row, constant=model._parsed_.constant),
+        inflation(design, by_row, constant=form.terms.constant),
         precision,
         freedom,
     )

@@ -1,4 +1,4 @@
-"""What is to be said about a linear model beside its residuals: terms, precision, influence."""
+"""Findings about a linear form beside its residuals: terms, precision, influence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 
 from tasksim.models.diagnosis.coverage import TOGETHER, correlation
 from tasksim.models.diagnosis.findings import Finding
-from tasksim.models.kernelmodel import columns
 from tasksim.models.rows import describe_row
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from tasksim.models.diagnosis.influence import Influence
     from tasksim.models.diagnosis.residuals import Residuals
-    from tasksim.models.kinds.linear import LinearModel
+    from tasksim.models.forms import LinearForm
 
 __all__ = ["linear_findings"]
 
@@ -29,30 +28,30 @@ POINTS: Final = 2000
 MOST_CORNERS: Final = 10
 
 
-def linear_findings(model: LinearModel, res: Residuals, inf: Influence) -> list[Finding]:
-    """Return what is to be said about the terms and coefficients of *model*."""
+def linear_findings(form: LinearForm, res: Residuals, inf: Influence) -> list[Finding]:
+    """Return what is to be said about the terms and coefficients of *form*."""
     return [
-        *negative_predictions(model, res),
-        *_collinear(model, res, inf),
+        *negative_predictions(form, res),
+        *_collinear(form, res, inf),
         *_influential(res, inf),
-        *_precision(model, res, inf),
-        *_coefficients(model),
+        *_precision(form, res, inf),
+        *_coefficients(form),
     ]
 
 
-def negative_predictions(model: LinearModel, res: Residuals) -> list[Finding]:
+def negative_predictions(form: LinearForm, res: Residuals) -> list[Finding]:
     """Return a finding where the formula is too small to be a duration.
 
     A warning if that is so for configurations that were measured, or for 1 % or more of the
     box of the domain; a note for less of it.
     """
-    rows = columns(model, res.samples.names, res.rows)
-    measured, box = model.floored(rows), model.floored(_box_points(rows))
+    rows = _own_columns(form, res)
+    measured, box = form.floored(rows), form.floored(_box_points(rows))
     if not measured.any() and not box.any():
         return []
     count, share = int(measured.sum()), float(box.mean())
     if count:
-        row = describe_row(model.names_, rows[int(np.argmax(measured))])
+        row = describe_row(form.names, rows[int(np.argmax(measured))])
         where = f"for {count} of the {len(rows)} measured configurations (such as {row})"
     else:
         where = f"in {share:.1%} of the box of the domain, though for none that was measured"
@@ -66,6 +65,10 @@ def negative_predictions(model: LinearModel, res: Residuals) -> list[Finding]:
             "coefficients",
         )
     ]
+
+
+def _own_columns(form: LinearForm, res: Residuals) -> NDArray[np.float64]:
+    return res.rows[:, [res.samples.names.index(name) for name in form.names]]
 
 
 def _box_points(rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -82,7 +85,7 @@ def _box_points(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.concatenate((points, np.array(list(product(*box))).reshape(-1, len(box))))
 
 
-def _collinear(model: LinearModel, res: Residuals, inf: Influence) -> list[Finding]:
+def _collinear(form: LinearForm, res: Residuals, inf: Influence) -> list[Finding]:
     """Return a finding where coefficients stand for one effect, and none of them is known.
 
     Powers of one parameter are always correlated; that is a warning only where coefficients
@@ -91,14 +94,16 @@ def _collinear(model: LinearModel, res: Residuals, inf: Influence) -> list[Findi
     inflated = [i for i, factor in enumerate(inf.vif) if factor > INFLATED]
     if len(inflated) < 2:
         return []
-    lost = [i for i in inflated if model.pvalues_[i] > 0.05]
-    pairs = _nearly_same(model, res, inflated)
-    terms = tuple(model.terms_[i] for i in inflated)
+    lost = [i for i in inflated if form.pvalues[i] > 0.05]
+    pairs = _nearly_same(form, res, inflated)
+    terms = tuple(form.term_names[i] for i in inflated)
     worst = float(inf.vif[inflated].max())
     if pairs:
         why = f"; {pairs[0][0]} and {pairs[0][1]} are nearly proportional in all samples"
     else:
-        why = f"; {', '.join(model.terms_[i] for i in lost)} cannot be told from 0" if lost else ""
+        why = (
+            f"; {', '.join(form.term_names[i] for i in lost)} cannot be told from 0" if lost else ""
+        )
     return [
         Finding(
             "collinear",
@@ -113,10 +118,10 @@ def _collinear(model: LinearModel, res: Residuals, inf: Influence) -> list[Findi
     ]
 
 
-def _nearly_same(model: LinearModel, res: Residuals, terms: list[int]) -> list[tuple[str, str]]:
+def _nearly_same(form: LinearForm, res: Residuals, terms: list[int]) -> list[tuple[str, str]]:
     """Return pairs of parameters, in the given *terms*, that are correlated, yet not equal."""
-    names = {f.parameter for i in terms for f in model._parsed_.terms[i].factors}
-    ordered = [name for name in model.names_ if name in names]
+    names = {f.parameter for i in terms for f in form.terms.terms[i].factors}
+    ordered = [name for name in form.names if name in names]
     column = {name: res.rows[:, res.samples.names.index(name)] for name in ordered}
     return [
         (a, b)
@@ -160,8 +165,8 @@ def _influential(res: Residuals, inf: Influence) -> list[Finding]:
     return found
 
 
-def _precision(model: LinearModel, res: Residuals, inf: Influence) -> list[Finding]:
-    terms, rows = len(model.coef_), len(res.rows)
+def _precision(form: LinearForm, res: Residuals, inf: Influence) -> list[Finding]:
+    terms, rows = len(form.coef), len(res.rows)
     worst = int(np.argmax(inf.precision))
     half = float(inf.precision[worst])
     found = []
@@ -190,10 +195,10 @@ def _precision(model: LinearModel, res: Residuals, inf: Influence) -> list[Findi
     return found
 
 
-def _coefficients(model: LinearModel) -> list[Finding]:
+def _coefficients(form: LinearForm) -> list[Finding]:
     """Return notes about coefficients that are negative or cannot be told from 0."""
     found = []
-    unsure = tuple(t for t, p in zip(model.terms_, model.pvalues_, strict=True) if p > 0.1)
+    unsure = tuple(t for t, p in zip(form.term_names, form.pvalues, strict=True) if p > 0.1)
     if unsure:
         found.append(
             Finding(
@@ -205,7 +210,7 @@ def _coefficients(model: LinearModel) -> list[Finding]:
                 unsure,
             )
         )
-    negative = tuple(t for t, c in zip(model.terms_, model.coef_, strict=True) if c < 0)
+    negative = tuple(t for t, c in zip(form.term_names, form.coef, strict=True) if c < 0)
     if negative:
         found.append(
             Finding(

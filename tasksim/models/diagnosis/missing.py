@@ -1,4 +1,4 @@
-"""Whether a term or a parameter is missing: the structure in the residuals, in words."""
+"""Missing terms and parameters: what the residuals have in common, in words."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from tasksim.models.diagnosis.lackoffit import (
     smooth_basis,
     stripes,
 )
-from tasksim.models.diagnosis.residuals import used_parameters
-from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.rows import describe_row
 from tasksim.models.terms.formulas import parse_terms
 
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from tasksim.models.diagnosis.residuals import Residuals
     from tasksim.models.kernelmodel import KernelModel
 
-__all__ = ["coefficient_count", "structure"]
+__all__ = ["missing"]
 
 LEVEL: Final = 1e-3
 """Of each test; small, since many are made, and samples are not quite independent."""
@@ -39,7 +37,7 @@ NEIGHBOURS: Final = 0.3
 NAMED: Final = 3
 
 
-def structure(model: KernelModel, res: Residuals) -> list[Finding]:
+def missing(model: KernelModel, res: Residuals) -> list[Finding]:
     """Return what the mean errors of configurations say is missing in *model*.
 
     First what smooth functions of the used parameters explain (a term is missing), then what
@@ -47,8 +45,9 @@ def structure(model: KernelModel, res: Residuals) -> list[Finding]:
     rest is more than noise: with neighbours that share it a step, without, a parameter that
     nobody recorded.
     """
-    found = stripes(res, coefficient_count(model, res))
-    used = used_parameters(model)
+    own = [res.samples.names.index(name) for name in model.names_]
+    found = stripes(res, model.coefficient_count(res.rows[:, own]))
+    used = model.used_parameters()
     known = res.rows[:, [res.samples.names.index(name) for name in used]]
     scale = res.scale_s[np.unique(res.group, return_index=True)[1]]
     basis = smooth_basis(known, scale)
@@ -64,18 +63,6 @@ def structure(model: KernelModel, res: Residuals) -> list[Finding]:
     return [*findings, *_left(res, found, known, left, bool(findings))]
 
 
-def coefficient_count(model: KernelModel, res: Residuals) -> int:
-    """Return how many numbers *model* learnt from the samples: for tests of what it leaves."""
-    if isinstance(model, LinearModel):
-        return len(model.coef_)
-    if model.kind == "power":
-        return 3
-    if model.kind in ("history", "bysize"):
-        own = [res.samples.names.index(name) for name in model.names_]
-        return len(np.unique(res.rows[:, own], axis=0))
-    return 1
-
-
 def _missing_term(
     model: KernelModel,
     res: Residuals,
@@ -85,8 +72,9 @@ def _missing_term(
 ) -> Finding:
     named = _likely_terms(model, res, found, scale)
     advice = "give the model another form, or use a linear model with terms, or history"
-    if isinstance(model, LinearModel):
-        advice = f"try the terms {model._parsed_} with one more{', such as ' if named else ''}"
+    linear = model.linear()
+    if linear is not None:
+        advice = f"try the terms {linear.terms} with one more{', such as ' if named else ''}"
         advice += " or ".join(named)
     return Finding(
         "missing-term",
@@ -103,14 +91,15 @@ def _likely_terms(
     model: KernelModel, res: Residuals, found: Stripes, scale: NDArray[np.float64]
 ) -> list[str]:
     """Return the terms that explain most of the errors if added one by one."""
-    if not isinstance(model, LinearModel):
+    linear = model.linear()
+    if linear is None:
         return []
-    names = used_parameters(model)
+    names = model.used_parameters()
     rows = res.rows[:, [res.samples.names.index(name) for name in model.names_]]
-    present = model._parsed_.design(rows) / scale[:, None]
+    present = linear.terms.design(rows) / scale[:, None]
     present /= np.abs(present).max(axis=0)
     shares = []
-    for text in candidate_terms(names, model.terms_):
+    for text in candidate_terms(names, linear.term_names):
         column = parse_terms(f"0 + {text}", model.names_).design(rows) / scale[:, None]
         gain = explained(found.mean, found.weights, present, column / np.abs(column).max())
         if gain is not None and gain.pvalue < LEVEL:
@@ -147,7 +136,7 @@ def _missing_columns(model: KernelModel, columns: list[tuple[str, Explained]]) -
     names = tuple(name for name, _ in columns)
     also = f" ({', '.join(names[1:])} less)" if len(names) > 1 else ""
     advice = f"fit again with {name} among the parameters"
-    if isinstance(model, LinearModel):
+    if model.linear() is not None:
         advice += f", then leave out powers that are no longer needed: terms '{name} + ...'"
     return Finding(
         "missing-parameter",

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tasksim.models.columns import columns
 from tasksim.models.groups import group_means
-from tasksim.models.kernelmodel import columns
-from tasksim.models.kinds.linear import LinearModel
-from tasksim.models.quantiles import FENCE, within_fence
+from tasksim.models.quantiles import within_fence
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
 
-__all__ = ["Residuals", "normal_points", "residuals", "spread_by_fitted", "used_parameters"]
+__all__ = ["Residuals", "normal_points", "residuals", "spread_by_fitted"]
 
 MAD_TO_SD: Final = 1.4826
 """The standard deviation of a normal distribution, over its median absolute deviation."""
@@ -94,23 +93,14 @@ def residuals(model: KernelModel, samples: Samples) -> Residuals:
     Raises
     ------
     NotFittedError, InputError, OutOfDomainError
-        As :func:`~tasksim.models.kernelmodel.columns` and ``predict``.
+        As :func:`~tasksim.models.columns.columns` and ``predict``.
     """
-    fence = getattr(model, "fence", FENCE)
-    kept = within_fence(samples.durations_s, samples.configurations()[1], fence)
+    kept = within_fence(samples.durations_s, samples.configurations()[1], model.fence)
     used = samples.select(kept)
     rows, group = used.configurations()
     predicted = model.predict(columns(model, used.names, rows))[group]
-    absolute = isinstance(model, LinearModel) and model.weights == "none"
-    return Residuals(used, len(samples) - len(used), predicted, absolute, rows, group)
-
-
-def used_parameters(model: KernelModel) -> tuple[str, ...]:
-    """Return the names of the parameters that the predictions of *model* depend on."""
-    if not isinstance(model, LinearModel):
-        return model.names_
-    used = {factor.parameter for term in model._parsed_.terms for factor in term.factors}
-    return tuple(name for name in model.names_ if name in used)
+    dropped = len(samples) - len(used)
+    return Residuals(used, dropped, predicted, model.absolute_errors, rows, group)
 
 
 def normal_points(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

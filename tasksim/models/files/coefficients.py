@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tasksim.base.errors import InputError
 from tasksim.base.jsontext import parse_json
+from tasksim.models.columns import SIZE
 from tasksim.models.document import FormatError, Node, format_json, position, to_data
-from tasksim.models.kernelmodel import SIZE
 from tasksim.models.locality import Locality
 from tasksim.models.registry import from_json
 

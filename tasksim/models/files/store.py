@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import read_text, write_text
+from tasksim.models.columns import columns
 from tasksim.models.document import position
 from tasksim.models.files.coefficients import (
     CoefficientFile,
@@ -16,7 +17,6 @@ from tasksim.models.files.coefficients import (
 )
 from tasksim.models.files.modelfile import ModelFile, common_machine, load_file, save_models
 from tasksim.models.files.samplefile import append_samples, read_samples, write_samples
-from tasksim.models.kernelmodel import columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

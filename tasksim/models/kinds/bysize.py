@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from tasksim.base.errors import InputError, OutOfDomainError
+from tasksim.models.columns import SIZE
 from tasksim.models.document import to_data
-from tasksim.models.groups import quality
-from tasksim.models.kernelmodel import SIZE, KernelModel
+from tasksim.models.forms import MeansForm
+from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.kinds.loglog import log_normal, logarithms, repeated_median
 from tasksim.models.quantiles import FENCE
 from tasksim.models.rows import plain_number
 from tasksim.models.samples import Samples
+from tasksim.models.validation.metrics import fit_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -91,6 +93,8 @@ class SizeHistory(KernelModel):
 
     kind = "bysize"
     parameter_count = 1
+    exact = True
+    automatic = False  # it is how StarPU's files are read; of samples a power law says more
 
     entries_: tuple[SizeEntry, ...]
     exponent_: float
@@ -131,6 +135,21 @@ class SizeHistory(KernelModel):
             between = f"... ({len(sizes) - SHOWN} more)"
             sizes = [*sizes[: SHOWN - 1], between, sizes[-1]]
         return f"{self.names_[0]} {', '.join(sizes)}"
+
+    def means(self) -> MeansForm:
+        """Return the entries, with StarPU's footprints where these are known."""
+        self._check_fitted("means")
+        columns = zip(*((e.size, e.mean_s, e.deviation_s) for e in self.entries_), strict=True)
+        sizes, means, deviations = (np.array(column) for column in columns)
+        return MeansForm(
+            sizes[:, None],
+            means,
+            deviations,
+            np.array([e.count for e in self.entries_]),
+            by_size=True,
+            footprints=tuple(e.footprint for e in self.entries_),
+            flops=tuple(e.flops for e in self.entries_),
+        )
 
     def _fit(self, samples: Samples) -> NDArray[np.bool_]:
         history = HistoryModel(fence=self.fence)
@@ -213,7 +232,7 @@ class SizeHistory(KernelModel):
             "kind": self.kind,
             "samples": sum(e.count for e in self.entries_),
             "dropped": 0,
-            **quality(means, rows, inverse, self._predict(rows)),
+            **fit_errors(means, rows, inverse, self._predict(rows)),
             **self._details(),
         }
         plain: dict[str, Any] = to_data(report)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from tasksim.base.errors import InputError, nearest
-from tasksim.models.kernelmodel import KernelModel, columns
+from tasksim.models.columns import columns
+from tasksim.models.kernelmodel import KernelModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,6 +39,7 @@ class ConstantModel(KernelModel):
 
     kind = "constant"
     needs_fit = False
+    automatic = False
 
     def __init__(self, duration_s: float) -> None:
         self.duration_s = duration_s

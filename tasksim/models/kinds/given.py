@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from tasksim.base.errors import InputError, unknown
-from tasksim.models.kernelmodel import KernelModel, columns
+from tasksim.models.columns import columns
+from tasksim.models.kernelmodel import KernelModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,6 +37,7 @@ class GivenModel(KernelModel):
 
     kind = "given"
     needs_fit = False
+    automatic = False
 
     def __init__(self) -> None:
         self.names_ = (DURATION,)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import OutOfDomainError
+from tasksim.models.columns import SIZE
+from tasksim.models.forms import MeansForm
 from tasksim.models.groups import group_means
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.kinds.typicalmean import typical_mean
@@ -20,6 +22,7 @@ from tasksim.models.quantiles import (
     within_fence,
 )
 from tasksim.models.rows import describe_row, find_rows, nearest_row, plain_number
+from tasksim.models.uncertainty.doubt import Counts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from tasksim.models.document import Node
     from tasksim.models.samples import Samples
 
-__all__ = ["HistoryModel", "within_fence"]
+__all__ = ["HistoryModel"]
 
 
 class HistoryModel(KernelModel):
@@ -63,6 +66,9 @@ class HistoryModel(KernelModel):
     """
 
     kind = "history"
+    exact = True
+    extrapolates = False
+    doubt_kind = Counts
 
     rows_: NDArray[np.float64]
     mean_: NDArray[np.float64]
@@ -113,6 +119,19 @@ class HistoryModel(KernelModel):
     def _inside(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
         inside: NDArray[np.bool_] = find_rows(self.rows_, table) >= 0
         return inside
+
+    def means(self) -> MeansForm:
+        """Return what was measured; deviations are those of the samples themselves."""
+        self._check_fitted("means")
+        deviation = self.spread_ * np.sqrt((self.count_ - 1) / self.count_)
+        by_size = self.names_ == (SIZE,)
+        return MeansForm(self.rows_, self.mean_, deviation, self.count_, by_size)
+
+    def _repetitions(
+        self, table: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        rows = self._found(table)
+        return self.count_[rows], self.spread_[rows] / self.mean_[rows]
 
     def _details(self) -> dict[str, Any]:
         return {"spread": float((self.spread_ / self.mean_).max())}

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from tasksim.base.errors import InputError, unknown
+from tasksim.models.columns import columns
 from tasksim.models.document import to_data
+from tasksim.models.forms import LinearForm
 from tasksim.models.groups import group_means, group_medians
-from tasksim.models.kernelmodel import KernelModel, columns, nothing_reported
+from tasksim.models.kernelmodel import KernelModel, nothing_reported
 from tasksim.models.kinds.loglog import LEAST_S
 from tasksim.models.quantiles import (
     FENCE,
@@ -27,10 +29,12 @@ from tasksim.models.terms.candidates import AUTO, find_candidates
 from tasksim.models.terms.formulas import Terms, parse_terms
 from tasksim.models.terms.leastsquares import WEIGHTS, Fit, Weights, aliased, fit_design
 from tasksim.models.terms.search import MOST_TERMS, search_terms
-from tasksim.models.terms.termerrors import FLOOR, Measurements, cross_validated
+from tasksim.models.terms.sourcecode import LANGUAGES, source
+from tasksim.models.terms.termerrors import FLOOR, Measurements, error_of_terms
+from tasksim.models.uncertainty.doubt import Covariance
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -107,6 +111,8 @@ class LinearModel(KernelModel):
     """
 
     kind = "mlr"
+    doubt_kind = Covariance
+    languages = LANGUAGES
 
     terms_: tuple[str, ...]
     coef_: NDArray[np.float64]
@@ -200,34 +206,65 @@ class LinearModel(KernelModel):
         self._floored_ = int(self.floored(used.configurations()[0]).sum())
         self._report = self._reported(used, np.ones(len(used), dtype=bool))
 
+    @classmethod
+    def trials(cls, options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield the model whose terms are searched for, unless they are given."""
+        yield {"terms": AUTO, **options}
+
+    @property
+    def absolute_errors(self) -> bool:
+        """Whether the fit made absolute errors small: with weights ``"none"``."""
+        return self.weights == "none"
+
+    def used_parameters(self) -> tuple[str, ...]:
+        """Return the names of the parameters that are in a term."""
+        return self.linear().used_parameters
+
+    def coefficient_count(self, rows: NDArray[np.float64]) -> int:  # noqa: ARG002
+        """Return the number of terms."""
+        return len(self.coef_)
+
     def formula(self, digits: int = 6) -> str:
         """Return the fitted formula, in seconds, for people.
 
         Something like ``1.2e-06 + 3.4e-11*m*n*k - 5e-09*m``.
         """
-        self._check_fitted("formula")
-        pieces = []
-        for name, value in zip(self.terms_, self.coef_.tolist(), strict=True):
-            product = f"{abs(value):.{digits}g}" + ("" if name == "1" else f"*{name}")
-            pieces.append(("- " if value < 0 else "+ ") + product)
-        text = " ".join(pieces)
-        return f"-{text[2:]}" if text.startswith("- ") else text.removeprefix("+ ")
+        return self.linear().formula(digits)
 
-    def with_terms_settled(self) -> Self:
+    def linear(self) -> LinearForm:
+        """Return the terms and what is known of their coefficients."""
+        self._check_fitted("linear")
+        return self._form()
+
+    def _form(self) -> LinearForm:
+        return LinearForm(
+            terms=self._parsed_,
+            coef=self.coef_,
+            intervals=self.intervals_,
+            pvalues=self.pvalues_,
+            floor_s=self.floor_s_,
+            domain=getattr(self, "domain_", {}),
+            rsquared=self.rsquared_,
+            rsquared_adj=self.rsquared_adj_,
+        )
+
+    def source(self, language: str, name: str = "duration_s") -> str:
+        """Return the source of a function *name*, in C or Python: see the contract."""
+        return source(self.linear(), language, name)
+
+    def settled(self) -> Self:
         """Return the fitted model with the terms that were found as those given.
 
         It predicts the same; fitted again, to other samples, it does not search for others.
         """
-        self._check_fitted("with_terms_settled")
+        self._check_fitted("settled")
         model = copy(self)
         model.terms = str(self._parsed_)
         return model
 
     def floored(self, parameters: Any) -> NDArray[np.bool_]:
         """Return for which rows the formula gives less than ``floor_s_``, which is then taken."""
-        self._check_fitted("floored")
-        table = self._table(parameters)
-        return np.asarray(self._raw(self._without_poles(table)) < self.floor_s_)
+        return self.linear().floored(self._table(parameters))
 
     def _fit(self, samples: Samples) -> NDArray[np.bool_]:
         if self.weights not in WEIGHTS:
@@ -269,7 +306,7 @@ class LinearModel(KernelModel):
         """Return how well the terms predict what was left out, and what else they could be."""
         if self.terms == AUTO:
             return self._found_.to_data()
-        mlogq, standard_error = cross_validated(measured, terms)
+        mlogq, standard_error = error_of_terms(measured, terms)
         return {"cv_mlogq": mlogq, "cv_standard_error": standard_error}
 
     def _check_samples(self, terms: Terms, configurations: NDArray[np.float64], count: int) -> None:
@@ -320,18 +357,14 @@ class LinearModel(KernelModel):
         values: NDArray[np.float64] = self._design(self._parsed_, table) @ self.coef_
         return values
 
-    def _without_poles(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return *table* with the least that was measured for 0, where a term has a pole at 0."""
-        for factor in (factor for term in self._parsed_.terms for factor in term.factors):
-            column = self.names_.index(factor.parameter)
-            zero = table[:, column] == 0
-            if factor.has_pole and zero.any():
-                table = table.copy()
-                table[zero, column] = self.domain_[factor.parameter][0]
-        return table
-
     def _predict(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.maximum(self._raw(self._without_poles(table)), self.floor_s_)
+        try:
+            return self._form().predict(table)
+        except InputError as error:
+            raise self._refusal(str(error)) from None
+
+    def _elasticities(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self._form().elasticities(table)
 
     def _sample(self, table: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
         quantiles = self.residual_quantiles_[None, :]
@@ -340,7 +373,7 @@ class LinearModel(KernelModel):
 
     def _details(self) -> dict[str, Any]:
         return {
-            "formula": self.formula(),
+            "formula": self._form().formula(),
             "rsquared": self.rsquared_,
             "rsquared_adj": self.rsquared_adj_,
             "floored": self._floored_,

@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from tasksim.base.errors import InputError, OutOfDomainError
+from tasksim.models.columns import SIZE
+from tasksim.models.forms import PowerForm
 from tasksim.models.groups import group_means
-from tasksim.models.kernelmodel import SIZE, KernelModel, nothing_reported
+from tasksim.models.kernelmodel import KernelModel, nothing_reported
 from tasksim.models.kinds.loglog import LEAST_S, fit_power, log_normal
+from tasksim.models.uncertainty.doubt import Covariance
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from numpy.typing import NDArray
 
     from tasksim.models.document import Node
@@ -68,6 +73,7 @@ class PowerLaw(KernelModel):
 
     kind = "power"
     parameter_count = 1
+    doubt_kind = Covariance
 
     a_: float
     b_: float
@@ -122,11 +128,35 @@ class PowerLaw(KernelModel):
         law._report = {**nothing_reported(cls.kind, count), **law._details()}
         return law
 
-    def formula(self) -> str:
+    @classmethod
+    def trials(cls, options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield the law without a constant and, unless that is settled, the one with it."""
+        yield dict(options)
+        if "constant" not in options:
+            yield {**options, "constant": True}
+
+    def formula(self, digits: int = 6) -> str:
         """Return the fitted law, in seconds, for people: ``2e-09*size_bytes^1.5 + 1e-06``."""
         self._check_fitted("formula")
-        constant = f" + {self.c_:.6g}" if self.constant else ""
-        return f"{self.a_:.6g}*{self.names_[0]}^{self.b_:.6g}{constant}"
+        constant = f" + {self.c_:.{digits}g}" if self.constant else ""
+        return f"{self.a_:.{digits}g}*{self.names_[0]}^{self.b_:.{digits}g}{constant}"
+
+    def power(self) -> PowerForm:
+        """Return the fitted law."""
+        self._check_fitted("power")
+        return PowerForm(self.a_, self.b_, self.c_, self.constant)
+
+    def coefficient_count(self, rows: NDArray[np.float64]) -> int:  # noqa: ARG002
+        """Return 3: a, b and c, whether there is one or it was found to be 0."""
+        return 3
+
+    def _elasticities(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the derivatives of the logarithm by ln a, b and, if there is one, ln c."""
+        expected = self._law(table[:, 0])[:, None]
+        share = (expected - self.c_) / expected
+        logs = np.log(np.maximum(table[:, :1], np.finfo(float).tiny))
+        constant = [self.c_ / expected] if self.c_ else []
+        return np.hstack([share, share * logs, *constant])
 
     def _fit(self, samples: Samples) -> NDArray[np.bool_]:
         x, y = samples.parameters[:, 0], samples.durations_s

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import unknown
-from tasksim.models.kernelmodel import columns
+from tasksim.models.columns import columns
 from tasksim.models.kinds.given import GivenModel
 
 if TYPE_CHECKING:

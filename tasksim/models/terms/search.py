@@ -18,7 +18,7 @@ from tasksim.base.errors import InputError
 from tasksim.models.terms.formulas import Term, Terms
 from tasksim.models.terms.subsets import best_subsets, coefficients
 from tasksim.models.terms.termerrors import (
-    EXACT,
+    EQUAL,
     MOST_CONFIGURATIONS,
     HeldOut,
     mean_and_error,
@@ -216,7 +216,7 @@ class _Search(HeldOut):
             rest = tuple(c for c in chosen if c != column)
             errors = self.errors_with_each(rest, positive=positive)
             mean, spread = means_and_errors(errors - self.errors_of(chosen)[:, None])
-            near = mean <= np.maximum(spread, EXACT)
+            near = mean <= np.maximum(spread, EQUAL)
             less = [_oddness(term) < _oddness(terms[column]) for term in terms]
             near &= np.array(less) & ~np.isin(np.arange(len(terms)), (0, *chosen))
             if near.any():
@@ -247,7 +247,7 @@ class _Search(HeldOut):
         if len(errors) < 2:
             return
         less, spread = mean_and_error(errors[0] - errors[1])
-        if less <= max(spread, EXACT):
+        if less <= max(spread, EQUAL):
             return
         now, standard_error = mean_and_error(self.errors_of(chosen))
         further = self.errors_with_each(chosen, positive=positive).mean(axis=0)
@@ -274,4 +274,4 @@ def parsimonious(errors: NDArray[np.float64]) -> int:
     """
     best = int(np.argmin(errors.mean(axis=1)))
     mean, spread = mean_and_error(errors[best])
-    return int(np.argmax(errors.mean(axis=1) <= mean + max(spread, EXACT)))
+    return int(np.argmax(errors.mean(axis=1) <= mean + max(spread, EQUAL)))

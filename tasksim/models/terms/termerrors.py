@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from tasksim.models.terms.formulas import Terms
 
 __all__ = [
-    "EXACT",
+    "EQUAL",
     "FLOOR",
     "MOST_CONFIGURATIONS",
     "HeldOut",
     "Measurements",
-    "cross_validated",
+    "error_of_terms",
     "mean_and_error",
     "means_and_errors",
     "repeated_folds",
@@ -35,7 +35,7 @@ __all__ = [
 
 FLOOR: Final = 0.1
 """Predictions are at least this share of the shortest duration that was measured."""
-EXACT: Final = 1e-6
+EQUAL: Final = 1e-6
 """Errors nearer to each other than this are equal: predictions that are exact but for rounding."""
 
 MOST_CONFIGURATIONS: Final = 4096
@@ -69,7 +69,7 @@ class Measurements:
         )
 
 
-def cross_validated(
+def error_of_terms(
     measured: Measurements, terms: Terms, *, folds: int = 5, seed: int = 0
 ) -> tuple[float, float]:
     """Return the cross-validated MLogQ of given *terms*, and its standard error.

@@ -1,23 +1,17 @@
-"""How little is known of a model's prediction itself: the variance of its logarithm.
+"""Doubt about a prediction itself, however often it were measured: the variance of its logarithm.
 
 Three kinds: by the covariance of coefficients, by counts of samples, by models that were fitted
-to resampled configurations.
+to resampled configurations. Which one a kind of model has, it says itself (``doubt_kind``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
 
 import numpy as np
 
 from tasksim.base.errors import OutOfDomainError, TasksimError
-from tasksim.models.kernelmodel import clone
-from tasksim.models.kinds.history import HistoryModel
-from tasksim.models.kinds.linear import LinearModel
-from tasksim.models.kinds.power import PowerLaw
-from tasksim.models.rows import find_rows
-from tasksim.models.terms.formulas import parse_terms
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +20,7 @@ if TYPE_CHECKING:
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
 
-__all__ = ["Anchors", "Counts", "Covariance", "Doubt", "doubt_of", "read_doubt"]
+__all__ = ["Anchors", "Counts", "Covariance", "Doubt", "read_doubt"]
 
 PRIOR: Final = 20.0
 """So many samples weighs what is known of all configurations against the spread of one."""
@@ -37,10 +31,23 @@ PUSHED: Final = 4.0
 """Outside the domain, the doubt is taken at so many times the largest parameters."""
 FEWEST_FITS: Final = 5
 NEAR: Final = 1e-9
+SINGULAR: Final = 1e-12
+"""Singular values below this share of the largest are rounding errors: two coefficients that
+cannot be told apart have no covariance of their own."""
 
 
 class Doubt(Protocol):
     """The variance of the logarithm of a measurement, the noise being given."""
+
+    kind: ClassVar[str]
+    """Its name in files."""
+
+    @classmethod
+    def of(cls, model: KernelModel, samples: Samples, *, seed: int, resamples: int) -> Self:
+        """Return what is not known of *model*, which was fitted to *samples*.
+
+        *resamples* is how many models may be fitted to find out, at random by the *seed*.
+        """
 
     def variance(
         self, model: KernelModel, table: NDArray[np.float64], noise: NDArray[np.float64]
@@ -48,7 +55,11 @@ class Doubt(Protocol):
         """Return noise² and what the model does not know, per row of *table*."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as data."""
+        """Return it as data, its kind among them."""
+
+    @classmethod
+    def from_json(cls, node: Node, model: KernelModel) -> Self:
+        """Return what :meth:`to_json` wrote of *model*."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,18 +70,43 @@ class Covariance:
     each term in the duration.
     """
 
+    kind: ClassVar[str] = "covariance"
+
     matrix: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, model: KernelModel, samples: Samples, *, seed: int, resamples: int) -> Self:  # noqa: ARG003
+        """Return the covariance, robust to what clusters share.
+
+        The sandwich estimator with configurations as clusters (Liang and Zeger, "Longitudinal
+        data analysis using generalized linear models", Biometrika 73, 1986): repetitions do not
+        say more about the formula than the configuration does.
+        """
+        rows, group = samples.configurations()
+        g = model._elasticities(samples.parameters)
+        residual = samples.durations_s / model.predict(samples.parameters) - 1
+        bread = np.linalg.pinv(g.T @ g, rcond=SINGULAR, hermitian=True)
+        scores = np.zeros((len(rows), g.shape[1]))
+        np.add.at(scores, group, g * residual[:, None])
+        meat = scores.T @ scores * len(rows) / max(len(rows) - g.shape[1], 1)
+        return cls(bread @ meat @ bread)
 
     def variance(
         self, model: KernelModel, table: NDArray[np.float64], noise: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return noise² + g·C·g per row."""
-        g = elasticities(model, table)
+        g = model._elasticities(table)
         return np.asarray(noise**2 + np.maximum(((g @ self.matrix) * g).sum(axis=1), 0.0))
 
     def to_json(self) -> dict[str, Any]:
         """Return it as data."""
-        return {"kind": "covariance", "matrix": self.matrix}
+        return {"kind": self.kind, "matrix": self.matrix}
+
+    @classmethod
+    def from_json(cls, node: Node, model: KernelModel) -> Self:
+        """Return what :meth:`to_json` wrote of *model*."""
+        size = model._elasticities(np.empty((0, len(model.names_)))).shape[1]
+        return cls(np.array([row.vector(size) for row in _rows(node["matrix"], size)]))
 
 
 @dataclass(frozen=True)
@@ -81,23 +117,33 @@ class Counts:
     samples; the mean of n samples adds an nth of the variance.
     """
 
+    kind: ClassVar[str] = "counts"
+
     prior: float
+
+    @classmethod
+    def of(cls, model: KernelModel, samples: Samples, *, seed: int, resamples: int) -> Self:  # noqa: ARG003
+        """Return it, whatever the samples: the model knows their counts."""
+        return cls(PRIOR)
 
     def variance(
         self, model: KernelModel, table: NDArray[np.float64], noise: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return the variance of a further sample of each row's configuration."""
-        assert isinstance(model, HistoryModel)
-        rows = find_rows(model.rows_, table)
-        count = model.count_[rows]
-        own = (model.spread_[rows] / model.mean_[rows]) ** 2
+        count, spread = model._repetitions(table)
+        own = spread**2
         freedom = count - 1
         mixed = (self.prior * noise**2 + freedom * own) / (self.prior + freedom)
         return np.asarray(mixed * (1 + 1 / count))
 
     def to_json(self) -> dict[str, Any]:
         """Return it as data."""
-        return {"kind": "counts", "prior": self.prior}
+        return {"kind": self.kind, "prior": self.prior}
+
+    @classmethod
+    def from_json(cls, node: Node, model: KernelModel) -> Self:  # noqa: ARG003
+        """Return what :meth:`to_json` wrote."""
+        return cls(node["prior"].positive())
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,9 +153,31 @@ class Anchors:
     *points*, shape (n, p), are logarithms of 1 + parameter, each column divided by *scale*.
     """
 
+    kind: ClassVar[str] = "anchors"
+
     points: NDArray[np.float64]
     scale: NDArray[np.float64]
     variances: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, model: KernelModel, samples: Samples, *, seed: int, resamples: int) -> Self:
+        """Return the variance of models fitted to configurations drawn with replacement."""
+        rng = np.random.default_rng(seed)
+        points = _anchor_points(model, samples, rng)
+        rows, group = samples.configurations()
+        found = []
+        for _ in range(resamples):
+            times = np.bincount(rng.integers(len(rows), size=len(rows)), minlength=len(rows))
+            drawn = samples.select(np.repeat(np.arange(len(samples)), times[group]))
+            predicted = _predicted(model, drawn, points)
+            if predicted is not None:
+                found.append(np.log(predicted))
+        few = len(found) < FEWEST_FITS
+        variances = np.zeros(len(points)) if few else np.var(found, axis=0, ddof=1)
+        logs = np.log1p(points)
+        span = np.ptp(np.log1p(rows), axis=0)
+        scale = np.where(span > 0, span, 1.0)
+        return cls(logs / scale, scale, variances)
 
     def variance(
         self, model: KernelModel, table: NDArray[np.float64], noise: NDArray[np.float64]
@@ -126,39 +194,31 @@ class Anchors:
     def to_json(self) -> dict[str, Any]:
         """Return it as data."""
         return {
-            "kind": "anchors",
+            "kind": self.kind,
             "points": self.points,
             "scale": self.scale,
             "variances": self.variances,
         }
 
-
-def doubt_of(model: KernelModel, samples: Samples, *, seed: int = 0, resamples: int = 10) -> Doubt:
-    """Return what is not known of *model*, which was fitted to *samples*."""
-    if isinstance(model, HistoryModel):
-        return Counts(PRIOR)
-    if isinstance(model, LinearModel | PowerLaw):
-        return Covariance(_covariance(model, samples))
-    return _resampled(model, samples, seed, resamples)
+    @classmethod
+    def from_json(cls, node: Node, model: KernelModel) -> Self:
+        """Return what :meth:`to_json` wrote of *model*."""
+        parameters = len(model.names_)
+        points = np.array([row.vector(parameters) for row in node["points"]])
+        return cls(
+            points.reshape(-1, parameters),
+            np.array([value.positive() for value in _rows(node["scale"], parameters)]),
+            node["variances"].vector(len(points)),
+        )
 
 
 def read_doubt(node: Node, model: KernelModel) -> Doubt:
-    """Return what ``to_json`` wrote of *model*."""
+    """Return what ``to_json`` wrote of *model*: its own kind of doubt, or anchors."""
     kind = node["kind"]
-    if kind.value == "counts" and isinstance(model, HistoryModel):
-        return Counts(node["prior"].positive())
-    if kind.value == "covariance" and isinstance(model, LinearModel | PowerLaw):
-        size = _coefficients(model)
-        return Covariance(np.array([row.vector(size) for row in _rows(node["matrix"], size)]))
-    if kind.value != "anchors":
-        raise kind.expected(f"the kind of doubt of {model.kind} models")
-    parameters = len(model.names_)
-    points = np.array([row.vector(parameters) for row in node["points"]])
-    return Anchors(
-        points.reshape(-1, parameters),
-        np.array([value.positive() for value in _rows(node["scale"], parameters)]),
-        node["variances"].vector(len(points)),
-    )
+    for known in (model.doubt_kind, Anchors):
+        if kind.value == known.kind:
+            return known.from_json(node, model)
+    raise kind.expected(f"the kind of doubt of {model.kind} models")
 
 
 def _rows(node: Node, count: int) -> list[Node]:
@@ -166,66 +226,6 @@ def _rows(node: Node, count: int) -> list[Node]:
     if len(rows) != count:
         raise node.error(f"expected {count} rows, got {len(rows)}")
     return rows
-
-
-def _coefficients(model: LinearModel | PowerLaw) -> int:
-    if isinstance(model, LinearModel):
-        return len(model.terms_)
-    return 3 if model.c_ else 2
-
-
-def elasticities(model: KernelModel, table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return d ln m / d ln coefficient at each row, shape (rows, coefficients).
-
-    For laws a·x^b + c: by ln a, b and ln c.
-    """
-    expected = model.predict(table)[:, None]
-    if isinstance(model, PowerLaw):
-        share = (expected - model.c_) / expected
-        logs = np.log(np.maximum(table[:, :1], np.finfo(float).tiny))
-        constant = [model.c_ / expected] if model.c_ else []
-        return np.hstack([share, share * logs, *constant])
-    assert isinstance(model, LinearModel)
-    terms = parse_terms(" + ".join(["0", *model.terms_]), model.names_)
-    return np.asarray(terms.design(table) * model.coef_ / expected)
-
-
-def _covariance(model: KernelModel, samples: Samples) -> NDArray[np.float64]:
-    """Return the covariance of the logarithms of coefficients, robust to what clusters share.
-
-    The sandwich estimator with configurations as clusters (Liang and Zeger, "Longitudinal data
-    analysis using generalized linear models", Biometrika 73, 1986): repetitions do not say more
-    about the formula than the configuration does.
-    """
-    rows, group = samples.configurations()
-    g = elasticities(model, samples.parameters)
-    residual = samples.durations_s / model.predict(samples.parameters) - 1
-    bread = np.linalg.pinv(g.T @ g, rcond=1e-12, hermitian=True)
-    scores = np.zeros((len(rows), g.shape[1]))
-    np.add.at(scores, group, g * residual[:, None])
-    meat = scores.T @ scores * len(rows) / max(len(rows) - g.shape[1], 1)
-    covariance: NDArray[np.float64] = bread @ meat @ bread
-    return covariance
-
-
-def _resampled(model: KernelModel, samples: Samples, seed: int, resamples: int) -> Anchors:
-    """Return the variance of models fitted to configurations drawn with replacement."""
-    rng = np.random.default_rng(seed)
-    points = _anchor_points(model, samples, rng)
-    rows, group = samples.configurations()
-    found = []
-    for _ in range(resamples):
-        times = np.bincount(rng.integers(len(rows), size=len(rows)), minlength=len(rows))
-        drawn = samples.select(np.repeat(np.arange(len(samples)), times[group]))
-        predicted = _predicted(model, drawn, points)
-        if predicted is not None:
-            found.append(np.log(predicted))
-    few = len(found) < FEWEST_FITS
-    variances = np.zeros(len(points)) if few else np.var(found, axis=0, ddof=1)
-    logs = np.log1p(points)
-    span = np.ptp(np.log1p(rows), axis=0)
-    scale = np.where(span > 0, span, 1.0)
-    return Anchors(logs / scale, scale, variances)
 
 
 def _anchor_points(
@@ -248,6 +248,6 @@ def _predicted(
 ) -> NDArray[np.float64] | None:
     """Return what a model fitted to other *samples* says of *points*; None if it cannot."""
     try:
-        return clone(model).fit(samples).predict(points)
+        return model.clone().fit(samples).predict(points)
     except TasksimError:
         return None

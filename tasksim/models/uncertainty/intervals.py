@@ -25,18 +25,16 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.models.rows import distinct_rows
-from tasksim.models.uncertainty.doubt import Doubt, doubt_of, read_doubt
-from tasksim.models.validation.crossvalidation import left_out
+from tasksim.models.uncertainty.doubt import Doubt, read_doubt
+from tasksim.models.uncertainty.noise import Noise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.models.document import Node
     from tasksim.models.kernelmodel import KernelModel
-    from tasksim.models.samples import Samples
-    from tasksim.models.validation.crossvalidation import LeftOut
 
-__all__ = ["LEVELS", "Noise", "Uncertainty", "calibrate"]
+__all__ = ["LEVELS", "Uncertainty"]
 
 LEVELS: Final = (
     0.0, 0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5,
@@ -44,58 +42,8 @@ LEVELS: Final = (
 )  # fmt: skip
 """The quantiles of q that are kept; 0 and 1 are the extremes."""
 
-FEWEST: Final = 5
-"""Samples left out of fits, without which quantiles mean nothing."""
-
-NORMAL_MEDIAN: Final = 0.6745
-"""The median of abs(z) for a standard normal z."""
-NORMAL_LOG_DEVIATION: Final = 1.11
-"""The standard deviation of ln abs(z) for a standard normal z."""
-SURE: Final = 2.0
-"""In standard errors: a slope nearer to 0 is none."""
-STEEPEST: Final = 1.0
-LEAST: Final = 1e-9
-
-
-@dataclass(frozen=True)
-class Noise:
-    """The standard deviation of the logarithm of a measurement, by the duration that is expected.
-
-    deviation·(duration/center)^slope, with the duration held between *low_s* and *high_s*, where
-    there were samples.
-    """
-
-    deviation: float
-    slope: float
-    center_s: float
-    low_s: float
-    high_s: float
-
-    def __call__(self, expected_s: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the deviation at each expected duration."""
-        held = np.clip(expected_s, self.low_s, self.high_s)
-        return np.asarray(self.deviation * (held / self.center_s) ** self.slope)
-
-    @classmethod
-    def of(cls, residual: NDArray[np.float64], expected_s: NDArray[np.float64]) -> Self:
-        """Return what residuals ln(measured / expected) say.
-
-        A line through ln abs(residual), which outliers hardly move; flat unless the slope is two
-        standard errors from 0.
-        """
-        size = np.abs(residual)
-        log_size = np.log(np.maximum(size, max(1e-3 * float(np.median(size)), LEAST)))
-        logs = np.log(expected_s)
-        centered = logs - logs.mean()
-        squares = float(centered @ centered)
-        slope = float(centered @ log_size) / squares if squares > LEAST else 0.0
-        if abs(slope) * squares**0.5 < SURE * NORMAL_LOG_DEVIATION:
-            slope = 0.0
-        slope = float(np.clip(slope, -STEEPEST, STEEPEST))
-        scaled = size * np.exp(-slope * centered)
-        deviation = max(float(np.median(scaled)) / NORMAL_MEDIAN, LEAST)
-        bounds = float(expected_s.min()), float(expected_s.max())
-        return cls(deviation, slope, float(np.exp(logs.mean())), *bounds)
+FLAT: Final = 1e-9
+"""Steps between exponents below this have their mean without the quotient, in which they cancel."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,50 +126,6 @@ class Uncertainty:
         )
 
 
-def calibrate(
-    model: KernelModel,
-    samples: Samples,
-    out: LeftOut | None = None,
-    *,
-    seed: int = 0,
-    resamples: int = 10,
-) -> Uncertainty:
-    """Return the uncertainty of *model*, fitted to *samples*; set ``model.uncertainty_`` to it.
-
-    Parameters
-    ----------
-    out
-        What cross-validation predicted, if that is known already.
-    seed
-        Of folds and of resampling.
-    resamples
-        How many models are fitted to resampled configurations, for kinds without coefficients.
-
-    Raises
-    ------
-    InputError
-        If too few samples can be left out of fits; no matter, predictions do without.
-    """
-    model.uncertainty_ = None
-    out = left_out(model, samples, seed=seed) if out is None else out
-    known = out.known
-    if known.sum() < FEWEST:
-        raise InputError(
-            f"intervals need at least {FEWEST} samples that the others predict, "
-            f"got {known.sum()}: measure more sizes, or each more often"
-        )
-    measured, predicted = samples.durations_s[known], out.predicted_s[known]
-    residual = np.log(measured / predicted)
-    noise = Noise.of(residual, predicted)
-    table = samples.parameters[known]
-    doubt = doubt_of(model, samples, seed=seed, resamples=resamples)
-    deviation = np.sqrt(doubt.variance(model, table, noise(predicted)))
-    # Positions of (n + 1)·level: the correction that makes conformal intervals valid for small n.
-    quantiles = np.quantile(residual / deviation, LEVELS, method="weibull")
-    model.uncertainty_ = Uncertainty(noise, doubt, quantiles, int(known.sum()))
-    return model.uncertainty_
-
-
 def _mean_of_exp(
     deviation: NDArray[np.float64], quantiles: NDArray[np.float64]
 ) -> NDArray[np.float64]:
@@ -230,6 +134,6 @@ def _mean_of_exp(
     low, step = exponents[:, :-1], np.diff(exponents, axis=1)
     # The mean of exp over a segment, (exp(step) - 1)/step, without cancellation.
     with np.errstate(invalid="ignore"):
-        grown = np.where(step > LEAST, np.expm1(step) / np.maximum(step, LEAST), 1 + step / 2)
+        grown = np.where(step > FLAT, np.expm1(step) / np.maximum(step, FLAT), 1 + step / 2)
     means: NDArray[np.float64] = (np.exp(low) * grown) @ np.diff(LEVELS)
     return means

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.base.errors import TasksimError
+from tasksim.models.columns import columns
 from tasksim.models.groups import group_means
-from tasksim.models.kernelmodel import columns
 from tasksim.models.validation.crossvalidation import FOLDS, left_out, predicted_where_possible
 from tasksim.models.validation.metrics import bias, log_ratio, mape, mlogq
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
 
-__all__ = ["Errors", "cross_validated", "errors"]
+__all__ = ["Errors", "errors_left_out", "errors_on"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Errors:
     worst: float
 
 
-def errors(model: KernelModel, samples: Samples, over: str) -> Errors | None:
+def errors_on(model: KernelModel, samples: Samples, over: str) -> Errors | None:
     """Return the errors of *model* on *samples*; None where it cannot predict any.
 
     Configurations that the model refuses, since it cannot extrapolate, are not counted.
@@ -49,7 +49,7 @@ def errors(model: KernelModel, samples: Samples, over: str) -> Errors | None:
     return _errors(over, predicted, group_means(samples.durations_s, group))
 
 
-def cross_validated(model: KernelModel, samples: Samples) -> Errors | None:
+def errors_left_out(model: KernelModel, samples: Samples) -> Errors | None:
     """Return the errors on held-out configurations, of models fitted without them.
 
     Where a model knows nothing but what it was fitted to, or none can be fitted without a part

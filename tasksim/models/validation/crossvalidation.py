@@ -12,7 +12,6 @@ import numpy as np
 
 from tasksim.base.errors import OutOfDomainError, TasksimError
 from tasksim.models.groups import group_means
-from tasksim.models.kernelmodel import clone
 from tasksim.models.validation.folds import fold_of_each
 from tasksim.models.validation.metrics import log_ratio
 
@@ -119,7 +118,7 @@ def _by_folds(model: KernelModel, samples: Samples, fold: NDArray[np.intp]) -> N
         if out.all():
             continue
         try:
-            fitted = clone(model).fit(samples.select(~out))
+            fitted = model.clone().fit(samples.select(~out))
         except TasksimError as error:
             refusal = refusal or error
             continue

@@ -21,11 +21,13 @@ tensor completion", SC '23, table 1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.models.groups import group_means
+from tasksim.models.rows import plain_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,9 +38,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METRICS",
+    "all_metrics",
     "bias",
     "configuration_errors",
-    "errors",
+    "fit_errors",
     "lgmape",
     "log_ratio",
     "mae",
@@ -49,8 +52,9 @@ __all__ = [
     "smape",
 ]
 
-EXACT: Final = 2.0**-52
-"""The relative error that an exact hit counts as where a logarithm of it is taken."""
+EXACT_HIT: Final = 2.0**-52
+"""The relative error that an exact hit counts as where a logarithm of it is taken: the distance
+of 1 to the next number, beyond which no error shows."""
 
 
 def log_ratio(predicted: ArrayLike, measured: ArrayLike) -> NDArray[np.float64]:
@@ -118,7 +122,7 @@ def lgmape(predicted: ArrayLike, measured: ArrayLike) -> float:
     >>> round(float(np.exp(lgmape([1.1, 1.4], [1.0, 1.0]))), 12)
     0.2
     """
-    return float(np.log(np.maximum(_relative(predicted, measured), EXACT)).mean())
+    return float(np.log(np.maximum(_relative(predicted, measured), EXACT_HIT)).mean())
 
 
 def mae(predicted: ArrayLike, measured: ArrayLike) -> float:
@@ -146,10 +150,10 @@ METRICS: Final[dict[str, Callable[[ArrayLike, ArrayLike], float]]] = {
 """All of them, by name."""
 
 
-def errors(predicted: ArrayLike, measured: ArrayLike) -> dict[str, float]:
+def all_metrics(predicted: ArrayLike, measured: ArrayLike) -> dict[str, float]:
     """Return every metric of :data:`METRICS`, by name.
 
-    >>> errors([2.0, 1.0], [1.0, 1.0])["mape"]
+    >>> all_metrics([2.0, 1.0], [1.0, 1.0])["mape"]
     0.5
     """
     return {name: metric(predicted, measured) for name, metric in METRICS.items()}
@@ -181,6 +185,34 @@ def configuration_errors(
         for name, metric in METRICS.items()
     }
     return rows, values
+
+
+def fit_errors(
+    samples: Samples,
+    rows: NDArray[np.float64],
+    inverse: NDArray[np.intp],
+    predicted_s: NDArray[np.float64],
+) -> dict[str, Any]:
+    """Return the errors of *predicted_s*, one per distinct row of the samples.
+
+    Each configuration counts once, with the mean of its samples: a kernel that was measured
+    ten thousand times at one size says nothing about the others.
+    """
+    measured_s = group_means(samples.durations_s, inverse)
+    worst = int(np.argmax(np.abs(log_ratio(predicted_s, measured_s))))
+    numbers = map(plain_number, rows[worst].tolist())
+    return {
+        "configurations": len(rows),
+        "mlogq": mlogq(predicted_s, measured_s),
+        "bias": bias(predicted_s, measured_s),
+        "mape": mape(predicted_s, measured_s),
+        "worst": {
+            "parameters": dict(zip(samples.names, numbers, strict=True)),
+            "measured_s": float(measured_s[worst]),
+            "predicted_s": float(predicted_s[worst]),
+            "error": float(predicted_s[worst] / measured_s[worst] - 1),
+        },
+    }
 
 
 def _relative(predicted: ArrayLike, measured: ArrayLike) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 
     from tasksim.models.samples import Samples
 
-__all__ = ["EXACT", "check_separable"]
-
-EXACT: Final = ("history", "bysize")
-"""Kinds that know what was measured, and need no parameters that vary."""
+__all__ = ["check_separable"]
 
 
 def check_separable(samples: Samples) -> None:

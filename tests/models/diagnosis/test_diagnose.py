@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError, NotFittedError
+from tasksim.models.columns import columns
 from tasksim.models.diagnosis.diagnose import diagnose
-from tasksim.models.kernelmodel import columns
 from tasksim.models.kinds.bysize import SizeHistory
 from tasksim.models.kinds.constant import ConstantModel
 from tasksim.models.kinds.history import HistoryModel

@@ -27,7 +27,7 @@ def test_influence_is_that_of_statsmodels(small):
     from statsmodels.regression.linear_model import OLS
 
     model = LinearModel("n", weights="none", fence=None).fit(small)
-    found = influence(model, residuals(model, small))
+    found = influence(model.linear(), residuals(model, small))
     x = np.column_stack((np.ones(len(small)), small.parameters[:, 0]))
     theirs = OLS(small.durations_s, x).fit().get_influence()
     assert found.leverage == pytest.approx(theirs.hat_matrix_diag)
@@ -38,7 +38,7 @@ def test_influence_is_that_of_statsmodels(small):
 def test_influence_of_a_configuration_is_what_the_fit_without_it_says(small):
     model = LinearModel("n", weights="none", fence=None).fit(small)
     res = residuals(model, small)
-    found = influence(model, res)
+    found = influence(model.linear(), res)
     rows = small.configurations()[0]
     for index in range(len(rows)):
         others = LinearModel("n", weights="none", fence=None).fit(small.select(res.group != index))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError, NotFittedError, OutOfDomainError
-from tasksim.models.kernelmodel import Samples, clone
+from tasksim.models.kernelmodel import Samples
 from tasksim.models.kinds.history import HistoryModel
 
 
@@ -78,7 +78,7 @@ def test_options():
     assert repr(HistoryModel()) == "HistoryModel()"
     fitted = model.fit(samples(([1, 1], 1.0)))
     with pytest.raises(NotFittedError, match="This HistoryModel instance is not fitted yet"):
-        clone(fitted).predict([[1, 1]])
+        fitted.clone().predict([[1, 1]])
     with pytest.raises(InputError, match="fence must be"):
         HistoryModel(fence=-1).fit(samples(([1, 1], 1.0)))
 

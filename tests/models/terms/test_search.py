@@ -18,7 +18,7 @@ from tasksim.models.terms.candidates import Lattice, find_candidates, lattice_te
 from tasksim.models.terms.formulas import parse_terms
 from tasksim.models.terms.search import parsimonious, search_terms
 from tasksim.models.terms.subsets import Normal, additions, best_subsets, coefficients
-from tasksim.models.terms.termerrors import Measurements, cross_validated
+from tasksim.models.terms.termerrors import Measurements, error_of_terms
 from tasksim.models.validation.crossvalidation import left_out
 
 STARPU = Path(__file__).parents[2] / ".." / "shared/data/starpu/sampling/codelets/tmp/mlr_init.out"
@@ -195,7 +195,7 @@ def test_held_out_errors_are_those_of_refitted_models():
     samples = hidden_samples(2, count=400, noise=0.02)[1]
     terms = parse_terms("a*b + c*d + a*c^2 + d^3", samples.names)
     few = measured(samples)
-    mlogq, error = cross_validated(
+    mlogq, error = error_of_terms(
         Measurements(few.rows, few.durations_s, few.counts, relative=False), terms
     )
     model = LinearModel("a*b + c*d + a*c^2 + d^3", weights="none", fence=None)
@@ -370,7 +370,7 @@ def test_settled_terms_are_not_searched_for_again(monkeypatch):
     durations = 1e-5 + 2e-9 * table[:, 0] * table[:, 1]
     samples = Samples(("m", "n"), table, durations)
     found = LinearModel("auto").fit(samples)
-    settled = found.with_terms_settled()
+    settled = found.settled()
     assert found.terms == "auto"
     assert settled.terms == "1 + m*n"
     assert settled.predict(table).tolist() == found.predict(table).tolist()

@@ -15,8 +15,10 @@ from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.kinds.power import PowerLaw
 from tasksim.models.registry import from_json, model_class
 from tasksim.models.samples import Samples
-from tasksim.models.uncertainty.doubt import Anchors, Counts, Covariance, doubt_of, elasticities
-from tasksim.models.uncertainty.intervals import LEVELS, Noise, calibrate
+from tasksim.models.uncertainty.conformal import calibrate
+from tasksim.models.uncertainty.doubt import Anchors, Counts, Covariance
+from tasksim.models.uncertainty.intervals import LEVELS
+from tasksim.models.uncertainty.noise import Noise
 
 KINDS = {
     "history": (HistoryModel, 3),
@@ -200,7 +202,7 @@ def test_elasticities_are_derivatives_by_the_logarithms_of_coefficients():
     samples = example_samples()
     model = LinearModel("m*n*k + m*n").fit(samples)
     rows = samples.configurations()[0][:5]
-    found = elasticities(model, rows)
+    found = model._elasticities(rows)
     assert found.sum(axis=1) == pytest.approx(np.ones(5))
     before = model.predict(rows)
     model.coef_[1] *= 1 + 1e-6
@@ -219,6 +221,10 @@ def test_the_covariance_of_a_linear_model_is_that_of_many_fits():
         logs.append(np.log(model.predict(at)))
         said.append(doubt_of(model, samples).variance(model, at, np.zeros(2)) ** 0.5)
     assert np.mean(said, axis=0) == pytest.approx(np.std(logs, axis=0), rel=0.35)
+
+
+def doubt_of(model, samples):
+    return model.doubt_kind.of(model, samples, seed=0, resamples=10)
 
 
 def test_kinds_of_doubt():

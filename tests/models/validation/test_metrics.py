@@ -10,9 +10,9 @@ from tasksim.base.errors import InputError
 from tasksim.models.samples import Samples
 from tasksim.models.validation.metrics import (
     METRICS,
+    all_metrics,
     bias,
     configuration_errors,
-    errors,
     lgmape,
     mae,
     mape,
@@ -41,7 +41,7 @@ def test_by_hand():
 
 def test_all_of_them_overall_and_per_configuration():
     samples = Samples(("n",), [[2], [1], [2]], [1.0, 4.0, 3.0])
-    assert list(errors([1.0], [2.0])) == list(METRICS)
+    assert list(all_metrics([1.0], [2.0])) == list(METRICS)
     rows, found = configuration_errors(samples, [2.0, 4.0, 3.0])
     assert rows.tolist() == [[1.0], [2.0]]
     assert list(found) == list(METRICS)
@@ -53,8 +53,8 @@ def test_all_of_them_overall_and_per_configuration():
 @given(PAIRS)
 def test_which_scale_each_metric_has(pairs):
     p, m = zip(*pairs, strict=True)
-    found = errors(p, m)
-    scaled = errors([1000 * x for x in p], [1000 * x for x in m])
+    found = all_metrics(p, m)
+    scaled = all_metrics([1000 * x for x in p], [1000 * x for x in m])
     for name in ("mape", "smape", "mlogq", "mlogq2", "bias"):
         assert scaled[name] == pytest.approx(found[name], rel=1e-6, abs=1e-9)
     assert scaled["mae"] == pytest.approx(1000 * found["mae"], rel=1e-6)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError, NotFittedError
-from tasksim.models.files.sourcecode import c_source, python_source, source
 from tasksim.models.kinds.linear import LinearModel
+from tasksim.models.terms.sourcecode import c_source, python_source, source
 
 MODEL = LinearModel.from_coefficients(
     ("m", "n", "k"),
@@ -34,7 +34,7 @@ TABLE = np.array(
 )
 def test_python_predicts_the_same(model):
     space: dict[str, object] = {}
-    exec(python_source(model), space)
+    exec(python_source(model.linear()), space)
     values = [space["duration_s"](*row) for row in TABLE.tolist()]
     assert values == pytest.approx(model.predict(TABLE), rel=1e-12)
 
@@ -45,7 +45,7 @@ def test_python_predicts_the_same(model):
 )
 def test_c_predicts_the_same_and_compiles_without_warnings(model, tmp_path):
     path = tmp_path / "f.c"
-    path.write_text(c_source(model, "f"))
+    path.write_text(c_source(model.linear(), "f"))
     flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
     library = tmp_path / "f.so"
     subprocess.run(["cc", *flags, str(path), "-o", str(library), "-lm"], check=True)
@@ -57,8 +57,8 @@ def test_c_predicts_the_same_and_compiles_without_warnings(model, tmp_path):
 
 def test_a_kernel_without_parameters():
     model = LinearModel.from_coefficients((), {"1": 2.0})
-    assert "double f(void)" in c_source(model, "f")
-    assert "def f() -> float:" in python_source(model, "f")
+    assert "double f(void)" in c_source(model.linear(), "f")
+    assert "def f() -> float:" in python_source(model.linear(), "f")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_kernel_without_parameters():
 def test_names_that_a_language_lacks(names, name, language, message):
     model = LinearModel.from_coefficients(names, {names[0]: 1.0})
     with pytest.raises(InputError, match=message):
-        source(model, language, name)
+        source(model.linear(), language, name)
 
 
 def test_before_fit():

@@ -1,8 +1,8 @@
-"""A fitted linear model as the source of a function, in C or Python.
+"""Source code of a fitted linear form: a function in C or Python.
 
 For programs that choose block sizes, or schedule, without tasksim: the function takes the
-parameters and returns the predicted duration in seconds, what
-:meth:`~tasksim.models.kinds.linear.LinearModel.predict` returns, but for rounding.
+parameters and returns the predicted duration in seconds, what the model's ``predict`` returns,
+but for rounding.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ import re
 from typing import TYPE_CHECKING, Final, Literal
 
 from tasksim.base.errors import InputError, unknown
-from tasksim.models.terms.formulas import parse_terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tasksim.models.kinds.linear import LinearModel
+    from tasksim.models.forms import LinearForm
     from tasksim.models.terms.formulas import Factor
 
 __all__ = ["LANGUAGES", "Language", "c_source", "python_source", "source"]
@@ -40,25 +39,23 @@ _RESERVED: Final = {
 }
 
 
-def source(model: LinearModel, language: Language, name: str = "duration_s") -> str:
-    """Return the source of a function *name* that predicts what *model* does.
+def source(form: LinearForm, language: str, name: str = "duration_s") -> str:
+    """Return the source of a function *name* that predicts what *form* does.
 
     Raises what :func:`c_source` raises; :exc:`InputError` for another language.
     """
     if language == "c":
-        return c_source(model, name)
+        return c_source(form, name)
     if language == "python":
-        return python_source(model, name)
+        return python_source(form, name)
     raise unknown("language", language, LANGUAGES)
 
 
-def c_source(model: LinearModel, name: str = "duration_s") -> str:
+def c_source(form: LinearForm, name: str = "duration_s") -> str:
     """Return C99 source: ``double name(double m, double n)``, in seconds.
 
     Raises
     ------
-    NotFittedError
-        Before the model is fitted.
     InputError
         Where *name* or a parameter cannot be a name in C.
 
@@ -66,7 +63,7 @@ def c_source(model: LinearModel, name: str = "duration_s") -> str:
     --------
     >>> from tasksim.models.kinds.linear import LinearModel
     >>> model = LinearModel.from_coefficients(("m", "n"), {"1": 1e-6, "m^2*n": 2e-9})
-    >>> print(c_source(model, "gemm_s"))
+    >>> print(c_source(model.linear(), "gemm_s"))
     #include <math.h>
     <BLANKLINE>
     /* Predicted duration in seconds: 1e-06 + 2e-09*m^2*n */
@@ -77,10 +74,10 @@ def c_source(model: LinearModel, name: str = "duration_s") -> str:
     }
     <BLANKLINE>
     """
-    formula = model.formula()
-    names = _checked_names(model, name, "c")
-    body = _sum(model, _c_factor, "\n        ")
-    unused = [n for n in names if not any(n == f.parameter for t in _terms(model) for f in t[0])]
+    formula = form.formula()
+    names = _checked_names(form, name, "c")
+    body = _sum(form, _c_factor, "\n        ")
+    unused = [n for n in names if not any(n == f.parameter for t in _terms(form) for f in t[0])]
     lines = [
         "#include <math.h>",
         "",
@@ -88,20 +85,18 @@ def c_source(model: LinearModel, name: str = "duration_s") -> str:
         f"double {name}({', '.join(f'double {n}' for n in names) or 'void'})",
         "{",
         *(f"    (void){n};" for n in unused),
-        f"    return fmax({model.floor_s_!r}, {body});",
+        f"    return fmax({form.floor_s!r}, {body});",
         "}",
         "",
     ]
     return "\n".join(lines)
 
 
-def python_source(model: LinearModel, name: str = "duration_s") -> str:
+def python_source(form: LinearForm, name: str = "duration_s") -> str:
     """Return Python source: ``def name(m, n)``, of numbers, in seconds.
 
     Raises
     ------
-    NotFittedError
-        Before the model is fitted.
     InputError
         Where *name* or a parameter cannot be a name in Python.
 
@@ -109,7 +104,7 @@ def python_source(model: LinearModel, name: str = "duration_s") -> str:
     --------
     >>> from tasksim.models.kinds.linear import LinearModel
     >>> model = LinearModel.from_coefficients(("m", "n"), {"1": 1e-6, "m^2*n": 2e-9})
-    >>> print(python_source(model, "gemm_s"))
+    >>> print(python_source(model.linear(), "gemm_s"))
     def gemm_s(m: float, n: float) -> float:
         "Return the predicted duration in seconds: 1e-06 + 2e-09*m^2*n."
         return max(
@@ -119,15 +114,15 @@ def python_source(model: LinearModel, name: str = "duration_s") -> str:
         )
     <BLANKLINE>
     """
-    formula = model.formula()
-    names = _checked_names(model, name, "python")
-    body = _sum(model, _python_factor, "\n        ")
+    formula = form.formula()
+    names = _checked_names(form, name, "python")
+    body = _sum(form, _python_factor, "\n        ")
     lines = [
         *(["import math", "", ""] if "math." in body else []),
         f"def {name}({', '.join(f'{n}: float' for n in names)}) -> float:",
         f'    "Return the predicted duration in seconds: {formula}."',
         "    return max(",
-        f"        {model.floor_s_!r},",
+        f"        {form.floor_s!r},",
         f"        {body},",
         "    )",
         "",
@@ -135,26 +130,25 @@ def python_source(model: LinearModel, name: str = "duration_s") -> str:
     return "\n".join(lines)
 
 
-def _checked_names(model: LinearModel, name: str, language: Language) -> tuple[str, ...]:
-    for what, text in [("function", name), *(("parameter", n) for n in model.names_)]:
+def _checked_names(form: LinearForm, name: str, language: Language) -> tuple[str, ...]:
+    for what, text in [("function", name), *(("parameter", n) for n in form.names)]:
         if not _IDENTIFIER.fullmatch(text) or text in _RESERVED[language]:
             raise InputError(
                 f"{what} '{text}' cannot be a name in {'C' if language == 'c' else 'Python'}: "
                 "legal are letters, digits and _, and no words of the language"
             )
-    if name in model.names_:
+    if name in form.names:
         raise InputError(f"function '{name}' has the name of a parameter; choose another")
-    return model.names_
+    return form.names
 
 
-def _terms(model: LinearModel) -> list[tuple[tuple[Factor, ...], float]]:
-    terms = parse_terms(" + ".join(["0", *model.terms_]), model.names_).terms
-    return [(t.factors, c) for t, c in zip(terms, model.coef_.tolist(), strict=True)]
+def _terms(form: LinearForm) -> list[tuple[tuple[Factor, ...], float]]:
+    return [(t.factors, c) for t, c in zip(form.terms.terms, form.coef.tolist(), strict=True)]
 
 
-def _sum(model: LinearModel, factor: Callable[[Factor], str], separator: str) -> str:
+def _sum(form: LinearForm, factor: Callable[[Factor], str], separator: str) -> str:
     pieces = []
-    for factors, coefficient in _terms(model):
+    for factors, coefficient in _terms(form):
         product = " * ".join([repr(abs(coefficient)), *map(factor, factors)])
         pieces.append(("- " if coefficient < 0 else "+ ") + product)
     text = separator.join(pieces)

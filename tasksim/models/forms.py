@@ -1,0 +1,153 @@
+"""Forms of fitted models that others can read: a sum of terms, a power law, measured means.
+
+A kind of model says by :meth:`~tasksim.models.kernelmodel.KernelModel.linear` and its neighbours
+which of these it has. Diagnosis, reports, source code and exporters ask for the form that they
+need, and not for the kind: a kind of another package that has the form is treated alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from tasksim.models.terms.formulas import Terms
+
+__all__ = ["LinearForm", "MeansForm", "PowerForm"]
+
+
+@dataclass(frozen=True, eq=False)
+class LinearForm:
+    """A duration as a sum of coefficients times terms, and what is known of the coefficients.
+
+    Parameters
+    ----------
+    terms : Terms
+        The terms, over the names of the parameters.
+    coef : ndarray, shape (terms,)
+        The coefficients, in seconds per unit of the term.
+    intervals : ndarray, shape (terms, 2)
+        Their 95 % confidence intervals; NaN where they are not known.
+    pvalues : ndarray, shape (terms,)
+        Of the hypothesis that the coefficient is 0; NaN where it is not known.
+    floor_s : float
+        The least that is ever predicted, in seconds.
+    domain : mapping, default={}
+        Parameter -> lowest and highest value measured. Where a term has a pole at 0, the lowest
+        is taken for 0.
+    rsquared, rsquared_adj : float, default=nan
+        Of the fit.
+    """
+
+    terms: Terms
+    coef: NDArray[np.float64]
+    intervals: NDArray[np.float64]
+    pvalues: NDArray[np.float64]
+    floor_s: float
+    domain: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    rsquared: float = float("nan")
+    rsquared_adj: float = float("nan")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the parameters, in the order of columns."""
+        return self.terms.names
+
+    @property
+    def term_names(self) -> tuple[str, ...]:
+        """The terms as texts; the constant is ``"1"``."""
+        return tuple(map(str, self.terms.terms))
+
+    @property
+    def used_parameters(self) -> tuple[str, ...]:
+        """The parameters that are in a term."""
+        used = {factor.parameter for term in self.terms.terms for factor in term.factors}
+        return tuple(name for name in self.names if name in used)
+
+    def formula(self, digits: int = 6) -> str:
+        """Return the formula, in seconds, for people: ``1.2e-06 + 3.4e-11*m*n*k - 5e-09*m``."""
+        pieces = []
+        for name, value in zip(self.term_names, self.coef.tolist(), strict=True):
+            product = f"{abs(value):.{digits}g}" + ("" if name == "1" else f"*{name}")
+            pieces.append(("- " if value < 0 else "+ ") + product)
+        text = " ".join(pieces)
+        return f"-{text[2:]}" if text.startswith("- ") else text.removeprefix("+ ")
+
+    def raw(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum of the terms per row of *table*, which may be negative."""
+        values: NDArray[np.float64] = self.terms.design(table) @ self.coef
+        return values
+
+    def predict(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the duration per row of *table*: the sum, or the floor where that is larger."""
+        return np.maximum(self.raw(self._without_poles(table)), self.floor_s)
+
+    def floored(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return for which rows of *table* the floor is taken."""
+        return np.asarray(self.raw(self._without_poles(table)) < self.floor_s)
+
+    def elasticities(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return d ln duration / d ln coefficient, shape (rows, terms): the share of each term."""
+        expected = self.predict(table)[:, None]
+        return np.asarray(self.terms.design(self._without_poles(table)) * self.coef / expected)
+
+    def _without_poles(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return *table* with the least that was measured for 0, where a term has a pole at 0."""
+        for factor in (factor for term in self.terms.terms for factor in term.factors):
+            column = self.names.index(factor.parameter)
+            zero = table[:, column] == 0
+            if factor.has_pole and zero.any() and factor.parameter in self.domain:
+                table = table.copy()
+                table[zero, column] = self.domain[factor.parameter][0]
+        return table
+
+
+@dataclass(frozen=True)
+class PowerForm:
+    """A duration as a power law of one parameter, a·x^b + c.
+
+    Parameters
+    ----------
+    a_s, b, c_s : float
+        In seconds.
+    constant : bool
+        Whether the law has a constant; without, *c_s* is 0.
+    """
+
+    a_s: float
+    b: float
+    c_s: float
+    constant: bool
+
+
+@dataclass(frozen=True, eq=False)
+class MeansForm:
+    """The mean duration of each configuration that was measured.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (configurations, parameters)
+        The configurations.
+    mean_s, deviation_s : ndarray, shape (configurations,)
+        Mean and standard deviation of the samples, in seconds.
+    count : ndarray of int, shape (configurations,)
+        The samples.
+    by_size : bool, default=False
+        Whether the one parameter is the size of the data in bytes, whatever it is called.
+    footprints, flops : tuple, default=()
+        Per configuration what StarPU calls so, None where it is not known; empty: of none.
+    """
+
+    rows: NDArray[np.float64]
+    mean_s: NDArray[np.float64]
+    deviation_s: NDArray[np.float64]
+    count: NDArray[np.int64]
+    by_size: bool = False
+    footprints: tuple[int | None, ...] = ()
+    flops: tuple[float | None, ...] = ()

@@ -1,0 +1,66 @@
+"""Calibration of predictive intervals: conformal, by samples that were left out of fits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.models.uncertainty.intervals import LEVELS, Uncertainty
+from tasksim.models.uncertainty.noise import Noise
+from tasksim.models.validation.crossvalidation import left_out
+
+if TYPE_CHECKING:
+    from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.samples import Samples
+    from tasksim.models.validation.crossvalidation import LeftOut
+
+__all__ = ["calibrate"]
+
+FEWEST: Final = 5
+"""Samples left out of fits, without which quantiles mean nothing."""
+
+
+def calibrate(
+    model: KernelModel,
+    samples: Samples,
+    out: LeftOut | None = None,
+    *,
+    seed: int = 0,
+    resamples: int = 10,
+) -> Uncertainty:
+    """Return the uncertainty of *model*, fitted to *samples*; set ``model.uncertainty_`` to it.
+
+    Parameters
+    ----------
+    out
+        What cross-validation predicted, if that is known already.
+    seed
+        Of folds and of resampling.
+    resamples
+        How many models are fitted to resampled configurations, for kinds without coefficients.
+
+    Raises
+    ------
+    InputError
+        If too few samples can be left out of fits; no matter, predictions do without.
+    """
+    model.uncertainty_ = None
+    out = left_out(model, samples, seed=seed) if out is None else out
+    known = out.known
+    if known.sum() < FEWEST:
+        raise InputError(
+            f"intervals need at least {FEWEST} samples that the others predict, "
+            f"got {known.sum()}: measure more sizes, or each more often"
+        )
+    measured, predicted = samples.durations_s[known], out.predicted_s[known]
+    residual = np.log(measured / predicted)
+    noise = Noise.of(residual, predicted)
+    table = samples.parameters[known]
+    doubt = model.doubt_kind.of(model, samples, seed=seed, resamples=resamples)
+    deviation = np.sqrt(doubt.variance(model, table, noise(predicted)))
+    # Positions of (n + 1)·level: the correction that makes conformal intervals valid for small n.
+    quantiles = np.quantile(residual / deviation, LEVELS, method="weibull")
+    model.uncertainty_ = Uncertainty(noise, doubt, quantiles, int(known.sum()))
+    return model.uncertainty_
