@@ -97,13 +97,15 @@ if TYPE_CHECKING:
     from tasksim.calibration.calibrate import calibrate
     from tasksim.engine.durations import durations
     from tasksim.engine.simulate import simulate
+    from tasksim.formats.graphs import load_graph
+    from tasksim.formats.platforms import load_platform
+    from tasksim.formats.runs import load_run, save_run
     from tasksim.formats.starpu.machine_import import import_machine
     from tasksim.formats.starpu.sampling_export import export_models
     from tasksim.graph.apps.registry import generate, generator
     from tasksim.graph.builder import RW, Commute, GraphBuilder, R, Reduce, Scratch, W
     from tasksim.graph.graph_file import save as save_graph
     from tasksim.graph.interchange import from_networkx, to_networkx
-    from tasksim.graph.source import load_graph
     from tasksim.graph.taskgraph import AccessMode, TaskGraph
     from tasksim.models.files.store import ModelLibrary
     from tasksim.models.kernelmodel import KernelModel, Samples
@@ -119,15 +121,12 @@ if TYPE_CHECKING:
         Route,
         Worker,
     )
-    from tasksim.platform.load import load as load_platform
     from tasksim.run.bounds import bounds
     from tasksim.run.compare import compare
     from tasksim.run.critical import practical_critical_path
     from tasksim.run.record import Run
     from tasksim.run.recordtables import MemoryTable, TransferTable
     from tasksim.run.runchecks import check_run
-    from tasksim.run.runfolder import load as load_run
-    from tasksim.run.runfolder import save as save_run
     from tasksim.schedulers.base import Scheduler, View
     from tasksim.schedulers.static import (
         Plan,
@@ -151,7 +150,7 @@ _HOMES = {
     "tasksim.graph.apps.registry": ("generate", "generator"),
     "tasksim.graph.builder": ("Commute", "GraphBuilder", "R", "RW", "Reduce", "Scratch", "W"),
     "tasksim.graph.interchange": ("from_networkx", "to_networkx"),
-    "tasksim.graph.source": ("load_graph",),
+    "tasksim.formats.graphs": ("load_graph",),
     "tasksim.graph.graph_file": ("save_graph",),
     "tasksim.graph.taskgraph": ("AccessMode", "TaskGraph"),
     "tasksim.models.kernelmodel": ("KernelModel", "Samples"),
@@ -168,13 +167,13 @@ _HOMES = {
         "Route",
         "Worker",
     ),
-    "tasksim.platform.load": ("load_platform",),
+    "tasksim.formats.platforms": ("load_platform",),
     "tasksim.run.bounds": ("bounds",),
     "tasksim.run.runchecks": ("check_run",),
     "tasksim.run.compare": ("compare",),
     "tasksim.run.critical": ("practical_critical_path",),
     "tasksim.run.record": ("Run",),
-    "tasksim.run.runfolder": ("load_run", "save_run"),
+    "tasksim.formats.runs": ("load_run", "save_run"),
     "tasksim.run.recordtables": ("MemoryTable", "TransferTable"),
     "tasksim.schedulers.base": ("Scheduler", "View"),
     "tasksim.schedulers.static": (
@@ -189,10 +188,7 @@ _HOMES = {
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 _RENAMED = {
-    "load_platform": "load",
-    "load_run": "load",
     "save_graph": "save",
-    "save_run": "save",
 }
 
 __all__ = [

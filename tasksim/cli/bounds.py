@@ -71,10 +71,10 @@ def _of_graph(request: Request, as_json: bool) -> None:
 
 
 def _of_run(path: Path, as_json: bool) -> None:
+    from tasksim.formats.runs import load_run
     from tasksim.run.critical import practical_critical_path
-    from tasksim.run.runfolder import load
 
-    run = load(path)
+    run = load_run(path)
     walked = practical_critical_path(run)
     if as_json:
         print_json(

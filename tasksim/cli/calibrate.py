@@ -175,11 +175,11 @@ def _combinations(name: str, settings: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _item(name: str, settings: list[str]) -> TaskGraph | Kernel:
+    from tasksim.formats.graphs import load_graph, names_generator
     from tasksim.graph.apps.registry import names
-    from tasksim.graph.source import load_graph
     from tasksim.kernels.dense import kernel_names
 
-    if name in names() or Path(name).is_file() or name.endswith(".npz"):
+    if names_generator(name) or Path(name).is_file() or name.endswith(".npz"):
         return load_graph(name, settings)
     if name in kernel_names():
         return _kernel(name, settings)

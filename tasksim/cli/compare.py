@@ -52,10 +52,10 @@ def compare(
     """
     if figure is not None:
         refuse_figure(figure, force=force)
+    from tasksim.formats.runs import load_run
     from tasksim.run.compare import compare as compared
-    from tasksim.run.runfolder import load
 
-    runs = [load(a), load(b)]
+    runs = [load_run(a), load_run(b)]
     comparison = compared(*runs, any_graph=any_graph)
     if as_json:
         print_json({"runs": [a, b], **comparison.to_json(), "figure": figure})

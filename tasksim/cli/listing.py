@@ -17,7 +17,17 @@ if TYPE_CHECKING:
 
 __all__ = ["listing"]
 
-KINDS = ("generators", "schedulers", "platforms", "models", "kernels", "traces", "kinds", "panels")
+KINDS = (
+    "generators",
+    "schedulers",
+    "platforms",
+    "models",
+    "kernels",
+    "traces",
+    "kinds",
+    "formats",
+    "panels",
+)
 
 
 @command("list", examples=["tasksim list", "tasksim list schedulers"])
@@ -113,6 +123,12 @@ def _kinds(library: Path | None) -> dict[str, str]:  # noqa: ARG001
     return describe()
 
 
+def _formats(library: Path | None) -> dict[str, str]:  # noqa: ARG001
+    from tasksim.formats.registry import FORMATS
+
+    return {name: found.describe() for name, found in FORMATS.items().items()}
+
+
 def _panels(library: Path | None) -> dict[str, str]:  # noqa: ARG001
     from tasksim.view.registry import PANELS
 
@@ -127,5 +143,6 @@ _LISTERS: dict[str, Callable[[Path | None], dict[str, str]]] = {
     "kernels": _kernels,
     "traces": _traces,
     "kinds": _kinds,
+    "formats": _formats,
     "panels": _panels,
 }

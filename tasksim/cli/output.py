@@ -103,9 +103,9 @@ class Results:
     def refuse_early(self) -> None:
         """Raise, before any work is done, for what could not be written after it."""
         if self.output is not None:
-            from tasksim.run.runfolder import refuse_run_folder
+            from tasksim.formats.runs import refuse_run
 
-            refuse_run_folder(self.output, force=self.force)
+            refuse_run(self.output, force=self.force)
             refuse_unwritable(self.output)
         if self.gantt is not None:
             refuse_figure(self.gantt, force=self.force)
@@ -115,9 +115,9 @@ class Results:
     def keep(self, run: Run) -> None:
         """Write the run and its Gantt chart, as far as they are asked for."""
         if self.output is not None:
-            from tasksim.run.runfolder import save
+            from tasksim.formats.runs import save_run
 
-            save(run, self.output, force=self.force)
+            save_run(run, self.output, force=self.force)
             note(f"Wrote {self.output}")
         if self.gantt is not None:
             from tasksim.view.figure import figure, save_figure

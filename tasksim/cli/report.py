@@ -123,14 +123,14 @@ def kernels(
 
 def _recorded(paths: Sequence[Path]) -> list[RecordedRun]:
     """Return the runs with their graphs."""
-    from tasksim.run.runfolder import load
+    from tasksim.formats.runs import load_run
     from tasksim.run.samples import recorded_runs
 
     whose: dict[Path, Path] = {}
     for path in paths:
         if (first := whose.setdefault(path.resolve(), path)) is not path:
             raise InputError(f"{path} is given twice (as {first}): its tasks would count twice")
-    return recorded_runs([(path, load(path)) for path in paths])
+    return recorded_runs([(path, load_run(path)) for path in paths])
 
 
 def _models(name: str | None, library: Path | None) -> ModelLibrary | None:

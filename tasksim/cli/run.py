@@ -69,7 +69,7 @@ def run(
     GRAPH is the name of a generator whose kernels execute (cholesky, lu, qr, fmm, and those
     whose tasks only wait), with its KEY=VALUE settings, or a file of such a graph.
     """
-    from tasksim.graph.source import load_graph
+    from tasksim.formats.graphs import load_graph
 
     results = Results(**where)
     results.refuse_early()

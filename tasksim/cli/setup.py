@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tasksim.engine.durations import Models
-    from tasksim.formats.costs_csv import CostFiles
+    from tasksim.formats.registry import GraphInput
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.files.store import ModelLibrary
     from tasksim.platform.description import Platform
@@ -76,7 +76,7 @@ class Request:
         return [text for text in self.changes if not _is_engine(text)]
 
     def _graph(self) -> TaskGraph:
-        from tasksim.graph.source import load_graph
+        from tasksim.formats.graphs import load_graph
 
         graph = load_graph(self.graph, list(self.settings))
         if self.model_names is None:
@@ -89,21 +89,19 @@ class Request:
         names = [self.model_names.replace("{kernel}", name) for name in graph.kernels]
         return replace(graph, model_names=tuple(names))
 
-    def _costs(self) -> CostFiles | None:
+    def _costs(self) -> GraphInput | None:
         """Return what a file of costs per processor says, if the graph is one."""
         if not _is_costs(self.graph):
             return None
-        from tasksim.formats.costs_csv import read_costs
+        from tasksim.formats.graphs import read_graph
 
-        if self.settings:
-            given = ", ".join(self.settings)
-            raise InputError(f"{self.graph}: a file takes no settings; got {given}")
         if self.model_names is not None:
             raise InputError(f"--model-names is for models; {self.graph} says what tasks take")
-        return read_costs(self.graph)
+        return read_graph(self.graph, self.settings)
 
-    def _platform(self, costs: CostFiles | None) -> Platform:
+    def _platform(self, costs: GraphInput | None) -> Platform:
         if costs is not None and self.platform is None and self.workers is None:
+            assert costs.platform is not None  # that is what makes it a file of costs
             return costs.platform
         if self.platform is None:
             from tasksim.platform.description import Platform
@@ -232,14 +230,16 @@ def _is_engine(text: str) -> bool:
 
 
 def _is_generator(name: str) -> bool:
-    from tasksim.graph.source import names_generator
+    from tasksim.formats.graphs import names_generator
 
     return names_generator(name)
 
 
 def _is_costs(graph: str) -> bool:
     """Return whether *graph* is a file of costs per processor, which brings a platform along."""
-    return graph.endswith(".csv") and not _is_generator(graph)
+    from tasksim.formats.graphs import graph_format
+
+    return not _is_generator(graph) and graph_format(graph).brings_platform
 
 
 def _name_in_library(kind: str, suffix: str, path: Path | None, library: Path | None) -> str | None:
@@ -275,11 +275,9 @@ def _fingerprints(setup: Setup) -> dict[str, str]:
 def _files_of(graph: str) -> list[Path]:
     """Return the files that a *graph* in files consists of."""
     path = Path(graph)
-    if not _is_costs(graph):
-        return [path]
-    from tasksim.formats.costs_csv import beside
+    from tasksim.formats.graphs import graph_format
 
-    return [path, beside(path, "edges"), beside(path, "links")]
+    return graph_format(graph).files_of(path)
 
 
 def _require(models: ModelLibrary, graph: TaskGraph, platform: Platform) -> None:

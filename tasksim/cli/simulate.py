@@ -105,9 +105,9 @@ def _refuse_others() -> None:
 
 
 def _load(path: Path) -> Run:
-    from tasksim.run.runfolder import load
+    from tasksim.formats.runs import load_run
 
-    return load(path)
+    return load_run(path)
 
 
 def _asked(recorded: Run, where: Path) -> tuple[Request, Noise]:

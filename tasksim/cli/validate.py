@@ -185,11 +185,11 @@ def _graph(path: Path, library: Path | None) -> str:  # noqa: ARG001
 
 
 def _run(path: Path, library: Path | None) -> str:  # noqa: ARG001
+    from tasksim.formats.runs import load_run
     from tasksim.graph.apps.registry import generate, names
     from tasksim.run.runchecks import check_run
-    from tasksim.run.runfolder import load
 
-    run = load(path)
+    run = load_run(path)
     known = run.graph_name in names()
     graph = generate(run.graph_name, **run.graph_arguments) if known else None
     try:

@@ -60,11 +60,11 @@ def view(
     chosen = None if panels is None else _panels(panels)
     target = output or _beside(runs[0])
     refuse_figure(target, force=force)
+    from tasksim.formats.runs import load_run
     from tasksim.run.metrics import summary
-    from tasksim.run.runfolder import load
     from tasksim.view.figure import figure, save_figure
 
-    loaded = [load(path) for path in runs]
+    loaded = [load_run(path) for path in runs]
     save_figure(figure(loaded, chosen, arrows=arrows), target, force=force)
     if as_json:
         described = [{"path": path, **summary(run)} for path, run in zip(runs, loaded, strict=True)]

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tasksim.base.errors import CycleError, InputError, nearest
 from tasksim.formats.csv_table import CsvRow, CsvTable, read_csv_table
+from tasksim.formats.registry import Format, GraphInput
 from tasksim.graph.builder import GraphBuilder, R, W
 from tasksim.models.kinds.processors import GivenCosts, parameter
 from tasksim.platform.costs import Copying
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["CostFiles", "beside", "read_costs"]
+__all__ = ["COSTS", "CostFiles", "beside", "read_costs"]
 
 MAX_TASKS: Final = 32767
 """Every task is a kernel of its own, and records of runs number kernels with 16 bits."""
@@ -324,3 +325,25 @@ def _platform(
         routes=tuple(routes),
         copying=Copying(fetches=UNLIMITED, prefetches=UNLIMITED, idle=UNLIMITED),
     )
+
+
+def _is_costs(path: Path, head: bytes) -> bool:  # noqa: ARG001
+    """Return whether a file begins ``task,PROCESSOR``; ``task,worker`` is a schedule."""
+    fields = head.decode("utf-8-sig", errors="replace").partition("\n")[0].split(",")
+    first, second = (field.strip() for field in (*fields, "", "")[:2])
+    return first == "task" and second not in ("", "worker")
+
+
+def _files(path: Path) -> list[Path]:
+    return [path, beside(path, "edges"), beside(path, "links")]
+
+
+COSTS = Format(
+    summary="A task graph on unrelated processors: a file of costs, edges.csv beside it.",
+    suffixes=(".csv",),
+    recognises=_is_costs,
+    reads_graph=lambda path: GraphInput(*read_costs(path)),
+    brings_platform=True,
+    files_of=_files,
+    reads_platform=lambda path: read_costs(path).platform,
+)

@@ -189,9 +189,11 @@ def test_list_describes_what_there_is(tasksim):
         "kernels",
         "traces",
         "kinds",
+        "formats",
         "panels",
     ]
     assert result["kinds"]["constant"].startswith("The same duration for any parameters.")
+    assert result["formats"]["costs"].endswith("(.csv)\nreads graphs, reads platforms")
     assert result["panels"]["kernels"] == "The total time of each kernel, a bar per run."
     assert result["generators"]["cholesky"].endswith(
         "tiles=... [tile_size=256] [dtype=float64] [priorities=app]"

@@ -14,9 +14,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError
+from tasksim.formats.registry import FORMATS, format_of
 from tasksim.formats.samples import read_samples
 from tasksim.formats.samples.columns import choose_columns, find_duration
-from tasksim.formats.samples.read import detect_format
 from tasksim.formats.starpu.codelet_file import read_codelet
 
 STARPU = Path(__file__).parents[2] / ".." / "shared" / "data" / "starpu" / "sampling" / "codelets"
@@ -371,7 +371,7 @@ def test_histories_of_codelets(starpu):
 def test_every_codelet_of_starpu_is_read(starpu):
     read = 0
     for path in sorted((starpu / "45").iterdir()):
-        assert detect_format(path) == "starpu codelet", path.name
+        assert detect_format(path) == "starpu-codelet", path.name
         measured = [c.name for c in read_codelet(path).combinations if _measured(c)]
         if measured:
             read += 1
@@ -388,16 +388,21 @@ def _measured(combination):
 # Which format
 
 
+def detect_format(path):
+    found = format_of(path, "reads_samples")
+    return next((name for name in FORMATS if FORMATS.find(name) is found), None)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
         ("a.txt", "m,time_s\n", "csv"),
-        ("a.out", "m,time_s\n", "csv"),
-        ("a.out", "Duration, M\n", "starpu samples"),
+        ("a.out", "m,time_s\n", None),
+        ("a.out", "Duration, M\n", "starpu-samples"),
         ("a.csv", "Duration, M\n", "csv"),
         ("a", '\n {"m": 1}', "json"),
-        ("a", "# x\nPARAMETER p\n", "extra-p text"),
-        ("a.b", "####\n# Performance Model Version\n45\n", "starpu codelet"),
+        ("a", "# x\nPARAMETER p\n", "extra-p"),
+        ("a.b", "####\n# Performance Model Version\n45\n", "starpu-codelet"),
     ],
 )
 def test_the_content_decides(file, name, text, expected):

@@ -13,6 +13,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
+from tasksim.formats.registry import Format
 from tasksim.formats.samples.columns import choose_columns, run_number, wrong_value
 from tasksim.formats.samples.part_choice import chosen_rows
 from tasksim.models.samples import UNKNOWN_RUN, Samples
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["read_csv"]
+__all__ = ["CSV", "read_csv"]
 
 CHUNK: Final = 20_000
 """Rows that are turned into numbers at once."""
@@ -191,3 +192,10 @@ def _position(line: str, delimiter: str, index: int) -> int:
         quoted ^= character == '"'
         index -= character == delimiter and not quoted
     return len(line) + 1 if index == 0 and line else max(1, len(line))
+
+
+CSV = Format(
+    summary="Samples, a line per execution, with a line of names: separated by , ; or tabs.",
+    suffixes=(".csv", ".tsv", ".txt"),
+    reads_samples=read_csv,
+)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import read_text
+from tasksim.formats.registry import Format, first_line
 from tasksim.formats.samples.extrap_measurements import NO_NAME, Measurement, to_samples
 
 if TYPE_CHECKING:
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
 
     from tasksim.models.samples import Samples
 
-__all__ = ["read_extrap_text"]
+__all__ = ["EXTRA_P", "read_extrap_text"]
 
+_FIRST: Final = re.compile(r"(PARAMETER|POINTS|REGION|METRIC)\s")
 KEYWORDS: Final = ("PARAMETER", "POINTS", "REGION", "METRIC", "DATA")
 
 
@@ -134,3 +136,10 @@ class _Reader:
 
     def _error(self, column: int, message: str) -> InputError:
         return InputError(f"{self.path}:{self._line}:{column + 1}: {message}")
+
+
+EXTRA_P = Format(
+    summary="Samples in Extra-P's text: PARAMETER, POINTS, REGION, METRIC, DATA.",
+    recognises=lambda path, head: bool(_FIRST.match(first_line(head))),  # noqa: ARG005
+    reads_samples=read_extrap_text,
+)

@@ -18,6 +18,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
+from tasksim.formats.registry import Format, first_line
 from tasksim.formats.samples.columns import choose_columns, run_number, wrong_value
 from tasksim.formats.samples.extrap_measurements import NO_NAME, Measurement, to_samples
 from tasksim.formats.samples.part_choice import chosen_rows
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["read_json"]
+__all__ = ["JSON", "read_json"]
 
 _Line = tuple[str, dict[str, Any]]
 
@@ -220,3 +221,11 @@ def _is_number(value: object) -> bool:
 
 def _short(value: object) -> str:
     return "nothing" if value is None else json.dumps(value)[:40]
+
+
+JSON = Format(
+    summary="Samples as JSON lines, or in Extra-P's JSON.",
+    suffixes=(".json", ".jsonl"),
+    recognises=lambda path, head: first_line(head).startswith("{"),  # noqa: ARG005
+    reads_samples=read_json,
+)

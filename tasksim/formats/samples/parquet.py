@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.formats.registry import Format
 from tasksim.formats.samples.columns import choose_columns, wrong_value
 from tasksim.formats.samples.part_choice import chosen_rows
 from tasksim.models.samples import UNKNOWN_RUN, Samples
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["read_parquet"]
+__all__ = ["PARQUET", "read_parquet"]
 
 
 def read_parquet(
@@ -99,3 +100,11 @@ def _check(path: Path, names: Sequence[str], columns: Sequence[NDArray[np.float6
         if found is not None:
             row, legal = found
             raise InputError(f"{path}: {name}: row {row}: got {values[row]:g}; legal: {legal}")
+
+
+PARQUET = Format(
+    summary="Samples, a row per execution, in a Parquet file.",
+    suffixes=(".parquet",),
+    recognises=lambda path, head: head.startswith(b"PAR1"),  # noqa: ARG005
+    reads_samples=read_parquet,
+)

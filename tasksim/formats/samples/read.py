@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from tasksim.base.errors import InputError
+from tasksim.base.files import reading
+from tasksim.formats.registry import FORMATS, format_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tasksim.models.samples import Samples
 
-__all__ = ["READERS", "detect_format", "read_samples"]
-
-READERS: Final = {
-    "csv": "csvfile:read_csv",
-    "parquet": "parquet:read_parquet",
-    "json": "jsonfile:read_json",
-    "extra-p text": "extrap_text:read_extrap_text",
-    "starpu samples": "starpufiles:read_starpu_out",
-    "starpu codelet": "starpufiles:read_codelet_samples",
-}
-"""Format -> where in this package its reader is."""
-_HEAD_BYTES: Final = 4096
+__all__ = ["read_samples"]
 
 
 def read_samples(
@@ -69,39 +57,7 @@ def read_samples(
     (('m', 'n'), [[64.0, 32.0]], [0.0015])
     """
     path = Path(path)
-    module, _, name = READERS[detect_format(path)].partition(":")
-    reader = getattr(import_module(f"tasksim.formats.samples.{module}"), name)
-    samples: Samples = reader(path, duration, parameters, part)
-    return samples
-
-
-def detect_format(path: Path) -> str:
-    """Return which of :data:`READERS` the file at *path* is for, by its first few kilobytes."""
-    head = _head(path)
-    if head.startswith(b"PAR1"):
-        return "parquet"
-    text = head.decode("utf-8-sig", errors="replace")
-    lines = [line.strip() for line in text.splitlines()]
-    said = [line for line in lines if line and not line.startswith("#")]
-    first = said[0] if said else ""
-    if first.startswith("{"):
-        return "json"
-    if re.match(r"(PARAMETER|POINTS|REGION|METRIC)\s", first):
-        return "extra-p text"
-    if "# Performance Model Version" in lines or (path.parent.name == first == "45"):
-        return "starpu codelet"
-    if path.suffix == ".out" and re.match(r"Duration\s*,", first):
-        return "starpu samples"
-    return "csv"
-
-
-def _head(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(_HEAD_BYTES)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except IsADirectoryError:
-        raise InputError(f"{path}: is a folder, not a file") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+    with reading(path):  # a folder, or what is not there, is said before anything else
+        found = format_of(path, "reads_samples") or FORMATS.find("csv")
+    assert found.reads_samples is not None  # that is what it was chosen by
+    return found.reads_samples(path, duration, parameters, part)

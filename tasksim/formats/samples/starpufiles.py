@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError, unknown
+from tasksim.formats.registry import Format, first_line
 from tasksim.formats.samples.part_choice import chosen
 from tasksim.formats.starpu.codelet_file import read_codelet
 from tasksim.formats.starpu.regression_samples import read_samples as read_out
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from tasksim.formats.starpu.codelet_file import Combination
 
-__all__ = ["read_codelet_samples", "read_starpu_out"]
+__all__ = ["CODELET", "SAMPLES", "read_codelet_samples", "read_starpu_out"]
 
 SIZE = "size_bytes"
 US_PER_S = 1e6
@@ -84,3 +86,25 @@ def _refuse(path: Path, duration: str | None, column: str) -> None:
             f"{path}: --duration {duration}: a file of StarPU's, whose durations are its {column}, "
             "in microseconds; leave the option out"
         )
+
+
+def _is_codelet(path: Path, head: bytes) -> bool:
+    lines = [line.strip() for line in head.decode("utf-8-sig", errors="replace").splitlines()]
+    in_folder = path.parent.name == first_line(head) == "45"
+    return "# Performance Model Version" in lines or in_folder
+
+
+def _is_out(path: Path, head: bytes) -> bool:
+    return path.suffix == ".out" and re.match(r"Duration\s*,", first_line(head)) is not None
+
+
+CODELET = Format(
+    summary="The history in a codelet file of StarPU.",
+    recognises=_is_codelet,
+    reads_samples=read_codelet_samples,
+)
+SAMPLES = Format(
+    summary="What StarPU measured for a multiple linear regression.",
+    recognises=_is_out,
+    reads_samples=read_starpu_out,
+)

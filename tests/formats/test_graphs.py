@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tasksim.base.errors import InputError
+from tasksim.formats.graphs import load_graph
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.graph_file import save
-from tasksim.graph.source import load_graph
 
 
 def test_a_generator():

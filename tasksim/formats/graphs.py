@@ -1,0 +1,101 @@
+"""Graphs by what users call them: a generator, or a file of any format that reads graphs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tasksim.base.errors import InputError, expect, unknown
+from tasksim.base.registry import is_own
+from tasksim.formats.registry import FORMATS, Format, GraphInput, format_of
+from tasksim.graph.apps import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tasksim.graph.taskgraph import TaskGraph
+
+__all__ = ["graph_format", "load_graph", "names_generator", "read_graph"]
+
+
+def load_graph(text: str, settings: Iterable[str] = ()) -> TaskGraph:
+    """Return the task graph that *text* names.
+
+    Parameters
+    ----------
+    text : str
+        The name of a generator, ``MODULE:FUNCTION`` of one's own, or the path of a file.
+    settings : iterable of str, default ()
+        ``KEY=VALUE`` for a generator; a file takes none.
+
+    Raises
+    ------
+    InputError
+        If there is no such generator (with the nearest name) or file, a setting is wrong, the
+        file is not a task graph, or brings a platform along.
+
+    See Also
+    --------
+    read_graph : also what a file brings along.
+    tasksim.graph.graph_file.save : writes a graph to a file.
+
+    Examples
+    --------
+    >>> load_graph("cholesky", ["tiles=4"])
+    <TaskGraph cholesky: 20 tasks, 30 edges>
+    """
+    found = None if names_generator(text) else graph_format(text)
+    if found is not None and found.brings_platform:
+        raise InputError(f"{text}: a file of costs per processor; legal here: a graph by itself")
+    return read_graph(text, settings).graph
+
+
+def read_graph(text: str, settings: Iterable[str] = ()) -> GraphInput:
+    """Return the task graph that *text* names, with what its file brings along.
+
+    Parameters
+    ----------
+    text, settings
+        As for :func:`load_graph`.
+
+    Returns
+    -------
+    GraphInput
+        Of a file of costs per processor, the platform and the models too.
+
+    Raises
+    ------
+    InputError
+        As :func:`load_graph`.
+
+    See Also
+    --------
+    load_graph : the graph alone.
+
+    Examples
+    --------
+    >>> read_graph("cholesky", ["tiles=4"]).platform is None
+    True
+    """
+    if names_generator(text):
+        return GraphInput(registry.parse(text, settings))
+    path = Path(text)
+    if not path.is_file() and os.sep not in text and format_of(path, "reads_graph") is None:
+        raise unknown("task graph", text, registry.names())
+    if given := list(settings):
+        raise InputError(f"{text}: a file takes no settings; got {', '.join(given)}")
+    reader = graph_format(text).reads_graph
+    assert reader is not None  # that is what it was chosen by
+    return reader(path)
+
+
+def names_generator(text: str) -> bool:
+    """Return whether *text* names a generator, registered or ``MODULE:FUNCTION``, and no file."""
+    expect(text, str, "task graph")
+    return text in registry.GENERATORS or (is_own(text) and not Path(text).is_file())
+
+
+def graph_format(text: str) -> Format:
+    """Return the format of a file of a graph; tasksim's own where nothing says another."""
+    return format_of(Path(text), "reads_graph") or FORMATS.find("graph")

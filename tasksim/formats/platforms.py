@@ -1,0 +1,54 @@
+"""Platforms by name, or in files of any format that reads platforms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tasksim.base.errors import InputError
+from tasksim.formats.registry import format_of
+from tasksim.platform.load import load
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.platform.description import Platform
+
+__all__ = ["load_platform"]
+
+
+def load_platform(
+    name_or_path: str | Path, library: str | Path | None = None, settings: Sequence[str] = ()
+) -> Platform:
+    """Return the platform of a name or of a file.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        The name of a platform in one of the libraries, or the path of a file.
+    library : str or Path, optional
+        A folder whose ``platforms/`` is searched first.
+    settings : sequence of str, default ()
+        Changes to a file of tasksim's own: ``"platform.workers.cpu.count=24"``;
+        ``"platform.arch.cpu.speed=x1.5"`` multiplies what is there;
+        ``"platform.links.*.bandwidth=x2"`` changes several.
+
+    Raises
+    ------
+    InputError
+        No such platform, or anything wrong with the file or the settings: all of it at once, one
+        line each.
+
+    Examples
+    --------
+    >>> load_platform("identical-8").architectures
+    ('cpu',)
+    """
+    path = Path(name_or_path)
+    found = format_of(path, "reads_platform") if path.is_file() else None
+    folder = None if library is None else Path(library)
+    if found is None or found.reads_platform is None or found.suffixes == (".yaml", ".yml"):
+        return load(name_or_path, folder, settings)
+    if settings:
+        raise InputError(f"{path}: settings change platform files (.yaml), not this one")
+    return found.reads_platform(path)

@@ -1,0 +1,219 @@
+"""Formats of files by name: what each reads and writes, and how a file of it is told.
+
+A format is a :class:`Format`; another package declares one by an entry point of the group
+``tasksim.formats``. Which one a file is of, its content says, or else its suffix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from tasksim.base.errors import InputError
+from tasksim.base.files import reading
+from tasksim.base.registry import Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.models.files.store import ModelLibrary
+    from tasksim.models.samples import Samples
+    from tasksim.platform.description import Platform
+    from tasksim.run.record import Run
+
+    SampleReader = Callable[[Path, str | None, Sequence[str] | None, str | None], Samples]
+
+__all__ = ["FORMATS", "Format", "GraphInput", "Verb", "first_line", "format_of", "formats_that"]
+
+Verb: TypeAlias = Literal[
+    "reads_graph", "reads_run", "reads_platform", "reads_samples", "writes_run", "writes_models"
+]
+"""What a format may do; the fields of :class:`Format` with these names."""
+
+# Enough to tell any format here: Parquet by 4 bytes, Extra-P and StarPU by their first line that
+# is no comment; and still one read of a block of a disk.
+HEAD_BYTES = 4096
+
+
+class GraphInput(NamedTuple):
+    """A task graph, and what its file may bring along."""
+
+    graph: TaskGraph
+    platform: Platform | None = None
+    models: Any = None
+    """What the tasks take there: an object with ``model(kernel, architecture)``; None: not said."""
+
+
+def _never(path: Path, head: bytes) -> bool:  # noqa: ARG001
+    return False
+
+
+def _itself(path: Path) -> list[Path]:
+    return [path]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A sort of file, or of folder.
+
+    Parameters
+    ----------
+    summary : str
+        What it is, in one line; ``tasksim list formats`` prints it.
+    suffixes : tuple of str, default ()
+        By which a file is taken for one where no format recognises its content: ``(".csv",)``.
+    recognises : callable, optional
+        ``recognises(path, head)``: whether a file is one, by its first 4096 bytes; for folders
+        *head* is empty. Default: never.
+    reads_graph : callable, optional
+        ``reads_graph(path)`` returns a :class:`GraphInput`.
+    brings_platform : bool, default False
+        Whether that has a platform and models of its own.
+    files_of : callable, optional
+        ``files_of(path)``: all files that what is read depends on; default: the path itself.
+    reads_run : callable, optional
+        ``reads_run(path)`` returns a :class:`~tasksim.run.record.Run`.
+    reads_platform : callable, optional
+        ``reads_platform(path)`` returns a :class:`~tasksim.platform.description.Platform`.
+    reads_samples : callable, optional
+        ``reads_samples(path, duration, parameters, part)`` returns
+        :class:`~tasksim.models.samples.Samples`; the arguments are those of
+        :func:`tasksim.formats.samples.read.read_samples`.
+    writes_run : callable, optional
+        ``writes_run(run, path, force)`` writes a run, all or nothing.
+    writes_models : callable, optional
+        ``writes_models(models, path, force)`` writes the models of a
+        :class:`~tasksim.models.files.store.ModelLibrary`, all or nothing, and returns notes on
+        what the format cannot say.
+
+    See Also
+    --------
+    format_of : the format of a file.
+
+    Examples
+    --------
+    >>> Format(summary="A run as a table of events.", suffixes=(".events",)).verbs()
+    ()
+    """
+
+    summary: str
+    suffixes: tuple[str, ...] = ()
+    recognises: Callable[[Path, bytes], bool] = _never
+    reads_graph: Callable[[Path], GraphInput] | None = None
+    brings_platform: bool = False
+    files_of: Callable[[Path], list[Path]] = _itself
+    reads_run: Callable[[Path], Run] | None = None
+    reads_platform: Callable[[Path], Platform] | None = None
+    reads_samples: SampleReader | None = None
+    writes_run: Callable[[Run, Path, bool], object] | None = None
+    writes_models: Callable[[ModelLibrary, Path, bool], list[str]] | None = None
+
+    def verbs(self) -> tuple[Verb, ...]:
+        """Return what the format does."""
+        return tuple(verb for verb in _WORDS if getattr(self, verb) is not None)
+
+    def describe(self) -> str:
+        """Return the summary, the suffixes and what the format does, in words."""
+        suffixes = f" ({', '.join(self.suffixes)})" if self.suffixes else ""
+        words = [_WORDS[verb] for verb in self.verbs()]
+        return f"{self.summary}{suffixes}\n{', '.join(words)}"
+
+
+_WORDS: dict[Verb, str] = {
+    "reads_graph": "reads graphs",
+    "reads_run": "reads runs",
+    "reads_platform": "reads platforms",
+    "reads_samples": "reads samples",
+    "writes_run": "writes runs",
+    "writes_models": "writes models",
+}
+
+
+def _adopt(name: str, found: Any) -> Format:
+    if not isinstance(found, Format):
+        raise InputError(f"format '{name}': {found!r} is not a tasksim.formats.registry.Format")
+    return found
+
+
+FORMATS: Registry[Format] = Registry(
+    "format",
+    "tasksim.formats",
+    {
+        "graph": "tasksim.formats.tasksim_files:GRAPH",
+        "run": "tasksim.formats.tasksim_files:RUN",
+        "platform": "tasksim.formats.tasksim_files:PLATFORM",
+        "models": "tasksim.formats.tasksim_files:MODELS",
+        "costs": "tasksim.formats.costs_csv:COSTS",
+        "parquet": "tasksim.formats.samples.parquet:PARQUET",
+        "json": "tasksim.formats.samples.jsonfile:JSON",
+        "extra-p": "tasksim.formats.samples.extrap_text:EXTRA_P",
+        "starpu-codelet": "tasksim.formats.samples.starpufiles:CODELET",
+        "starpu-samples": "tasksim.formats.samples.starpufiles:SAMPLES",
+        "csv": "tasksim.formats.samples.csvfile:CSV",
+    },
+    _adopt,
+)
+"""All formats, in the order in which they are asked whether a file is theirs; a new one is a file,
+and a line here or an entry point of its package."""
+
+
+def formats_that(verb: Verb) -> dict[str, Format]:
+    """Return the formats that do something, by name.
+
+    >>> list(formats_that("reads_graph"))
+    ['graph', 'costs']
+    """
+    return {name: it for name, it in FORMATS.items().items() if getattr(it, verb) is not None}
+
+
+def format_of(path: Path, verb: Verb) -> Format | None:
+    """Return the format of the file or folder at *path* among those that do something.
+
+    Parameters
+    ----------
+    path : Path
+        The content says what a file is, or else its suffix; only the suffix, where there is
+        nothing yet.
+    verb : str
+        What is to be done with it: ``"reads_graph"``.
+
+    Returns
+    -------
+    Format or None
+        None where neither content nor suffix says anything.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
+
+    See Also
+    --------
+    formats_that : all formats that do something.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> format_of(Path("costs.csv"), "reads_graph").brings_platform
+    True
+    """
+    known = formats_that(verb)
+    head = _head(path) if path.is_file() else b""
+    if path.exists():
+        for each in known.values():
+            if each.recognises(path, head):
+                return each
+    return next((each for each in known.values() if path.suffix in each.suffixes), None)
+
+
+def first_line(head: bytes) -> str:
+    """Return the first line that is neither empty nor a comment (``#``), without spaces around."""
+    lines = (line.strip() for line in head.decode("utf-8-sig", errors="replace").splitlines())
+    return next((line for line in lines if line and not line.startswith("#")), "")
+
+
+def _head(path: Path) -> bytes:
+    with reading(path) as file:
+        return file.read(HEAD_BYTES)

@@ -1,0 +1,81 @@
+"""Runs in files of any format that reads or writes runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tasksim.base.files import refuse_existing
+from tasksim.formats.registry import FORMATS, format_of
+from tasksim.run.runfolder import refuse_run_folder
+
+if TYPE_CHECKING:
+    from tasksim.run.record import Run
+
+__all__ = ["load_run", "refuse_run", "save_run"]
+
+
+def load_run(path: str | Path) -> Run:
+    """Read a run.
+
+    Parameters
+    ----------
+    path : str or Path
+        A folder that :func:`save_run` wrote, or its ``run.json``; or a file of another format
+        that reads runs (``tasksim list formats``).
+
+    Raises
+    ------
+    InputError
+        If there is no run, or not all of one.
+
+    See Also
+    --------
+    save_run : writes a run.
+    """
+    found = format_of(Path(path), "reads_run") or FORMATS.find("run")
+    assert found.reads_run is not None  # that is what it was chosen by
+    return found.reads_run(Path(path))
+
+
+def save_run(run: Run, folder: str | Path, force: bool = False) -> None:
+    """Write *run* to *folder*, all or nothing.
+
+    ``run.json`` holds the resolved configuration, seed, versions, makespan, bounds and a
+    summary of the metrics; ``tasks.parquet`` the task records, and where there are several
+    memories ``transfers.parquet`` and ``memory.parquet`` the copies and what is allocated: the
+    same bytes for the same records. What else lies in a run folder that is replaced, such as a
+    figure, stays there.
+
+    Parameters
+    ----------
+    run : Run
+        What to write.
+    folder : str or Path
+        Where; a suffix that another format writes (``tasksim list formats``) chooses that.
+    force : bool, default False
+        Whether to replace a run that is there.
+
+    Raises
+    ------
+    InputError
+        If *folder* exists and *force* is not given, or is not a run folder; if the
+        configuration is not plain JSON data.
+    OutputError
+        If the operating system refuses: no permission, no space.
+
+    See Also
+    --------
+    load_run : reads a run back.
+    """
+    found = format_of(Path(folder), "writes_run") or FORMATS.find("run")
+    assert found.writes_run is not None  # that is what it was chosen by
+    found.writes_run(run, Path(folder), force)
+
+
+def refuse_run(path: Path, *, force: bool) -> None:
+    """Raise, before the work is done, what :func:`save_run` would raise of an existing *path*."""
+    if format_of(path, "writes_run") in (None, FORMATS.find("run")):
+        refuse_run_folder(path, force=force)
+    else:
+        refuse_existing(path, force=force)

@@ -1,0 +1,100 @@
+"""Formats by name: of other packages, told by content or suffix, for every verb."""
+
+from __future__ import annotations
+
+import json
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import tasksim
+from tasksim.base.errors import InputError
+from tasksim.formats.registry import FORMATS, Format, GraphInput, format_of
+from tasksim.formats.samples import read_samples
+from tasksim.graph.builder import GraphBuilder
+from tasksim.models.samples import Samples
+
+
+def _read_graph(path):
+    g = GraphBuilder("edges")
+    for line in path.read_text().split()[1:]:
+        g.insert(line, duration_s=1.0)
+    return GraphInput(g.build())
+
+
+def _read_samples(path, duration, parameters, part):
+    return Samples(("m",), np.array([[1.0]]), np.array([2.0]))
+
+
+def _write_run(run, path, force):
+    path.write_text(json.dumps([run.makespan_s, force]))
+
+
+THEIRS = Format(
+    summary="A word a task.",
+    suffixes=(".words",),
+    recognises=lambda path, head: head.startswith(b"WORDS"),
+    reads_graph=_read_graph,
+    reads_run=lambda path: json.loads(path.read_text()),
+    reads_platform=lambda path: tasksim.Platform.identical(3),
+    reads_samples=_read_samples,
+    writes_run=_write_run,
+)
+
+
+@pytest.fixture
+def theirs(monkeypatch, package, tmp_path):
+    monkeypatch.setitem(sys.modules, "theirs", SimpleNamespace(words=THEIRS))
+    package("theirs", {"tasksim.formats": {"words": "theirs:words"}})
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["a.words", "a.csv", "a.yaml", "a.npz", "a"])
+def test_content_decides_before_any_suffix(theirs, name):
+    (theirs / name).write_text("WORDS a b c\n")
+    assert tasksim.load_graph(name).kernels == ("a", "b", "c")
+    assert len(tasksim.load_platform(name).workers) == 3
+    assert read_samples(theirs / name).names == ("m",)
+
+
+def test_a_suffix_decides_where_there_is_no_content(theirs):
+    run = tasksim.simulate(
+        tasksim.generate("chain", length=2),
+        tasksim.Platform.identical(1),
+        tasksim.ConstantLibrary({"task": 1.0}),
+    )
+    tasksim.save_run(run, "out.words")
+    assert tasksim.load_run("out.words") == [2.0, False]
+    tasksim.save_run(run, "out")
+    assert tasksim.load_run("out").makespan_s == 2.0
+    assert tasksim.load_run("out/run.json").makespan_s == 2.0
+
+
+def test_settings_are_for_platform_files(theirs):
+    (theirs / "a.words").write_text("WORDS\n")
+    with pytest.raises(InputError, match=r"a.words: settings change platform files \(.yaml\)"):
+        tasksim.load_platform("a.words", settings=["platform.workers.cpu.count=2"])
+
+
+def test_costs_are_one_of_the_formats(tmp_path):
+    costs = FORMATS.find("costs")
+    (tmp_path / "x.costs.txt").write_text("task,P0,P1\nT1,1,2\n")
+    (tmp_path / "schedule.csv").write_text("task,worker\nT1,P0\n")
+    assert format_of(tmp_path / "x.costs.txt", "reads_graph") is costs
+    assert format_of(tmp_path / "not_there.csv", "reads_graph") is costs
+    assert format_of(tmp_path / "schedule.csv", "reads_platform") is costs  # by its suffix alone
+    assert format_of(tmp_path / "not_there", "reads_graph") is None
+    (tmp_path / "x.edges.txt").write_text("from,to,volume\n")
+    assert len(tasksim.load_platform(tmp_path / "x.costs.txt").workers) == 2
+    with pytest.raises(InputError, match="a file of costs per processor; legal here: a graph by"):
+        tasksim.load_graph(str(tmp_path / "x.costs.txt"))
+
+
+def test_every_format_says_what_it_does():
+    for name, each in FORMATS.items().items():
+        assert each.verbs(), name
+        assert each.summary.endswith("."), name
+        assert each.suffixes or name in ("run", "extra-p", "starpu-codelet", "starpu-samples")
