@@ -9,13 +9,13 @@ from matplotlib.patches import Patch
 
 from tasksim.run.bounds import Bounds
 from tasksim.run.metrics import idleness_percent
+from tasksim.view.bands import add_bands
+from tasksim.view.coverage import Boxes
 from tasksim.view.lanes import Lane, draw_arrows, draw_lanes, lanes, transfer_legend
 from tasksim.view.marks import Mark, draw_marks
 from tasksim.view.registry import Look, Panel
 from tasksim.view.style import (
     TEXT,
-    add_boxes,
-    boxes,
     kernel_colours,
     new_axes,
     run_title,
@@ -32,13 +32,15 @@ if TYPE_CHECKING:
 
     from tasksim.run.record import Run
 
-__all__ = ["GANTT", "colour_legend", "gantt_height_inches", "panel_gantt"]
+__all__ = ["GANTT", "WAITS", "colour_legend", "gantt_height_inches", "panel_gantt"]
 
-_WAITS = {
+WAITS = {
     "dependency": ("waits for a task", "#e6ebf2"),
     "queue": ("waits for runtime", "#fbe3b5"),
     "transfer": ("waits for data", "#a8a8a8"),
 }
+"""What the legend calls what idle workers wait for, and its colour: paler than any kernel's."""
+
 _FIGURE_SPACE = "\N{FIGURE SPACE}"
 _BOUNDS = {
     "critical_path_s": ("critical path", "--"),
@@ -59,9 +61,9 @@ def panel_gantt(
     """Draw the tasks of *run*: a row per worker, the first on top, a colour per kernel.
 
     Left of each row are the worker and how much of the makespan it was idle; the makespan and
-    the lower bounds are marked. Tasks are drawn without borders, as pixels even in PDF
-    and SVG: 100 000 of them take about a second. One thinner than a pixel is seen
-    if it covers the middle of one, so a row shows the true shares of the kernels.
+    the lower bounds are marked. Each pixel has the mean of the colours of its time, however short
+    the tasks are; where there is room, tasks have thin borders. In PDF and SVG up to 20 000
+    tasks are vectors.
 
     Where data were copied between memories, a row per pair of memories follows, with the copies
     in shades of red by their reason, and how much was copied; copies at the same time are above
@@ -83,22 +85,20 @@ def panel_gantt(
     legend :
         Whether to name the colours beside the panel.
     arrows :
-        Whether to draw an arrow per copy, to the worker whose task waited for it.
+        Whether to draw an arrow per copy, to the worker whose task waited for it; of more than
+        80 copies the longest ones, and the title says which.
     """
     axes = new_axes(ax, gantt_height_inches(run))
     below = lanes(run)
-    if below:
-        _draw_waits(axes, run)
-    _draw_tasks(axes, run)
+    add_bands(axes, _boxes(run))
     draw_lanes(axes, run, below)
     _rows(axes, run, below)
     marks = _marks(run, bounds)
     time_axis(axes, max(mark.at_s for mark in marks) if until_s is None else until_s)
-    if arrows:
-        draw_arrows(axes, run)
+    note = draw_arrows(axes, run) if arrows else ""
     height = draw_marks(axes, marks)
     axes.set_title(
-        run_title(run) if title is None else title,
+        "; ".join(filter(None, [run_title(run) if title is None else title, note])),
         loc="left",
         fontsize=TEXT["title"],
         pad=height + 6.0,
@@ -126,26 +126,24 @@ def colour_legend(runs: Sequence[Run]) -> list[Patch]:
 
 def _wait_legend(runs: Sequence[Run]) -> list[Patch]:
     drawn = [idle_spans(run) for run in runs if lanes(run)]
-    found = [reason for reason in _WAITS if any(len(spans[reason][0]) for spans in drawn)]
-    return [Patch(color=_WAITS[reason][1], label=_WAITS[reason][0]) for reason in found]
+    found = [reason for reason in WAITS if any(len(spans[reason][0]) for spans in drawn)]
+    return [Patch(color=WAITS[reason][1], label=WAITS[reason][0]) for reason in found]
 
 
-def _draw_tasks(axes: Axes, run: Run) -> None:
-    kernels = np.unique(run.tasks.kernel)
-    colours = kernel_colours(run.kernel_names[k] for k in kernels)
-    half, tasks = _half_row(run), run.tasks
-    for kernel in kernels:
-        rows = tasks.kernel == kernel
-        worker = tasks.worker[rows].astype(np.float64)
-        corners = boxes(tasks.start_s[rows], tasks.end_s[rows], worker - half, worker + half)
-        add_boxes(axes, corners, colours[run.kernel_names[kernel]])
-
-
-def _draw_waits(axes: Axes, run: Run) -> None:
-    half = _half_row(run)
-    for reason, (worker, begin, end) in idle_spans(run).items():
-        row = worker.astype(np.float64)
-        add_boxes(axes, boxes(begin, end, row - half, row + half), _WAITS[reason][1])
+def _boxes(run: Run) -> Boxes:
+    """Return the tasks, and where data were moved what workers waited for in between."""
+    tasks, names = run.tasks, list(run.kernel_names)
+    spans = [(tasks.worker, tasks.start_s, tasks.end_s, tasks.kernel)]
+    ran = [names[k] for k in np.unique(tasks.kernel).tolist()]
+    known = kernel_colours(ran)
+    colours = [known.get(name, "#000000") for name in names]
+    if lanes(run):
+        for reason, (worker, begin, end) in idle_spans(run).items():
+            spans.append((worker, begin, end, np.full(len(worker), len(colours))))
+            colours.append(WAITS[reason][1])
+    worker, start, end, state = (np.concatenate(column) for column in zip(*spans, strict=True))
+    row, half = worker.astype(np.float64), _half_row(run)
+    return Boxes.of(start, end, (row - half, row + half), state, colours)
 
 
 def _half_row(run: Run) -> float:

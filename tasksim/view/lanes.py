@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from matplotlib.patches import Patch
 
 from tasksim.base.units import format_size
 from tasksim.run.recordtables import TransferReason
-from tasksim.view.style import add_boxes, boxes
+from tasksim.view.bands import add_bands
+from tasksim.view.coverage import Boxes
 from tasksim.view.timeseries import overlap_depths, overlap_levels, pairs
 
 if TYPE_CHECKING:
@@ -26,15 +27,17 @@ __all__ = ["REASONS", "Lane", "draw_arrows", "draw_lanes", "lanes", "transfer_le
 
 # Red is what StarVZ, ViTE and Dask give to transfers; the darker, the more it hurts.
 REASONS = {
-    TransferReason.FETCH: ("copy, a task waits", "#de2d26"),
-    TransferReason.PREFETCH: ("copy in advance", "#fc9272"),
-    TransferReason.IDLE: ("copy back, idle", "#fcd0bd"),
-    TransferReason.EVICTION: ("copy to make room", "#67000d"),
+    TransferReason.FETCH: ("copy, a task waits", "#c91214"),
+    TransferReason.PREFETCH: ("copy in advance", "#f9816c"),
+    TransferReason.IDLE: ("copy back, idle", "#f1cfbf"),
+    TransferReason.EVICTION: ("copy to make room", "#5d0d0a"),
 }
 """What the legend calls each reason for a copy, and its colour."""
 
-_FEW_ARROWS = 500  # more have no outlines, and are seen through
-_MOST_LEVELS = 6
+_MOST_ARROWS: Final = 80
+"""On 9 inches of axis more than 80 arrows cross each other until none can be followed."""
+_MOST_LEVELS: Final = 6
+"""Copies at the same time beyond the sixth share its level: thinner ones could not be seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +75,9 @@ def draw_lanes(axes: Axes, run: Run, drawn: Sequence[Lane]) -> None:
     """Draw the copies of each lane; those at the same time above each other."""
     if run.transfers is None or not drawn:
         return
-    low, high = _extents(run.transfers, drawn)
-    for reason in np.unique(run.transfers.reason).tolist():
-        rows = run.transfers.reason == reason
-        corners = boxes(
-            run.transfers.start_s[rows], run.transfers.end_s[rows], low[rows], high[rows]
-        )
-        add_boxes(axes, corners, REASONS[TransferReason(reason)][1])
+    copies, colours = run.transfers, [colour for _, colour in REASONS.values()]
+    edges = _extents(copies, drawn)
+    add_bands(axes, Boxes.of(copies.start_s, copies.end_s, edges, copies.reason, colours))
     axes.axhline(drawn[0].top - 0.2 * drawn[0].height, color="#999999", linewidth=0.6)
 
 
@@ -103,27 +102,27 @@ def transfer_legend(runs: Iterable[Run]) -> list[Patch]:
     return [Patch(color=c, label=name) for reason, (name, c) in REASONS.items() if reason in found]
 
 
-def draw_arrows(axes: Axes, run: Run) -> None:
+def draw_arrows(axes: Axes, run: Run) -> str:
     """Draw an arrow per copy, from where it came to the worker that waited for it.
 
     Where that is not known, or on no worker of the memory, an arrow leads to the nearest row of
-    the workers of that memory.
+    the workers of that memory. Of more copies than can be told apart, the one that took longest
+    in each slice of time has its arrow; the text that is returned says so.
     """
     if run.transfers is None or not len(run.transfers):
-        return
-    transfers = run.transfers
-    source, target = _arrow_rows(run, transfers)
+        return ""
+    shown = _arrows_shown(run.transfers)
+    source, target = (row[shown] for row in _arrow_rows(run, run.transfers))
+    start, end = run.transfers.start_s[shown], run.transfers.end_s[shown]
     colours = np.array([colour for _, colour in REASONS.values()])
-    few = len(transfers) <= _FEW_ARROWS
     axes.quiver(
-        transfers.start_s,
+        start,
         source,
-        transfers.end_s - transfers.start_s,
+        end - start,
         target - source,
-        color=colours[transfers.reason],
-        alpha=1.0 if few else max(0.1, _FEW_ARROWS / len(transfers)),
+        color=colours[run.transfers.reason[shown]],
         edgecolor="#222222",
-        linewidth=0.4 if few else 0.0,
+        linewidth=0.4,
         angles="xy",
         scale_units="xy",
         scale=1.0,
@@ -133,8 +132,23 @@ def draw_arrows(axes: Axes, run: Run) -> None:
         headlength=7.0,
         headaxislength=6.0,
         zorder=3,
-        rasterized=True,
     )
+    if len(shown) == len(run.transfers):
+        return ""
+    part = f"the longest of each 1/{_MOST_ARROWS} of the time"
+    return f"arrows: {len(shown)} of {len(run.transfers):,} copies, {part}"
+
+
+def _arrows_shown(transfers: TransferTable) -> NDArray[np.intp]:
+    """Return the copies that have arrows, in order of the table."""
+    if len(transfers) <= _MOST_ARROWS:
+        return np.arange(len(transfers))
+    until = float(transfers.end_s.max()) or 1.0
+    slices = (transfers.start_s / until * _MOST_ARROWS).astype(np.int64)
+    # By slice, the longest first; of equals the first in the table.
+    order = np.lexsort((np.arange(len(transfers)), -transfers.duration_s, slices))
+    first = np.flatnonzero(np.diff(slices[order], prepend=-1))
+    return np.sort(order[first])
 
 
 def _arrow_rows(

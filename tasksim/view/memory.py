@@ -11,6 +11,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from tasksim.base.units import format_size
 from tasksim.run.recordtables import MemoryTable, TransferReason
+from tasksim.view.bands import MOST_VECTORS
 from tasksim.view.registry import Look, Panel
 from tasksim.view.style import PALETTE, TEXT, name_runs, new_axes, time_axis
 from tasksim.view.timeseries import arrival_rates, thinned, used_curve
@@ -38,9 +39,8 @@ __all__ = [
 ]
 
 _HEIGHT_INCHES = 2.6
-_SLICES = 400
-_NEAR = 0.3  # of a memory's size: used less, its size is off the axis
-_NOTHING: dict[str, Any] = {"linestyle": ""}
+_SLICES = 400  # two or three pixels each at the usual width: narrower ones look like noise
+_NEAR = 0.3  # of a memory's size: used less, a line at its size would press the curves down
 _SIZE_UNITS = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
 _BANDWIDTH_UNITS = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s"))
 _UNLIMITED = ("#8c8c8c", "#bdbdbd", "#5e5e5e")
@@ -74,8 +74,9 @@ def panel_memory(
 ) -> Axes:
     """Draw how much of each limited memory is used, over time, and the sizes of the memories.
 
-    Sizes are dashed lines where memories were used well, and otherwise only named. The ticks
-    at the top say when data were written back to make room, a row per memory.
+    Sizes are dashed lines where memories were used well; otherwise, off the axis, they are said
+    behind the names of the memories. The ticks at the top say when data were written back to
+    make room, a row per memory.
 
     Parameters
     ----------
@@ -90,13 +91,12 @@ def panel_memory(
     """
     axes = new_axes(ax, _HEIGHT_INCHES)
     shown, colours = _shown_memories(run), memory_colours(run)
+    curves = {memory: _curve(run, memory) for memory in shown}
+    peak = max((float(used.max()) for _, used in curves.values()), default=0.0)
     entries: Artists = []
-    peak = 0.0
-    for memory in shown:
-        times, used = _curve(run, memory)
-        line: Any = {"color": colours[memory], "label": run.memories[memory].name}
+    for memory, (times, used) in curves.items():
+        line: Any = {"color": colours[memory], "label": _memory_label(run, memory, peak)}
         entries += axes.plot(times, used, drawstyle="steps-post", linewidth=1.1, **line)
-        peak = max(peak, float(used.max()))
     time_axis(axes, run.makespan_s if until_s is None else until_s)
     top, sizes = _draw_sizes(axes, run, shown, peak)
     room = min(0.06, 0.2 / len(shown)) if shown and _evicts(run) else 0.0
@@ -151,17 +151,25 @@ def _evicts(run: Run) -> bool:
     return run.transfers is not None and TransferReason.EVICTION in run.transfers.reason
 
 
+def _on_axis(size_bytes: float | None, peak: float) -> bool:
+    """Return whether there is a line at the size of a memory."""
+    return size_bytes is not None and peak >= _NEAR * size_bytes
+
+
+def _memory_label(run: Run, memory: int, peak: float) -> str:
+    """Return the name of a memory, and its size if no line shows that."""
+    name, size = run.memories[memory].name, run.memories[memory].size_bytes
+    return name if size is None or _on_axis(size, peak) else f"{name} (of {format_size(size)})"
+
+
 def _draw_sizes(axes: Axes, run: Run, shown: Sequence[int], peak: float) -> tuple[float, Artists]:
     """Draw a line per size of a memory if *peak* comes near it; return the top, and the entries."""
     sizes = sorted({run.memories[memory].size_bytes or 0.0 for memory in shown} - {0.0})
-    near = [size for size in sizes if peak >= _NEAR * size]
+    near = [size for size in sizes if _on_axis(size, peak)]
     look: Any = {"color": "#555555", "linestyle": "--", "linewidth": 1.0}
     for size in near:
         axes.axhline(size, **look)
-    entries: Artists = [
-        Line2D([], [], label=f"size {format_size(size)}", **(look if size in near else _NOTHING))
-        for size in sizes
-    ]
+    entries: Artists = [Line2D([], [], label=f"size {format_size(size)}", **look) for size in near]
     return max([1.15 * peak, 1.0, *(1.03 * size for size in near)]), entries
 
 
@@ -176,7 +184,7 @@ def _draw_evictions(axes: Axes, run: Run, shown: Sequence[int], room: float) -> 
         times = transfers.start_s[evicted & (transfers.source == memory)]
         low, high = 1.0 - room * (row + 0.85), 1.0 - room * (row + 0.15)
         look: Any = {"colors": colours[memory], "linewidths": 0.7, "transform": across}
-        axes.vlines(times, low, high, rasterized=True, **look)
+        axes.vlines(times, low, high, rasterized=len(times) > MOST_VECTORS, **look)
     marker: Any = {"marker": "|", "markersize": 7.0, "linestyle": "", "color": "#333333"}
     return [Line2D([], [], label="made room", **marker)] if evicted.any() else []
 

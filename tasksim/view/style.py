@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import colorsys
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
     from tasksim.run.record import Run
 
@@ -30,8 +27,6 @@ __all__ = [
     "RUN_COLOURS",
     "TEXT",
     "WIDTH_INCHES",
-    "add_boxes",
-    "boxes",
     "fits",
     "kernel_colours",
     "legend_columns",
@@ -49,41 +44,46 @@ TEXT = {"small": 8.0, "normal": 9.0, "title": 10.0}
 """Font sizes in points."""
 
 KERNEL_COLOURS = {
-    # Those of StarVZ (phase2_applications.R), which users know at sight.
-    "potrf": "#e41a1c",
-    "trsm": "#377eb8",
-    "syrk": "#984ea3",
-    "gemm": "#4daf4a",
-    "getrf": "#e41a1c",
-    # Panel red, updates green, as above. The others are apart in lightness too, so that the
-    # kernels of one factorisation stay apart under protanopia, deuteranopia and tritanopia.
-    "trsm_ll": "#1f4e9c",
+    # Blue solves and green updates, as in StarVZ, which users know at sight. Panels are amber
+    # and not red as there: copies are red, as in ViTE, Dask and StarVZ. All are apart in
+    # lightness too, so that they are told apart under protanopia, deuteranopia and tritanopia
+    # (tests/view/test_style.py measures it), and none is near the colour of a copy or a wait.
+    "potrf": "#f1b014",
+    "trsm": "#1954dc",
+    "syrk": "#673f7f",
+    "gemm": "#238c38",
+    "getrf": "#f1b014",
+    "trsm_ll": "#1954dc",
     "trsm_ru": "#7fc4e8",
-    "geqrt": "#e41a1c",
-    "gemqrt": "#377eb8",
-    "tpqrt": "#f2c14e",
-    "tpmqrt": "#4daf4a",
+    "geqrt": "#f1b014",
+    "gemqrt": "#1954dc",
+    "tpqrt": "#673f7f",
+    "tpmqrt": "#238c38",
 }
 
-# After M. Okabe and K. Ito, "Color Universal Design" (2008), and P. Tol, "Colour schemes" (2021).
+# Chosen one by one, each the furthest from those before it to the eye that sees it worst, among
+# the hues of M. Okabe and K. Ito, "Color Universal Design" (2008), and others; without reds.
 PALETTE = (
     "#0072b2",
     "#e69f00",
-    "#009e73",
-    "#cc79a7",
-    "#56b4e9",
-    "#d55e00",
-    "#882255",
-    "#999933",
-    "#332288",
-    "#44aa99",
-    "#ddcc77",
-    "#aa4499",
+    "#20603a",
+    "#99ddff",
+    "#997233",
+    "#c3e88d",
+    "#080679",
+    "#602045",
+    "#d48fe6",
+    "#4b3fae",
+    "#53c683",
+    "#472060",
 )
 """For everything that has no colour of its own, in order."""
 
 RUN_COLOURS = ("#222222", "#d55e00", "#0072b2", "#009e73", "#cc79a7")
 """For curves of several runs in one panel, in order; then from the start again."""
+
+
+_RED: Final = 0.11  # of the circle of hues, to both sides of red: what the copies' colours take
 
 
 def kernel_colours(names: Iterable[str]) -> dict[str, str]:
@@ -93,7 +93,7 @@ def kernel_colours(names: Iterable[str]) -> dict[str, str]:
     and it is not that of another kernel of the figure.
 
     >>> kernel_colours(["gemm", "p2p"])
-    {'gemm': '#4daf4a', 'p2p': '#999933'}
+    {'gemm': '#238c38', 'p2p': '#080679'}
     """
     wanted = list(dict.fromkeys(names))
     colours = {name: KERNEL_COLOURS[name] for name in wanted if name in KERNEL_COLOURS}
@@ -113,7 +113,8 @@ def _free_colour(name: str, taken: set[str]) -> str:
     # The palette is used up: turn the hue by the golden angle, which never comes back.
     turn = code % 1000 / 1000.0
     while True:
-        red, green, blue = colorsys.hls_to_rgb(turn % 1.0, 0.35 + 0.3 * (turn * 7 % 1.0), 0.6)
+        hue = _RED + (1.0 - 2.0 * _RED) * (turn % 1.0)
+        red, green, blue = colorsys.hls_to_rgb(hue, 0.35 + 0.3 * (turn * 7 % 1.0), 0.6)
         colour = f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}"
         if colour not in taken:
             return colour
@@ -184,27 +185,6 @@ def name_runs(axes: Axes, handles: Sequence[Artist]) -> None:
         fontsize=TEXT["small"],
         frameon=False,
     )
-
-
-def boxes(
-    start: NDArray[np.float64],
-    end: NDArray[np.float64],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return the corners of rectangles, of shape (rectangles, 4, 2)."""
-    x = np.stack((start, end, end, start), axis=1)
-    y = np.stack((low, low, high, high), axis=1)
-    return np.stack((x, y), axis=2)
-
-
-def add_boxes(axes: Axes, corners: NDArray[np.float64], colour: str) -> None:
-    """Draw rectangles of one colour without borders, as pixels even in PDF and SVG."""
-    shape: Any = corners
-    drawn = PolyCollection(
-        shape, facecolors=colour, edgecolors="none", linewidths=0, rasterized=True
-    )
-    axes.add_collection(drawn, autolim=False)
 
 
 def run_title(run: Run) -> str:

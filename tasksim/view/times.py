@@ -11,7 +11,7 @@ def time_unit(until_s: float) -> tuple[float, str]:
     >>> time_unit(0.25)
     (1000.0, 'ms')
     """
-    for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):
+    for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "us")):
         if until_s * factor >= 1.0:
             return factor, unit
     return (1.0, "s") if until_s <= 0 else (1e9, "ns")

@@ -1,4 +1,4 @@
-"""What the figures show of data: copies by pair of memories, rates, waits, levels of overlaps."""
+"""Series over time that figures draw: copies by pair of memories, rates, waits, overlaps."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 from tasksim.run.copystatistics import data_arrival_s
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from tasksim.run.record import Run
@@ -119,6 +121,7 @@ def idle_spans(run: Run) -> dict[str, Spans]:
 
     As :func:`tasksim.run.idleness.idle_time` counts them: for its dependencies until it was
     ready, for its data since the worker had taken it, for the scheduler and the runtime else.
+    No two of them overlap on a worker.
     """
     tasks = run.tasks
     order = np.lexsort((tasks.task, tasks.end_s, tasks.start_s, tasks.worker))
@@ -127,15 +130,20 @@ def idle_spans(run: Run) -> dict[str, Spans]:
     same = worker[1:] == worker[:-1]
     free[1:][same] = end[:-1][same]
     ready = np.clip(tasks.ready_s[order], free, np.maximum(start, free))
-    taken = np.maximum(tasks.taken_s[order], ready)
-    arrival = np.minimum(data_arrival_s(run)[order], start)
-    spans = {"dependency": (free, ready), "queue": (ready, start), "transfer": (taken, arrival)}
-    return {reason: _spans(worker, *span) for reason, span in spans.items()}
+    taken = np.clip(tasks.taken_s[order], ready, np.maximum(start, ready))
+    arrival = np.clip(data_arrival_s(run)[order], taken, np.maximum(start, taken))
+    spans = {
+        "dependency": [(free, ready)],
+        "queue": [(ready, taken), (arrival, start)],
+        "transfer": [(taken, arrival)],
+    }
+    return {reason: _spans(worker, parts) for reason, parts in spans.items()}
 
 
-def _spans(worker: NDArray[np.int16], begin: Float64, end: Float64) -> Spans:
+def _spans(worker: NDArray[np.int16], parts: Sequence[tuple[Float64, Float64]]) -> Spans:
+    begin, end = (np.concatenate(side) for side in zip(*parts, strict=True))
     longer = end > begin
-    return worker[longer], begin[longer], end[longer]
+    return np.tile(worker, len(parts))[longer], begin[longer], end[longer]
 
 
 def used_curve(table: MemoryTable, memory: int, until_s: float) -> tuple[Float64, Int64]:

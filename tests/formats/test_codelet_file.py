@@ -189,8 +189,8 @@ def test_coefficients_and_the_names_in_the_comment_above_them(file):
             "39:1: combination 1 (cuda2): expected a hash of up to 8 hexadecimal digits, "
             "found 'g46431bb'",
         ),
-        (("2.011248e+02", "-2.0"), "39:42: combination 1 (cuda2): expected a mean in µs, not "),
-        (("2.011248e+02", "1e999"), "39:42: combination 1 (cuda2): expected a mean in µs, not "),
+        (("2.011248e+02", "-2.0"), "39:42: combination 1 (cuda2): expected a mean in us, not "),
+        (("2.011248e+02", "1e999"), "39:42: combination 1 (cuda2): expected a mean in us, not "),
         # Seven numbers are an entry without flop: the sum of squares is no number of samples.
         (("\t8121", ""), "39:90: combination 1 (cuda2): expected a number of samples, found"),
         (

@@ -9,6 +9,7 @@ import pytest
 
 from tasksim.base.errors import InputError, OutputError
 from tasksim.view.figure import PANELS, figure, save_figure
+from tasksim.view.style import KERNEL_COLOURS
 
 EVERYWHERE = tuple(name for name in PANELS if name not in ("memory", "bandwidth"))
 
@@ -169,11 +170,30 @@ def test_the_same_figure_gives_the_same_bytes(make, tmp_path, suffix):
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"a.{suffix}", f"b.{suffix}"]
 
 
-def test_svg_has_text_as_text_and_tasks_as_one_image(make, tmp_path):
+def filled(svg):
+    """How many shapes of the colours of kernels an SVG file has."""
+    return sum(svg.count(f"fill: {colour}") for colour in KERNEL_COLOURS.values())
+
+
+def test_svg_has_text_as_text_and_tasks_as_shapes(make, tmp_path):
     save_figure(figure(make.run(tasks=4000), ("gantt",)), tmp_path / "a.svg")
     text = (tmp_path / "a.svg").read_text()
     assert "simulated, lws, on identical-4" in text
-    assert text.count("<image") >= 1
+    assert "<image" not in text
+    assert filled(text) >= 4000
+    assert len(text) < 2_500_000
+
+
+def test_pdf_has_tasks_as_shapes(make, tmp_path):
+    save_figure(figure(make.run(tasks=400), ("gantt",)), tmp_path / "a.pdf")
+    assert b"/Subtype /Image" not in (tmp_path / "a.pdf").read_bytes()
+
+
+def test_svg_of_very_many_tasks_has_them_as_an_image(make, tmp_path, monkeypatch):
+    monkeypatch.setattr("tasksim.view.bands.MOST_VECTORS", 3999)
+    save_figure(figure(make.run(tasks=4000), ("gantt",)), tmp_path / "a.svg")
+    text = (tmp_path / "a.svg").read_text()
+    assert text.count("<image") == 1
     assert len(text) < 400_000
 
 

@@ -2,13 +2,14 @@ import time
 
 import numpy as np
 import pytest
-from matplotlib.collections import PolyCollection
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_rgb
 
 from tasksim.run.bounds import Bounds
+from tasksim.run.metrics import idleness_percent
+from tasksim.view.bands import Bands
 from tasksim.view.figure import figure, save_figure
 from tasksim.view.gantt import panel_gantt
-from tasksim.view.style import new_figure
+from tasksim.view.style import kernel_colours, new_figure
 
 
 def texts(axes):
@@ -32,18 +33,21 @@ def inside(axes):
     return image[top:bottom, int(box.x0) : int(box.x1)]
 
 
+def bands(axes):
+    (found,) = (a.boxes for a in axes.get_children() if isinstance(a, Bands))
+    return found
+
+
 def test_a_rectangle_per_task_in_the_colour_of_its_kernel(make):
     run = make.rows([(0, 0, 0.0, 1.0), (3, 1, 0.5, 2.0), (3, 0, 1.0, 3.0)], 2)
-    axes = panel_gantt(run)
-    drawn = [c for c in axes.collections if isinstance(c, PolyCollection)]
-    assert {to_hex(c.get_facecolor()[0]): len(c.get_paths()) for c in drawn} == {
-        "#e41a1c": 1,
-        "#4daf4a": 2,
-    }
-    box = drawn[0].get_paths()[0].get_extents()
-    assert (box.x0, box.x1) == (0.0, 1.0)
-    assert box.y0 < 0 < box.y1 < 0.5
-    assert all(c.get_rasterized() for c in drawn)
+    boxes = bands(panel_gantt(run))
+    drawn = [
+        (boxes.start[i], boxes.end[i], boxes.edges[boxes.band[i]].mean(), boxes.colours[s])
+        for i, s in enumerate(boxes.state)
+    ]
+    potrf, gemm = kernel_colours(["potrf", "gemm"]).values()
+    assert drawn == [(0, 1, 0, potrf), (1, 3, 0, gemm), (0.5, 2, 1, gemm)]
+    assert (boxes.edges[:, 1] - boxes.edges[:, 0]).tolist() == pytest.approx([0.84, 0.84])
 
 
 def test_rows_name_worker_and_idleness_first_on_top(make):
@@ -94,9 +98,49 @@ def test_a_busy_row_has_no_gaps_however_short_its_tasks(make):
     area = inside(axes)
     middle = area[area.shape[0] // 2, 3:-3]
     assert not (middle == 255).all(axis=1).any()
-    # All four kernels are seen, each in about a quarter of the pixels.
-    green = (middle == (0x4D, 0xAF, 0x4A)).all(axis=1).mean()
-    assert green == pytest.approx(0.25, abs=0.06)
+    # All four kernels are seen, each with its share of the time.
+    names = [run.kernel_names[k] for k in run.tasks.kernel]
+    expected = np.mean([to_rgb(kernel_colours(names)[name]) for name in names], axis=0)
+    assert middle.mean(axis=0) / 255 == pytest.approx(expected, abs=0.02)
+
+
+def drawn_shares(run):
+    """Which share of the time each row is drawn to be busy, as its pixels say."""
+    axes = panel_gantt(run, bounds={}, legend=False, until_s=run.makespan_s / 1.01)
+    for line in list(axes.lines):
+        line.remove()
+    dark = 255 - inside(axes).mean(axis=2)
+    rows = np.linspace(0, len(dark), 2 * len(run.workers) + 1).astype(int)[1::2]
+    return dark[rows].mean(axis=1) / 255
+
+
+@pytest.mark.parametrize("tasks", [3, 40, 3000, 30_000])
+@pytest.mark.parametrize("gap", [0.01, 2.0])
+def test_a_row_is_covered_for_the_share_of_the_time_that_is_busy(make, tasks, gap, monkeypatch):
+    black = "tasksim.view.gantt.kernel_colours"
+    monkeypatch.setattr(black, lambda names: dict.fromkeys(names, "#000000"))
+    run = make.run(3, tasks, gap=gap, kernels=("black",))
+    busy = 1 - idleness_percent(run) / 100
+    assert drawn_shares(run) == pytest.approx(busy, abs=0.004)
+
+
+def test_regular_short_gaps_make_no_stripes(make):
+    # 5 000 tasks with gaps of 2 %: every pixel is 98 % full, none is white.
+    start = np.arange(5000) * 1.0
+    run = make.rows([(0, 0, s, s + 0.98) for s in start], 1)
+    axes = panel_gantt(run, bounds={}, until_s=4500.0)
+    middle = inside(axes)[inside(axes).shape[0] // 2, 3:-3].astype(int)
+    assert np.ptp(middle, axis=0).max() <= 2
+
+
+def test_equal_neighbours_are_apart_where_there_is_room(make):
+    run = make.rows([(3, 0, 0.0, 1.0), (3, 0, 1.0, 2.0), (3, 0, 2.0, 3.0)], 1)
+    axes = panel_gantt(run, bounds={})
+    area = inside(axes)
+    middle = area[area.shape[0] // 2].astype(int).sum(axis=1)
+    third = np.flatnonzero(middle < 0.8 * np.median(middle)) * 3.03 / len(middle)
+    assert any(abs(third - 1.0) < 0.02)
+    assert any(abs(third - 2.0) < 0.02)
 
 
 def test_an_empty_run_is_an_empty_panel(make):

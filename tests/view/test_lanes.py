@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
-from matplotlib.collections import PolyCollection
-from matplotlib.colors import to_hex
 from matplotlib.quiver import Quiver
 
 from tasksim.run.recordtables import TransferTable
+from tasksim.view.bands import Bands
 from tasksim.view.gantt import panel_gantt
 
-FETCH, PREFETCH, IDLE, EVICTION = "#de2d26", "#fc9272", "#fcd0bd", "#67000d"
+FETCH, PREFETCH, IDLE, EVICTION = "#c91214", "#f9816c", "#f1cfbf", "#5d0d0a"
 
 
 def moving(make, *rows):
@@ -34,14 +34,21 @@ def moving(make, *rows):
 
 def drawn(axes, colour):
     """The extents of the rectangles of one colour."""
-    found = [
-        path.get_extents()
-        for c in axes.collections
-        if isinstance(c, PolyCollection) and not isinstance(c, Quiver)
-        for path in c.get_paths()
-        if to_hex(c.get_facecolor()[0]) == colour
-    ]
-    return [(box.x0, box.x1, box.y0, box.y1) for box in found]
+    found = []
+    for boxes in (a.boxes for a in axes.get_children() if isinstance(a, Bands)):
+        for i in range(len(boxes)):
+            if boxes.colours[boxes.state[i]] == colour:
+                found.append((boxes.start[i], boxes.end[i], *boxes.edges[boxes.band[i]]))
+    return found
+
+
+def every(axes):
+    """The extents of all rectangles."""
+    return [box for colour in set(colours(axes)) for box in drawn(axes, colour)]
+
+
+def colours(axes):
+    return [c for a in axes.get_children() if isinstance(a, Bands) for c in a.boxes.colours]
 
 
 def labels(axes):
@@ -60,7 +67,7 @@ def test_a_row_per_pair_of_memories_below_the_workers(make):
 
 def test_copies_at_the_same_time_share_the_height_of_their_row(make):
     run = moving(make, (0, 1, 0, 2, 0, 0), (0, 1, 1, 3, 0, 0), (0, 1, 4, 5, 0, 0))
-    first, second, alone = drawn(panel_gantt(run), FETCH)
+    first, second, alone = sorted(drawn(panel_gantt(run), FETCH))
     assert first[3] == pytest.approx(second[2])
     assert alone[3] - alone[2] == pytest.approx(2 * (first[3] - first[2]))
     assert (alone[2], alone[3]) == (pytest.approx(first[2]), pytest.approx(second[3]))
@@ -89,8 +96,13 @@ def test_idle_workers_are_coloured_by_what_they_waited_for(make):
     tasks = dataclasses.replace(run.tasks, ready_s=[3] * 4, popped_s=[4, 10, 10, 10])
     axes = panel_gantt(dataclasses.replace(run, tasks=tasks))
     assert {box[:2] for box in drawn(axes, "#e6ebf2")} == {(0, 3)}
-    assert {box[:2] for box in drawn(axes, "#fbe3b5")} == {(3, 10)}
-    assert drawn(axes, "#a8a8a8")[0][:2] == (4, 9)
+    assert {box[:2] for box in drawn(axes, "#fbe3b5")} == {(3, 4), (9, 10), (3, 10)}
+    assert [box[:2] for box in drawn(axes, "#a8a8a8")] == [(4, 9)]
+    rows = [
+        sorted(box[:2] for box in every(axes) if round(sum(box[2:]) / 2) == row) for row in (0, 1)
+    ]
+    for spans in rows:  # nothing is drawn over another thing
+        assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
 
 
 def arrows(run):
@@ -119,6 +131,20 @@ def test_arrows_are_drawn_on_demand_and_where_there_are_copies(make):
     assert not [
         c for c in panel_gantt(make.run(), arrows=True).collections if isinstance(c, Quiver)
     ]
+
+
+def test_of_many_copies_the_longest_of_each_part_of_the_time_have_arrows(make):
+    run = make.hybrid(2, 2, 400, copies=1500)
+    axes = panel_gantt(run, arrows=True)
+    (found,) = (c for c in axes.collections if isinstance(c, Quiver))
+    assert 60 <= len(found.X) <= 80
+    copies, until = run.transfers, run.transfers.end_s.max()
+    part = (copies.start_s / until * 80).astype(int)
+    longest = [copies.duration_s[part == p].max() for p in np.unique(part)]
+    assert np.sort(found.U) == pytest.approx(np.sort(longest))
+    said = f"arrows: {len(found.X)} of 1,500 copies, the longest of each 1/80 of the time"
+    assert axes.get_title(loc="left").endswith(said)
+    assert "arrows" not in panel_gantt(make.hybrid(copies=40), arrows=True).get_title(loc="left")
 
 
 def test_memories_without_workers_have_a_place_too(make):

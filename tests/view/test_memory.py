@@ -39,7 +39,7 @@ def test_a_size_far_above_what_was_used_is_only_named(make):
     axes = panel_memory(filled(make, 2**20, 2**34, transfers=None))
     assert len(axes.lines) == 2
     assert axes.get_ylim()[1] < 2**21
-    assert entries(axes) == ["gpu0", "gpu1", "size 16 GiB"]
+    assert entries(axes) == ["gpu0 (of 16 GiB)", "gpu1 (of 16 GiB)"]
 
 
 def test_sizes_that_differ_have_a_line_each(make):

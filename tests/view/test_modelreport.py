@@ -212,9 +212,9 @@ def test_a_history_is_a_point_per_configuration(samples):
 
 def test_axes_have_units(samples, model):
     diagnosis = diagnose(model, samples)
-    assert panel_parameter(diagnosis, "m").get_ylabel() == "duration (µs)"
+    assert panel_parameter(diagnosis, "m").get_ylabel() == "duration (us)"
     axes = panel_residuals(diagnosis.residuals)
-    assert axes.get_xlabel() == "predicted duration (µs)"
+    assert axes.get_xlabel() == "predicted duration (us)"
     assert axes.get_ylabel() == "measured − predicted (% of predicted)"
     size = Samples(("size_bytes",), samples.parameters[:, :1] ** 2, samples.durations_s)
     power = diagnose(PowerLaw().fit(size), size)

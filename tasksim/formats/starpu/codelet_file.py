@@ -74,7 +74,7 @@ class ModelledDevice(NamedTuple):
 
 @dataclass(frozen=True)
 class HistoryEntry:
-    """The history of one footprint; times in µs, *sum2* in µs²."""
+    """The history of one footprint; times in us, *sum2* in us²."""
 
     hash: int
     size_bytes: int
@@ -87,7 +87,7 @@ class HistoryEntry:
 
 
 class Regression(NamedTuple):
-    """Sums over the samples, x sizes in bytes and y times in µs, and y = alpha·x^beta."""
+    """Sums over the samples, x sizes in bytes and y times in us, and y = alpha·x^beta."""
 
     sum_lnx: float = 0.0
     sum_lnx2: float = 0.0
@@ -241,7 +241,7 @@ def _entry(words: Words) -> HistoryEntry:
         raise words.error(line[0], "a history entry of 8 numbers (or 7, without flop)", found)
     if len(line) == 7:
         line = [*line[:2], line[0]._replace(text="0"), *line[2:]]
-    what = ("flop", "a mean in µs", "a deviation in µs", "a sum in µs", "a sum of squares in µs²")
+    what = ("flop", "a mean in us", "a deviation in us", "a sum in us", "a sum of squares in us²")
     legal = [f"{name}, not negative" for name in what]
     flops, mean, deviation, total, squares = (
         words.not_negative(word, name) for word, name in zip(line[2:7], legal, strict=True)

@@ -27,7 +27,7 @@ _NUMBER: Final = re.compile(r"\s*\+?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9
 def read_samples(path: Path) -> Samples:
     """Return the samples in the ``.out`` file at *path*, durations in seconds.
 
-    Executions of 0 µs, which the clock could not tell, are left out.
+    Executions of 0 us, which the clock could not tell, are left out.
 
     Raises
     ------

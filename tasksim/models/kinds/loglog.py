@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["LEAST_S", "fit_power", "log_normal", "logarithms", "repeated_median"]
 
 LEAST_S: Final = 1e-11
-"""The least that a formula can predict, in seconds; StarPU's too (1e-5 µs)."""
+"""The least that a formula can predict, in seconds; StarPU's too (1e-5 us)."""
 
 MOST_POINTS: Final = 256
 
