@@ -48,6 +48,7 @@ ConstantLibrary          durations that are given
 =======================  ===================================================================
 Runs
 =======================  ===================================================================
+Scenario                 a question that a run answers: what is run where, and how
 Scheduler                a scheduling policy
 View                     what it sees of a run
 simulate                 replays a graph on a platform
@@ -95,8 +96,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tasksim.base.errors import CheckFailed, InputError, TasksimError
     from tasksim.calibration.calibrate import calibrate
-    from tasksim.engine.durations import durations
-    from tasksim.engine.simulate import simulate
     from tasksim.formats.graphs import load_graph
     from tasksim.formats.platforms import load_platform
     from tasksim.formats.runs import load_run, save_run
@@ -110,7 +109,6 @@ if TYPE_CHECKING:
     from tasksim.models.files.store import ModelLibrary
     from tasksim.models.kernelmodel import KernelModel, Samples
     from tasksim.models.kinds.constant import ConstantLibrary
-    from tasksim.native.execute import execute
     from tasksim.platform.costs import Allocation, Copying
     from tasksim.platform.description import (
         Device,
@@ -121,12 +119,13 @@ if TYPE_CHECKING:
         Route,
         Worker,
     )
-    from tasksim.run.bounds import bounds
     from tasksim.run.compare import compare
     from tasksim.run.critical import practical_critical_path
     from tasksim.run.record import Run
     from tasksim.run.recordtables import MemoryTable, TransferTable
     from tasksim.run.runchecks import check_run
+    from tasksim.scenario.public import bounds, durations, execute, simulate
+    from tasksim.scenario.scenario import Scenario
     from tasksim.schedulers.base import Scheduler, View
     from tasksim.schedulers.static import (
         Plan,
@@ -143,8 +142,6 @@ if TYPE_CHECKING:
 _HOMES = {
     "tasksim.base.errors": ("CheckFailed", "InputError", "TasksimError"),
     "tasksim.calibration.calibrate": ("calibrate",),
-    "tasksim.engine.durations": ("durations",),
-    "tasksim.engine.simulate": ("simulate",),
     "tasksim.formats.starpu.sampling_export": ("export_models",),
     "tasksim.formats.starpu.machine_import": ("import_machine",),
     "tasksim.graph.apps.registry": ("generate", "generator"),
@@ -156,7 +153,6 @@ _HOMES = {
     "tasksim.models.kernelmodel": ("KernelModel", "Samples"),
     "tasksim.models.kinds.constant": ("ConstantLibrary",),
     "tasksim.models.files.store": ("ModelLibrary",),
-    "tasksim.native.execute": ("execute",),
     "tasksim.platform.costs": ("Allocation", "Copying"),
     "tasksim.platform.description": (
         "Device",
@@ -168,13 +164,14 @@ _HOMES = {
         "Worker",
     ),
     "tasksim.formats.platforms": ("load_platform",),
-    "tasksim.run.bounds": ("bounds",),
     "tasksim.run.runchecks": ("check_run",),
     "tasksim.run.compare": ("compare",),
     "tasksim.run.critical": ("practical_critical_path",),
     "tasksim.run.record": ("Run",),
     "tasksim.formats.runs": ("load_run", "save_run"),
     "tasksim.run.recordtables": ("MemoryTable", "TransferTable"),
+    "tasksim.scenario.public": ("bounds", "durations", "execute", "simulate"),
+    "tasksim.scenario.scenario": ("Scenario",),
     "tasksim.schedulers.base": ("Scheduler", "View"),
     "tasksim.schedulers.static": (
         "Plan",
@@ -216,6 +213,7 @@ __all__ = [
     "Route",
     "Run",
     "Samples",
+    "Scenario",
     "Scheduler",
     "Scratch",
     "TaskGraph",

@@ -10,16 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tasksim.kernels.threads import blas_info
+from tasksim.native.this_machine import machine_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = ["fingerprint", "machine_name", "memory_bytes", "processor"]
-
-
-def machine_name() -> str:
-    """Return a name for this machine that is fit for files: its host name, tidied."""
-    return re.sub(r"[^a-z0-9-]+", "-", platform.node().lower()).strip("-") or "machine"
 
 
 def processor() -> str:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tasksim.base.errors import InputError
 from tasksim.cli.command import command
-from tasksim.cli.options import graph_argument, json_option, request_options
+from tasksim.cli.options import graph_argument, json_option, scenario_options
 from tasksim.cli.output import describe_graph, print_json
-from tasksim.cli.setup import Request
+
+if TYPE_CHECKING:
+    from tasksim.scenario.scenario import Scenario
 
 __all__ = ["bounds"]
 
@@ -24,33 +27,36 @@ __all__ = ["bounds"]
     ],
 )
 @graph_argument()
-@request_options
+@scenario_options
 @json_option
-def bounds(request: Request, as_json: bool) -> None:
+def bounds(scenario: Scenario, as_json: bool) -> None:
     """Print lower bounds on the makespan: the critical path and the area bound.
 
     GRAPH is a graph as for 'tasksim simulate', with the same options; or the folder of a run:
     then its practical critical path is shown too, what the last task waited for, back to the
     start.
     """
-    if _is_run(request):
-        if request != Request(request.graph):
-            raise InputError(f"{request.graph} is a run, it takes no settings and no options")
-        _of_run(Path(request.graph), as_json)
+    named = str(scenario.graph)
+    if _is_run(named):
+        if scenario != type(scenario)(named):
+            raise InputError(f"{named} is a run, it takes no settings and no options")
+        _of_run(Path(named), as_json)
     else:
-        _of_graph(request, as_json)
+        _of_graph(scenario, as_json)
 
 
-def _is_run(request: Request) -> bool:
+def _is_run(named: str) -> bool:
     from tasksim.graph.apps.registry import names
 
-    path = Path(request.graph)
-    is_folder = path.is_dir() and request.graph not in names()
+    path = Path(named)
+    is_folder = path.is_dir() and named not in names()
     return is_folder or path.name == "run.json" or (path / "run.json").is_file()
 
 
-def _of_graph(request: Request, as_json: bool) -> None:
-    setup = request.build()
+def _of_graph(scenario: Scenario, as_json: bool) -> None:
+    from tasksim.scenario.resolved import resolve
+
+    setup = resolve(scenario)
     values = setup.bounds()
     if as_json:
         print_json(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tasksim.base.errors import nearest
+from tasksim.base.wording import on_command_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,6 +33,11 @@ class Command(click.Command):
         super().__init__(*args, **kwargs)
         self.examples = list(examples)
         self.params.append(debug_option())
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the command; messages name options as the command line does."""
+        with on_command_line():
+            return super().main(*args, **kwargs)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, then what the command does."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from tasksim.base.errors import TasksimError, nearest
+from tasksim.base.wording import on_command_line
 from tasksim.cli.command import EXIT_CODES, SETTINGS, debug_option
 
 if TYPE_CHECKING:
@@ -93,6 +94,10 @@ class LazyGroup(click.Group):
         self, args: Any = None, prog_name: Any = None, **extra: Any
     ) -> Any:
         """Run a command and exit with its code; without standalone mode errors are raised."""
+        with on_command_line():
+            return self._main(args, prog_name, **extra)
+
+    def _main(self, args: Any, prog_name: Any, **extra: Any) -> Any:
         if not extra.pop("standalone_mode", True):
             return super().main(args, prog_name, standalone_mode=False, **extra)
         run = partial(super().main, args, prog_name, standalone_mode=False, **extra)

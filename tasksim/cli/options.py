@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from tasksim.base.errors import InputError
-from tasksim.cli.setup import Request
 from tasksim.platform.description import MAX_WORKERS
 
 __all__ = [
@@ -20,8 +19,8 @@ __all__ = [
     "graph_argument",
     "json_option",
     "library_option",
-    "request_options",
     "result_options",
+    "scenario_options",
     "scheduler_option",
     "seed_option",
     "terms_by_kernel",
@@ -173,13 +172,15 @@ _WHERE = (
 )
 
 
-def request_options(function: F) -> F:
-    """Add the options that say what is to be run and where, gathered in one *request*."""
+def scenario_options(function: F) -> F:
+    """Add the options that say what is to be run and where, gathered in one *scenario*."""
     names = ("platform", "workers", "models", "durations", "model_names", "library", "changes")
 
     def gathered(*args: Any, graph: str | None, settings: tuple[str, ...], **given: Any) -> Any:
+        from tasksim.scenario.scenario import Scenario
+
         where = {name: given.pop(name) for name in names}
-        return function(*args, request=Request(graph or "", settings, **where), **given)
+        return function(*args, scenario=Scenario(graph or "", settings, **where), **given)
 
     gathered.__doc__, gathered.__name__ = function.__doc__, function.__name__
     gathered.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]

@@ -124,7 +124,7 @@ def kernels(
 def _recorded(paths: Sequence[Path]) -> list[RecordedRun]:
     """Return the runs with their graphs."""
     from tasksim.formats.runs import load_run
-    from tasksim.run.samples import recorded_runs
+    from tasksim.scenario.recorded import recorded_runs
 
     whose: dict[Path, Path] = {}
     for path in paths:

@@ -11,21 +11,21 @@ from click.core import ParameterSource
 from tasksim.cli.command import command
 from tasksim.cli.options import (
     graph_argument,
-    request_options,
     result_options,
+    scenario_options,
     scheduler_option,
     seed_option,
 )
 from tasksim.cli.output import Results, describe_run, print_json, warn
 
 if TYPE_CHECKING:
-    from tasksim.cli.setup import Request, Setup
-    from tasksim.engine.simulate import Noise
     from tasksim.run.record import Run
+    from tasksim.scenario.resolved import Resolved
+    from tasksim.scenario.scenario import Noise, Scenario
 
 __all__ = ["simulate"]
 
-WITH_FROM = {"from_run", "output", "gantt", "force", "as_json", "check"}
+WITH_FROM = {"from_run", "changes", "output", "gantt", "force", "as_json", "check"}
 """What may be given together with ``--from``."""
 
 
@@ -39,7 +39,7 @@ WITH_FROM = {"from_run", "output", "gantt", "force", "as_json", "check"}
     ],
 )
 @graph_argument(required=False)
-@request_options
+@scenario_options
 @scheduler_option("lws")
 @seed_option
 @click.option(
@@ -57,7 +57,7 @@ WITH_FROM = {"from_run", "output", "gantt", "force", "as_json", "check"}
 )
 @result_options
 def simulate(
-    request: Request,
+    scenario: Scenario,
     scheduler: str,
     seed: int,
     noise: Noise,
@@ -75,22 +75,25 @@ def simulate(
     """
     results = Results(**where)
     recorded: Run | None = None
+    changed = False
     if from_run is not None:
         _refuse_others()
         recorded = _load(from_run)
-        request, noise = _asked(recorded, from_run)
-        scheduler, seed = recorded.scheduler, recorded.seed or 0
-    elif not request.graph:
+        repeated = _recorded_scenario(recorded, from_run)
+        scenario, changed = repeated.with_changes(scenario.changes), bool(scenario.changes)
+    elif not scenario.graph:
         raise click.UsageError("Missing argument 'GRAPH' (or --from RUN).")
+    else:
+        scenario = scenario.vary(scheduler=scheduler, seed=seed, noise=noise)
     results.refuse_early()
-    setup = request.build()
-    run = _simulate(setup, scheduler, seed, noise, check)
-    if recorded is not None:
+    resolved = _resolve(scenario)
+    run = resolved.solve(check=check)
+    if recorded is not None and not changed:
         _warn_of_differences(recorded, run)
     try:
         results.keep(run)
     finally:  # a full disk does not take the answer away
-        _print(run, setup, noise, results)
+        _print(run, resolved, results)
 
 
 def _refuse_others() -> None:
@@ -110,33 +113,22 @@ def _load(path: Path) -> Run:
     return load_run(path)
 
 
-def _asked(recorded: Run, where: Path) -> tuple[Request, Noise]:
-    from tasksim.cli.recorded import noise_of, request_of
+def _recorded_scenario(recorded: Run, where: Path) -> Scenario:
+    from tasksim.scenario.recorded import scenario_of
 
-    return request_of(recorded, where), noise_of(recorded, where)
+    return scenario_of(recorded, where)
 
 
-def _simulate(setup: Setup, scheduler: str, seed: int, noise: Noise, check: bool) -> Run:
-    from tasksim.engine.simulate import simulate as replay
+def _resolve(scenario: Scenario) -> Resolved:
+    from tasksim.scenario.resolved import resolve
 
-    config = {**setup.to_json(), "scheduler": scheduler, "seed": seed, "noise": noise}
-    return replay(
-        setup.graph,
-        setup.platform,
-        setup.models,
-        scheduler,
-        seed=seed,
-        noise=noise,
-        check=check,
-        config=config,
-        **setup.engine(),
-    )
+    return resolve(scenario)
 
 
 def _warn_of_differences(recorded: Run, run: Run) -> None:
     if run.tasks == recorded.tasks:
         return
-    from tasksim.cli.recorded import changed_files
+    from tasksim.scenario.fingerprints import changed_files
 
     changed = changed_files(recorded)
     why = f"; changed since: {', '.join(changed)}" if changed else ""
@@ -146,15 +138,15 @@ def _warn_of_differences(recorded: Run, run: Run) -> None:
     )
 
 
-def _print(run: Run, setup: Setup, noise: str, results: Results) -> None:
-    extrapolated = setup.extrapolated()
-    for message in [*setup.without_models(), *extrapolated]:
+def _print(run: Run, resolved: Resolved, results: Results) -> None:
+    extrapolated = resolved.extrapolated()
+    for message in [*resolved.without_models(), *extrapolated, *resolved.without_noise()]:
         warn(message)
     if results.as_json:
         print_json(
             {
-                **describe_run(run, setup.graph),
-                "noise": noise,
+                **describe_run(run, resolved.graph),
+                "noise": resolved.scenario.noise,
                 "extrapolated": extrapolated,
                 "simulation_wall_s": run.wall_s,
                 "tasks_per_s": len(run) / run.wall_s if run.wall_s else None,

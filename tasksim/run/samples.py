@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.graph.apps import registry
 from tasksim.graph.reuse import task_bytes
 from tasksim.models.columns import SIZE
 from tasksim.models.samples import Samples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -30,10 +28,8 @@ __all__ = [
     "Repeated",
     "averaged",
     "first_repetitions",
-    "graph_of",
     "measured",
     "recorded_kernels",
-    "recorded_runs",
 ]
 
 Repeated = Literal["each", "mean"]
@@ -112,48 +108,6 @@ class RecordedKernel:
         table = np.column_stack([self.samples.parameters, self.sizes])
         names = (*self.samples.names, SIZE)
         return Samples(names, table, self.samples.durations_s, self.samples.runs)
-
-
-def recorded_runs(runs: Sequence[tuple[Path, Run]]) -> list[RecordedRun]:
-    """Return *runs*, and where each was read from, with their graphs.
-
-    A graph that several runs have is made once. Raises what :func:`graph_of` raises.
-    """
-    graphs: dict[str, TaskGraph] = {}
-    found = []
-    for path, run in runs:
-        key = json.dumps(
-            [run.graph_name, run.graph_arguments, run.config.get("graph")], default=str
-        )
-        graphs[key] = graph = graph_of(run, path, graphs.get(key))
-        found.append(RecordedRun(path, run, graph))
-    return found
-
-
-def graph_of(run: Run, where: Path, made: TaskGraph | None = None) -> TaskGraph:
-    """Return the graph of a *run* that was read from *where*, made again.
-
-    By its generator with its arguments, or from the file that the run names; or it is *made*
-    already.
-
-    Raises
-    ------
-    InputError
-        If neither is there any more, or what is there is not the graph of these tasks.
-    """
-    try:
-        graph = _made_again(run) if made is None else made
-    except InputError as error:
-        raise InputError(
-            f"{where}: the graph of this run, {run.graph_label}, cannot be made again, and with "
-            f"it the parameters of its tasks: {error}"
-        ) from error
-    difference = _difference(run, graph)
-    if difference:
-        raise InputError(
-            f"{where}: {run.graph_label} is not the graph that was run any more: {difference}"
-        )
-    return graph
 
 
 def recorded_kernels(
@@ -245,48 +199,6 @@ def _mean(repetitions: Sequence[MeasuredTasks]) -> MeasuredTasks:
         architecture=names[kinds % len(names)],
         durations_s=mean,
     )
-
-
-def _made_again(run: Run) -> TaskGraph:
-    path = _file_of(run)
-    if path is not None:
-        from tasksim.graph.graph_file import load
-
-        return load(path)
-    if run.graph_name not in registry.names():
-        known = ", ".join(registry.names())
-        raise InputError(f"no generator is called '{run.graph_name}' here (known: {known})")
-    return registry.generate(run.graph_name, **run.graph_arguments)
-
-
-def _file_of(run: Run) -> Path | None:
-    """Return the file that the graph was read from, None if it was generated.
-
-    Raises :exc:`InputError` for files of costs per processor.
-    """
-    config: Any = run.config.get("graph")
-    if not isinstance(config, dict):
-        return None
-    text = config.get("path") or config.get("name")
-    if not isinstance(text, str) or text in registry.names():
-        return None
-    path = Path(text)
-    if path.suffix == ".csv":
-        raise InputError(f"it was read from {text}, costs of tasks that have no parameters")
-    return path if path.suffix == ".npz" or path.is_file() else None
-
-
-def _difference(run: Run, graph: TaskGraph) -> str:
-    """Return how the tasks of *run* are not those of *graph*; nothing if they are."""
-    if len(run) != len(graph):
-        return f"{len(graph)} tasks, the run has {len(run)}"
-    ran = np.array(run.kernel_names, dtype=object)[run.tasks.kernel]
-    made = np.array(graph.kernels, dtype=object)[graph.kernel[run.tasks.task]]
-    other = np.flatnonzero(ran != made)
-    if not len(other):
-        return ""
-    first = int(other[0])
-    return f"task {run.tasks.task[first]} is {made[first]}, in the run it is {ran[first]}"
 
 
 def _of_run(recorded: RecordedRun, number: int) -> MeasuredTasks:

@@ -1,8 +1,10 @@
-"""Of which kernels the models are asked beyond what they were fitted to, or in vain."""
+"""Advice on the models of a scenario: kernels they are asked of too much, in vain, or for noise."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from tasksim.base.errors import InputError
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from tasksim.engine.durations import Asked, Models
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["extrapolated", "without_models"]
+__all__ = ["extrapolated", "without_models", "without_noise"]
 
 
 def extrapolated(graph: TaskGraph, models: Models, architectures: Sequence[str]) -> list[str]:
@@ -43,6 +45,37 @@ def without_models(graph: TaskGraph, models: Models, architectures: Sequence[str
     return [
         f"no kernel of {graph.name} has a model on {', '.join(idle)}: workers there run nothing"
     ]
+
+
+def without_noise(graph: TaskGraph, models: Models, architectures: Sequence[str]) -> list[str]:
+    """Return a line with the kernels whose models have no distribution, if any: no noise there."""
+    from tasksim.engine.durations import Asked
+
+    asked = Asked(graph)
+    exact = [
+        name
+        for kernel, name in enumerate(graph.model_names)
+        if len(asked.tasks(kernel))
+        and not any(_draws(asked, kernel, name, models, where) for where in architectures)
+    ]
+    if not exact:
+        return []
+    whose = "no kernel" if len(exact) == len(graph.model_names) else f"not {', '.join(exact)}"
+    return [
+        f"noise: {whose} of {graph.name} has a model with a distribution: every draw is its mean"
+        + (", and every seed gives the same durations" if whose == "no kernel" else "")
+    ]
+
+
+def _draws(asked: Asked, kernel: int, name: str, models: Models, architecture: str) -> bool:
+    """Return whether a draw of the model differs from its mean."""
+    try:
+        model = models.model(name, architecture)
+    except InputError:  # that architecture cannot run the kernel
+        return False
+    table, _ = asked.rows(kernel, model)
+    drawn = model.sample(table, np.random.default_rng(0))
+    return bool(np.any(drawn != model.predict(table)))
 
 
 def _any_model(graph: TaskGraph, models: Models, architecture: str) -> bool:

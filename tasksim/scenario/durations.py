@@ -1,24 +1,71 @@
-"""``--durations potrf=1,gemm=60 ms,cuda:gemm=3 ms``: what each kernel takes, and where."""
+"""Durations that are given instead of models: ``potrf=1,gemm=60 ms,cuda:gemm=3 ms``."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import inf, isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from tasksim.base.arguments import short
 from tasksim.base.errors import InputError, unknown
+from tasksim.base.wording import option
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.kinds.constant import ConstantLibrary
     from tasksim.platform.description import Platform
 
-__all__ = ["constants", "parse_durations"]
+__all__ = ["constants", "seconds_by_name", "seconds_of_graph"]
+
+Seconds = tuple[tuple[str, float], ...]
+"""Seconds per kernel, or per ``ARCHITECTURE:KERNEL``."""
 
 
-def parse_durations(text: str, graph: TaskGraph) -> dict[str, float]:
-    """Return seconds per kernel for ``potrf=1,trsm=3 ms``, and per ``ARCHITECTURE:KERNEL``.
+def seconds_by_name(given: Any) -> Seconds:
+    """Return seconds per name, in the order in which they are given.
+
+    Parameters
+    ----------
+    given : str, mapping or sequence of pairs
+        ``"potrf=1,cuda:gemm=3 ms"``; or name -> seconds, or a text with a unit; or kernel -> a
+        mapping, architecture -> seconds.
+
+    Raises
+    ------
+    InputError
+        If a name is given twice, or a value is no duration.
+
+    Examples
+    --------
+    >>> seconds_by_name("potrf=1,cuda:gemm=3 ms")
+    (('potrf', 1.0), ('cuda:gemm', 0.003))
+    >>> seconds_by_name({"potrf": 1, "gemm": {"cpu": 0.06, "cuda": "3 ms"}})
+    (('potrf', 1.0), ('cpu:gemm', 0.06), ('cuda:gemm', 0.003))
+    """
+    if isinstance(given, str):
+        pairs = list(_pairs_of_text(given))
+    elif isinstance(given, Mapping):
+        pairs = list(_pairs_of_mapping(given))
+    else:
+        try:
+            pairs = [(name, value) for name, value in given]
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{option('durations')}: got {short(given)}; legal: seconds per kernel"
+            ) from None
+    seconds: dict[str, float] = {}
+    for name, value in pairs:
+        _check_name(name)
+        if name in seconds:
+            raise InputError(f"{option('durations')}: {name} is given twice")
+        seconds[name] = _seconds(value, name)
+    return tuple(seconds.items())
+
+
+def seconds_of_graph(given: Seconds, graph: TaskGraph) -> dict[str, float]:
+    """Return those seconds that kernels of *graph* have, in the order of its kernels.
 
     Kernels that tasksim knows but the graph happens to lack (``tiles=1`` has no gemm) are
     left out.
@@ -26,35 +73,55 @@ def parse_durations(text: str, graph: TaskGraph) -> dict[str, float]:
     Raises
     ------
     InputError
-        If a kernel is unknown or missing, given twice, or its value is no duration.
+        If a kernel is unknown or missing.
     """
-    seconds: dict[str, float] = {}
-    for item in text.split(","):
-        name, equals, value = (part.strip() for part in item.partition("="))
-        architecture, colon, kernel = name.rpartition(":")
-        if not (kernel and equals and value) or (colon and not architecture):
-            raise InputError(
-                f"--durations: got '{item}'; legal: KERNEL=SECONDS,[ARCHITECTURE:]KERNEL=SECONDS"
-            )
-        if name in seconds:
-            raise InputError(f"--durations: {name} is given twice")
+    for name, _ in given:
+        kernel = _kernel(name)
         if kernel not in graph.kernels and not _is_dense_kernel(kernel):
-            raise unknown("kernel", kernel, graph.kernels, "--durations")
-        seconds[name] = _seconds(value, name)
+            raise unknown("kernel", kernel, graph.kernels, option("durations"))
+    seconds = dict(given)
     missing = [kernel for kernel in graph.kernels if kernel not in map(_kernel, seconds)]
     if missing:
         raise InputError(
-            f"--durations: kernel {', '.join(missing)} of graph {graph.name} missing; "
+            f"{option('durations')}: kernel {', '.join(missing)} of graph {graph.name} missing; "
             f"give {','.join(f'{kernel}=SECONDS' for kernel in missing)} as well"
         )
     ordered = [name for kernel in graph.kernels for name in seconds if _kernel(name) == kernel]
     return {name: seconds[name] for name in ordered}
 
 
+def _pairs_of_text(text: str) -> Iterator[tuple[str, str]]:
+    for item in text.split(","):
+        name, equals, value = (part.strip() for part in item.partition("="))
+        architecture, colon, kernel = name.rpartition(":")
+        if not (kernel and equals and value) or (colon and not architecture):
+            raise InputError(
+                f"{option('durations')}: got '{item}'; "
+                "legal: KERNEL=SECONDS,[ARCHITECTURE:]KERNEL=SECONDS"
+            )
+        yield name, value
+
+
+def _pairs_of_mapping(given: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
+    for name, value in given.items():
+        if isinstance(value, Mapping):
+            yield from ((f"{architecture}:{name}", s) for architecture, s in value.items())
+        else:
+            yield name, value
+
+
+def _check_name(name: object) -> None:
+    if not (isinstance(name, str) and _kernel(name)):
+        raise InputError(
+            f"{option('durations')}: got {short(name)}; legal: the name of a kernel, or "
+            "ARCHITECTURE:KERNEL"
+        )
+
+
 def constants(
     graph: TaskGraph, platform: Platform, seconds: Mapping[str, float]
 ) -> ConstantLibrary:
-    """Return models of the durations that :func:`parse_durations` has returned.
+    """Return models of the durations that :func:`seconds_of_graph` has returned.
 
     What is said of an architecture comes before what is said of a kernel alone, and what is said
     of one device before what is said of its kind. A kernel that has durations on some
@@ -72,7 +139,7 @@ def constants(
     for name in seconds:
         architecture = name.rpartition(":")[0]
         if architecture not in legal:
-            raise unknown("architecture", architecture, filter(None, legal), "--durations")
+            raise unknown("architecture", architecture, filter(None, legal), option("durations"))
         where[name] = legal[architecture]
     given: dict[str, dict[str, float]] = {name: {} for name in graph.model_names}
     model_of = dict(zip(graph.kernels, graph.model_names, strict=True))
@@ -103,18 +170,18 @@ def _architectures(platform: Platform) -> dict[str, tuple[str, ...]]:
     return {**legal, **{models: (models,) for models in users}}
 
 
-def _seconds(text: str, name: str) -> float:
+def _seconds(given: Any, name: str) -> float:
     from tasksim.base.units import parse_quantity
 
     try:
-        value = float(text)
-    except ValueError:
+        value = inf if isinstance(given, bool) or "_" in str(given) else float(given)
+    except (TypeError, ValueError):
         try:
-            value = parse_quantity(text, "time")
+            value = parse_quantity(given, "time")
         except InputError as error:
-            raise InputError(f"--durations: {name}: {error}") from None
+            raise InputError(f"{option('durations')}: {name}: {error}") from None
     if not (value >= 0 and isfinite(value)):
-        raise InputError(f"--durations: {name}: got {text}; legal: a finite time from 0")
+        raise InputError(f"{option('durations')}: {name}: got {given}; legal: a finite time from 0")
     return value
 
 

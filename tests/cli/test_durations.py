@@ -7,7 +7,7 @@ import pytest
 from tasksim.base.errors import InputError
 from tasksim.graph.apps.registry import generate
 from tasksim.platform.description import Memory, Platform, Worker
-from tasksim.scenario.durations import constants, parse_durations
+from tasksim.scenario.durations import constants, seconds_by_name, seconds_of_graph
 
 CHAIN = generate("cholesky", tiles=1, tile_size=1)
 MEMORIES = (Memory(0, "ram"),)
@@ -21,7 +21,7 @@ BOX = Platform("box", WORKERS, MEMORIES)
 
 def seconds(text, platform=BOX):
     """Return per architecture of models what potrf takes; None where it cannot run."""
-    library = constants(CHAIN, platform, parse_durations(text, CHAIN))
+    library = constants(CHAIN, platform, seconds_of_graph(seconds_by_name(text), CHAIN))
     found = []
     for architecture in ("cuda0", "cuda1", "cpu"):
         try:
@@ -49,14 +49,14 @@ def test_what_is_said_of_less_comes_first_and_nothing_said_is_nothing_run(given,
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("cud:potrf=1", r"--durations: unknown architecture 'cud', did you mean 'cuda'\?"),
+        ("cud:potrf=1", r"durations: unknown architecture 'cud', did you mean 'cuda'\?"),
         ("cuda2:potrf=1", r"\(known: cuda, cpu, cuda0, cuda1\)"),
-        ("cuda:potr=1", r"--durations: unknown kernel 'potr', did you mean 'potrf'\?"),
-        ("cuda:potrf=1,cuda:potrf=1", "--durations: cuda:potrf is given twice"),
-        (":potrf=1", r"--durations: got ':potrf=1'; legal: KERNEL=SECONDS,"),
-        ("cuda:=1", "--durations: got 'cuda:=1'"),
-        ("cuda:potrf=-1", "--durations: cuda:potrf: got -1; legal: a finite time from 0"),
-        ("cuda:trsm=1", "--durations: kernel potrf of graph cholesky missing"),
+        ("cuda:potr=1", r"durations: unknown kernel 'potr', did you mean 'potrf'\?"),
+        ("cuda:potrf=1,cuda:potrf=1", "durations: cuda:potrf is given twice"),
+        (":potrf=1", r"durations: got ':potrf=1'; legal: KERNEL=SECONDS,"),
+        ("cuda:=1", "durations: got 'cuda:=1'"),
+        ("cuda:potrf=-1", "durations: cuda:potrf: got -1; legal: a finite time from 0"),
+        ("cuda:trsm=1", "durations: kernel potrf of graph cholesky missing"),
     ],
 )
 def test_mistakes_are_told(given, message):

@@ -21,7 +21,8 @@ from tasksim.models.samples import Samples
 from tasksim.run.record import Run, WorkerInfo
 from tasksim.run.recordtables import TaskTable
 from tasksim.run.runfolder import load, save
-from tasksim.run.samples import RecordedRun, graph_of, recorded_kernels
+from tasksim.run.samples import RecordedRun, recorded_kernels
+from tasksim.scenario.recorded import graph_of
 
 COLUMNS = [
     "kernel", "architecture", "tasks", "configurations", "total_s", "kind", "origin", "formula",

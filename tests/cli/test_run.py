@@ -75,9 +75,9 @@ def test_a_wrong_result_fails_the_check(tasksim, monkeypatch, tmp_path):
 
 
 def test_some_schedulers_need_models(tasksim, monkeypatch):
-    from tasksim.calibration import machine
+    from tasksim.native import this_machine
 
-    monkeypatch.setattr(machine, "machine_name", lambda: "no-such-machine")
+    monkeypatch.setattr(this_machine, "machine_name", lambda: "no-such-machine")
     called = tasksim("run cholesky tiles=2 tile_size=16 --scheduler dm --workers 1")
     assert called.code == 2
     assert called.errors == [

@@ -20,8 +20,8 @@ from tasksim.run.samples import (
     first_repetitions,
     measured,
     recorded_kernels,
-    recorded_runs,
 )
+from tasksim.scenario.recorded import recorded_runs
 
 
 def graph_of_sizes(*sizes, name="sizes", **arguments):

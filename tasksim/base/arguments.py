@@ -1,0 +1,84 @@
+"""Arguments of public functions: checked as the command line checks its options."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import TYPE_CHECKING, Any
+
+from tasksim.base.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["flag", "one_of", "short", "whole_number"]
+
+LONGEST = 60
+"""Characters of a value that a message shows: it stays on a line with the rest."""
+
+
+def short(value: object) -> str:
+    """Return *value* as a message shows it: its ``repr``, cut where it is long, and its type.
+
+    Examples
+    --------
+    >>> short("a"), short(1.5)
+    ("'a' (str)", '1.5 (float)')
+    """
+    text = repr(value)
+    cut = text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+    return f"{cut} ({type(value).__name__})"
+
+
+def one_of(value: Any, legal: Iterable[str], what: str) -> str:
+    """Return *value* if it is one of the texts *legal*; else raise :exc:`InputError`.
+
+    Examples
+    --------
+    >>> one_of("Model", ["none", "model"], "noise")
+    Traceback (most recent call last):
+    tasksim.base.errors.InputError: noise: got 'Model' (str), did you mean 'model'? (legal: none, \
+model)
+    """
+    known = list(legal)
+    if isinstance(value, str) and value in known:
+        return value
+    close = nearest(value, known) if isinstance(value, str) else ""
+    raise InputError(f"{what}: got {short(value)}{close} (legal: {', '.join(known)})")
+
+
+def whole_number(value: Any, what: str, low: int = 0, high: int | None = None) -> int:
+    """Return *value* as an ``int`` if it is a whole number within limits, NumPy's too.
+
+    Raises
+    ------
+    InputError
+        If it is not: neither are texts, floats, and ``True`` and ``False``.
+
+    Examples
+    --------
+    >>> whole_number(-1, "seed")
+    Traceback (most recent call last):
+    tasksim.base.errors.InputError: seed: got -1 (int); legal: a whole number from 0
+    """
+    try:
+        number = None if type(value).__name__ in ("bool", "bool_") else index(value)
+    except TypeError:
+        number = None
+    if number is None or number < low or (high is not None and number > high):
+        limits = f"from {low}" if high is None else f"from {low} to {high}"
+        raise InputError(f"{what}: got {short(value)}; legal: a whole number {limits}")
+    return number
+
+
+def flag(value: Any, what: str) -> bool:
+    """Return *value* if it is ``True`` or ``False``; else raise :exc:`InputError`.
+
+    Examples
+    --------
+    >>> flag("no", "check")
+    Traceback (most recent call last):
+    tasksim.base.errors.InputError: check: got 'no' (str); legal: True or False
+    """
+    if not isinstance(value, bool):
+        raise InputError(f"{what}: got {short(value)}; legal: True or False")
+    return value

@@ -1,0 +1,23 @@
+"""Platform of this machine: its name, and a worker per usable core."""
+
+from __future__ import annotations
+
+import platform
+import re
+from dataclasses import replace
+
+from tasksim.native.execution import usable_cores
+from tasksim.platform.description import Platform
+
+__all__ = ["machine_name", "this_machine"]
+
+
+def machine_name() -> str:
+    """Return a name for this machine that is fit for files: its host name, tidied."""
+    return re.sub(r"[^a-z0-9-]+", "-", platform.node().lower()).strip("-") or "machine"
+
+
+def this_machine(workers: int | None = None) -> Platform:
+    """Return this machine with so many *workers*, by default all usable cores, no overheads."""
+    count = workers if workers is not None else len(usable_cores())
+    return replace(Platform.identical(count), name=machine_name())

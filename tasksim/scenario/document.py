@@ -1,0 +1,245 @@
+"""JSON of a scenario: what ``config`` in ``run.json`` holds, written and read, old versions too.
+
+::
+
+    {"version": 2, "clock": "simulated",
+     "graph":    {"name": "cholesky", "path": null, "settings": ["tiles=20", ...]},
+     "platform": {"name": "xeon-2c", "path": "/.../xeon-2c.yaml", "workers": null, "set": []},
+     "models":   {"name": "xeon-2c", "path": "/.../xeon-2c", "durations_s": null, "names": null},
+     "library": null, "scheduler": "dm", "seed": 0, "noise": "none", "pin": true,
+     "sha256": {"/.../xeon-2c.yaml": "..."}}
+
+Names are those of generators and libraries, paths are absolute; where both are there, the path
+counts as long as it exists. ``sha256``, of the files that the run depends on, is only in runs.
+Version 1 had no number: that of simulations lacks ``clock`` and ``pin``, that of native runs has
+``workers`` and the name of the models at the top.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from tasksim.base import library as libraries
+from tasksim.base.errors import InputError
+from tasksim.formats.graphs import names_generator
+from tasksim.graph.apps import registry
+from tasksim.graph.taskgraph import TaskGraph
+from tasksim.platform.description import Platform
+from tasksim.scenario.fingerprints import digests
+from tasksim.scenario.scenario import CLOCKS, NOISES, Clock, Noise, Scenario
+
+if TYPE_CHECKING:
+    from tasksim.models.document import Node
+    from tasksim.scenario.resolved import Resolved
+
+__all__ = ["VERSION", "decode", "encode"]
+
+VERSION = 2
+"""Of the JSON; grows when a reader of earlier ones would be misled."""
+
+MADE = "object"
+"""The key under which a part says what it was, if it was made in Python and has no name."""
+
+
+def encode(scenario: Scenario, found: Resolved | None = None) -> dict[str, Any]:
+    """Return *scenario* as plain JSON data.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    found : Resolved, optional
+        What its names mean: then settings are complete, and paths and digests are there. Parts
+        that were made in Python only say what they were.
+
+    Raises
+    ------
+    InputError
+        If there is no *found*, and something was made in Python.
+    """
+    data = {
+        "version": VERSION,
+        "clock": scenario.clock,
+        "graph": _graph(scenario, found),
+        "platform": {
+            **_platform(scenario, found),
+            "workers": scenario.workers,
+            "set": list(scenario.changes),
+        },
+        "models": {
+            **_models(scenario, found),
+            "durations_s": _seconds(scenario, found),
+            "names": scenario.model_names,
+        },
+        "library": _absolute(scenario.library),
+        "scheduler": scenario.scheduler_label,
+        "seed": scenario.seed,
+        "noise": scenario.noise,
+        "pin": scenario.pin,
+    }
+    if found is not None:
+        return {**data, "sha256": digests(found)}
+    _refuse_objects(scenario, data)
+    return data
+
+
+def decode(data: Any) -> Scenario:
+    """Return the scenario that :func:`encode` has written, in this version or an earlier one.
+
+    Raises
+    ------
+    FormatError
+        With the path in *data* to what is wrong, what was got and what is legal.
+    """
+    from tasksim.models.document import Node
+
+    node = Node(data, ("config",))
+    version = node.get("version", 1)
+    if version.value == 1:
+        return _old_native(node) if "workers" in node.mapping() else _scenario(node)
+    if version.value != VERSION:
+        raise version.error(f"scenario of version {version.value!r}, this tasksim reads {VERSION}")
+    return _scenario(node)
+
+
+# Writing
+
+
+def _graph(scenario: Scenario, found: Resolved | None) -> dict[str, Any]:
+    graph = scenario.graph
+    made = found.graph if found is not None else graph
+    if isinstance(graph, TaskGraph):
+        # What a generator made is called as it is, and has all its arguments.
+        if graph.name not in registry.GENERATORS or "priorities" not in graph.arguments:
+            return {"name": None, "path": None, "settings": [], MADE: repr(graph)}
+        graph = graph.name
+    if not names_generator(graph):
+        return {"name": None, "path": _absolute(graph), "settings": []}
+    settings = list(scenario.settings)
+    if isinstance(made, TaskGraph):
+        settings = [f"{key}={value}" for key, value in made.arguments.items()]
+    return {"name": graph, "path": None, "settings": settings}
+
+
+def _platform(scenario: Scenario, found: Resolved | None) -> dict[str, Any]:
+    platform = scenario.platform
+    if isinstance(platform, Platform):
+        entry = {"name": None, "path": None}
+        return entry | {MADE: platform.name}
+    path = found.platform.path if found is not None else None
+    return _entry("platforms", ".yaml", platform, path, scenario.library)
+
+
+def _models(scenario: Scenario, found: Resolved | None) -> dict[str, Any]:
+    from tasksim.models.files.store import ModelLibrary
+
+    models = scenario.models
+    if found is not None and found.library is not None:
+        return _entry("models", "", None, found.library.path, scenario.library)
+    if isinstance(models, ModelLibrary):
+        return _entry("models", "", None, models.path, scenario.library)
+    if models is not None and not isinstance(models, str):
+        return {"name": None, "path": None, MADE: type(models).__name__}
+    return _entry("models", "", models, None, scenario.library)
+
+
+def _entry(
+    kind: str, suffix: str, text: str | None, path: Path | None, library: str | None
+) -> dict[str, Any]:
+    """Return the name and the path of a file or folder: of what was found, else as asked for."""
+    if path is not None:
+        return {"name": _name_in_library(kind, suffix, path, library), "path": _absolute(path)}
+    is_path = text is not None and (Path(text).suffix != "" or "/" in text)
+    return {"name": None if is_path else text, "path": _absolute(text) if is_path else None}
+
+
+def _name_in_library(kind: str, suffix: str, path: Path, library: str | None) -> str | None:
+    """Return the name under which a library has *path*, if one does."""
+    known = libraries.names(kind, suffix, None if library is None else Path(library))
+    return next((name for name, p in known.items() if p.resolve() == path.resolve()), None)
+
+
+def _seconds(scenario: Scenario, found: Resolved | None) -> dict[str, float] | None:
+    if found is not None and found.seconds is not None:
+        return found.seconds
+    return None if scenario.durations is None else dict(scenario.durations)
+
+
+def _absolute(path: str | Path | None) -> str | None:
+    return None if path is None else str(Path(path).resolve())
+
+
+def _refuse_objects(scenario: Scenario, data: dict[str, Any]) -> None:
+    """Raise :exc:`InputError` if a part was made in Python and cannot be named."""
+    made = [name for name in ("graph", "platform", "models") if MADE in data[name]]
+    made += [] if isinstance(scenario.scheduler, str) else ["scheduler"]
+    if made:
+        raise InputError(
+            f"{scenario.label}: {' and '.join(made)} made in Python: no name to be written; "
+            "save what was made, and give its name or path"
+        )
+
+
+# Reading
+
+
+def _scenario(node: Node) -> Scenario:
+    graph, platform, models = node["graph"], node["platform"], node["models"]
+    durations = models["durations_s"]
+    given = durations.value is not None
+    return Scenario(
+        graph=_place(graph) or "",
+        settings=tuple(each.text() for each in graph["settings"]),
+        platform=_place(platform),
+        workers=None if platform["workers"].value is None else platform["workers"].integer(),
+        models=None if given else _place(models),
+        durations=tuple((k, n.number()) for k, n in durations.items()) if given else None,
+        model_names=_text(models["names"]),
+        library=_folder(_text(node["library"])),
+        changes=tuple(each.text() for each in platform["set"]),
+        scheduler=node.get("scheduler", "lws").text(),
+        seed=node.get("seed", 0).integer(),
+        noise=cast("Noise", node.get("noise", "none").one_of(NOISES)),
+        clock=cast("Clock", node.get("clock", "simulated").one_of(CLOCKS)),
+        pin=_truth(node.get("pin", True)),
+    )
+
+
+def _old_native(node: Node) -> Scenario:
+    graph = node["graph"]
+    name = graph["name"].text()
+    generated = names_generator(name)
+    return Scenario(
+        graph=name,
+        settings=tuple(each.text() for each in graph["settings"]) if generated else (),
+        workers=node["workers"].integer(),
+        models=_text(node["models"]),
+        library=_folder(_text(node["library"])),
+        scheduler=node["scheduler"].text(),
+        seed=node["seed"].integer(),
+        clock="native",
+        pin=_truth(node["pin"]),
+    )
+
+
+def _place(entry: Node) -> str | None:
+    """Return the path of something if it is still there, else its name."""
+    made = entry.get(MADE, None)
+    if made.value is not None:
+        raise made.error(f"it was made in Python ({made.value}), and is not kept with the run")
+    path, name = _text(entry["path"]), _text(entry["name"])
+    return path if path is not None and (Path(path).exists() or name is None) else name
+
+
+def _text(node: Node) -> str | None:
+    return None if node.value is None else node.text()
+
+
+def _truth(node: Node) -> bool:
+    if not isinstance(node.value, bool):
+        raise node.expected("true or false")
+    return node.value
+
+
+def _folder(path: str | None) -> str | None:
+    return path if path is not None and Path(path).is_dir() else None

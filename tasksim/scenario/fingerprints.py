@@ -1,0 +1,163 @@
+"""Fingerprints: SHA-256 of a scenario and of the files that it depends on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.formats.graphs import graph_format, names_generator
+from tasksim.graph.apps import registry
+from tasksim.graph.taskgraph import TaskGraph
+from tasksim.scenario.resolved import Resolver, brings_platform, models_path, needs_estimates
+
+if TYPE_CHECKING:
+    from tasksim.run.record import Run
+    from tasksim.scenario.resolved import Resolved
+    from tasksim.scenario.scenario import Scenario
+
+__all__ = ["changed_files", "digests", "fingerprint"]
+
+
+def digests(found: Resolved) -> dict[str, str]:
+    """Return the SHA-256 of the files that the run of a scenario depends on, by path."""
+    paths = _graph_files(found.scenario)
+    if found.platform.path is not None:
+        paths.append(found.platform.path)
+    if found.library is not None:
+        paths += dict.fromkeys(map(found.library.file_of, found.graph.model_names))
+    known = ((str(path.resolve()), _digest(path)) for path in paths)
+    return {path: digest for path, digest in known if digest is not None}
+
+
+def changed_files(run: Run) -> list[str]:
+    """Return the files that a recorded *run* depends on and that are not as they were."""
+    from tasksim.models.document import Node
+
+    known = Node(run.config, ("config",)).get("sha256", {})
+    return [path for path, digest in known.items() if _digest(Path(path)) != digest.value]
+
+
+def fingerprint(scenario: Scenario) -> str:
+    """Return what tells *scenario* from all others that may have another answer.
+
+    The same question asked otherwise, by path instead of by name, has the same fingerprint; when
+    a file that it depends on changes, or tasksim does, it has another one.
+
+    Raises
+    ------
+    InputError
+        If a file is not there, or models or a scheduler were made in Python.
+    """
+    if not isinstance(scenario.scheduler, str):
+        raise InputError(
+            f"{scenario.label}: its scheduler was made in Python, which has no lasting name"
+        )
+    data = {
+        "tasksim": _version(),
+        "clock": scenario.clock,
+        "graph": _graph_content(scenario),
+        "platform": _platform_content(scenario),
+        "models": _models_content(scenario),
+        "model_names": scenario.model_names,
+        "engine": scenario.engine,
+        "scheduler": scenario.scheduler,
+        "seed": scenario.seed,
+        "noise": scenario.noise,
+        "pin": scenario.pin if scenario.clock == "native" else None,
+    }
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+
+
+def _graph_content(scenario: Scenario) -> Any:
+    graph = scenario.graph
+    if isinstance(graph, TaskGraph):
+        return _graph_digest(graph)
+    if names_generator(graph):
+        return {"generator": graph, **registry.parse_settings(graph, scenario.settings)}
+    return [_required_digest(path) for path in _graph_files(scenario)]
+
+
+def _graph_digest(graph: TaskGraph) -> str:
+    """Return the SHA-256 of all columns of a graph."""
+    whole = hashlib.sha256()
+    for field in fields(graph):
+        value = getattr(graph, field.name)
+        whole.update(field.name.encode())
+        parts = value if isinstance(value, tuple) else (value,)
+        for part in parts:
+            whole.update(part.tobytes() if isinstance(part, np.ndarray) else repr(part).encode())
+    return whole.hexdigest()
+
+
+def _platform_content(scenario: Scenario) -> Any:
+    """Return what a platform says, wherever it is written, and as it is after changes."""
+    platform = Resolver().platform(scenario)
+    return repr(replace(platform, path=None, models=None, description=""))
+
+
+def _models_content(scenario: Scenario) -> Any:
+    from tasksim.models.files.store import ModelLibrary
+
+    if scenario.durations is not None:
+        return sorted(scenario.durations)
+    models = scenario.models
+    if isinstance(models, ModelLibrary):
+        return _folder_digests(models.path)
+    if models is not None and not isinstance(models, str):
+        raise InputError(
+            f"{scenario.label}: its models were made in Python, which have no lasting name"
+        )
+    if models is None and brings_platform(scenario.graph):
+        return None
+    native = scenario.clock == "native"
+    if models is None and native and not needs_estimates(scenario.scheduler):
+        return None
+    platform = Resolver().platform(scenario)
+    if models is None and platform.models is None and not native:
+        return None  # the tasks say what they take
+    return _folder_digests(models_path(scenario, platform))
+
+
+def _folder_digests(path: Path) -> list[tuple[str, str]]:
+    """Return the digests of a folder of coefficient files, or of one file of models."""
+    if not path.is_dir():
+        return [("", _required_digest(path))]
+    files = sorted(p for p in path.glob("*.json") if not p.name.startswith("."))
+    return [(p.name, _required_digest(p)) for p in files]
+
+
+def _graph_files(scenario: Scenario) -> list[Path]:
+    """Return the files that a graph consists of; none if it is made."""
+    graph = scenario.graph
+    if not isinstance(graph, str) or names_generator(graph):
+        return []
+    return graph_format(graph).files_of(Path(graph))
+
+
+def _required_digest(path: Path) -> str:
+    found = _digest(path)
+    if found is None:
+        raise InputError(f"{path}: no such file")
+    return found
+
+
+def _digest(path: Path) -> str | None:
+    """Return the SHA-256 of a file; None if there is none."""
+    if not path.is_file():
+        return None
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("tasksim")
+    except PackageNotFoundError:  # run from a checkout that is not installed
+        return "unknown"

@@ -1,0 +1,360 @@
+"""Public functions simulate, execute, bounds and durations: a scenario asked in one call.
+
+Each takes names or objects, as :class:`~tasksim.scenario.scenario.Scenario` does.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tasksim.base.arguments import flag, one_of, short
+from tasksim.base.errors import InputError
+from tasksim.platform.description import Platform
+from tasksim.scenario.changes import ENGINE_OPTIONS
+from tasksim.scenario.resolved import Resolver, resolve
+from tasksim.scenario.scenario import Noise, Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from tasksim.engine.durations import Models
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.kernels.program import Program
+    from tasksim.run.bounds import Bounds
+    from tasksim.run.record import Run
+    from tasksim.scenario.resolved import Resolved
+    from tasksim.scenario.solving import Progress
+    from tasksim.schedulers.base import Scheduler
+
+    AnyGraph = str | Path | TaskGraph
+    AnyPlatform = str | Path | Platform
+    AnyModels = str | Path | Models | Mapping[str, Any]
+    AnyScheduler = str | Scheduler | type[Scheduler]
+
+__all__ = ["bounds", "durations", "execute", "simulate"]
+
+
+def simulate(
+    graph: AnyGraph,
+    platform: AnyPlatform | None = None,
+    models: AnyModels | None = None,
+    scheduler: AnyScheduler = "lws",
+    *,
+    seed: int = 0,
+    noise: Noise = "none",
+    check: bool = False,
+    simultaneous_pushes: str = "serial",
+    config: Mapping[str, Any] | None = None,
+    **scenario: Any,
+) -> Run:
+    """Replay a task graph on a platform and return the run.
+
+    Parameters
+    ----------
+    graph : str, Path or TaskGraph
+        A generator with its settings (``"cholesky tiles=20"``), a file, or a graph.
+    platform : str, Path, Platform or None, default None
+        A name, a file, or a platform; *workers* may be given instead.
+    models : str, Path, mapping, models or None, default None
+        Kernel models: a name, a folder or file, or what was loaded of one; or seconds per kernel
+        (``{"potrf": 1.0, "gemm": "6 ms"}``). None: those of the platform. The scheduler's
+        estimates are their means.
+    scheduler : str, Scheduler or class, default "lws"
+        A name, with options if wanted (``"dmda:alpha=2"``); a scheduler, or its class.
+    seed : int, default 0
+        For the scheduler's random choices and for the noise. Same seed, same run.
+    noise : {"none", "model"}, default "none"
+        What a task costs: its model's mean, or a draw from its model's distribution.
+    check : bool, default False
+        Verify every invariant of the result.
+    simultaneous_pushes : {"serial", "blind"}, default "serial"
+        Whether a push sees those before it at the same instant, or, as in StarPU-SimGrid, all
+        schedulers that choose a worker at push choose before any choice counts.
+    config : mapping, optional
+        Stored in the run instead of the scenario.
+    **scenario
+        Other parameters of :class:`tasksim.Scenario`: *settings*, *workers*, *durations*,
+        *model_names*, *library*, *changes*.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    InputError
+        If an argument is illegal, a kernel has no model, a task no worker that can run it, or a
+        datum a home that is none of the memories.
+    SchedulerError
+        If the scheduler drops or repeats a task, or gives one to a worker that cannot run it.
+    CheckFailed
+        If *check* finds an invariant broken.
+
+    Warns
+    -----
+    UserWarning
+        If noise is asked for and models have no distribution to draw from.
+
+    See Also
+    --------
+    execute : runs the graph for real.
+    Scenario : the same question as an object, to be varied, kept and asked again.
+
+    Examples
+    --------
+    >>> seconds = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+    >>> simulate("cholesky tiles=2", workers=2, models=seconds).makespan_s
+    8.0
+    >>> simulate("cholesky tiles=2", workers=2, models=seconds, scheduler="prio").scheduler
+    'prio'
+    """
+    _check_names(scenario, "simulate")
+    one_of(simultaneous_pushes, ENGINE_OPTIONS["simultaneous_pushes"], "simultaneous_pushes")
+    flag(check, "check")
+    asked = Scenario(  # what is not yet in its form is checked there
+        graph=graph,  # type: ignore[arg-type]
+        platform=platform,  # type: ignore[arg-type]
+        models=models,  # type: ignore[arg-type]
+        scheduler=scheduler,
+        seed=seed,
+        noise=noise,
+        **scenario,
+    )
+    if simultaneous_pushes != "serial":
+        asked = asked.vary({"engine.simultaneous_pushes": simultaneous_pushes})
+    resolved = resolve(asked)
+    for line in resolved.without_noise():
+        warnings.warn(line, stacklevel=2)
+    return _with_config(resolved.solve(check=check), config)
+
+
+def execute(
+    graph: AnyGraph,
+    platform: AnyPlatform | None = None,
+    scheduler: AnyScheduler = "lws",
+    *,
+    models: AnyModels | None = None,
+    program: Program | None = None,
+    estimates: Sequence[Sequence[float]] | None = None,
+    seed: int = 0,
+    pin: bool = True,
+    check: bool = False,
+    progress: Progress | None = None,
+    config: Mapping[str, Any] | None = None,
+    **scenario: Any,
+) -> Run:
+    """Run a task graph for real, one thread per worker, and return the run.
+
+    Parameters
+    ----------
+    graph : str, Path or TaskGraph
+        One whose kernels execute: cholesky, lu, qr, fmm, chain, fork-join, random-layered; with
+        its settings (``"cholesky tiles=20"``), a file, or a graph.
+    platform : str, Path, Platform or None, default None
+        Its workers become threads; all of them are cores of this machine. None: this machine,
+        with as many *workers* as are given, by default all usable cores.
+    scheduler : str, Scheduler or class, default "lws"
+        The same schedulers as in a simulation.
+    models : str, Path, mapping, models or None, default None
+        What the scheduler believes, where it asks for estimates; as in :func:`simulate`. None:
+        the models of the platform or of this machine.
+    program : Program, optional
+        The graph bound to its data; made here by default. Its data are reset first.
+    estimates : sequence of sequences of float, optional
+        Instead of models: seconds, ``[class][task]``.
+    seed : int, default 0
+        For random choices, and for the data.
+    pin : bool, default True
+        Pin each thread to a core, where there are enough and the system allows it.
+    check : bool, default False
+        Verify the run, and the residual of what was computed.
+    progress : callable, optional
+        Called a few times per second with the number of tasks done and of all tasks.
+    config : mapping, optional
+        Stored in the run instead of the scenario.
+    **scenario
+        Other parameters of :class:`tasksim.Scenario`: *settings*, *workers*, *durations*,
+        *model_names*, *library*, *changes*.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    InputError
+        If an argument is illegal, or a worker is a device: those can be simulated only.
+    TaskFailed
+        If a kernel fails; names the task and its kernel.
+    SchedulerError
+        If the scheduler breaks a rule.
+    CheckFailed
+        If *check* finds anything wrong.
+
+    See Also
+    --------
+    simulate : predicts the run.
+
+    Examples
+    --------
+    >>> run = execute("chain length=3 duration=0", workers=1)
+    >>> run.kind, len(run)
+    ('native', 3)
+    """
+    from tasksim.scenario.solving import execute as run_natively
+    from tasksim.scenario.solving import execute_checked
+
+    _check_names(scenario, "execute")
+    flag(check, "check")
+    asked = Scenario(  # what is not yet in its form is checked there
+        graph=graph,  # type: ignore[arg-type]
+        platform=platform,  # type: ignore[arg-type]
+        models=models,  # type: ignore[arg-type]
+        scheduler=scheduler,
+        seed=seed,
+        pin=pin,
+        clock="native",
+        **scenario,
+    )
+    resolved = Resolver().resolve(asked, estimated=estimates is None)
+    run = execute_checked if check else _unchecked(run_natively)
+    done = run(resolved, program=program, estimates=estimates, progress=progress)
+    if done.problem is not None:
+        raise done.problem
+    return _with_config(done.run, config)
+
+
+def bounds(
+    graph: AnyGraph,
+    platform: AnyPlatform | ArrayLike | None = None,
+    models: AnyModels | ArrayLike | None = None,
+    **scenario: Any,
+) -> Bounds:
+    """Return lower bounds on the makespan of a graph on a platform.
+
+    Parameters
+    ----------
+    graph : str, Path or TaskGraph
+        As in :func:`simulate`.
+    platform : str, Path, Platform, array_like or None, default None
+        As in :func:`simulate`; or seconds of each task on each class of workers, shape (classes,
+        tasks), infinite where it cannot run.
+    models : str, Path, mapping, models, array_like or None, default None
+        As in :func:`simulate`; or, after such seconds, how many workers each class has.
+    **scenario
+        Other parameters of :class:`tasksim.Scenario`: *settings*, *workers*, *durations*,
+        *model_names*, *library*, *changes*.
+
+    Returns
+    -------
+    Bounds
+        The critical path and the area bound, in seconds.
+
+    Raises
+    ------
+    InputError
+        If an argument is illegal, or a task cannot run anywhere; the message names it.
+
+    See Also
+    --------
+    simulate : a run that keeps the bounds.
+
+    Examples
+    --------
+    >>> seconds = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+    >>> bounds("cholesky tiles=3", workers=2, models=seconds)
+    Bounds(critical_path_s=18.0, area_s=14.0)
+    """
+    from tasksim.run.bounds import Bounds
+    from tasksim.run.bounds import bounds as of_durations
+
+    if not (platform is None or isinstance(platform, str | Path | Platform)):
+        made: Any = graph
+        return of_durations(made, platform, models)  # type: ignore[arg-type]
+    return Bounds(**_resolved(graph, platform, models, scenario, "bounds").bounds())
+
+
+def durations(
+    graph: AnyGraph,
+    platform: AnyPlatform | None = None,
+    models: AnyModels | None = None,
+    rng: np.random.Generator | None = None,
+    **scenario: Any,
+) -> NDArray[np.float64]:
+    """Return the duration of each task in each class of workers, in seconds.
+
+    Parameters
+    ----------
+    graph : str, Path or TaskGraph
+        As in :func:`simulate`.
+    platform : str, Path, Platform or None, default None
+        As in :func:`simulate`.
+    models : str, Path, mapping, models or None, default None
+        As in :func:`simulate`.
+    rng : numpy.random.Generator, optional
+        Draw each task's duration from its model's distribution; by default, its mean.
+    **scenario
+        Other parameters of :class:`tasksim.Scenario`: *settings*, *workers*, *durations*,
+        *model_names*, *library*, *changes*.
+
+    Returns
+    -------
+    ndarray, shape (classes, tasks)
+        Infinite where a class has no model of the task's kernel, that is, cannot run it.
+
+    Raises
+    ------
+    InputError
+        If an argument is illegal, or a kernel has no model for any architecture.
+
+    See Also
+    --------
+    bounds : what no schedule of these durations can beat.
+
+    Examples
+    --------
+    >>> durations("chain length=2 duration=0.5", workers=1).tolist()
+    [[0.5, 0.5]]
+    """
+    import numpy as np
+
+    from tasksim.engine.durations import durations as settled
+
+    if rng is not None and not isinstance(rng, np.random.Generator):
+        raise InputError(f"rng: got {short(rng)}; legal: a numpy.random.Generator")
+    found = _resolved(graph, platform, models, scenario, "durations")
+    return settled(found.graph, found.platform, found.known_models(), rng)
+
+
+WHERE = ("settings", "workers", "durations", "model_names", "library", "changes")
+"""What of a scenario functions take besides what they name."""
+
+
+def _resolved(
+    graph: Any, platform: Any, models: Any, scenario: Mapping[str, Any], function: str
+) -> Resolved:
+    _check_names(scenario, function)
+    return resolve(Scenario(graph=graph, platform=platform, models=models, **scenario))
+
+
+def _check_names(given: Iterable[str], function: str) -> None:
+    """Raise :exc:`TypeError`, as Python does, for arguments that *function* does not have."""
+    for name in given:
+        if name not in WHERE:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+
+
+def _unchecked(run_natively: Callable[..., Run]) -> Callable[..., Any]:
+    from tasksim.scenario.solving import Checked
+
+    return lambda *args, **kwargs: Checked(run_natively(*args, **kwargs))
+
+
+def _with_config(run: Run, config: Mapping[str, Any] | None) -> Run:
+    return run if config is None else replace(run, config=dict(config))

@@ -1,0 +1,344 @@
+"""Resolving: from the names in a scenario to the graph, the platform and the models they mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tasksim.base import library as libraries
+from tasksim.base.errors import InputError
+from tasksim.base.wording import option
+from tasksim.formats.graphs import graph_format, load_graph, names_generator, read_graph
+from tasksim.platform.description import Platform
+from tasksim.scenario.durations import constants, seconds_of_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Sequence
+
+    from tasksim.engine.durations import Models
+    from tasksim.formats.registry import GraphInput
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.models.files.store import ModelLibrary
+    from tasksim.run.record import Run
+    from tasksim.scenario.scenario import Scenario
+    from tasksim.scenario.solving import Progress
+
+__all__ = [
+    "Resolved",
+    "Resolver",
+    "brings_platform",
+    "model_architectures",
+    "models_path",
+    "needs_estimates",
+    "resolve",
+]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Resolved:
+    """A scenario and what its names mean.
+
+    Attributes
+    ----------
+    scenario : Scenario
+    graph : TaskGraph
+    platform : Platform
+    models : models or None
+        What tasks take. None: natively, where the scheduler asks for no estimates.
+    library : ModelLibrary or None
+        The models, where they are files; None for durations that were given.
+    seconds : dict of str -> float, or None
+        Seconds per kernel, or ``ARCHITECTURE:KERNEL``, where they were given so.
+    """
+
+    scenario: Scenario
+    graph: TaskGraph
+    platform: Platform
+    models: Models | None
+    library: ModelLibrary | None = None
+    seconds: dict[str, float] | None = None
+
+    def solve(self, *, check: bool = False, progress: Progress | None = None) -> Run:
+        """Return the run; see :meth:`tasksim.scenario.scenario.Scenario.solve`."""
+        from tasksim.scenario import solving
+
+        return solving.solve(self, check=check, progress=progress)
+
+    def bounds(self) -> dict[str, float]:
+        """Return the lower bounds on the makespan, the same as those of a simulation."""
+        from tasksim.engine.durations import durations
+        from tasksim.engine.locality import near_and_far
+        from tasksim.run.bounds import bounds
+
+        models = self.known_models()
+        means = durations(self.graph, self.platform, models)
+        near, _ = near_and_far(self.graph, self.platform, models, means)
+        workers = [len(group.workers) for group in self.platform.classes]
+        return bounds(self.graph, near, workers).to_json()
+
+    def known_models(self) -> Models:
+        """Return the models; :exc:`InputError` if there are none."""
+        if self.models is None:
+            raise InputError(f"{self.scenario.label}: no models say what tasks take")
+        return self.models
+
+    def advice(self) -> list[str]:
+        """Return what is to be said of the models: where they are asked in vain, or too much."""
+        return [*self.without_models(), *self.extrapolated(), *self.without_noise()]
+
+    def extrapolated(self) -> list[str]:
+        """Say of which kernels the models are asked beyond what they were fitted to."""
+        from tasksim.scenario.advice import extrapolated
+
+        if self.library is None:
+            return []
+        return extrapolated(self.graph, self.library, model_architectures(self.platform))
+
+    def without_models(self) -> list[str]:
+        """Say which workers run nothing, as no kernel has a model there."""
+        from tasksim.scenario.advice import without_models
+
+        if self.library is None:
+            return []
+        return without_models(self.graph, self.library, model_architectures(self.platform))
+
+    def without_noise(self) -> list[str]:
+        """Say, where noise is asked for, which kernels have no distribution to draw from."""
+        from tasksim.scenario.advice import without_noise
+
+        if self.scenario.noise == "none" or self.models is None:
+            return []
+        return without_noise(self.graph, self.models, model_architectures(self.platform))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the scenario as ``run.json`` has it: with paths and what is in the files."""
+        from tasksim.scenario.document import encode
+
+        return encode(self.scenario, self)
+
+
+def resolve(scenario: Scenario) -> Resolved:
+    """Return *scenario* with what its names mean.
+
+    Raises :exc:`InputError` if something that is named is not there, or does not go together.
+    """
+    return Resolver().resolve(scenario)
+
+
+class Resolver:
+    """Resolves scenarios; what several of them name is made or read once.
+
+    Files that change meanwhile are not read again: use a new resolver for a new study.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, Any] = {}
+
+    def resolve(self, scenario: Scenario, *, estimated: bool = True) -> Resolved:
+        """Return *scenario* with what its names mean; raises as :func:`resolve` does.
+
+        Natively, *estimated* says whether the scheduler is to have estimates if it asks for some.
+        """
+        native = scenario.clock == "native"
+        if not native:
+            _check_place(scenario)
+        costs = self._costs(scenario)
+        graph = self._graph(scenario) if costs is None else costs.graph
+        platform = self.platform(scenario)
+        if scenario.durations is not None:
+            seconds = seconds_of_graph(scenario.durations, graph)
+            return Resolved(
+                scenario, graph, platform, constants(graph, platform, seconds), None, seconds
+            )
+        if scenario.models is not None and not isinstance(scenario.models, str):
+            return self._with_models(scenario, graph, platform, scenario.models)
+        wanted = estimated and needs_estimates(scenario.scheduler)
+        if native and scenario.models is None and not wanted:
+            return Resolved(scenario, graph, platform, None)
+        given = None if scenario.models else _given(scenario, graph, platform, costs)
+        if given is not None and not native:
+            return Resolved(scenario, graph, platform, given)
+        return self._with_library(scenario, graph, platform, models_path(scenario, platform))
+
+    def _with_library(
+        self, scenario: Scenario, graph: TaskGraph, platform: Platform, path: Path
+    ) -> Resolved:
+        from tasksim.models.files.store import ModelLibrary
+
+        models = self._once(("models", path.resolve()), lambda: ModelLibrary(path))
+        return self._with_models(scenario, graph, platform, models)
+
+    def _with_models(
+        self, scenario: Scenario, graph: TaskGraph, platform: Platform, models: Models
+    ) -> Resolved:
+        from tasksim.models.files.store import ModelLibrary
+
+        if not isinstance(models, ModelLibrary):
+            return Resolved(scenario, graph, platform, models)
+        _require(models, graph, platform)
+        return Resolved(scenario, graph, platform, models, models)
+
+    def _graph(self, scenario: Scenario) -> TaskGraph:
+        named = scenario.graph
+        if isinstance(named, str):
+            key = ("graph", named, scenario.settings)
+            graph = self._once(key, lambda: load_graph(named, list(scenario.settings)))
+        else:
+            graph = named
+            if scenario.settings:
+                raise InputError(f"graph {graph.name}: a graph that is made takes no settings")
+        if scenario.model_names is None:
+            return graph
+        names = [scenario.model_names.replace("{kernel}", name) for name in graph.kernels]
+        return replace(graph, model_names=tuple(names))
+
+    def _costs(self, scenario: Scenario) -> GraphInput | None:
+        """Return what a file of costs per processor says, if the graph is one."""
+        if not brings_platform(scenario.graph):
+            return None
+        path = str(scenario.graph)
+        if scenario.model_names is not None:
+            raise InputError(f"{option('model_names')} is for models; {path} says what tasks take")
+        return self._once(("costs", path), lambda: read_graph(path, scenario.settings))
+
+    def platform(self, scenario: Scenario) -> Platform:
+        """Return where a scenario runs; raises as :func:`resolve` does."""
+        changes = scenario.platform_changes
+        if isinstance(scenario.platform, Platform):
+            if changes:
+                raise InputError(
+                    f"{option('set')} changes a platform file: give its name or path, not a "
+                    "platform that is made"
+                )
+            return scenario.platform
+        if scenario.platform is None:
+            if scenario.clock == "native":
+                from tasksim.native.this_machine import this_machine
+
+                return this_machine(scenario.workers)
+            costs = self._costs(scenario)
+            if costs is not None and costs.platform is not None and scenario.workers is None:
+                return costs.platform
+            return Platform.identical(scenario.workers or 0)
+        from tasksim.platform.load import load
+
+        name, library = scenario.platform, _folder(scenario.library)
+        key = ("platform", name, library, *changes)
+        return self._once(key, lambda: load(name, library, changes))
+
+    def _once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what *make* returns, or has returned for this *key* before."""
+        if key not in self._known:
+            self._known[key] = make()
+        found: T = self._known[key]
+        return found
+
+
+def needs_estimates(scheduler: object) -> bool:
+    """Return whether a scheduler, or what its name stands for, asks what tasks will take."""
+    if isinstance(scheduler, str):
+        from tasksim.schedulers.registry import create
+
+        scheduler = create(scheduler)
+    return bool(getattr(scheduler, "needs_estimates", False))
+
+
+def brings_platform(graph: object) -> bool:
+    """Return whether *graph* names a file of costs per processor, which brings a platform along."""
+    if not isinstance(graph, str) or names_generator(graph):
+        return False
+    return graph_format(graph).brings_platform
+
+
+def model_architectures(platform: Platform) -> tuple[str, ...]:
+    """Return the architectures whose models the workers use."""
+    used = [group.models for group in platform.classes]
+    return tuple(dict.fromkeys(used))
+
+
+def _check_place(scenario: Scenario) -> None:
+    """Raise :exc:`InputError` if nothing says where a simulation runs."""
+    nowhere = scenario.platform is None and scenario.workers is None
+    if nowhere and not brings_platform(scenario.graph):
+        given = scenario.durations is not None
+        more = "" if given else f" or {option('platform', 'NAME')}"
+        raise InputError(f"where to run? give {option('workers', 'N')}{more}")
+    if scenario.platform_changes and scenario.platform is None:
+        raise InputError(
+            f"{option('set')} changes a platform file: give {option('platform', 'NAME')}"
+        )
+
+
+def _given(
+    scenario: Scenario, graph: TaskGraph, platform: Platform, costs: GraphInput | None
+) -> Models | None:
+    """Return what the graph's file or its tasks say that they take, if nothing else says it."""
+    if costs is not None:
+        models: Models = costs.models
+        return models
+    if not (scenario.model_names is platform.models is None):
+        return None
+    from tasksim.models.kinds.given import GivenDurations, gives_durations
+
+    return GivenDurations(graph) if gives_durations(graph) else None
+
+
+def models_path(scenario: Scenario, platform: Platform) -> Path:
+    """Return where the models of a scenario are that has some: as named, or the platform's.
+
+    Natively, those of this machine. Raises :exc:`InputError` if there are none.
+    """
+    library = _folder(scenario.library)
+    if isinstance(scenario.models, str):
+        return libraries.find("models", scenario.models, library=library)
+    if platform.models is not None:
+        return platform.models_folder(library)
+    if scenario.clock == "simulated":
+        whose = f"platform {platform.name} names none"
+        if scenario.platform is None:
+            whose = "identical workers have none"
+        raise InputError(
+            f"no kernel models: {whose}; give {option('models', 'DIR')}, or "
+            f"{option('durations', 'KERNEL=SECONDS,...')}"
+        )
+    try:
+        return libraries.find("models", platform.name, library=library)
+    except InputError as error:
+        raise InputError(
+            f"scheduler {scenario.scheduler_label} needs kernel models, and there are none of this "
+            f"machine ({platform.name}); give {option('models', 'DIR')}, or measure them: "
+            "tasksim calibrate GRAPH"
+        ) from error
+
+
+def _folder(library: str | None) -> Path | None:
+    return None if library is None else Path(library)
+
+
+def _require(models: ModelLibrary, graph: TaskGraph, platform: Platform) -> None:
+    """Raise :exc:`InputError` for kernels without a model; with what else they may be called."""
+    try:
+        models.require(graph.model_names, model_architectures(platform))
+    except InputError as error:
+        flag = option("model_names")
+        options = [f"{flag} '{text}'" for text in _templates(graph, models.kernels())]
+        if not options:
+            raise
+        raise InputError(f"{error}; for models called otherwise: {' or '.join(options)}") from None
+
+
+def _templates(graph: TaskGraph, known: Sequence[str]) -> list[str]:
+    """Return the templates after which each kernel of *graph* has a model among those *known*."""
+    if set(graph.model_names) <= set(known):
+        return []
+    first = graph.kernels[0]
+    around = [name.partition(first) for name in known if first in name]
+    templates = [f"{before}{{kernel}}{after}" for before, _, after in around]
+    return [
+        text
+        for text in templates
+        if {text.replace("{kernel}", kernel) for kernel in graph.kernels} <= set(known)
+    ]

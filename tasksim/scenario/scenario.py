@@ -1,0 +1,405 @@
+"""Scenario: which graph, on which platform, with which models, under which scheduler, what else.
+
+::
+
+    scenario = Scenario("cholesky", ("tiles=20",), platform="xeon-2c", scheduler="dm")
+    run = scenario.solve()
+    slower = scenario.vary({"graph.tiles": 40, "platform.arch.cpu.speed": 0.5}).solve()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from tasksim.base.arguments import flag, one_of, short, whole_number
+from tasksim.base.errors import InputError
+from tasksim.base.wording import option
+from tasksim.formats.graphs import names_generator
+from tasksim.graph.taskgraph import TaskGraph
+from tasksim.platform.description import MAX_WORKERS, Platform
+from tasksim.scenario.changes import changed, engine_options, setting_texts, with_texts
+from tasksim.scenario.durations import seconds_by_name
+
+if TYPE_CHECKING:
+    from tasksim.engine.durations import Models
+    from tasksim.run.record import Run
+    from tasksim.scenario.solving import Progress
+    from tasksim.schedulers.base import Scheduler
+
+__all__ = ["CLOCKS", "NOISES", "Clock", "Noise", "Scenario"]
+
+Clock = Literal["simulated", "native"]
+CLOCKS: tuple[Clock, ...] = ("simulated", "native")
+Noise = Literal["none", "model"]
+NOISES: tuple[Noise, ...] = ("none", "model")
+
+
+@dataclass(frozen=True, repr=False)
+class Scenario:
+    """A question that a run answers: a task graph, where it runs, and how.
+
+    Names stand for what the libraries and registries have under them; they are looked up when
+    the scenario is resolved or solved, not before. What was made in Python, such as a graph, can
+    stand in a name's place. Scenarios of names alone can be written and read, compared, sent to
+    other processes, and be told from all others by their :attr:`fingerprint`.
+
+    Parameters
+    ----------
+    graph : str, Path or TaskGraph
+        The name of a generator, with settings if wanted (``"cholesky tiles=20"``); a file; or a
+        graph.
+    settings : mapping or sequence of str, default ()
+        Of the generator: ``{"tiles": 20}`` or ``["tiles=20"]``.
+    platform : str, Path, Platform or None, default None
+        A name, a file, or a platform. None: *workers*; natively, this machine.
+    workers : int or None, default None
+        Instead of a platform: this many identical workers, without overheads. Natively: threads,
+        by default as many as there are usable cores.
+    models : str, Path, models or None, default None
+        Kernel models: a folder or file, by name or path, or an object such as
+        :class:`~tasksim.models.files.store.ModelLibrary`. None: those of the platform.
+    durations : str, mapping or None, default None
+        Instead of models: seconds per kernel, or per ``ARCHITECTURE:KERNEL``; as text with units
+        if wanted (``"potrf=1,gemm=60 ms"``).
+    model_names : str or None, default None
+        How models are called if not as the kernels: a text with ``{kernel}`` in it.
+    library : str, Path or None, default None
+        A folder with ``platforms/`` and ``models/`` that is searched before the others.
+    changes : sequence of str, default ()
+        As ``--set`` has them: ``"platform.workers.cpu.count=24"``,
+        ``"engine.simultaneous_pushes=blind"``.
+    scheduler : str, Scheduler or class, default "lws"
+        A name, with options if wanted (``"dmda:alpha=2"``); a scheduler, or its class.
+    seed : int, default 0
+        For random choices and for draws: same seed, same run.
+    noise : {"none", "model"}, default "none"
+        What a task costs in a simulation: its model's mean, or a draw from its distribution.
+    clock : {"simulated", "native"}, default "simulated"
+        Whether the graph is replayed, or executed on this machine.
+    pin : bool, default True
+        Natively, whether each thread keeps to a core of its own.
+
+    Raises
+    ------
+    InputError
+        If a value is none of these, or two of them exclude each other.
+
+    See Also
+    --------
+    tasksim.simulate, tasksim.execute : the same in one call.
+
+    Examples
+    --------
+    >>> seconds = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+    >>> scenario = Scenario("cholesky tiles=2", workers=2, durations=seconds)
+    >>> scenario
+    <Scenario cholesky tiles=2, 2 workers, lws>
+    >>> scenario.solve().makespan_s
+    8.0
+    >>> [s.solve().makespan_s for s in scenario.variants({"graph.tiles": [1, 3]})]
+    [1.0, 19.0]
+    """
+
+    graph: str | TaskGraph
+    settings: tuple[str, ...] = ()
+    platform: str | Platform | None = None
+    workers: int | None = None
+    models: str | Models | None = None
+    durations: tuple[tuple[str, float], ...] | None = None
+    model_names: str | None = None
+    library: str | None = None
+    changes: tuple[str, ...] = ()
+    scheduler: str | Scheduler | type[Scheduler] = "lws"
+    seed: int = 0
+    noise: Noise = "none"
+    clock: Clock = "simulated"
+    pin: bool = True
+
+    def __post_init__(self) -> None:
+        """Bring all values into one form, and check them."""
+        graph, more = _graph_and_settings(self.graph)
+        self._keep("graph", graph)
+        self._keep("settings", (*more, *setting_texts(self.settings, "settings")))
+        self._keep("platform", _name_or(self.platform, Platform, "platform"))
+        if self.workers is not None:
+            self._keep("workers", whole_number(self.workers, option("workers"), 1, MAX_WORKERS))
+        self._keep_models()
+        self._keep("library", _name_or(self.library, None, "library"))
+        self._keep("changes", setting_texts(self.changes, "changes"))
+        _check_scheduler(self.scheduler)
+        self._keep("seed", whole_number(self.seed, "seed"))
+        one_of(self.noise, NOISES, "noise")
+        one_of(self.clock, CLOCKS, "clock")
+        flag(self.pin, "pin")
+        self._check_together()
+
+    def _keep_models(self) -> None:
+        """Bring what tasks take into one form: models, or durations."""
+        models: Any = self.models
+        if isinstance(models, Mapping):
+            if self.durations is not None:
+                raise InputError("models and durations are both seconds per kernel: give one")
+            self._keep("durations", models)
+            self._keep("models", None)
+        elif not hasattr(models, "model"):
+            self._keep("models", _name_or(models, None, "models"))
+        if self.durations is not None:
+            self._keep("durations", seconds_by_name(self.durations))
+        if self.model_names is not None and not (
+            isinstance(self.model_names, str) and "{kernel}" in self.model_names
+        ):
+            raise InputError(
+                f"{option('model_names')}: got '{self.model_names}'; legal: a text with {{kernel}} "
+                "in it, such as 'prefix_{kernel}'"
+            )
+
+    def _check_together(self) -> None:
+        """Raise :exc:`InputError` for what excludes each other."""
+        name = option
+        if self.platform is not None and self.workers is not None:
+            raise InputError(
+                f"{name('platform')} and {name('workers')} exclude each other: a platform has "
+                "workers"
+            )
+        if self.models is not None and self.durations is not None:
+            raise InputError(
+                f"{name('models')} and {name('durations')} exclude each other: give one of them"
+            )
+        if self.model_names is not None and self.durations is not None:
+            raise InputError(
+                f"{name('model_names')} is for models; {name('durations')} names kernels"
+            )
+        self.engine  # noqa: B018  # raises for options that do not exist
+
+    def _keep(self, field: str, value: object) -> None:
+        object.__setattr__(self, field, value)
+
+    def __hash__(self) -> int:
+        """Return a hash of the names; objects count with their types only."""
+        values = (getattr(self, field.name) for field in fields(self))
+        return hash(tuple(v if _is_plain(v) else type(v).__name__ for v in values))
+
+    def __repr__(self) -> str:
+        return f"<Scenario {self.label}>"
+
+    @property
+    def graph_label(self) -> str:
+        """The graph as one writes it: ``cholesky tiles=20``."""
+        name = self.graph if isinstance(self.graph, str) else self.graph.name
+        return " ".join([name, *self.settings])
+
+    @property
+    def label(self) -> str:
+        """In a line what is asked: ``cholesky tiles=20, xeon-2c, dm``."""
+        where = self.platform if self.platform is not None else self.workers
+        if isinstance(where, int):
+            where = f"{where} worker{'s' if where > 1 else ''}"
+        parts = [
+            self.graph_label,
+            where.name if isinstance(where, Platform) else where,
+            *self.changes,
+            self.scheduler_label,
+            f"seed {self.seed}" if self.seed else None,
+            f"noise {self.noise}" if self.noise != "none" else None,
+            self.clock if self.clock != "simulated" else None,
+        ]
+        return ", ".join(part for part in parts if part is not None)
+
+    @property
+    def scheduler_label(self) -> str:
+        """What the scheduler is called."""
+        if isinstance(self.scheduler, str):
+            return self.scheduler
+        return getattr(self.scheduler, "name", "") or _class_name(self.scheduler)
+
+    @cached_property
+    def engine(self) -> dict[str, Any]:
+        """The options of the engine that :attr:`changes` set."""
+        return engine_options(self.changes)
+
+    @property
+    def platform_changes(self) -> list[str]:
+        """Those of :attr:`changes` that are not for the engine."""
+        return [text for text in self.changes if not text.startswith("engine.")]
+
+    # Others like it
+
+    def vary(self, changes: Mapping[str, Any] | None = None, /, **values: Any) -> Scenario:
+        """Return the scenario with some things changed.
+
+        Parameters
+        ----------
+        changes : mapping, optional
+            Path -> value: ``graph.KEY`` is a setting of the generator, ``platform.PATH`` and
+            ``engine.OPTION`` are as ``--set`` has them, anything else is a parameter of the
+            scenario. The last word on a path counts.
+        **values
+            Parameters of the scenario, by name.
+
+        Returns
+        -------
+        Scenario
+
+        Raises
+        ------
+        InputError
+            If there is no such path or parameter, or a value is illegal.
+
+        Examples
+        --------
+        >>> Scenario("cholesky", workers=2).vary({"graph.tiles": 4}, scheduler="prio")
+        <Scenario cholesky tiles=4, 2 workers, prio>
+        """
+        known = [field.name for field in fields(self)]
+        return replace(self, **changed(self, known, {**(changes or {}), **values}))
+
+    def with_changes(self, texts: Iterable[str]) -> Scenario:
+        """Return the scenario with ``--set`` texts besides its own; the last word on a path counts.
+
+        Examples
+        --------
+        >>> one = Scenario("cholesky", platform="xeon-2c", changes=["platform.workers.cpu.count=1"])
+        >>> one.with_changes(["platform.workers.cpu.count=2"]).changes
+        ('platform.workers.cpu.count=2',)
+        """
+        parts = [text.partition("=") for text in setting_texts(tuple(texts), "changes")]
+        return replace(self, changes=with_texts(self.changes, parts))
+
+    def variants(self, axes: Mapping[str, Iterable[Any]]) -> list[Scenario]:
+        """Return a scenario for every combination of values, the last axis changing fastest.
+
+        Parameters
+        ----------
+        axes : mapping
+            Path -> values, paths as in :meth:`vary`.
+
+        Returns
+        -------
+        list of Scenario
+
+        Raises
+        ------
+        InputError
+            As :meth:`vary`.
+
+        Examples
+        --------
+        >>> two = {"graph.tiles": [4, 8], "scheduler": ["eager", "prio"]}
+        >>> for scenario in Scenario("lu", workers=2).variants(two):
+        ...     print(scenario.label)
+        lu tiles=4, 2 workers, eager
+        lu tiles=4, 2 workers, prio
+        lu tiles=8, 2 workers, eager
+        lu tiles=8, 2 workers, prio
+        """
+        found = [self]
+        for path, values in axes.items():
+            wanted = list(values)
+            found = [scenario.vary({path: value}) for scenario in found for value in wanted]
+        return found
+
+    # Answers
+
+    def solve(self, *, check: bool = False, progress: Progress | None = None) -> Run:
+        """Return the run: simulated, or executed on this machine.
+
+        Parameters
+        ----------
+        check : bool, default False
+            Verify every invariant of the run; natively also what was computed.
+        progress : callable, optional
+            Natively, called a few times per second with how many tasks are done, and of how many.
+
+        Returns
+        -------
+        Run
+            With this scenario in its ``config``, so that it can be made again.
+
+        Raises
+        ------
+        InputError
+            If something that is named is not there, or does not go together.
+        CheckFailed
+            If *check* finds anything wrong.
+        """
+        from tasksim.scenario.resolved import resolve
+
+        return resolve(self).solve(check=check, progress=progress)
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells this question from all others: a SHA-256 of it and of the files it names.
+
+        Cheap: no graph is made and no model is read. Raises :exc:`InputError` if something was
+        made in Python, which has no lasting name.
+        """
+        from tasksim.scenario.fingerprints import fingerprint
+
+        return fingerprint(self)
+
+    # JSON
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON data, as ``run.json`` has them; see :mod:`tasksim.scenario.document`.
+
+        Raises :exc:`InputError` if something was made in Python, which has no lasting name.
+        """
+        from tasksim.scenario.document import encode
+
+        return encode(self)
+
+    @classmethod
+    def from_json(cls, data: Any) -> Scenario:
+        """Return the scenario that :meth:`to_json` has written, also an earlier version of it.
+
+        Raises :exc:`InputError` if it is none.
+        """
+        from tasksim.scenario.document import decode
+
+        return decode(data)
+
+
+def _graph_and_settings(graph: object) -> tuple[str | TaskGraph, tuple[str, ...]]:
+    """Return the graph, and the settings that stand behind its name."""
+    if isinstance(graph, TaskGraph):
+        return graph, ()
+    if isinstance(graph, Path):
+        return str(graph), ()
+    if not isinstance(graph, str):
+        raise InputError(
+            f"graph: got {short(graph)}; legal: the name of a generator, a file, or a TaskGraph"
+        )
+    first, *settings = (graph.split()[:1] and graph.split()) or [graph]
+    return (first, tuple(settings)) if names_generator(first) else (graph, ())
+
+
+def _name_or(value: object, kind: type | None, what: str) -> Any:
+    """Return a name or path as text; an object of a *kind*, and None, as they are."""
+    if isinstance(value, Path):
+        return str(value)
+    if value is None or isinstance(value, str) or (kind is not None and isinstance(value, kind)):
+        return value
+    more = "" if kind is None else f", or a {kind.__name__}"
+    raise InputError(f"{what}: got {short(value)}; legal: a name, a path{more}")
+
+
+def _check_scheduler(scheduler: object) -> None:
+    has = [callable(getattr(scheduler, method, None)) for method in ("push", "pop")]
+    if not (isinstance(scheduler, str) or all(has)):
+        raise InputError(
+            f"scheduler: got {short(scheduler)}; legal: a name, a Scheduler, or its class: what "
+            "has push(task) and pop(worker)"
+        )
+
+
+def _class_name(scheduler: object) -> str:
+    kind = scheduler if isinstance(scheduler, type) else type(scheduler)
+    return kind.__name__
+
+
+def _is_plain(value: object) -> bool:
+    return value is None or isinstance(value, str | int | float | tuple)

@@ -1,0 +1,163 @@
+"""Solving: where a scenario becomes a run, simulated or executed on this machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from tasksim.base.errors import CheckFailed, InputError
+from tasksim.native.execution import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.kernels.program import Program, Residual
+    from tasksim.run.record import Run
+    from tasksim.scenario.resolved import Resolved
+    from tasksim.schedulers.base import Scheduler
+
+__all__ = ["Checked", "Progress", "execute", "execute_checked", "simulate", "solve"]
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """A native run, and what checking it and what it computed told.
+
+    Attributes
+    ----------
+    run : Run
+    residual : Residual or None
+        Of what was computed; None if there is nothing to check, or nobody asked.
+    errors : mapping of str -> float
+        Other errors of the result, by name.
+    problem : CheckFailed or None
+        What is wrong.
+    """
+
+    run: Run
+    residual: Residual | None = None
+    errors: Mapping[str, float] = field(default_factory=dict)
+    problem: CheckFailed | None = None
+
+
+def solve(resolved: Resolved, *, check: bool = False, progress: Progress | None = None) -> Run:
+    """Return the run of a scenario; :exc:`CheckFailed` if *check* finds anything wrong."""
+    if resolved.scenario.clock == "simulated":
+        return simulate(resolved, check=check)
+    if not check:
+        return execute(resolved, progress=progress)
+    checked = execute_checked(resolved, progress=progress)
+    if checked.problem is not None:
+        raise checked.problem
+    return checked.run
+
+
+def simulate(resolved: Resolved, *, check: bool = False) -> Run:
+    """Return the simulated run of a scenario."""
+    from tasksim.engine.simulate import simulate as replay
+
+    scenario = resolved.scenario
+    return replay(
+        resolved.graph,
+        resolved.platform,
+        resolved.known_models(),
+        _policy(scenario.scheduler),
+        seed=scenario.seed,
+        noise=scenario.noise,
+        check=check,
+        config=resolved.to_json(),
+        **scenario.engine,
+    )
+
+
+def execute(
+    resolved: Resolved,
+    *,
+    program: Program | None = None,
+    estimates: Sequence[Sequence[float]] | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Return the native run of a scenario, with its lower bounds.
+
+    *program* is the graph bound to its data, made here by default; *estimates* what the scheduler
+    believes, by default what the scenario's models say.
+    """
+    from tasksim.native.execute import execute as run_natively
+
+    scenario = resolved.scenario
+    done = run_natively(
+        resolved.graph,
+        resolved.platform,
+        _policy(scenario.scheduler),
+        program=program,
+        estimates=_estimates(resolved) if estimates is None else estimates,
+        seed=scenario.seed,
+        pin=scenario.pin,
+        progress=progress,
+        config=resolved.to_json(),
+    )
+    return replace(done, bounds=_bounds(resolved.graph, done))
+
+
+def execute_checked(
+    resolved: Resolved,
+    *,
+    program: Program | None = None,
+    estimates: Sequence[Sequence[float]] | None = None,
+    progress: Progress | None = None,
+) -> Checked:
+    """Return the native run of a scenario, see :func:`execute`, and what checking it told."""
+    from tasksim.kernels.program import bind
+
+    scenario = resolved.scenario
+    if program is None:
+        program = bind(resolved.graph, len(resolved.platform.workers), scenario.seed)
+    done = execute(resolved, program=program, estimates=estimates, progress=progress)
+    residual = program.check()
+    # Some programs know more of their result than whether it is right.
+    errors: Mapping[str, float] = getattr(program, "errors", dict)()
+    return Checked(done, residual, errors, _problem(done, resolved.graph, residual))
+
+
+def _policy(scheduler: str | Scheduler | type[Scheduler]) -> str | Scheduler:
+    """Return a scheduler for one run: of a class a new one."""
+    if not isinstance(scheduler, type):
+        return scheduler
+    try:
+        made = scheduler()
+    except TypeError as error:
+        raise InputError(f"scheduler {scheduler.__name__}: {error}") from None
+    if not getattr(made, "name", ""):
+        vars(made)["name"] = scheduler.__name__
+    return made
+
+
+def _estimates(resolved: Resolved) -> Any:
+    """Return what the scheduler believes, None if it does not ask."""
+    if resolved.models is None:
+        return None
+    from tasksim.engine.durations import durations
+
+    return durations(resolved.graph, resolved.platform, resolved.models).tolist()
+
+
+def _bounds(graph: TaskGraph, run: Run) -> dict[str, float]:
+    """Return the lower bounds for the durations that the tasks had."""
+    from tasksim.run.bounds import bounds
+
+    return bounds(graph, run.tasks.duration_s[None, :], [len(run.workers)]).to_json()
+
+
+def _problem(run: Run, graph: TaskGraph, residual: Residual | None) -> CheckFailed | None:
+    from tasksim.run.runchecks import check_run
+
+    try:
+        check_run(run, graph)
+    except CheckFailed as error:
+        return error
+    if residual is None or residual.ok:
+        return None
+    return CheckFailed(
+        f"{graph.name}: {residual.what} is {residual.value:.3g}, more than {residual.tolerance:.3g}"
+    )
