@@ -27,6 +27,7 @@ KINDS = (
     "kinds",
     "formats",
     "panels",
+    "executors",
 )
 
 
@@ -135,6 +136,12 @@ def _panels(library: Path | None) -> dict[str, str]:  # noqa: ARG001
     return {name: panel.summary for name, panel in PANELS.items().items()}
 
 
+def _executors(library: Path | None) -> dict[str, str]:  # noqa: ARG001
+    from tasksim.kernels.registry import describe
+
+    return describe()
+
+
 _LISTERS: dict[str, Callable[[Path | None], dict[str, str]]] = {
     "generators": _generators,
     "schedulers": _schedulers,
@@ -145,4 +152,5 @@ _LISTERS: dict[str, Callable[[Path | None], dict[str, str]]] = {
     "kinds": _kinds,
     "formats": _formats,
     "panels": _panels,
+    "executors": _executors,
 }

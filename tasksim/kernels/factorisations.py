@@ -24,13 +24,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.kernels.program import Program
     from tasksim.kernels.tiles import Tiles
 
     Block = tuple[int, int, NDArray[Any]]
     Vector = NDArray[np.float64]
 
-__all__ = ["FACTORISATIONS", "Cholesky", "Lu", "Qr"]
+__all__ = ["Cholesky", "Lu", "Qr"]
 
 TOLERANCE = 10.0
 """Of the residual in units of √n ε, as which rounding errors grow that are independent (N. Higham,
@@ -84,14 +83,6 @@ class Qr(TiledProgram):
         matrix = list(_all(tiles, tiles.initial))
         product = apply_q(self.graph, tiles, _multiply(_upper(tiles), x, tiles.rows))
         return _residual(tiles, "Q(Rx)", product, matrix, x)
-
-
-FACTORISATIONS: dict[str, Callable[[TaskGraph, int, int], Program]] = {
-    "cholesky": Cholesky,
-    "lu": Lu,
-    "qr": Qr,
-}
-"""Name of a graph -> what executes it."""
 
 
 def _dominance(tiles: Tiles) -> float:

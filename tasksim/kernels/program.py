@@ -12,6 +12,7 @@ import numpy as np
 from tasksim.base.errors import InputError, expect, unknown
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.kernels.errors import KernelError
+from tasksim.kernels.registry import EXECUTORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -72,8 +73,9 @@ def bind(
     Parameters
     ----------
     graph
-        Of ``cholesky``, ``lu``, ``qr`` or ``fmm``: computes for real. One whose kernels all have
-        a parameter ``duration_s``: waits that long per task.
+        Of a generator that has an executor (``tasksim list executors``), such as ``cholesky``:
+        computes for real. One whose kernels all have a parameter ``duration_s``: waits that long
+        per task.
     workers
         How many workers will run tasks at once.
     seed
@@ -97,19 +99,13 @@ def bind(
         return FunctionProgram(graph, functions)
     if all("duration_s" in names for names in graph.parameter_names):
         return WaitingProgram(graph)
-    if graph.name == "fmm":
-        from tasksim.kernels.fmm.program import FmmProgram
-
-        return FmmProgram(graph, workers, seed)
-    from tasksim.kernels.factorisations import FACTORISATIONS
-
-    if graph.name not in FACTORISATIONS:
+    if graph.name not in EXECUTORS:
         raise InputError(
             f"graph {graph.name}: no kernels to execute; there are those of "
-            f"{', '.join(FACTORISATIONS)}, fmm, and of graphs whose tasks have duration_s; "
+            f"{', '.join(EXECUTORS)}, and of graphs whose tasks have duration_s; "
             "in Python, bind(functions=...) takes your own"
         )
-    return FACTORISATIONS[graph.name](graph, workers, seed)
+    return EXECUTORS.find(graph.name)(graph, workers, seed)
 
 
 class WaitingProgram:

@@ -191,6 +191,7 @@ def test_list_describes_what_there_is(tasksim):
         "kinds",
         "formats",
         "panels",
+        "executors",
     ]
     assert result["kinds"]["constant"].startswith("The same duration for any parameters.")
     assert result["formats"]["costs"].endswith("(.csv)\nreads graphs, reads platforms")

@@ -1,0 +1,94 @@
+"""Executors by name: another package's generator runs natively with its own executor."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+import tasksim
+from tasksim.base.errors import InputError
+from tasksim.base.registry import PluginWarning
+from tasksim.graph.apps import registry
+from tasksim.kernels.registry import EXECUTORS, describe
+
+PACKAGE = '''
+from tasksim.graph.apps.parameters import Count
+from tasksim.graph.builder import GraphBuilder
+from tasksim.graph.taskgraph import TaskGraph
+
+def wavefront(tiles: Count) -> TaskGraph:
+    """A chain of steps."""
+    g = GraphBuilder("wavefront")
+    A = g.handle("A", size_bytes=8)
+    for _ in range(tiles):
+        g.insert("step", tasksim_rw(A))
+    return g.build()
+
+from tasksim import RW as tasksim_rw
+ran = []
+
+class Steps:
+    """Counts."""
+    def __init__(self, graph, workers, seed):
+        self.graph = graph
+    def run(self, task, worker):
+        ran.append(task)
+    def reset(self):
+        ran.clear()
+    def check(self):
+        return None
+'''
+
+
+@pytest.fixture
+def theirs(package, tmp_path, monkeypatch):
+    package(
+        "theirs",
+        {
+            "tasksim.generators": {"wavefront": "their_graphs:wavefront", "ghost": "nowhere:f"},
+            "tasksim.executors": {"wavefront": "their_graphs:Steps", "ghost": "math:pi"},
+        },
+    )
+    (tmp_path / "site-theirs" / "their_graphs.py").write_text(PACKAGE)
+    yield
+    sys.modules.pop("their_graphs", None)
+
+
+@pytest.mark.usefixtures("theirs")
+def test_a_generator_of_another_package_is_simulated_and_executed():
+    graph = tasksim.load_graph("wavefront", ["tiles=3"])
+    assert (graph.name, graph.arguments) == ("wavefront", {"tiles": 3, "priorities": "app"})
+    run = tasksim.execute(graph, tasksim.Platform.identical(1), pin=False)
+    assert len(run) == 3
+    assert sys.modules["their_graphs"].ran == [0, 1, 2]
+
+
+@pytest.mark.usefixtures("theirs")
+def test_broken_ones_are_left_out_of_lists():
+    with pytest.warns(PluginWarning, match=r"generator 'ghost' of package 'theirs'.*ModuleNot"):
+        assert [each.name for each in registry.generators()][-1] == "wavefront"
+    with pytest.warns(PluginWarning, match=r"executor 'ghost' of package 'theirs'.*cannot be ca"):
+        assert describe()["wavefront"] == "Counts."
+    assert list(EXECUTORS)[:4] == ["cholesky", "lu", "qr", "fmm"]
+
+
+@pytest.mark.usefixtures("theirs")
+def test_a_generator_of_ones_own_is_called_by_module_and_function():
+    graph = tasksim.load_graph("their_graphs:wavefront", ["tiles=3"])
+    assert graph.name == "their_graphs:wavefront"
+    assert tasksim.generate(graph.name, **graph.arguments).same_as(graph)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("os:system", r"'os:system': <built-in function system> is not a function that returns"),
+        ("shutil:rmtree", r"'shutil:rmtree': .*"),
+        ("os:path.join", r"'os:path.join': legal: a name, or MODULE:NAME"),
+        ("base64:main", r"'base64:main': .*does not say that it returns a graph"),
+    ],
+)
+def test_only_functions_that_say_they_return_a_graph_are_called(text, message):
+    with pytest.raises(InputError, match=message):
+        tasksim.load_graph(text, ["command=touch X"])
