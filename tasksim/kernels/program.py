@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from threading import TIMEOUT_MAX
-from time import sleep
+from threading import TIMEOUT_MAX, Lock
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -46,7 +45,8 @@ class Program(Protocol):
     """A task graph bound to data, ready to execute.
 
     Different tasks may run at once on different workers; the order of tasks is the caller's
-    business.
+    business. A program whose tasks can be ended early may have a method ``interrupt()``, which
+    does that and is called from another thread; what it leaves is undone by :meth:`reset`.
     """
 
     graph: TaskGraph
@@ -109,10 +109,15 @@ def bind(
 
 
 class WaitingProgram:
-    """Tasks that only take time: each sleeps for its parameter ``duration_s``."""
+    """Tasks that only take time: each waits for its parameter ``duration_s``.
+
+    They wait for a lock that nobody gives back, unless they are interrupted: as exact as to sleep,
+    and as cheap.
+    """
 
     def __init__(self, graph: TaskGraph) -> None:
         self.graph = graph
+        self._gate, self._interrupted = _closed_gate(), False
         durations = np.zeros(len(graph))
         for index, names in enumerate(graph.parameter_names):
             tasks = graph.kernel == index
@@ -128,13 +133,27 @@ class WaitingProgram:
 
     def run(self, task: int, worker: int) -> None:  # noqa: ARG002
         """Sleep, without the GIL, for the duration of *task*."""
-        sleep(self._durations[task])
+        if self._gate.acquire(timeout=self._durations[task]):
+            self._gate.release()  # interrupted: let the next one through, too
+
+    def interrupt(self) -> None:
+        """End all waiting at once; what is asked for later does not wait either."""
+        if not self._interrupted:
+            self._interrupted = True
+            self._gate.release()
 
     def reset(self) -> None:
-        """Do nothing: there are no data."""
+        """Let tasks wait again, if they were interrupted: there are no data."""
+        self._gate, self._interrupted = _closed_gate(), False
 
     def check(self) -> None:
         """Return None: there is no result."""
+
+
+def _closed_gate() -> Lock:
+    gate = Lock()
+    gate.acquire()
+    return gate
 
 
 class FunctionProgram:

@@ -16,6 +16,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import TaskFailed
+from tasksim.base.interruption import Interrupts
 from tasksim.runtime.release import Release
 from tasksim.runtime.rules import DONE, READY, TAKEN, WAITING, dropped, illegal_pop
 from tasksim.runtime.view import Table
@@ -34,8 +35,17 @@ SWITCH_INTERVAL_S = 1e-4
 """How long a thread may keep Python's lock from one that asks for it. The default, 5 ms, is ten
 times a typical task: a worker back from its kernel would wait for the submission to pause."""
 
+LOOK_S = 0.2
+"""How often the main thread, while it waits, looks for signals and tells the progress: often enough
+for a person, too seldom to cost a run anything."""
+
 PATIENCE_S = 2.0
 """How long an interrupted run waits for the scheduler to return from what it is doing."""
+
+LEAVE_S = 0.3
+"""How long an interrupted run waits for the tasks under way: what a person takes for at once. Many
+times a usual task, so that threads are left behind only where tasks are long; a kernel in C cannot
+be stopped from without."""
 
 Progress = Callable[[int, int], None]
 """Called now and then with the number of tasks done and of all tasks."""
@@ -119,7 +129,8 @@ class Execution(Table):
 
         Raises :exc:`TaskFailed` when a kernel does, :exc:`SchedulerError` when the scheduler
         breaks a rule. However it ends, no thread is left behind, but for a scheduler that does
-        not return.
+        not return, and, after an interruption, for tasks that take long: their threads end with
+        these tasks, or with the process.
         """
         self._scheduler.attach(self, rng)
         start = threading.Barrier(len(self.workers) + 1, action=self._begin)
@@ -128,18 +139,26 @@ class Execution(Table):
             threading.Thread(target=self._work, args=(w.id, start, cores), name=w.name, daemon=True)
             for w in self.workers
         ]
-        with _undisturbed():
-            for thread in threads:
-                thread.start()
+        # Interruptions wait until they are looked for: one that came while the main thread takes
+        # or gives back the lock would leave it locked.
+        patience_s: float | None = None
+        with _undisturbed(), Interrupts(held=True) as interrupts:
             try:
+                for thread in threads:
+                    thread.start()
                 start.wait()
-                self._submit()
-                self._wait(progress)
+                self._submit(interrupts)
+                self._wait(progress, interrupts)
+                interrupts.check()
+            except KeyboardInterrupt:
+                self._over.set()  # before anything else: no worker begins another task
+                _interrupt(self._program)
+                patience_s = LEAVE_S
+                raise
             finally:
                 start.abort()  # where the main thread was interrupted before it let them go
                 if self._stop():
-                    for thread in threads:
-                        thread.join()
+                    _join(threads, patience_s)
         if self._error is not None:
             raise self._error
         return max(self.end, default=0.0)
@@ -148,24 +167,44 @@ class Execution(Table):
         """Start the clock, once: before any thread goes on."""
         self._origin = perf_counter()
 
-    def _submit(self) -> None:
+    def _submit(self, interrupts: Interrupts) -> None:
         for task in range(len(self._graph)):
-            with self._lock:
+            self._take_lock(interrupts)
+            try:
                 if self._over.is_set():
                     return
                 self.submitted[task] = self.now
                 self.pusher = None
-                self._push(self._release.submit(task))
-        with self._lock:
+                self._push_interruptibly(self._release.submit(task), interrupts)
+            finally:
+                self._lock.release()
+        self._take_lock(interrupts)
+        try:
             self._all_submitted = True
             self._stop_if_stuck_or_done()
+        finally:
+            self._lock.release()
 
-    def _wait(self, progress: Progress | None) -> None:
+    def _push_interruptibly(self, released: list[int], interrupts: Interrupts) -> None:
+        """Push tasks; an interruption is raised even if the scheduler does not return."""
+        try:
+            interrupts.allow()
+            self._push(released)
+        finally:
+            interrupts.hold()
+
+    def _take_lock(self, interrupts: Interrupts) -> None:
+        """Take the lock, unless that is interrupted: a scheduler may never give it back."""
+        interrupts.check()
+        while not self._lock.acquire(timeout=LOOK_S):
+            interrupts.check()
+
+    def _wait(self, progress: Progress | None, interrupts: Interrupts) -> None:
         total = len(self._graph)
         over = False
         while not over:
-            # Not for ever: a signal that another thread received is handled between two waits.
-            over = self._over.wait(0.2)
+            over = self._over.wait(LOOK_S)
+            interrupts.check()
             if progress is not None:
                 progress(total - self._left, total)
 
@@ -191,6 +230,8 @@ class Execution(Table):
                 task = self._next(worker)
             while task is not None:
                 self._execute(task, worker)
+                if self._over.is_set():
+                    return
                 with self._lock:
                     self._complete(task, worker)
                     task = self._next(worker)
@@ -271,6 +312,21 @@ class Execution(Table):
         self._over.set()
         for bell in self._bells:
             bell.notify_all()
+
+
+def _join(threads: Sequence[threading.Thread], patience_s: float | None) -> None:
+    """Wait until *threads* have ended, but no longer than *patience_s* for all; None: for ever."""
+    begun = perf_counter()
+    for thread in filter(threading.Thread.is_alive, threads):
+        left = None if patience_s is None else max(0.0, begun + patience_s - perf_counter())
+        thread.join(left)
+
+
+def _interrupt(program: Program) -> None:
+    """Let the tasks under way end early, where *program* can do that."""
+    interrupt = getattr(program, "interrupt", None)
+    if interrupt is not None:
+        interrupt()
 
 
 def usable_cores() -> list[int]:

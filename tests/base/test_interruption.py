@@ -1,0 +1,86 @@
+"""Signals are raised once, and where nothing is lost."""
+
+from __future__ import annotations
+
+import signal
+import threading
+
+import pytest
+
+from tasksim.base.interruption import Interrupts
+
+
+def press():
+    signal.raise_signal(signal.SIGINT)
+
+
+def test_the_first_is_raised_and_no_other():
+    before = signal.getsignal(signal.SIGINT)
+    with Interrupts() as interrupts:
+        with pytest.raises(KeyboardInterrupt):
+            press()
+        press()
+        press()
+        interrupts.hold()
+        assert not interrupts.noted
+        press()
+        assert interrupts.noted
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_those_after_a_while_are_raised_again():
+    with Interrupts(again_s=0.0):
+        for _ in range(3):
+            with pytest.raises(KeyboardInterrupt):
+                press()
+
+
+def test_what_is_held_is_raised_where_it_is_asked_for():
+    with Interrupts(held=True) as interrupts:
+        interrupts.check()
+        press()
+        with pytest.raises(KeyboardInterrupt):
+            interrupts.check()
+        interrupts.check()
+        press()
+        with pytest.raises(KeyboardInterrupt):
+            interrupts.allow()
+
+
+def test_what_an_inner_block_raises_is_raised_for_the_outer_one():
+    with Interrupts(terminate=True) as outer:
+        with Interrupts(held=True) as inner:
+            signal.raise_signal(signal.SIGTERM)
+            press()
+            with pytest.raises(KeyboardInterrupt):
+                inner.check()
+        press()  # is the same interruption
+        signal.raise_signal(signal.SIGTERM)
+        outer.hold()
+
+
+def test_handlers_of_others_stay():
+    got = []
+    before = signal.signal(signal.SIGINT, lambda *_: got.append(1))
+    try:
+        with Interrupts() as interrupts:
+            press()
+        assert (got, interrupts.noted) == ([1], False)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with Interrupts():
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_outside_the_main_thread_nothing_happens():
+    before = signal.getsignal(signal.SIGINT)
+    seen = []
+
+    def body():
+        with Interrupts():
+            seen.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=body)
+    thread.start()
+    thread.join()
+    assert seen == [before]
