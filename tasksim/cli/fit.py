@@ -12,6 +12,7 @@ from tasksim.base.files import refuse_existing
 from tasksim.cli.command import command
 from tasksim.cli.options import TIME, force_option, json_option, seed_option
 from tasksim.cli.output import note, print_json, refuse_unwritable, warn
+from tasksim.cli.progress import showing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +62,11 @@ MOST_LISTED = 6
 )
 @click.option("--architecture", default="cpu", help="What the samples were measured on.")
 @click.option(
-    "--budget", type=TIME, default=30.0, show_default="30s", help="When to stop trying kinds."
+    "--budget",
+    type=TIME,
+    default=30.0,
+    show_default="30s",
+    help="When to stop refining, and trying kinds nobody asked for.",
 )
 @seed_option
 @force_option
@@ -101,7 +106,10 @@ def fit(
     if test_file is not None:
         test = read_samples(test_file, duration=duration, parameters=samples.names, part=part)
     try:
-        found = select(samples, kinds, budget_s=budget, seed=seed, options=options)
+        with showing("fitting") as progress:
+            found = select(
+                samples, kinds, budget_s=budget, seed=seed, options=options, progress=progress
+            )
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
     result = _result(found, samples, test)
@@ -125,10 +133,9 @@ def fit(
 
 def _wanted(
     kind: str, terms: str | None, weights: str | None
-) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
-    """Return the kinds to try, and their options."""
+) -> tuple[tuple[str, ...] | None, dict[str, dict[str, Any]]]:
+    """Return the kinds to try, None for all that suit, and their options."""
     from tasksim.models.registry import model_class
-    from tasksim.models.selection import AUTO
 
     if kind != "auto" and not model_class(kind).needs_fit:
         raise InputError(f"--kind {kind}: such models are not fitted to samples")
@@ -139,19 +146,19 @@ def _wanted(
         if name not in taken:
             raise InputError(f"--{name} is for linear models, got --kind {kind}")
     if kind == "auto" and terms is None:
-        return AUTO, {"mlr": linear}
+        return None, {"mlr": linear}
     if kind == "cp":
         return TENSORS, {}
     kind = "mlr" if kind == "auto" else kind
     return (kind,), {kind: linear}
 
 
-def _refuse_source(kinds: tuple[str, ...], language: str | None) -> None:
+def _refuse_source(kinds: tuple[str, ...] | None, language: str | None) -> None:
     """Raise if one of *kinds* cannot be written as source code; of which language is told later."""
     from tasksim.models.registry import model_class
 
-    for kind in kinds:
-        known = model_class(kind).languages
+    for kind in kinds or ("auto",):
+        known = model_class(kind).languages if kinds else ()
         if not known or (language is not None and language not in known):
             raise InputError("--source is for linear models: give --kind mlr")
 

@@ -178,6 +178,13 @@ class KernelModel(ABC):
         """
         return self
 
+    def refitted(self, samples: Samples) -> Self:
+        """Return a model with the same options, fitted to a part of the samples of this one.
+
+        What a long search over many samples has found may be taken over.
+        """
+        return self.clone().fit(samples)
+
     @classmethod
     def trials(cls, options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """Yield the options of the models that are worth trying, where *options* are given."""

@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.base.errors import InputError, OutOfDomainError, TasksimError
+from tasksim.base.errors import InputError, OutOfDomainError, TasksimError, expect
+from tasksim.models.registry import KINDS, model_class
 from tasksim.models.registry import kinds as installed
-from tasksim.models.registry import model_class
+from tasksim.models.samples import Samples
 from tasksim.models.uncertainty.conformal import calibrate
 from tasksim.models.validation.crossvalidation import FOLDS, LeftOut, left_out
 from tasksim.models.validation.separable import check_separable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from tasksim.models.kernelmodel import KernelModel
-    from tasksim.models.samples import Samples
 
-__all__ = ["AUTO", "Candidate", "Selection", "select", "size_bytes"]
+__all__ = ["AUTO", "Candidate", "Selection", "automatic_kinds", "select", "size_bytes"]
 
 AUTO: Final = ("history", "power", "mlr", "cp", "hybrid")
-"""What is tried unless one kind is asked for, the cheapest first."""
+"""What is tried unless kinds are asked for, the cheapest first; then kinds of other packages."""
 
 ALIKE: Final = 1.05
 """Errors within this factor are the same."""
@@ -42,8 +42,12 @@ FEW: Final = 19
 """With fewer samples than these, a 90 % interval is what the most extreme ones say."""
 FEWEST_FOLDS: Final = 2
 RESAMPLES: Final = 10
+AT_ONCE_S: Final = 1e-9
+"""A fit that takes less, by a coarse clock, counts as this: there is time for all."""
 FITS: Final = 8
 """Those that search get this part of the time for a fit, or half of it among other kinds."""
+LEAST_SEARCH_S: Final = 1e-3
+"""A search has more time than none, whatever the budget: it then tries its first choice alone."""
 ENOUGH: Final = 0.5
 """The share of configurations that a kind must be able to predict."""
 
@@ -58,6 +62,7 @@ class Candidate:
     out: LeftOut | None = None
     errors: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     fit_seconds: float = 0.0
+    refit_seconds: float = 0.0
 
     @property
     def mlogq_cv(self) -> float | None:
@@ -124,33 +129,48 @@ class Selection:
 
 def select(
     samples: Samples,
-    kinds: Sequence[str] = AUTO,
+    kinds: Sequence[str] | None = None,
     *,
     budget_s: float = 30.0,
     seed: int = 0,
     options: Mapping[str, Mapping[str, Any]] | None = None,
+    progress: Callable[[str, float], None] | None = None,
 ) -> Selection:
     """Return the model of one of *kinds* that predicts *samples* best without having seen them.
 
     Parameters
     ----------
-    samples
+    samples : Samples
         What was measured.
-    kinds
-        What to try, in this order.
-    budget_s
-        When to stop trying, in seconds. What began before is finished. Only then the result
-        depends on how fast the machine is.
-    seed
+    kinds : sequence of str, default=None
+        What to try, in this order. Each is fitted and judged, however long it takes. None: those
+        of :func:`automatic_kinds`, while the budget lasts.
+    budget_s : float, default=30.0
+        When to stop trying kinds that nobody asked for, and refining, in seconds: past it there
+        are fewer folds, and fewer fits to resampled configurations. What began before is
+        finished. Only then the result depends on how fast the machine is.
+    seed : int, default=0
         Of folds, resampling, and of the models that take one.
-    options
+    options : mapping, default=None
         Kind -> options of its models.
+    progress : callable, default=None
+        Called with what is done now, and about which share of the whole is done.
+
+    Returns
+    -------
+    Selection
+        The model, fitted to all samples, and why it was chosen.
 
     Raises
     ------
     InputError
         If no kind can be fitted, with the reason of each; if parameters are constant or depend
-        on each other.
+        on each other; if the budget is no positive number.
+
+    See Also
+    --------
+    tasksim.diagnose : What is wrong with the model that was chosen.
+    KernelModel.fit : Of one kind, without a comparison.
 
     Notes
     -----
@@ -160,18 +180,48 @@ def select(
     Breiman, Friedman, Olshen and Stone, Classification and Regression Trees, 1984, section 3.4.3,
     with paired differences). A history is preferred to it only if that error is larger than 0.15,
     and than twice the history's own on further samples of what was measured.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> n = np.repeat(np.arange(100.0, 500.0, 20.0), 5)
+    >>> noise = np.random.default_rng(0).lognormal(0.0, 0.02, len(n))
+    >>> samples = Samples(("n",), n[:, None], 1e-9 * n**2 * noise)
+    >>> found = select(samples, ["history", "power"])
+    >>> found.model.kind, found.model.formula(2)
+    ('power', '1e-09*n^2')
     """
-    if not all(kind in installed() and model_class(kind).exact for kind in kinds):
+    expect(samples, Samples, "samples")
+    if isinstance(budget_s, bool) or not isinstance(budget_s, int | float) or not budget_s >= 0:
+        raise InputError(f"budget_s must be a number of seconds, not negative, got {budget_s!r}")
+    asked = kinds is not None
+    tried = list(automatic_kinds() if kinds is None else kinds)
+    if not all(kind in installed() and model_class(kind).exact for kind in tried):
         check_separable(samples)
-    clock = _Clock(budget_s, seed, single=len(kinds) == 1)
-    table = tuple(_tried(kind, samples, clock, (options or {}).get(kind, {})) for kind in kinds)
+    clock = _Clock(budget_s, seed, single=len(tried) == 1, asked=asked)
+    table: list[Candidate] = []
+    for kind in tried:
+        if progress is not None:
+            progress(f"trying {kind}", len(table) / (len(tried) + 1))
+        last_chance = not any(candidate.model is not None for candidate in table)
+        table.append(
+            _tried(kind, samples, clock, (options or {}).get(kind, {}), needed=asked or last_chance)
+        )
     fitted = [candidate for candidate in table if candidate.model is not None]
     if not fitted:
         raise InputError(_none_fits(table))
     chosen, why = _choose(fitted)
     assert chosen.model is not None
-    warnings = _calibrated(chosen, samples, clock)
-    return Selection(chosen.model, table, why, chosen.out, tuple(warnings))
+    if progress is not None:
+        progress(f"intervals of {chosen.kind}", len(tried) / (len(tried) + 1))
+    warnings = tuple(_calibrated(chosen, samples, clock))
+    return Selection(chosen.model, tuple(table), why, chosen.out, warnings)
+
+
+def automatic_kinds() -> list[str]:
+    """Return the kinds that are tried if none are named, those of other packages last."""
+    others = {kind: found for kind, found in KINDS.items().items() if kind not in KINDS.built_in}
+    return [*AUTO, *(kind for kind, found in others.items() if found.automatic)]
 
 
 def size_bytes(model: KernelModel) -> int:
@@ -187,6 +237,7 @@ class _Clock:
     budget_s: float
     seed: int
     single: bool
+    asked: bool
 
     def __post_init__(self) -> None:
         self._begun = time.monotonic()
@@ -200,25 +251,28 @@ class _Clock:
         for folds in (FOLDS, FEWEST_FOLDS):
             if folds * fit_s <= self.left_s:
                 return folds
-        return FEWEST_FOLDS if self.single else 0
+        return 0
 
     def resamples(self, fit_s: float) -> int:
-        return int(np.clip(self.left_s / max(fit_s, 1e-9), 0, RESAMPLES))
+        """Return how many fits to resampled configurations there is time for."""
+        return int(np.clip(self.left_s / max(fit_s, AT_ONCE_S), 0, RESAMPLES))
 
 
-def _tried(kind: str, samples: Samples, clock: _Clock, options: Mapping[str, Any]) -> Candidate:
-    """Return the best model of a *kind*, or why there is none."""
+def _tried(
+    kind: str, samples: Samples, clock: _Clock, options: Mapping[str, Any], *, needed: bool
+) -> Candidate:
+    """Return the best model of a *kind*, or why there is none; *needed* whatever the budget."""
     if kind not in installed():
         if clock.single:
             model_class(kind)
         return Candidate(kind, "not installed")
-    if clock.left_s <= 0:
+    if clock.left_s <= 0 and not needed:
         return Candidate(kind, f"not tried: the budget of {clock.budget_s:g} s was used up")
     try:
         models = list(_models(kind, options, clock))
     except TypeError as error:
         return Candidate(kind, f"cannot be made: {error}")
-    found = [_judged(model, samples, clock) for model in models]
+    found = [_judged(model, samples, clock, needed=needed) for model in models]
     return min(found, key=lambda candidate: (candidate.model is None, candidate.judged))
 
 
@@ -230,19 +284,20 @@ def _models(kind: str, options: Mapping[str, Any], clock: _Clock) -> Iterator[Ke
     if "seed" in accepted:
         defaults["seed"] = clock.seed
     if "budget_s" in accepted:
-        defaults["budget_s"] = clock.budget_s / (FITS if clock.single else 2 * FITS)
+        share = clock.budget_s / (FITS if clock.single else 2 * FITS)
+        defaults["budget_s"] = max(share, LEAST_SEARCH_S)
     for trial in known.trials({**defaults, **options}):
         yield known(**trial)
 
 
-def _judged(model: KernelModel, samples: Samples, clock: _Clock) -> Candidate:
+def _judged(model: KernelModel, samples: Samples, clock: _Clock, *, needed: bool) -> Candidate:
     begun = time.monotonic()
     try:
         model.fit(samples)
     except TasksimError as error:
         return Candidate(model.kind, f"cannot be fitted: {error}")
     fit_s = time.monotonic() - begun
-    folds = clock.folds(fit_s)
+    folds = clock.folds(fit_s) or (FEWEST_FOLDS if needed else 0)
     if not folds:
         reason = f"not judged: a fit takes {fit_s:.2g} s, {max(clock.left_s, 0):.2g} s were left"
         return Candidate(model.kind, reason)
@@ -250,10 +305,11 @@ def _judged(model: KernelModel, samples: Samples, clock: _Clock) -> Candidate:
         out = left_out(model, samples, folds=folds, seed=clock.seed)
     except TasksimError as error:
         return Candidate(model.kind, f"cannot be judged: {error}", model, fit_seconds=fit_s)
+    refit_s = (time.monotonic() - begun - fit_s) / folds
     errors = out.errors(samples)
     known = float(np.isfinite(errors).mean())
     reason = _how(out, known) if known else "cannot be judged: nothing was measured twice"
-    return Candidate(model.kind, reason, model, out, errors, fit_s)
+    return Candidate(model.kind, reason, model, out, errors, fit_s, refit_s)
 
 
 def _how(out: LeftOut, known: float) -> str:
@@ -342,7 +398,7 @@ def _calibrated(chosen: Candidate, samples: Samples, clock: _Clock) -> Iterator[
             f"{chosen.kind} errs by {_percent(chosen)} on sizes left out: measure more sizes, "
             "or look for a parameter that is missing"
         )
-    resamples = clock.resamples(chosen.fit_seconds)
+    resamples = clock.resamples(chosen.refit_seconds)
     try:
         found = calibrate(chosen.model, samples, chosen.out, seed=clock.seed, resamples=resamples)
     except InputError as error:

@@ -108,10 +108,67 @@ def test_the_same_seed_gives_the_same_model():
 def test_when_the_budget_is_used_up_the_rest_is_not_tried(monkeypatch):
     now = iter(np.arange(0, 1e6, 2.0))
     monkeypatch.setattr(selection.time, "monotonic", lambda: next(now))
-    found = select(samples_of(power_law, 1), ("history", "power", "mlr"), budget_s=19)
+    found = select(samples_of(power_law, 1), budget_s=19)
     rows = {row.kind: row.reason for row in found.table}
     assert rows["mlr"] == "not tried: the budget of 19 s was used up"
     assert found.model.kind in ("history", "power")
+
+
+def test_a_kind_that_is_asked_for_is_fitted_whatever_the_budget():
+    samples = samples_of(polynomial, 3, configurations=40)
+    shown = []
+    found = select(
+        samples,
+        ("cp", "hybrid"),
+        budget_s=0,
+        progress=lambda what, share: shown.append((what, share)),
+    )
+    assert all(row.model is not None and row.mlogq_cv is not None for row in found.table)
+    assert shown == [
+        ("trying cp", 0.0),
+        ("trying hybrid", pytest.approx(1 / 3)),
+        (f"intervals of {found.model.kind}", pytest.approx(2 / 3)),
+    ]
+
+
+def test_without_time_the_first_kind_that_fits_is_taken():
+    found = select(samples_of(power_law, 3), budget_s=0)
+    assert found.model.kind == "history"
+    assert "not tried: the budget of 0 s was used up" in found.table[-1].reason
+
+
+@pytest.mark.parametrize("budget", [-1, True, "1s", float("nan")])
+def test_budgets_that_are_none(budget):
+    with pytest.raises(InputError, match="budget_s must be a number of seconds, not negative"):
+        select(samples_of(power_law, 1), budget_s=budget)
+
+
+@pytest.mark.parametrize(
+    ("kind", "searches"),
+    [
+        ("cp", "tasksim.models.tensor.tuning.Search.best"),
+        ("hybrid", "tasksim.models.tensor.kriged.learn_scales"),
+    ],
+)
+def test_over_many_configurations_is_searched_once(kind, searches, monkeypatch):
+    import importlib
+
+    module, _, name = searches.rpartition(".")
+    owner, calls = None, []
+    try:
+        owner = importlib.import_module(module)
+    except ImportError:
+        module, _, holder = module.rpartition(".")
+        owner = getattr(importlib.import_module(module), holder)
+    original = getattr(owner, name)
+    monkeypatch.setattr(owner, name, lambda *args: (calls.append(1), original(*args))[1])
+    samples = samples_of(polynomial, 3, configurations=1100, repetitions=1)
+    options = {kind: {"budget_s": 0.2}}
+    found = select(samples, (kind,), options=options)
+    assert len(calls) == 1
+    assert found.table[0].mlogq_cv < 0.06
+    low, high = found.model.interval(samples.parameters, 0.9)
+    assert 0.85 < ((low <= samples.durations_s) & (samples.durations_s <= high)).mean() < 0.97
 
 
 def test_nothing_fits():

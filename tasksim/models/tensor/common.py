@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import numpy as np
 
@@ -47,6 +47,9 @@ LARGEST: Final = 700.0
 MIDDLING: Final = 16
 """The cells of parameters for which nothing is said, where it is for others."""
 
+SEARCHED_ANEW: Final = 1024
+"""Fits of parts of so many configurations search anew: what is found still depends on the part."""
+
 FEW_POINTS: Final = 5
 REACH: Final = 3 / 0.6745
 """Of residuals, in median absolute deviations: three standard deviations, were they normal."""
@@ -77,6 +80,8 @@ class TensorBase(KernelModel):
     _errors_: Errors
     _choice_: Choice
     _floored_: int
+    _configurations_: int
+    _taken: Choice | None = None
 
     @property
     def cells_(self) -> dict[str, int]:
@@ -104,14 +109,28 @@ class TensorBase(KernelModel):
             seed=self.seed,
         )
 
+    def refitted(self, samples: Samples) -> Self:
+        """Return a model fitted to a part of the samples of this one.
+
+        What was searched for over more than 1024 configurations is taken over: with so many, a
+        part of them chooses the same but for what makes no difference.
+        """
+        model = self.clone()
+        if getattr(self, "_configurations_", 0) > SEARCHED_ANEW:
+            model._taken = self._choice_
+        return model.fit(samples)
+
     def _fit(self, samples: Samples) -> NDArray[np.bool_]:
+        taken, self._taken = self._taken, None
         self._check_options(samples.names)
         kept = within_fence(samples.durations_s, samples.configurations()[1], self.fence)
         used = samples.select(kept)
         rows, group = used.configurations()
         logs = np.log(group_means(used.durations_s, group))
         recipe = self._recipe(samples.names, rows, logs)
-        choice, self._fitted_, self._errors_ = self._completed(samples.names, rows, logs, recipe)
+        completed = self._completed(samples.names, rows, logs, recipe, taken)
+        choice, self._fitted_, self._errors_ = completed
+        self._configurations_ = len(rows)
         self._choice_, self.rank_, self.ridge_ = choice, choice.rank, choice.ridge
         self._smear_ = _smear(logs - self._fitted_.values(rows))
         self._floored_ = int((self._raw(rows) < LEAST_S).sum())
@@ -125,8 +144,9 @@ class TensorBase(KernelModel):
         rows: NDArray[np.float64],
         logs: NDArray[np.float64],
         recipe: Recipe,
+        taken: Choice | None,
     ) -> tuple[Choice, Fitted, Errors]:
-        """Return what was chosen, and the fit to the logarithms of durations at *rows*."""
+        """Return what was chosen, or *taken*, and the fit to logarithms of durations at *rows*."""
         search = Search(
             table=rows,
             values=logs,
@@ -138,7 +158,7 @@ class TensorBase(KernelModel):
             folds=self.folds,
             budget_s=self.budget_s,
         )
-        choice = search.best()
+        choice = search.best() if taken is None else taken
         recipe = replace(recipe, rank=choice.rank, ridge=choice.ridge)
         return choice, *fit(self._axes(names, rows, choice.cells), rows, logs, recipe)
 

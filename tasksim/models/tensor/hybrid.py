@@ -122,12 +122,14 @@ class HybridModel(TensorBase):
         rows: NDArray[np.float64],
         logs: NDArray[np.float64],
         recipe: Recipe,
+        taken: Choice | None,
     ) -> tuple[Choice, Fitted, Errors]:
         given = (self.rank, self.cells, self.ridge) != (None, None, None)
-        if given or not self.kriging or not FEWEST * self.folds <= len(rows) <= MOST:
-            return super()._completed(names, rows, logs, recipe)
+        few = not FEWEST * self.folds <= len(rows) <= MOST
+        if given or not self.kriging or few or (taken is not None and taken.scales is None):
+            return super()._completed(names, rows, logs, recipe, taken)
         return fit_kriged(
-            lambda cells: self._axes(names, rows, cells), rows, logs, recipe, self.folds
+            lambda cells: self._axes(names, rows, cells), rows, logs, recipe, self.folds, taken
         )
 
     def _details(self) -> dict[str, Any]:

@@ -51,7 +51,12 @@ FEW: Final = 1024
 
 
 def fit_kriged(
-    grid: Grid, table: Table, values: Table, recipe: Recipe, folds: int
+    grid: Grid,
+    table: Table,
+    values: Table,
+    recipe: Recipe,
+    folds: int,
+    taken: Choice | None = None,
 ) -> tuple[Choice, Fitted, Errors]:
     """Return what was chosen, and the fit to *values* at the rows of *table*.
 
@@ -64,6 +69,8 @@ def fit_kriged(
     folds
         Of the cross-validation that says how true the process is. Where it is no truer than the
         base alone, by more than the standard error of the difference, the base it is.
+    taken
+        What was chosen for more rows of the same function, to be taken over; its scales are known.
     """
     import scipy.linalg  # noqa: F401  # its BLAS must be there to be limited
     from threadpoolctl import threadpool_limits
@@ -71,7 +78,27 @@ def fit_kriged(
     # Threads of BLAS wait for each other by turning round: on a machine with other work to do,
     # a hundred small factorisations then take a hundred times as long.
     with threadpool_limits(limits=1, user_api="blas"):
+        if taken is not None:
+            return _fit_as(taken, grid, table, values, recipe)
         return _fit(grid, table, values, recipe, folds)
+
+
+def _fit_as(
+    taken: Choice, grid: Grid, table: Table, values: Table, recipe: Recipe
+) -> tuple[Choice, Fitted, Errors]:
+    """Return the fit with grid, rank and scales as *taken*."""
+    if taken.rank == 0 or taken.scales is None:
+        plain = replace(recipe, rank=0, ridge=taken.ridge)
+        return taken, *fit(grid(taken.cells), table, values, plain)
+    axes = grid(taken.cells)
+    base = fit_base(recipe.base, axes, table, values)
+    remaining = values - base.values(axes, table)
+    process = krige(axes, table, remaining, taken.scales)
+    support = support_of(axes, observed(axes, cell_indices(axes, table), remaining))
+    known = _asked(axes, support, process, recipe.seed)
+    low = replace(recipe, rank=taken.rank, ridge=taken.ridge, starts=1)
+    tensor = completed(axes, known, support, low, bounds_of(remaining))
+    return taken, Fitted(axes, base, tensor, support), errors_of(tensor, table, remaining)
 
 
 def _fit(
@@ -84,11 +111,12 @@ def _fit(
     errors, without = _left_out(axes, table, values, scales, folds, recipe)
     gain = without - errors
     if not gain.mean() > gain.std() / np.sqrt(len(gain)):
-        nothing = Choice(LADDER[0][0], 0, FIRST_RIDGE, float(without.mean()))
+        nothing = Choice(LADDER[0][0], 0, FIRST_RIDGE, float(without.mean()), scales)
         return nothing, *fit(axes, table, values, replace(recipe, rank=0, ridge=FIRST_RIDGE))
     process = krige(axes, table, remaining, scales)
     choice, tensor, support = _copied(grid, table, remaining, process, float(errors.mean()), recipe)
     fitted = Fitted(tensor.axes, base, tensor, support)
+    choice = replace(choice, scales=scales)
     return choice, fitted, errors_of(tensor, table, remaining)
 
 

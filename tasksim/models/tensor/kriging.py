@@ -49,7 +49,9 @@ NOISE: Final = 0.1
 LEAST: Final = 1e-6
 """... the least there can be: covariances must be invertible."""
 BLOCK: Final = 4_000_000
-"""So many covariances are computed at once."""
+"""So many covariances are held at once: 32 MB."""
+CACHED: Final = 32_768
+"""So many are computed at once: 256 kB, which stay in the cache between the operations."""
 
 
 @dataclass(frozen=True)
@@ -169,11 +171,14 @@ def _cholesky(covariances: Table, noise: float) -> Table:
 
 
 def _covariances(a: Table, b: Table, scales: Scales) -> Table:
-    distances, decay = _distances(a, b, scales.lengths)
-    distances += 1
-    distances *= decay
-    distances *= scales.signal
-    return distances
+    result = np.empty((len(a), len(b)))
+    step = max(1, CACHED // max(1, len(b)))
+    for at in range(0, len(a), step):
+        distances, decay = _distances(a[at : at + step], b, scales.lengths)
+        distances += 1
+        distances *= decay
+        np.multiply(distances, scales.signal, out=result[at : at + step])
+    return result
 
 
 def _distances(a: Table, b: Table, lengths: Table) -> tuple[Table, Table]:

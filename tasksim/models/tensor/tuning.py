@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.models.tensor.grid import Axis
+    from tasksim.models.tensor.kriging import Scales
 
     Grid = Callable[[int], tuple[Axis, ...]]
 
@@ -54,13 +55,15 @@ class Choice:
     """A grid (cells per parameter), a rank and a ridge, and the error that was found for them.
 
     ``error`` is the mean over configurations left out of abs(ln(predicted / measured)); None if
-    there was nothing to choose.
+    there was nothing to choose. ``scales`` are those of the Gaussian process that was copied, if
+    one was.
     """
 
     cells: int
     rank: int
     ridge: float
     error: float | None = None
+    scales: Scales | None = field(default=None, compare=False)
 
 
 @dataclass

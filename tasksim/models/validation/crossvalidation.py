@@ -118,7 +118,7 @@ def _by_folds(model: KernelModel, samples: Samples, fold: NDArray[np.intp]) -> N
         if out.all():
             continue
         try:
-            fitted = model.clone().fit(samples.select(~out))
+            fitted = model.refitted(samples.select(~out))
         except TasksimError as error:
             refusal = refusal or error
             continue
