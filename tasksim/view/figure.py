@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from io import BytesIO
+from math import lcm
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
@@ -15,23 +16,14 @@ from tasksim.base.errors import InputError, expect
 from tasksim.base.files import refuse_existing, write_bytes
 from tasksim.run.record import Run
 from tasksim.view.gantt import colour_legend
-from tasksim.view.registry import PANELS, Look, Panel
-from tasksim.view.style import (
-    TEXT,
-    WIDTH_INCHES,
-    legend_columns,
-    new_figure,
-    run_names,
-    run_title,
-)
+from tasksim.view.layout import figure_rows, graph_labels
+from tasksim.view.registry import PANELS, Panel
+from tasksim.view.style import TEXT, legend_columns, new_figure
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from matplotlib.axes import Axes
-    from matplotlib.gridspec import GridSpec
-
-    from tasksim.view.registry import Place
 
 __all__ = ["FORMATS", "PANELS", "figure", "save_figure"]
 
@@ -58,7 +50,8 @@ def figure(
     ----------
     runs :
         A Gantt chart each, and panels of memory, one above another on one time axis; in the
-        other panels they are together.
+        other panels they are together. Runs of which one is more than three times as long as
+        another have time axes of their own, and panels of their own.
     panels :
         Names out of :data:`PANELS`, or ``MODULE:NAME`` of a
         :class:`~tasksim.view.registry.Panel`; the panels over time are above those of kernels.
@@ -73,17 +66,26 @@ def figure(
     """
     drawn = [runs] if isinstance(runs, Run) else list(runs)
     chosen = _default_panels(drawn) if panels is None else _chosen(drawn, panels)
-    rows = _row_heights(drawn, chosen)
-    below = _at("below", chosen)
-    made = new_figure(sum(rows) + 0.6)
-    grid = made.add_gridspec(len(rows), max(len(below), 1), height_ratios=rows)
-    look = Look(max(max([run.makespan_s, *(run.bounds or {}).values()]) for run in drawn))
-    _draw_time_panels(made, grid, drawn, chosen, replace(look, arrows=arrows))
-    for column, panel in enumerate(below):
-        panel.draw(drawn, made.add_subplot(grid[-1, column]), look)
+    rows = figure_rows(drawn, chosen)
+    heights = [max(cell.height_inches for cell in row) for row in rows]
+    made = new_figure(sum(heights) + 0.6)
+    # As many columns as both rows of one cell and rows of several divide into.
+    columns = lcm(*(len(row) for row in rows))
+    grid = made.add_gridspec(len(rows), columns, height_ratios=heights)
+    on_axis: dict[int, list[Axes]] = {}
+    for number, row in enumerate(rows):
+        width = columns // len(row)
+        for place, cell in enumerate(row):
+            axes = made.add_subplot(grid[number, place * width : (place + 1) * width])
+            cell.panel.draw(cell.runs, axes, replace(cell.look, arrows=arrows))
+            if cell.axis is not None:
+                on_axis.setdefault(cell.axis, []).append(axes)
+    for panels_on_it in on_axis.values():
+        _share_time(panels_on_it)
     if "gantt" in chosen:
         _name_kernels(made, drawn)
-    made.suptitle(_graphs(drawn), fontsize=TEXT["title"] + 1, fontweight="bold")
+    title = _graphs(drawn) + (", each on its own time axis" if len(on_axis) > 1 else "")
+    made.suptitle(title, fontsize=TEXT["title"] + 1, fontweight="bold")
     return made
 
 
@@ -141,48 +143,10 @@ def _check(runs: Sequence[Run], panels: int = 2) -> None:
         raise InputError(f"nothing to draw: {len(runs)} runs, {panels} panels")
 
 
-def _at(place: Place, panels: Mapping[str, Panel]) -> list[Panel]:
-    return [panel for panel in panels.values() if panel.place == place]
-
-
-def _row_heights(runs: Sequence[Run], panels: Mapping[str, Panel]) -> list[float]:
-    """Return the heights of the rows of the figure in inches, from the top."""
-    of_runs = [
-        panel.height_inches(run)
-        for run in runs
-        for panel in _at("per run", panels)
-        if panel.shows(run)
-    ]
-    together = [panel.height_inches(runs[0]) for panel in _at("together", panels)]
-    if together and len(runs) > 1:
-        together[0] += _legend_inches(runs)
-    below = [panel.height_inches(runs[0]) for panel in _at("below", panels)]
-    return of_runs + together + ([max(below)] if below else [])
-
-
-def _legend_inches(runs: Sequence[Run]) -> float:
-    """Return the height of the legend of runs above the first curves."""
-    names = run_names(runs)
-    columns = legend_columns(names, 0.775 * WIDTH_INCHES * 72.0)
-    return 0.1 + 0.17 * -(-len(names) // columns)
-
-
-def _draw_time_panels(
-    made: Figure, grid: GridSpec, runs: Sequence[Run], panels: Mapping[str, Panel], look: Look
-) -> None:
-    """Draw what has a time axis; only the last shows its labels."""
-    drawn: list[Axes] = []
-    for run in runs:
-        title = run_title(run) if len(_graph_labels(runs)) == 1 else _title_with_graph(run)
-        for panel in _at("per run", panels):
-            if panel.shows(run):
-                drawn.append(made.add_subplot(grid[len(drawn), :]))
-                panel.draw([run], drawn[-1], replace(look, title=title))
-    for number, panel in enumerate(_at("together", panels)):
-        drawn.append(made.add_subplot(grid[len(drawn), :]))
-        panel.draw(runs, drawn[-1], replace(look, legend=number == 0))
-    for axes in drawn[:-1]:
-        axes.sharex(drawn[-1])
+def _share_time(panels: Sequence[Axes]) -> None:
+    """Let *panels* have the time axis of the last, which alone shows labels."""
+    for axes in panels[:-1]:
+        axes.sharex(panels[-1])
         axes.set_xlabel("")
         axes.tick_params(axis="x", labelbottom=False)
 
@@ -200,18 +164,10 @@ def _name_kernels(made: Figure, runs: Sequence[Run]) -> None:
     )
 
 
-def _graph_labels(runs: Sequence[Run]) -> list[str]:
-    return list(dict.fromkeys(run.graph_label for run in runs))
-
-
 def _graphs(runs: Sequence[Run]) -> str:
-    labels = _graph_labels(runs)
+    labels = graph_labels(runs)
     return (
         shorten(labels[0], 120, placeholder=" …")
         if len(labels) == 1
         else f"{len(runs)} runs of {len(labels)} graphs"
     )
-
-
-def _title_with_graph(run: Run) -> str:
-    return f"{shorten(run.graph_label, 80, placeholder=' …')}: {run_title(run)}"

@@ -41,6 +41,7 @@ WAITS = {
 }
 """What the legend calls what idle workers wait for, and its colour: paler than any kernel's."""
 
+_TITLE_LETTERS = 100  # so many fit above a panel of the usual width
 _FIGURE_SPACE = "\N{FIGURE SPACE}"
 _BOUNDS = {
     "critical_path_s": ("critical path", "--"),
@@ -97,8 +98,10 @@ def panel_gantt(
     time_axis(axes, max(mark.at_s for mark in marks) if until_s is None else until_s)
     note = draw_arrows(axes, run) if arrows else ""
     height = draw_marks(axes, marks)
+    named = run_title(run) if title is None else title
+    long = len(named) + len(note) > _TITLE_LETTERS
     axes.set_title(
-        "; ".join(filter(None, [run_title(run) if title is None else title, note])),
+        ("\n" if long else "; ").join(filter(None, [named, note])),
         loc="left",
         fontsize=TEXT["title"],
         pad=height + 6.0,

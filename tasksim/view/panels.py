@@ -175,13 +175,13 @@ def _by_kernel(runs: Sequence[Run]) -> tuple[Table, dict[str, str]]:
 
 
 def _places(table: Table) -> list[tuple[str, int, float, float]]:
-    """Return (kernel, run, x, width) of every bar or box."""
+    """Return (kernel, run, x, width) of every bar or box; runs without a kernel take no room."""
     places = []
     for x, (kernel, row) in enumerate(table.items()):
-        width = 0.8 / len(row)
-        places += [
-            (kernel, run, x + (run - (len(row) - 1) / 2) * width, width) for run in range(len(row))
-        ]
+        here = [run for run, statistics in enumerate(row) if statistics is not None]
+        width = 0.8 / max(2 if len(row) > 1 else 1, len(here))
+        left = x - (len(here) - 1) / 2 * width
+        places += [(kernel, run, left + place * width, width) for place, run in enumerate(here)]
     return places
 
 

@@ -175,16 +175,26 @@ def legend_columns(texts: Sequence[str], width_points: float) -> int:
 
 def name_runs(axes: Axes, handles: Sequence[Artist]) -> None:
     """Put a legend above *axes*, where it covers nothing, that says which run is which."""
-    names = [str(handle.get_label()) for handle in handles]
     points = axes.get_window_extent().width * 72.0 / axes.figure.dpi
+    names = _fitting([str(handle.get_label()) for handle in handles], points)
+    if not handles:
+        return
     axes.legend(
         handles=handles,
+        labels=names,
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),
         ncols=legend_columns(names, points),
         fontsize=TEXT["small"],
         frameon=False,
     )
+
+
+def _fitting(texts: Sequence[str], width_points: float) -> list[str]:
+    """Return *texts*, those that are wider than a legend of that width without their middles."""
+    most = max(12, int((width_points - 45.0) / (0.6 * TEXT["small"])))
+    head = 2 * most // 3
+    return [t if len(t) <= most else f"{t[:head]} … {t[head + 3 - most :]}" for t in texts]
 
 
 def run_title(run: Run) -> str:

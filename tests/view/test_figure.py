@@ -3,6 +3,7 @@ import itertools
 import resource
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -243,3 +244,48 @@ def test_thinned_curves_keep_their_extremes(make):
     drawn = axes.lines[0].get_ydata()
     assert len(drawn) <= 8004
     assert (np.max(drawn), np.min(drawn)) == (20_000, 0)
+
+
+def test_runs_of_very_different_lengths_have_time_axes_of_their_own(make):
+    long, short = make.run(), make.run(duration_s=0.01, kind="native")
+    fig = figure([long, short], ("gantt", "ready"))
+    first, its_ready, second, other_ready = fig.axes
+    assert first.get_xlim() == its_ready.get_xlim()
+    assert second.get_xlim() == other_ready.get_xlim()
+    assert second.get_xlim()[1] == pytest.approx(1.01 * short.makespan_s)
+    assert [axes.get_xlabel() for axes in fig.axes] == ["", "time (s)", "", "time (ms)"]
+    assert fig.get_suptitle().endswith(", each on its own time axis")
+    assert len(its_ready.lines) == len(other_ready.lines) == 1
+    alike = figure([long, make.run(duration_s=0.05)], ("gantt", "ready"))
+    assert "own time axis" not in alike.get_suptitle()
+    assert len(alike.axes) == 3
+
+
+@pytest.mark.parametrize("others", [0.01, 0.09])
+def test_all_panels_of_several_runs_are_readable(make, others):
+    kernels = tuple(f"kernel_of_{i}" for i in range(9))
+    long = make.hybrid(3, 9, 600, copies=300)
+    different = make.run(2, 90, others, kernels=kernels, graph_name="fmm", platform="other")
+    arguments = {f"argument{i}": 1000 + i for i in range(9)}
+    runs = [different, long, dataclasses.replace(different, graph_arguments=arguments)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert_readable(figure(runs, PANELS))
+        assert_readable(figure([long, make.hybrid(3, 9, 600, copies=300, seed=2)], PANELS))
+
+
+def test_panels_of_few_kernels_are_beside_each_other(make):
+    def rows(runs):
+        fig = figure(runs, ("kernels", "distributions"))
+        fig.draw_without_rendering()
+        return len({round(axes.get_position().y0, 3) for axes in fig.axes})
+
+    assert rows(make.run()) == 1
+    assert rows([make.run(), make.run(kind="native"), make.run(seed=3, scheduler="prio")]) == 2
+
+
+def test_a_run_without_a_kernel_takes_no_room_in_its_bars(make):
+    one, other = make.run(kernels=("potrf", "gemm")), make.run(kernels=("gemm", "P2P"))
+    (axes,) = figure([one, other], ("kernels",)).axes
+    centres = [bar.get_x() + bar.get_width() / 2 for bar in axes.patches]
+    assert centres == pytest.approx([0.0, 0.8, 1.2, 2.0])
