@@ -7,11 +7,17 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import settings
 
 # Set before NumPy is imported. Threads of BLAS that wait for a core, beside another process, make
 # small products 10 to 100 times slower; nothing here is large enough to gain by them.
 for library in ("OPENBLAS", "MKL", "OMP"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+
+# An example that takes long says something of the machine, and nothing of the code.
+settings.register_profile("any machine", deadline=None)
+settings.load_profile("any machine")
 
 
 @pytest.hookimpl(optionalhook=True)

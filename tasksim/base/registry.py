@@ -210,7 +210,7 @@ def _entry_points(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:  
 
     To look through all installed packages takes some 20 ms: done once per *path* of modules.
     """
-    return {entry.name: entry for entry in reversed(entry_points(group=group))}
+    return {entry.name: entry for entry in reversed(tuple(entry_points(group=group)))}
 
 
 # A user's own
