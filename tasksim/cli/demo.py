@@ -8,7 +8,7 @@ import click
 
 from tasksim.cli.command import command
 from tasksim.cli.options import WORKERS, force_option, json_option
-from tasksim.cli.output import note, print_json, refuse_unwritable
+from tasksim.cli.output import note, print_json, refuse_unwritable, warn
 from tasksim.cli.progress import showing
 
 __all__ = ["demo"]
@@ -28,7 +28,8 @@ def demo(output: Path, workers: int | None, force: bool, as_json: bool) -> None:
     """Calibrate this machine, predict runs, really run them, compare and draw.
 
     The models come from runs of a small Cholesky factorisation; what is predicted has other
-    sizes. It takes about a minute.
+    sizes. It takes about a minute. On a machine that others use too, runs count that were made in
+    calm moments, as far as there are some.
     """
     from tasksim.base.files import refuse_folder
 
@@ -42,4 +43,6 @@ def demo(output: Path, workers: int | None, force: bool, as_json: bool) -> None:
         print_json(result.to_json())
     else:
         click.echo(result.table())
+    if result.warning is not None:
+        warn(result.warning)
     note(f"Wrote {output}")

@@ -23,19 +23,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from tasksim.engine.durations import Models
-    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program
     from tasksim.run.bounds import Bounds
     from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolved
+    from tasksim.scenario.scenario import AnyGraph, AnyModels, AnyPlatform, AnyScheduler
     from tasksim.scenario.solving import Progress
-    from tasksim.schedulers.base import Scheduler
-
-    AnyGraph = str | Path | TaskGraph
-    AnyPlatform = str | Path | Platform
-    AnyModels = str | Path | Models | Mapping[str, Any]
-    AnyScheduler = str | Scheduler | type[Scheduler]
 
 __all__ = ["bounds", "durations", "execute", "simulate"]
 
@@ -117,10 +110,10 @@ def simulate(
     _check_names(scenario, "simulate")
     one_of(simultaneous_pushes, ENGINE_OPTIONS["simultaneous_pushes"], "simultaneous_pushes")
     flag(check, "check")
-    asked = Scenario(  # what is not yet in its form is checked there
-        graph=graph,  # type: ignore[arg-type]
-        platform=platform,  # type: ignore[arg-type]
-        models=models,  # type: ignore[arg-type]
+    asked = Scenario(
+        graph=graph,
+        platform=platform,
+        models=models,
         scheduler=scheduler,
         seed=seed,
         noise=noise,
@@ -212,10 +205,10 @@ def execute(
 
     _check_names(scenario, "execute")
     flag(check, "check")
-    asked = Scenario(  # what is not yet in its form is checked there
-        graph=graph,  # type: ignore[arg-type]
-        platform=platform,  # type: ignore[arg-type]
-        models=models,  # type: ignore[arg-type]
+    asked = Scenario(
+        graph=graph,
+        platform=platform,
+        models=models,
         scheduler=scheduler,
         seed=seed,
         pin=pin,

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from tasksim.run.record import Run
     from tasksim.scenario.solving import Progress
     from tasksim.schedulers.base import Scheduler
+
+    AnyGraph = str | Path | TaskGraph
+    AnyPlatform = str | Path | Platform
+    AnyModels = str | Path | Models | Mapping[str, Any]
+    AnyScheduler = str | Scheduler | type[Scheduler]
 
 __all__ = ["CLOCKS", "NOISES", "Clock", "Noise", "Scenario"]
 
@@ -118,6 +123,26 @@ class Scenario:
     noise: Noise = "none"
     clock: Clock = "simulated"
     pin: bool = True
+
+    if TYPE_CHECKING:
+        # What the values may be before they are brought into one form.
+        def __init__(
+            self,
+            graph: AnyGraph,
+            settings: Mapping[str, object] | Sequence[str] = (),
+            platform: AnyPlatform | None = None,
+            workers: int | None = None,
+            models: AnyModels | None = None,
+            durations: str | Mapping[str, Any] | Sequence[tuple[str, float]] | None = None,
+            model_names: str | None = None,
+            library: str | Path | None = None,
+            changes: Sequence[str] = (),
+            scheduler: AnyScheduler = "lws",
+            seed: int = 0,
+            noise: Noise = "none",
+            clock: Clock = "simulated",
+            pin: bool = True,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         """Bring all values into one form, and check them."""

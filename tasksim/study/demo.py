@@ -1,25 +1,29 @@
-"""The main job in one go: calibrate this machine, predict, really run, compare, draw."""
+"""Demo, the main job in one go: calibrate this machine, predict, really run, compare, draw."""
 
 from __future__ import annotations
 
 import json
-import statistics
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.files import new_folder, write_text
 from tasksim.calibration.book import Options
 from tasksim.calibration.calibrate import calibrate
 from tasksim.graph.apps.registry import generate
-from tasksim.models.files.store import ModelLibrary
+from tasksim.native.calm_moments import Probe
 from tasksim.native.execution import usable_cores
-from tasksim.platform.load import load
 from tasksim.run.runfolder import save
-from tasksim.study.fidelity import Case, Outcome, measure, predict
+from tasksim.scenario.resolved import Resolver
+from tasksim.scenario.scenario import Scenario
+from tasksim.study.cells import Compared, ResultTable, solved
+from tasksim.study.repetitions import calm_warning, measure
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tasksim.native.calm_moments import Calmness
+    from tasksim.run.record import Run
 
 __all__ = ["CALIBRATED_TILES", "DemoResult", "demo"]
 
@@ -30,47 +34,59 @@ DRAWN = (12, "lws")
 TILE_SIZE = 256
 REPETITIONS = 5
 CALIBRATION_S = 25.0
+PATIENCE_S = 20.0
+"""How long calm moments are waited for: on a quiet machine none of it is used, and on a busy one
+the demo still ends in about a minute."""
+MODELS: Final = "models"
+"""What the prediction is called: there is one variant, that of the calibrated models."""
 
 Progress = Callable[[str, float], None]
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class DemoResult:
-    """What the demo found, and where it put it."""
+    """What the demo found, and where it put it.
+
+    Attributes
+    ----------
+    rows : tuple of Compared
+        Per case what was measured and predicted.
+    calm : Calmness
+        How calm the machine was when it was measured.
+    """
 
     output: Path
     machine: str
     workers: int
-    outcomes: list[Outcome]
-    files: tuple[str, ...]
+    rows: tuple[Compared, ...]
+    calm: Calmness
+    files: tuple[str, ...] = ()
 
     @property
     def median_error(self) -> float:
         """The median of the absolute relative errors."""
-        return statistics.median(abs(outcome.error) for outcome in self.outcomes)
+        return ResultTable(self.rows).summary(MODELS).median
 
     @property
     def worst_error(self) -> float:
         """The largest absolute relative error."""
-        return max(abs(outcome.error) for outcome in self.outcomes)
+        return ResultTable(self.rows).summary(MODELS).worst
+
+    @property
+    def warning(self) -> str | None:
+        """What is to be said of a machine that others used meanwhile."""
+        return calm_warning(self.calm)
 
     def table(self) -> str:
         """Return the table: graph, scheduler, predicted, measured median and spread, error."""
         lines = [
-            f"{'graph':38} {'scheduler':9} {'predicted':>11} {'measured':>11}"
-            f" {'spread':>8} {'error':>8}"
-        ]
-        lines += [
-            f"{o.case.graph_text:38} {o.case.scheduler:9} {1e3 * o.predicted_s:8.1f} ms"
-            f" {1e3 * o.median_s:8.1f} ms {100 * o.spread:6.1f} % {100 * o.error:+6.1f} %"
-            for o in self.outcomes
-        ]
-        lines.append(
+            ResultTable(self.rows).text(MODELS),
             f"\nmeasured: median of {REPETITIONS} interleaved runs on {self.workers} workers of"
-            f" {self.machine}; spread: (max - min) / median"
-            f"\n|error|: median {100 * self.median_error:.1f} %,"
-            f" worst {100 * self.worst_error:.1f} %"
-        )
+            f" {self.machine}; spread: (max - min) / median",
+            f"|error|: median {100 * self.median_error:.1f} %,"
+            f" worst {100 * self.worst_error:.1f} %",
+            _calm_line(self.calm),
+        ]
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
@@ -79,9 +95,10 @@ class DemoResult:
             "schema_version": 1,
             "machine": self.machine,
             "workers": self.workers,
-            "cases": [outcome.to_json() for outcome in self.outcomes],
+            "cases": [_case_json(row) for row in self.rows],
             "median_error": self.median_error,
             "worst_error": self.worst_error,
+            "calm": {"kept": self.calm.kept, "disturbed": self.calm.disturbed},
             "output": str(self.output),
             "files": list(self.files),
         }
@@ -97,57 +114,100 @@ def demo(
     """Calibrate, predict, run, compare, draw; leave everything in the folder *output*.
 
     The models come from runs of a tiled Cholesky of 6 and 10 tiles; what is predicted has
-    other sizes and is simulated before its first native run. *output* is complete or, when the
-    demo is interrupted, as it was before. *progress* is called with what goes on
-    and the share of the whole that is done.
+    other sizes and is simulated before its first native run. Both are run in calm moments, as far
+    as there are some. *output* is complete or, when the demo is interrupted, as it was before.
+
+    Parameters
+    ----------
+    output : Path
+        A new folder.
+    workers : int, optional
+        Threads; by default all usable cores.
+    force : bool, default False
+        Replace what is there.
+    progress : callable, optional
+        Called with what goes on and the share of the whole that is done.
     """
     count = workers or len(usable_cores())
     tell = progress or (lambda _what, _share: None)
     with new_folder(output, force=force) as folder:
-        platform_path, models_folder = _calibrate(folder, count, tell)
-        platform = load(str(platform_path))
-        models = ModelLibrary(models_folder)
+        platform = _calibrate(folder, count, tell)
+        base = Scenario("cholesky", {"tile_size": TILE_SIZE}, platform=str(platform))
         cases = [
-            Case("cholesky", {"tiles": tiles, "tile_size": TILE_SIZE}, scheduler)
+            base.vary(settings={"tiles": tiles, "tile_size": TILE_SIZE}, scheduler=scheduler)
             for tiles, scheduler in PREDICTED
         ]
-        outcomes = predict(cases, platform, models)
-        measure(
-            outcomes, platform, models, REPETITIONS, lambda what, x: tell(what, 0.45 + 0.45 * x)
+        resolver = Resolver()
+        predicted = [solved(case, resolver) for case in cases]
+        measured = measure(
+            [case.vary(clock="native") for case in cases],
+            REPETITIONS,
+            probe=Probe(count),
+            patience_s=PATIENCE_S,
+            resolver=resolver,
+            progress=lambda what, x: tell(what, 0.45 + 0.45 * x),
         )
         tell("drawing", 0.92)
-        result = DemoResult(output, platform.name, count, outcomes, ())
-        _write(folder, result)
+        pairs = zip(measured.cells, predicted, strict=True)
+        rows = tuple(Compared(native, {MODELS: simulated}) for native, simulated in pairs)
+        assert measured.calm is not None  # since there was a probe
+        result = DemoResult(output, platform.stem, count, rows, measured.calm)
+        result = _written(folder, result)
     tell("done", 1.0)
     return result
 
 
-def _calibrate(folder: Path, workers: int, tell: Progress) -> tuple[Path, Path]:
+def _calm_line(calm: Calmness) -> str:
+    if not calm.disturbed:
+        return f"calm: all {calm.kept} runs were made while nobody else used the cores"
+    return f"calm: {calm.kept - calm.disturbed} of {calm.kept} runs, others used the cores"
+
+
+def _case_json(row: Compared) -> dict[str, Any]:
+    """Return a case with what its only variant predicts."""
+    data = row.to_json()
+    del data["errors"]
+    return {**data, "predicted_s": row.predicted_s(MODELS), "error": row.error(MODELS)}
+
+
+def _calibrate(folder: Path, workers: int, tell: Progress) -> Path:
+    """Return the platform file of this machine."""
     graphs = [generate("cholesky", tiles=tiles, tile_size=TILE_SIZE) for tiles in CALIBRATED_TILES]
     report = calibrate(
         graphs,
         folder,
         workers=workers,
-        options=Options(max_seconds=CALIBRATION_S, schedulers=("eager", "lws", "prio")),
+        options=Options(max_seconds=CALIBRATION_S, schedulers=("eager", "lws", "prio"), calm=True),
         progress=lambda what, share: tell(f"calibrating, {what}", 0.45 * min(1.0, share)),
     )
     if report.interrupted:  # half a calibration is worth keeping, half a demo is not
         raise KeyboardInterrupt
-    return report.platform_path, report.models_folder
+    return report.platform_path
 
 
-def _write(folder: Path, result: DemoResult) -> None:
+def _written(folder: Path, result: DemoResult) -> DemoResult:
+    """Write the table, the runs and the figures; return the result with what was written."""
     from tasksim.view.figure import figure, save_figure
 
     write_text(folder / "table.txt", result.table() + "\n")
-    drawn = next(
-        o for o in result.outcomes if (o.case.arguments["tiles"], o.case.scheduler) == DRAWN
-    )
-    save(drawn.median_run, folder / "native")
-    save(drawn.simulated, folder / "simulated")
-    chart = figure([drawn.median_run, drawn.simulated], panels=["gantt", "ready"])
+    cases = [(f"tiles={tiles}", scheduler) for tiles, scheduler in PREDICTED]
+    drawn = result.rows[cases.index((f"tiles={DRAWN[0]}", DRAWN[1]))]
+    native = _moved(drawn.measured.median_run, folder, result.output)
+    simulated = _moved(drawn.predicted[MODELS].median_run, folder, result.output)
+    save(native, folder / "native")
+    save(simulated, folder / "simulated")
+    chart = figure([native, simulated], panels=["gantt", "ready"])
     for suffix in ("png", "pdf"):
         save_figure(chart, folder / f"gantt.{suffix}")
     # Last, because it names the others.
-    result.files = tuple(sorted([*(path.name for path in folder.iterdir()), "demo.json"]))
+    files = tuple(sorted([*(path.name for path in folder.iterdir()), "demo.json"]))
+    result = replace(result, files=files)
     write_text(folder / "demo.json", json.dumps(result.to_json(), indent=1) + "\n")
+    return result
+
+
+def _moved(run: Run, folder: Path, output: Path) -> Run:
+    """Return a run whose scenario names the files of *folder* as they are called in *output*."""
+    before, after = json.dumps(str(folder.resolve())), json.dumps(str(output.resolve()))
+    text = json.dumps(run.config).replace(before[1:-1], after[1:-1])
+    return replace(run, config=json.loads(text))

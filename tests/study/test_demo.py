@@ -8,8 +8,10 @@ import pytest
 
 from tasksim.base.errors import InputError, TaskFailed
 from tasksim.models.files.store import ModelLibrary
+from tasksim.native import calm_moments
 from tasksim.platform.load import load as load_platform
 from tasksim.run.runfolder import load
+from tasksim.scenario.recorded import scenario_of
 from tasksim.study import demo as module
 from tasksim.study.demo import demo
 from tasksim.view import figure
@@ -24,6 +26,8 @@ def tiny(monkeypatch):
     monkeypatch.setattr(module, "TILE_SIZE", 24)
     monkeypatch.setattr(module, "CALIBRATION_S", 0.3)
     monkeypatch.setattr(module, "REPETITIONS", 3)
+    monkeypatch.setattr(module, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(calm_moments, "FIRST_PROBES", 3)
 
 
 @pytest.mark.slow
@@ -42,8 +46,10 @@ def test_everything_is_there(tmp_path):
     assert (native.kind, simulated.kind) == ("native", "simulated")
     assert native.graph_arguments == simulated.graph_arguments
     assert native.graph_label.startswith("cholesky tiles=5 tile_size=24")
-    assert native.makespan_s == result.outcomes[1].median_s
-    assert simulated.makespan_s == result.outcomes[1].predicted_s
+    assert native.makespan_s == result.rows[1].measured.median_s
+    assert simulated.makespan_s == result.rows[1].predicted_s("models")
+    called = scenario_of(simulated, out / "simulated").solve()
+    assert called.tasks == simulated.tasks
     assert (out / "gantt.png").read_bytes().startswith(b"\x89PNG")
     assert (out / "gantt.pdf").read_bytes().startswith(b"%PDF")
     shares = [share for _, share in told]
@@ -77,12 +83,13 @@ def _check_json(data, result, workers):
 def _check_table(text, result):
     lines = text.splitlines()
     assert lines[0].split() == ["graph", "scheduler", "predicted", "measured", "spread", "error"]
-    for line, outcome in zip(lines[1:], result.outcomes, strict=False):
-        assert line.startswith(outcome.case.graph_text)
-        assert f"{1e3 * outcome.predicted_s:.1f} ms" in line
-        assert f"{100 * outcome.error:+.1f} %" in line
+    for line, row in zip(lines[1:], result.rows, strict=False):
+        assert line.startswith(row.measured.scenario.graph_label)
+        assert f"{1e3 * row.predicted_s('models'):.1f} ms" in line
+        assert f"{100 * row.error('models'):+.1f} %" in line
     assert lines[4].startswith("measured: median of 3 interleaved runs on 2 workers of ")
     assert lines[5].startswith("|error|: median ")
+    assert lines[6].startswith("calm: ")
 
 
 @pytest.fixture
@@ -118,7 +125,7 @@ def stop_at(message, error):
     ("when", "error"),
     [
         ("calibrating, round 1", KeyboardInterrupt()),
-        ("cholesky tiles=5", TaskFailed("gemm #3 failed")),
+        ("1 of 6 runs", TaskFailed("gemm #3 failed")),
         ("drawing", KeyboardInterrupt()),
     ],
 )

@@ -1,0 +1,169 @@
+"""Repetitions: scenarios run natively several times, interleaved, in calm moments if wanted.
+
+Interleaved means that every scenario is run once, then every one again: so that a slow minute of
+the machine does not fall on one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tasksim.base.arguments import whole_number
+from tasksim.native.calm_moments import measure_calmly
+from tasksim.scenario.resolved import Resolver
+from tasksim.scenario.solving import execute, execute_checked
+from tasksim.study.cells import Cell
+
+if TYPE_CHECKING:
+    from tasksim.kernels.program import Program
+    from tasksim.native.calm_moments import Calmness
+    from tasksim.run.record import Run
+    from tasksim.scenario.resolved import Resolved
+    from tasksim.scenario.scenario import Scenario
+
+__all__ = ["MeasuredCells", "Progress", "calm_warning", "measure"]
+
+Progress = Callable[[str, float], None]
+"""Called with what goes on, and the share of the whole that is done."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredCells:
+    """Cells of native runs, and how calm the machine was; None: nobody looked."""
+
+    cells: list[Cell]
+    calm: Calmness | None = None
+
+
+def measure(
+    scenarios: Sequence[Scenario],
+    repetitions: int,
+    *,
+    probe: Callable[[], float] | None = None,
+    patience_s: float = 0.0,
+    check: bool = True,
+    resolver: Resolver | None = None,
+    progress: Progress | None = None,
+) -> MeasuredCells:
+    """Run each of *scenarios* natively, *repetitions* times; return the cells.
+
+    One run of each graph comes first and is not counted: it touches the memory, and verifies what
+    is computed. The data of a graph are bound once.
+
+    Parameters
+    ----------
+    scenarios : sequence of Scenario
+        With the native clock.
+    repetitions : int
+        Runs of each; they are interleaved.
+    probe : callable, optional
+        A :class:`~tasksim.native.calm_moments.Probe`: runs count that were made in calm moments.
+        By default all runs count.
+    patience_s : float, default 0.0
+        With a *probe*, how long calm moments are waited for, at most.
+    check : bool, default True
+        Verify every run, not only the first of each graph.
+    resolver : Resolver, optional
+        Makes what several scenarios name only once.
+    progress : callable, optional
+        Called before each run, or with a *probe* after it.
+
+    Raises
+    ------
+    CheckFailed
+        If a run computes something wrong.
+    """
+    whole_number(repetitions, "repetitions", 1)
+    resolve = (resolver or Resolver()).resolve
+    runners = _runners([resolve(scenario) for scenario in scenarios], check)
+    if probe is None:
+        return MeasuredCells(_interleaved(runners, repetitions, progress))
+    done = measure_calmly(
+        [runner.run for runner in runners],
+        probe,
+        repetitions=repetitions,
+        patience_s=patience_s,
+        progress=_told(progress),
+    )
+    pairs = zip(scenarios, done.values, strict=True)
+    return MeasuredCells([Cell(scenario, tuple(runs)) for scenario, runs in pairs], done.calm)
+
+
+def calm_warning(calm: Calmness | None) -> str | None:
+    """Return what is to be said where runs count that others disturbed; None if there are none."""
+    if calm is None or not calm.disturbed:
+        return None
+    return (
+        f"the machine was not calm: {calm.disturbed} of {calm.kept} runs were made while others"
+        f" used its cores (a probe took over {100 * calm.tolerance:.0f} % longer than the fastest)."
+        " Such runs take longer than the same runs alone: the error is then that of the machine as"
+        " much as that of the prediction, so try again when it is quiet"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Runner:
+    """A scenario whose graph is bound to its data."""
+
+    resolved: Resolved
+    program: Program
+    check: bool
+
+    def run(self) -> Run:
+        if not self.check:
+            return execute(self.resolved, program=self.program)
+        done = execute_checked(self.resolved, program=self.program)
+        if done.problem is not None:
+            raise done.problem
+        return done.run
+
+
+def _runners(found: Sequence[Resolved], check: bool) -> list[_Runner]:
+    """Bind each graph once, and run it once."""
+    from tasksim.kernels.program import bind
+
+    programs: dict[tuple[int, int, int], Program] = {}
+    runners = []
+    for resolved in found:
+        workers, seed = len(resolved.platform.workers), resolved.scenario.seed
+        key = (id(resolved.graph), workers, seed)
+        new = key not in programs
+        if new:
+            programs[key] = bind(resolved.graph, workers, seed)
+        runners.append(_Runner(resolved, programs[key], check))
+        if new:
+            _Runner(resolved, programs[key], check=True).run()
+    return runners
+
+
+def _interleaved(
+    runners: Sequence[_Runner], repetitions: int, progress: Progress | None
+) -> list[Cell]:
+    runs: list[list[Run]] = [[] for _ in runners]
+    total = repetitions * len(runners)
+    for done in range(total):
+        index = done % len(runners)
+        if progress is not None:
+            progress(_label(runners[index].resolved.scenario), done / total)
+        runs[index].append(runners[index].run())
+    pairs = zip(runners, runs, strict=True)
+    return [Cell(runner.resolved.scenario, tuple(found)) for runner, found in pairs]
+
+
+def _label(scenario: Scenario) -> str:
+    return f"{scenario.graph_label}, {scenario.scheduler_label}"
+
+
+def _told(progress: Progress | None) -> Callable[[int, int], None] | None:
+    """Return what tells how many runs are done in calm moments; the share never falls."""
+    if progress is None:
+        return None
+    return partial(_tell, progress, [0])
+
+
+def _tell(progress: Progress, most: list[int], done: int, total: int) -> None:
+    most[0] = max(most[0], done)
+    progress(f"{done} of {total} runs in calm moments", most[0] / total)

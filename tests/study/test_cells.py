@@ -1,0 +1,162 @@
+"""Cells: the arithmetic of predicted against measured, and the order of the native runs."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from tasksim.base.errors import InputError
+from tasksim.native.calm_moments import Calmness
+from tasksim.scenario.scenario import Scenario
+from tasksim.study import repetitions
+from tasksim.study.cells import Cell, Compared, ErrorSummary, ResultTable, solved
+from tasksim.study.repetitions import calm_warning, measure
+
+SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+CASE = Scenario(
+    "cholesky tiles=2 tile_size=8", workers=2, durations=SECONDS, scheduler="eager", clock="native"
+)
+
+
+def cell(*makespans_s):
+    return Cell(CASE, tuple(SimpleNamespace(makespan_s=seconds) for seconds in makespans_s))
+
+
+def compared(predicted_s, *measured_s):
+    return Compared(cell(*measured_s), {"models": cell(predicted_s)})
+
+
+def test_the_error_is_signed_and_relative_to_the_median():
+    assert compared(11.0, 10.0, 9.0, 50.0).error("models") == pytest.approx(0.1)
+    assert compared(8.0, 10.0, 9.0, 50.0).error("models") == pytest.approx(-0.2)
+
+
+def test_the_spread_is_that_of_all_runs():
+    assert cell(10.0, 9.0, 12.0).spread == pytest.approx(0.3)
+    assert cell(10.0).spread == 0.0
+
+
+@pytest.mark.parametrize(
+    ("measured_s", "median_s", "run"),
+    [([3.0, 1.0, 2.0], 2.0, 2), ([4.0, 1.0, 3.0, 2.0], 2.5, 3), ([7.0], 7.0, 0)],
+)
+def test_the_median_and_its_run(measured_s, median_s, run):
+    """Of an even number of runs, the lower of the two in the middle."""
+    found = cell(*measured_s)
+    assert found.median_s == median_s
+    assert found.median_run is found.runs[run]
+
+
+def test_as_plain_data():
+    data = compared(11.0, 10.0, 12.0, 9.0).to_json()
+    assert json.loads(json.dumps(data)) == {
+        "graph": "cholesky tiles=2 tile_size=8",
+        "scheduler": "eager",
+        "predicted_s": {"models": 11.0},
+        "measured_s": [10.0, 12.0, 9.0],
+        "median_s": 10.0,
+        "spread": pytest.approx(0.3),
+        "errors": {"models": pytest.approx(0.1)},
+    }
+
+
+def test_a_table_says_errors_in_short_and_by_row():
+    table = ResultTable([compared(11.0, 10.0), compared(7.0, 10.0), compared(9.0, 10.0)])
+    found = table.summary("models")
+    assert (found.median, found.worst) == (pytest.approx(0.1), pytest.approx(0.3))
+    assert found.mean_signed == pytest.approx(-0.1)
+    lines = table.text("models").splitlines()
+    assert lines[0].split() == ["graph", "scheduler", "predicted", "measured", "spread", "error"]
+    assert lines[1].endswith("eager      11000.0 ms  10000.0 ms    0.0 %  +10.0 %")
+    with pytest.raises(InputError, match="no errors to summarise"):
+        ErrorSummary.of([])
+
+
+def test_a_simulated_cell_has_the_run_of_its_scenario():
+    scenario = CASE.vary(clock="simulated")
+    assert solved(scenario).runs == (scenario.solve(),)
+    assert solved(scenario).median_s == 8.0
+
+
+class Recorder:
+    """Stands in for native runs, and notes their order."""
+
+    def __init__(self, monkeypatch):
+        self.bound, self.runs, self.checked = [], [], []
+        monkeypatch.setattr("tasksim.kernels.program.bind", self.bind)
+        monkeypatch.setattr(repetitions, "execute", self.execute)
+        monkeypatch.setattr(repetitions, "execute_checked", self.execute_checked)
+
+    def bind(self, graph, workers, seed):
+        self.bound.append((graph.name, workers, seed))
+        return f"program of {graph.name}"
+
+    def execute(self, resolved, program):
+        scenario = resolved.scenario
+        assert program == f"program of {resolved.graph.name}"
+        self.runs.append((resolved.graph.name, scenario.scheduler))
+        return SimpleNamespace(makespan_s=float(len(self.runs)))
+
+    def execute_checked(self, resolved, program):
+        self.checked.append(len(self.runs))
+        return SimpleNamespace(run=self.execute(resolved, program), problem=None)
+
+
+@pytest.fixture
+def recorder(monkeypatch):
+    return Recorder(monkeypatch)
+
+
+CASES = [
+    CASE,
+    CASE.vary(scheduler="dm"),
+    Scenario("chain length=3 duration=0", workers=2, clock="native"),
+]
+
+
+def test_repetitions_are_interleaved_after_one_run_of_each_graph(recorder):
+    found = measure(CASES, 3)
+    warm_up = [("cholesky", "eager"), ("chain", "lws")]
+    round_ = [("cholesky", "eager"), ("cholesky", "dm"), ("chain", "lws")]
+    assert recorder.runs == warm_up + 3 * round_
+    assert [c.makespans_s for c in found.cells] == [[3, 6, 9], [4, 7, 10], [5, 8, 11]]
+    assert [c.scenario for c in found.cells] == CASES
+    assert found.calm is None
+
+
+def test_a_graph_is_bound_once_and_every_run_is_verified_if_wanted(recorder):
+    measure(CASES, 2)
+    assert recorder.bound == [("cholesky", 2, 0), ("chain", 2, 0)]
+    assert recorder.checked == list(range(8))
+    recorder.checked.clear()
+    measure(CASES, 2, check=False)
+    assert len(recorder.checked) == 2  # the first of each graph
+
+
+def test_progress_is_told_before_each_run(recorder):
+    told = []
+    measure(CASES[:2], 2, progress=lambda *what: told.append(what))
+    text = "cholesky tiles=2 tile_size=8"
+    assert told == [
+        (f"{text}, eager", 0.0), (f"{text}, dm", 0.25), (f"{text}, eager", 0.5),
+        (f"{text}, dm", 0.75),
+    ]  # fmt: skip
+
+
+def test_with_a_probe_it_says_how_calm_the_machine_was(recorder):
+    probes = iter([1.0] * 50 + [1.0, 1.0] + [2.0] * 100)
+    found = measure(CASES[:2], 1, probe=lambda: next(probes), patience_s=0.0)
+    assert [len(c.runs) for c in found.cells] == [1, 1]
+    assert (found.calm.kept, found.calm.disturbed) == (2, 1)
+    said = calm_warning(found.calm)
+    assert said.startswith("the machine was not calm: 1 of 2 runs were made while others used")
+    assert calm_warning(Calmness(1.0, 0.06, 2, 0, 0, 1.0)) is None
+    assert calm_warning(None) is None
+
+
+def test_real_runs():
+    found = measure([CASE.vary(durations=None)], 2)
+    assert [run.kind for run in found.cells[0].runs] == ["native"] * 2
+    assert 0 < found.cells[0].median_s < 5
