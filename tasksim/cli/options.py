@@ -24,6 +24,7 @@ __all__ = [
     "scheduler_option",
     "seed_option",
     "terms_by_kernel",
+    "trust_option",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -96,6 +97,11 @@ library_option = click.option(
     "--library",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="A folder with platforms/ and models/, searched before the others.",
+)
+trust_option = click.option(
+    "--trust",
+    is_flag=True,
+    help="Import what a recorded run names as MODULE:NAME; else only registered names count.",
 )
 seed_option = click.option(
     "--seed",

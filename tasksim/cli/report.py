@@ -14,6 +14,7 @@ from tasksim.cli.options import (
     json_option,
     library_option,
     terms_by_kernel,
+    trust_option,
 )
 from tasksim.cli.output import note, print_json, refuse_unwritable
 from tasksim.cli.progress import counting
@@ -76,6 +77,7 @@ def reporting() -> None:
 @click.option(
     "--format", "form", type=click.Choice(["html", "md"]), default="html", help="Of the pages."
 )
+@trust_option
 @force_option
 @json_option
 def kernels(
@@ -88,6 +90,7 @@ def kernels(
     repeated: Repeated,
     output: Path | None,
     form: Format,
+    trust: bool,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -104,7 +107,7 @@ def kernels(
     if output is not None:
         refuse_reports(output, force=force)
         refuse_unwritable(output)
-    recorded, known = _recorded(runs), _models(models, library)
+    recorded, known = _recorded(runs, trust), _models(models, library)
     with counting("kernels") as progress:
         reports = report_kernels(
             recorded, known, only=only, fitting=fitting, repeated=repeated, progress=progress
@@ -121,7 +124,7 @@ def kernels(
         note(f"Wrote {output}")
 
 
-def _recorded(paths: Sequence[Path]) -> list[RecordedRun]:
+def _recorded(paths: Sequence[Path], trust: bool) -> list[RecordedRun]:
     """Return the runs with their graphs."""
     from tasksim.formats.runs import load_run
     from tasksim.scenario.recorded import recorded_runs
@@ -130,7 +133,7 @@ def _recorded(paths: Sequence[Path]) -> list[RecordedRun]:
     for path in paths:
         if (first := whose.setdefault(path.resolve(), path)) is not path:
             raise InputError(f"{path} is given twice (as {first}): its tasks would count twice")
-    return recorded_runs([(path, load_run(path)) for path in paths])
+    return recorded_runs([(path, load_run(path)) for path in paths], trust=trust)
 
 
 def _models(name: str | None, library: Path | None) -> ModelLibrary | None:

@@ -15,6 +15,7 @@ from tasksim.cli.options import (
     scenario_options,
     scheduler_option,
     seed_option,
+    trust_option,
 )
 from tasksim.cli.output import Results, describe_run, print_json, warn
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["simulate"]
 
-WITH_FROM = {"from_run", "changes", "output", "gantt", "force", "as_json", "check"}
+WITH_FROM = {"from_run", "trust", "changes", "output", "gantt", "force", "as_json", "check"}
 """What may be given together with ``--from``."""
 
 
@@ -55,6 +56,7 @@ WITH_FROM = {"from_run", "changes", "output", "gantt", "force", "as_json", "chec
     type=click.Path(path_type=Path),
     help="Repeat a recorded run: a folder, or its run.json.",
 )
+@trust_option
 @result_options
 def simulate(
     scenario: Scenario,
@@ -63,6 +65,7 @@ def simulate(
     noise: Noise,
     check: bool,
     from_run: Path | None,
+    trust: bool,
     **where: Any,
 ) -> None:
     """Predict a run: replay a task graph on a platform.
@@ -79,8 +82,10 @@ def simulate(
     if from_run is not None:
         _refuse_others()
         recorded = _load(from_run)
-        repeated = _recorded_scenario(recorded, from_run)
+        repeated = _recorded_scenario(recorded, from_run, trust)
         scenario, changed = repeated.with_changes(scenario.changes), bool(scenario.changes)
+    elif trust:
+        raise click.UsageError("--trust is about a recorded run: give --from RUN")
     elif not scenario.graph:
         raise click.UsageError("Missing argument 'GRAPH' (or --from RUN).")
     else:
@@ -113,10 +118,10 @@ def _load(path: Path) -> Run:
     return load_run(path)
 
 
-def _recorded_scenario(recorded: Run, where: Path) -> Scenario:
+def _recorded_scenario(recorded: Run, where: Path, trust: bool) -> Scenario:
     from tasksim.scenario.recorded import scenario_of
 
-    return scenario_of(recorded, where)
+    return scenario_of(recorded, where, trust=trust)
 
 
 def _resolve(scenario: Scenario) -> Resolved:

@@ -28,6 +28,7 @@ from tasksim.graph.taskgraph import TaskGraph
 from tasksim.platform.description import Platform
 from tasksim.scenario.fingerprints import digests
 from tasksim.scenario.scenario import CLOCKS, NOISES, Clock, Noise, Scenario
+from tasksim.schedulers import registry as schedulers
 
 if TYPE_CHECKING:
     from tasksim.models.document import Node
@@ -83,23 +84,48 @@ def encode(scenario: Scenario, found: Resolved | None = None) -> dict[str, Any]:
     return data
 
 
-def decode(data: Any) -> Scenario:
+def decode(data: Any, where: str | Path = "scenario", *, trust: bool = False) -> Scenario:
     """Return the scenario that :func:`encode` has written, in this version or an earlier one.
+
+    Parameters
+    ----------
+    data : dict
+        Plain JSON data.
+    where : str or Path, default "scenario"
+        What they were read from, for messages.
+    trust : bool, default False
+        Whether a generator or a scheduler may be ``MODULE:NAME``, which is then imported; else
+        they are registered names.
 
     Raises
     ------
     FormatError
         With the path in *data* to what is wrong, what was got and what is legal.
+    InputError
+        If the data name code to be imported, and *trust* is not given.
     """
     from tasksim.models.document import Node
 
     node = Node(data, ("config",))
     version = node.get("version", 1)
     if version.value == 1:
-        return _old_native(node) if "workers" in node.mapping() else _scenario(node)
-    if version.value != VERSION:
+        found = _old_native(node) if "workers" in node.mapping() else _scenario(node)
+    elif version.value == VERSION:
+        found = _scenario(node)
+    else:
         raise version.error(f"scenario of version {version.value!r}, this tasksim reads {VERSION}")
-    return _scenario(node)
+    if not trust:
+        _refuse_foreign(found, where)
+    return found
+
+
+def _refuse_foreign(scenario: Scenario, where: str | Path) -> None:
+    """Raise :exc:`InputError` if something in *scenario* would be imported by its name."""
+    graph, scheduler = scenario.graph, scenario.scheduler
+    if isinstance(graph, str) and names_generator(graph):
+        registry.refuse_foreign(graph, where)
+    if isinstance(scheduler, str):
+        schedulers.refuse_foreign(scheduler, where)
 
 
 # Writing

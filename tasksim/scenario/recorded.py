@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.base.registry import is_own
 from tasksim.graph.apps import registry
 from tasksim.models.document import FormatError
 from tasksim.run.samples import RecordedRun
 from tasksim.scenario.document import decode
+from tasksim.schedulers import registry as schedulers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,32 +26,44 @@ if TYPE_CHECKING:
 __all__ = ["graph_of", "recorded_runs", "scenario_of"]
 
 
-def scenario_of(run: Run, where: Path) -> Scenario:
+def scenario_of(run: Run, where: Path, *, trust: bool = False) -> Scenario:
     """Return the scenario that a simulated *run*, read from *where*, answers.
 
     Files are looked for where they were, then by the names under which the libraries have them.
 
+    Parameters
+    ----------
+    run : Run
+    where : Path
+        Of the run, for messages.
+    trust : bool, default False
+        Whether a generator or a scheduler that the run names as ``MODULE:NAME`` is imported.
+
     Raises
     ------
     InputError
-        If the run is not simulated, or does not say how to make it again.
+        If the run is not simulated, does not say how to make it again, or names code to be
+        imported and *trust* is not given.
     """
     if run.kind != "simulated":
         raise InputError(f"{where}: a {run.kind} run cannot be repeated, only a simulated one")
     try:
-        found = decode(run.config)
+        found = decode(run.config, where, trust=trust)
     except FormatError as error:
         raise InputError(
             f"{where}: it does not say how to repeat the run: {error}; "
             "'tasksim simulate -o' writes runs that do"
         ) from None
+    if not trust:
+        schedulers.refuse_foreign(run.scheduler, where)
     return found.vary(scheduler=run.scheduler, seed=run.seed or 0)
 
 
-def recorded_runs(runs: Sequence[tuple[Path, Run]]) -> list[RecordedRun]:
+def recorded_runs(runs: Sequence[tuple[Path, Run]], *, trust: bool = False) -> list[RecordedRun]:
     """Return *runs*, and where each was read from, with their graphs.
 
-    A graph that several runs have is made once. Raises what :func:`graph_of` raises.
+    A graph that several runs have is made once. *trust* is as for :func:`graph_of`, which says
+    what is raised.
     """
     graphs: dict[str, TaskGraph] = {}
     found = []
@@ -57,16 +71,18 @@ def recorded_runs(runs: Sequence[tuple[Path, Run]]) -> list[RecordedRun]:
         key = json.dumps(
             [run.graph_name, run.graph_arguments, run.config.get("graph")], default=str
         )
-        graphs[key] = graph = graph_of(run, path, graphs.get(key))
+        graphs[key] = graph = graph_of(run, path, graphs.get(key), trust=trust)
         found.append(RecordedRun(path, run, graph))
     return found
 
 
-def graph_of(run: Run, where: Path, made: TaskGraph | None = None) -> TaskGraph:
+def graph_of(
+    run: Run, where: Path, made: TaskGraph | None = None, *, trust: bool = False
+) -> TaskGraph:
     """Return the graph of a *run* that was read from *where*, made again.
 
     By its generator with its arguments, or from the file that the run names; or it is *made*
-    already.
+    already. A generator ``MODULE:FUNCTION`` is imported if *trust* is given.
 
     Raises
     ------
@@ -74,7 +90,7 @@ def graph_of(run: Run, where: Path, made: TaskGraph | None = None) -> TaskGraph:
         If neither is there any more, or what is there is not the graph of these tasks.
     """
     try:
-        graph = _made_again(run) if made is None else made
+        graph = _made_again(run, where, trust=trust) if made is None else made
     except InputError as error:
         raise InputError(
             f"{where}: the graph of this run, {run.graph_label}, cannot be made again, and with "
@@ -88,13 +104,15 @@ def graph_of(run: Run, where: Path, made: TaskGraph | None = None) -> TaskGraph:
     return graph
 
 
-def _made_again(run: Run) -> TaskGraph:
+def _made_again(run: Run, where: Path, *, trust: bool) -> TaskGraph:
     path = _file_of(run)
     if path is not None:
         from tasksim.graph.graph_file import load
 
         return load(path)
-    if run.graph_name not in registry.names():
+    if not (trust or run.graph_name in registry.GENERATORS):
+        if is_own(run.graph_name):
+            registry.refuse_foreign(run.graph_name, where)
         known = ", ".join(registry.names())
         raise InputError(f"no generator is called '{run.graph_name}' here (known: {known})")
     return registry.generate(run.graph_name, **run.graph_arguments)

@@ -378,14 +378,25 @@ class Scenario:
         return encode(self)
 
     @classmethod
-    def from_json(cls, data: Any) -> Scenario:
+    def from_json(cls, data: Any, *, trust: bool = False) -> Scenario:
         """Return the scenario that :meth:`to_json` has written, also an earlier version of it.
 
-        Raises :exc:`InputError` if it is none.
+        Parameters
+        ----------
+        data : dict
+            Plain JSON data.
+        trust : bool, default False
+            Whether a generator or a scheduler that they name as ``MODULE:NAME`` is imported;
+            else only registered names are legal.
+
+        Raises
+        ------
+        InputError
+            If it is none, or names what would have to be imported.
         """
         from tasksim.scenario.document import decode
 
-        return decode(data)
+        return decode(data, trust=trust)
 
 
 def _graph_and_settings(graph: object) -> tuple[str | TaskGraph, tuple[str, ...]]:
