@@ -25,9 +25,9 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tasksim.calibration.book import Book
 from tasksim.calibration.insitu import Observed
-from tasksim.calibration.locality import far_samples, fit_locality
+from tasksim.calibration.kernel_samples import KernelSamples
+from tasksim.calibration.locality_fit import far_samples, fit_locality
 from tasksim.calibration.overheads import gaps, measured_overheads
 from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
@@ -77,7 +77,7 @@ class Calibration:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self.book, self.observed = Book(), Observed()
+        self.collected, self.observed = KernelSamples(), Observed()
         self.turns = {a: count() for a in APPLICATIONS}
 
     def go_on(self, application: str) -> None:
@@ -87,7 +87,7 @@ class Calibration:
         scheduler = CALIBRATION_SCHEDULERS[turn // len(CALIBRATED) % len(CALIBRATION_SCHEDULERS)]
         graph = self.machine.graphs[application, tiles]
         run = self.machine.run(application, tiles, scheduler)
-        self.book.add_run(run, graph)
+        self.collected.add_run(run, graph)
         self.observed.gaps.append(gaps(run))
         self.observed.far.extend(far_samples(run, graph))
 
@@ -111,7 +111,7 @@ class Models:
     """The history models of a calibration."""
 
     def __init__(self, calibration: Calibration) -> None:
-        samples = calibration.book.samples
+        samples = calibration.collected.samples
         self._models = {kernel: HistoryModel().fit(samples[kernel]) for kernel in samples}
         self._locality = fit_locality(calibration.observed.far)
 

@@ -41,7 +41,7 @@ import numpy as np
 
 from tasksim.base.errors import OutOfDomainError
 from tasksim.calibration.domain import parse_domain
-from tasksim.calibration.measure import MeasureOptions, measure
+from tasksim.calibration.domain_campaign import MeasureOptions, measure
 from tasksim.formats.samples import read_samples
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.kinds.linear import LinearModel

@@ -1,4 +1,4 @@
-"""Calibrate this machine: measure, fit, and write its platform and coefficient files."""
+"""Calibration of this machine: measure, fit, and write its platform and coefficient files."""
 
 from __future__ import annotations
 
@@ -7,16 +7,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tasksim.calibration.book import Book, Options
-from tasksim.calibration.choice import Choice, Search, choose
+from tasksim.calibration.calibration_options import CalibrationOptions
+from tasksim.calibration.calibration_report import CalibrationReport, summaries
 from tasksim.calibration.insitu import Observed, measure_in_situ
-from tasksim.calibration.locality import fit_locality
-from tasksim.calibration.machine import machine_name
-from tasksim.calibration.micro import Kernel, measure_under_load
-from tasksim.calibration.overheads import measured_overheads
-from tasksim.calibration.report import Report, summaries
-from tasksim.calibration.request import check_request
-from tasksim.calibration.write import (
+from tasksim.calibration.kernel_samples import KernelSamples
+from tasksim.calibration.kernels_under_load import KernelCall, measure_under_load
+from tasksim.calibration.library_files import (
     ARCHITECTURE,
     Destination,
     Written,
@@ -24,6 +20,11 @@ from tasksim.calibration.write import (
     write_platform,
     write_samples_of,
 )
+from tasksim.calibration.linear_kernels import LinearKernels, Search, choose_linear
+from tasksim.calibration.locality_fit import fit_locality
+from tasksim.calibration.machine import machine_name
+from tasksim.calibration.overheads import measured_overheads
+from tasksim.calibration.preconditions import check_preconditions
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.models.files.store import read_samples
 from tasksim.platform.description import Platform
@@ -32,11 +33,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-    from tasksim.calibration.book import Configuration
+    from tasksim.calibration.kernel_samples import MeasuredConfiguration
     from tasksim.models.samples import Samples
     from tasksim.platform.description import Overheads
 
-__all__ = ["Report", "calibrate"]
+__all__ = ["CalibrationReport", "calibrate"]
 
 SAVE_EVERY_S = 5.0
 SAVING = 10
@@ -46,22 +47,22 @@ Progress = Callable[[str, float], None]
 
 
 def calibrate(
-    items: Sequence[TaskGraph | Kernel],
+    items: Sequence[TaskGraph | KernelCall],
     library: Path,
     *,
     workers: int,
     machine: str | None = None,
-    options: Options | None = None,
+    options: CalibrationOptions | None = None,
     terms: Mapping[str, str] | None = None,
     search: Search = "irregular",
     replace: bool = False,
     progress: Progress | None = None,
-) -> Report:
+) -> CalibrationReport:
     """Measure kernels on this machine; write models and platform to *library*.
 
     Parameters
     ----------
-    items : sequence of TaskGraph or Kernel
+    items : sequence of TaskGraph or KernelCall
         Graphs are run in turn, and their kernels measured where they work; kernels are
         measured by themselves, with all workers busy.
     library : Path
@@ -71,14 +72,14 @@ def calibrate(
         How many cores work at once. A prediction is for as many.
     machine : str, optional
         The name of the machine; its host name by default.
-    options : Options, optional
+    options : CalibrationOptions, optional
         When to stop.
     terms : mapping, optional
         Kernel -> terms of a linear model (``"m*n*k + m*n"``). All configurations of such a
         kernel must be measured before it can be fitted.
     search : {"irregular", "all", "none"}
         Which other kernels get a linear model whose terms are searched for: those of graphs whose
-        tasks hardly repeat each other (:func:`~tasksim.calibration.choice.irregular`), all,
+        tasks hardly repeat each other (:func:`~tasksim.calibration.linear_kernels.irregular`), all,
         or none. The rest, and those with too few configurations for a search, get histories.
     replace : bool, optional
         Forget what earlier calibrations measured of these kernels; by default it counts too.
@@ -100,12 +101,14 @@ def calibrate(
     OutputError
         If the files cannot be written.
     """
-    destination = Destination(library, machine or machine_name(), workers, Choice(terms or {}))
-    check_request(items, destination)
+    destination = Destination(
+        library, machine or machine_name(), workers, LinearKernels(terms or {})
+    )
+    check_preconditions(items, destination)
     earlier = {} if replace else earlier_samples(destination.models_folder)
-    choice = choose(items, terms or {}, search, earlier)
+    choice = choose_linear(items, terms or {}, search, earlier)
     destination = dataclasses.replace(destination, choice=choice)
-    session = _Session(destination, options or Options(), earlier, progress)
+    session = _Session(destination, options or CalibrationOptions(), earlier, progress)
     begun = time.monotonic()
     interrupted = False
     try:
@@ -126,30 +129,30 @@ class _Session:
     def __init__(
         self,
         destination: Destination,
-        options: Options,
+        options: CalibrationOptions,
         earlier: Mapping[str, Samples],
         progress: Progress | None,
     ) -> None:
         self.destination = destination
         self.options = options
         self.progress = progress
-        self.book = Book(earlier, destination.choice.linear)
+        self.collected = KernelSamples(earlier, destination.choice.linear)
         self.observed = Observed()
         self.save_at = time.monotonic() + SAVE_EVERY_S
 
-    def measure(self, items: Sequence[TaskGraph | Kernel], workers: int) -> None:
+    def measure(self, items: Sequence[TaskGraph | KernelCall], workers: int) -> None:
         graphs = [item for item in items if isinstance(item, TaskGraph)]
-        kernels = [item for item in items if isinstance(item, Kernel)]
+        kernels = [item for item in items if isinstance(item, KernelCall)]
         platform = Platform.identical(workers)
         first = len(graphs) / len(items)
         if graphs:
             options, tell = self._part(0.0, first)
-            measure_in_situ(graphs, platform, self.book, options, self.observed, tell)
+            measure_in_situ(graphs, platform, self.collected, options, self.observed, tell)
         if kernels:
             options, tell = self._part(first, 1.0 - first)
-            measure_under_load(kernels, workers, self.book, options, tell)
+            measure_under_load(kernels, workers, self.collected, options, tell)
 
-    def _part(self, begin: float, share: float) -> tuple[Options, Progress]:
+    def _part(self, begin: float, share: float) -> tuple[CalibrationOptions, Progress]:
         """Return the options and the progress of a *share* of the time, from *begin*."""
         options = dataclasses.replace(self.options, max_seconds=share * self.options.max_seconds)
         return options, lambda what, used: self.after_round(what, begin + share * used)
@@ -165,27 +168,30 @@ class _Session:
 
     def save(self) -> None:
         """Write what was measured so far, but for linear models, whose samples are written."""
-        if not self.book.new:
+        if not self.collected.new:
             return
         linear = self.destination.choice.linear
-        self._write([kernel for kernel in self.book.new if kernel not in linear])
+        self._write([kernel for kernel in self.collected.new if kernel not in linear])
         self._write_samples()
 
-    def finish(self) -> tuple[Report, Written]:
+    def finish(self) -> tuple[CalibrationReport, Written]:
         """Write everything; return what that is."""
-        report = Report(
+        report = CalibrationReport(
             machine=self.destination.machine,
             platform_path=self.destination.platform_path,
             models_folder=self.destination.models_folder,
         )
-        if not self.book.new:
+        if not self.collected.new:
             return report, Written()
         self._write_samples()  # they are safe if the search for terms is interrupted
-        if self.progress is not None and self.destination.choice.searched & self.book.new.keys():
+        if (
+            self.progress is not None
+            and self.destination.choice.searched & self.collected.new.keys()
+        ):
             self.progress("searching for terms", 1.0)
-        rows, written = self._write(self.book.new)
+        rows, written = self._write(self.collected.new)
         report.rows = rows
-        report.by_kernel = summaries(self.book, rows, written.models, self.options)
+        report.by_kernel = summaries(self.collected, rows, written.models, self.options)
         report.overheads = self._overheads()
         report.notes = [*self._disturbed(), *_notes(self.destination.choice, written)]
         return report, written
@@ -199,14 +205,16 @@ class _Session:
 
     def _write_samples(self) -> None:
         """Write the samples of kernels with linear models."""
-        for kernel in self.destination.choice.linear & self.book.new.keys():
-            write_samples_of(self.destination, kernel, self.book.samples[kernel])
+        for kernel in self.destination.choice.linear & self.collected.new.keys():
+            write_samples_of(self.destination, kernel, self.collected.samples[kernel])
 
-    def _write(self, kernels: Collection[str]) -> tuple[list[Configuration], Written]:
+    def _write(self, kernels: Collection[str]) -> tuple[list[MeasuredConfiguration], Written]:
         """Write *kernels*, models and samples, and the platform."""
-        rows = list(self.book.configurations(self.options, kernels))
+        rows = list(self.collected.configurations(self.options, kernels))
         locality = fit_locality(self.observed.far)
-        written = write_kernels(self.destination, self.book, rows, locality, self.options, kernels)
+        written = write_kernels(
+            self.destination, self.collected, rows, locality, self.options, kernels
+        )
         write_platform(self.destination, self._overheads())
         return rows, written
 
@@ -215,7 +223,7 @@ class _Session:
         return measured_overheads(gaps) if gaps else None
 
 
-def _notes(choice: Choice, written: Written) -> list[str]:
+def _notes(choice: LinearKernels, written: Written) -> list[str]:
     """Return what is to be said of models that nobody asked for, or that tell little."""
     notes = []
     found = {k: m for k, m in written.models.items() if k not in written.histories}

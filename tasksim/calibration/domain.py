@@ -1,4 +1,4 @@
-"""Where a kernel is measured: ranges and lists of its parameters, and configurations drawn there.
+"""Domains of a kernel: ranges and lists of its parameters, and configurations drawn there.
 
 ============================  ============================================================
 ``m=64``                      this size

@@ -1,4 +1,4 @@
-"""Measuring kernels where they work: in native runs of the application, all workers busy.
+"""In-situ measurement: kernels where they work, in native runs with all workers busy.
 
 Two cores of a machine are often two threads of one, and they share caches and memory: a kernel
 measured alone can be far faster than the same kernel between busy neighbours.
@@ -13,8 +13,8 @@ from itertools import count
 from math import inf
 from typing import TYPE_CHECKING
 
-from tasksim.calibration.book import MOST_RUNS
-from tasksim.calibration.locality import FarSamples, far_samples
+from tasksim.calibration.kernel_samples import MOST_RUNS
+from tasksim.calibration.locality_fit import FarSamples, far_samples
 from tasksim.calibration.overheads import Gaps, gaps
 from tasksim.kernels.program import bind
 from tasksim.native.calm_moments import CalmMoments, Probe
@@ -23,7 +23,8 @@ from tasksim.native.execute import execute
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from tasksim.calibration.book import Book, Options
+    from tasksim.calibration.calibration_options import CalibrationOptions
+    from tasksim.calibration.kernel_samples import KernelSamples
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.run.record import Run
@@ -46,18 +47,18 @@ class Observed:
 def measure_in_situ(
     graphs: Sequence[TaskGraph],
     platform: Platform,
-    book: Book,
-    options: Options,
+    collected: KernelSamples,
+    options: CalibrationOptions,
     observed: Observed,
     after_round: Callable[[str, float], None],
 ) -> None:
-    """Run *graphs* in turn until *book* is settled or the time is over.
+    """Run *graphs* in turn until *collected* is settled or the time is over.
 
     The first round warms up and is dropped. Rounds interleave the graphs and change the
     scheduler, so that a slow minute of the machine falls on all alike. *after_round* is called
     with a message and the share of the time that is used; what it raises ends the measuring.
-    What is measured is in *book* and *observed* at once. Where *options* ask for it, runs count
-    that were made in calm moments; of a graph that never was, the calmest one.
+    What is measured is in *collected* and *observed* at once. Where *options* ask for it, runs
+    count that were made in calm moments; of a graph that never was, the calmest one.
     """
     runners = [_Runner(graph, platform, options) for graph in graphs]
     begun = time.monotonic()
@@ -70,20 +71,22 @@ def measure_in_situ(
                 if turn == 0:
                     runner.execute(scheduler)
                 elif (run := runner.run(scheduler, moments, until)) is not None:
-                    _add(run, runner.graph, turn, book, observed)
+                    _add(run, runner.graph, turn, collected, observed)
             used = (time.monotonic() - begun) / options.max_seconds
             after_round(f"round {turn}", used)
-            if turn > 0 and (used >= 1 or _settled(runners, book, options)):
+            if turn > 0 and (used >= 1 or _settled(runners, collected, options)):
                 return
     finally:
         for runner in runners:
             if runner.disturbed and not runner.calm:
-                _add(runner.calmest, runner.graph, 1, book, observed)
+                _add(runner.calmest, runner.graph, 1, collected, observed)
         observed.disturbed = sum(runner.disturbed for runner in runners)
 
 
-def _settled(runners: Sequence[_Runner], book: Book, options: Options) -> bool:
-    return all(runner.calm for runner in runners) and book.settled(options)
+def _settled(
+    runners: Sequence[_Runner], collected: KernelSamples, options: CalibrationOptions
+) -> bool:
+    return all(runner.calm for runner in runners) and collected.settled(options)
 
 
 class _Runner:
@@ -92,7 +95,7 @@ class _Runner:
     ``calm`` and ``disturbed`` count its runs, ``calmest`` is the calmest of the disturbed ones.
     """
 
-    def __init__(self, graph: TaskGraph, platform: Platform, options: Options) -> None:
+    def __init__(self, graph: TaskGraph, platform: Platform, options: CalibrationOptions) -> None:
         self.graph = graph
         self._platform = platform
         self._pin = options.pin
@@ -121,15 +124,17 @@ class _Runner:
         return execute(self.graph, self._platform, scheduler, program=program, pin=pin)
 
 
-def _add(run: Run, graph: TaskGraph, turn: int, book: Book, observed: Observed) -> None:
-    """Add what a *run* tells to *book* and *observed*."""
-    book.add_run(run, graph)
+def _add(
+    run: Run, graph: TaskGraph, turn: int, collected: KernelSamples, observed: Observed
+) -> None:
+    """Add what a *run* tells to *collected* and *observed*."""
+    collected.add_run(run, graph)
     observed.gaps.append(gaps(run))
-    observed.far.extend(_kept(far_samples(run, graph), turn, book))
+    observed.far.extend(_kept(far_samples(run, graph), turn, collected))
 
 
-def _kept(samples: list[FarSamples], turn: int, book: Book) -> Iterable[FarSamples]:
+def _kept(samples: list[FarSamples], turn: int, collected: KernelSamples) -> Iterable[FarSamples]:
     """Return those of *samples* that are kept: of linear models, those of the first rounds."""
     if turn <= MOST_RUNS:
         return samples
-    return (part for part in samples if part.kernel not in book.linear)
+    return (part for part in samples if part.kernel not in collected.linear)

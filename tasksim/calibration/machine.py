@@ -1,4 +1,4 @@
-"""What this machine is: its name, and the facts that its measurements depend on."""
+"""Machine: its name, and the facts that its measurements depend on."""
 
 from __future__ import annotations
 

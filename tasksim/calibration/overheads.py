@@ -1,4 +1,4 @@
-"""What the native runtime itself costs, read from its own runs."""
+"""Overheads of the native runtime itself, read from its own runs."""
 
 from __future__ import annotations
 

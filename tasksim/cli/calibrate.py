@@ -17,8 +17,8 @@ from tasksim.cli.progress import showing
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tasksim.calibration.choice import Search
-    from tasksim.calibration.micro import Kernel
+    from tasksim.calibration.kernels_under_load import KernelCall
+    from tasksim.calibration.linear_kernels import Search
     from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = ["calibrate", "parse_items"]
@@ -102,8 +102,8 @@ def calibrate(
     """
     wanted = parse_items(items)
     refuse_unwritable(library / "models")
-    from tasksim.calibration.book import Options
     from tasksim.calibration.calibrate import calibrate as measure
+    from tasksim.calibration.calibration_options import CalibrationOptions
     from tasksim.native.execution import usable_cores
 
     with showing("calibrating") as progress:
@@ -112,7 +112,9 @@ def calibrate(
             library,
             machine=name,
             workers=workers or len(usable_cores()),
-            options=Options(tolerance=tolerance, max_seconds=max_time, pin=pin, calm=calm),
+            options=CalibrationOptions(
+                tolerance=tolerance, max_seconds=max_time, pin=pin, calm=calm
+            ),
             terms=terms_by_kernel(terms, AUTO, HISTORY),
             search=_search(terms),
             replace=replace,
@@ -131,7 +133,7 @@ def calibrate(
         ctx.exit(INTERRUPTED)
 
 
-def parse_items(tokens: Sequence[str]) -> list[TaskGraph | Kernel]:
+def parse_items(tokens: Sequence[str]) -> list[TaskGraph | KernelCall]:
     """Return the graphs and kernels that *tokens* name: ``cholesky tiles=6,10 gemm m=1 ...``.
 
     A token without ``=`` starts an item; its settings follow. Values with commas make an item
@@ -174,7 +176,7 @@ def _combinations(name: str, settings: Sequence[str]) -> Iterator[list[str]]:
         yield [f"{key}={value}" for key, value in zip(keys, chosen, strict=True)]
 
 
-def _item(name: str, settings: list[str]) -> TaskGraph | Kernel:
+def _item(name: str, settings: list[str]) -> TaskGraph | KernelCall:
     from tasksim.formats.graphs import load_graph, names_generator
     from tasksim.graph.apps.registry import names
     from tasksim.kernels.dense import kernel_names
@@ -186,8 +188,8 @@ def _item(name: str, settings: list[str]) -> TaskGraph | Kernel:
     raise unknown("graph or kernel", name, [*names(), *kernel_names()])
 
 
-def _kernel(name: str, settings: list[str]) -> Kernel:
-    from tasksim.calibration.micro import Kernel
+def _kernel(name: str, settings: list[str]) -> KernelCall:
+    from tasksim.calibration.kernels_under_load import KernelCall
     from tasksim.kernels.dense import dense_kernel
 
     parameters: dict[str, float] = {}
@@ -198,7 +200,7 @@ def _kernel(name: str, settings: list[str]) -> Kernel:
         except ValueError:
             raise InputError(f"kernel {name}: {key}: got '{value}'; legal: a number") from None
     dense_kernel(name)[0].sizes(parameters)
-    return Kernel(name, parameters)
+    return KernelCall(name, parameters)
 
 
 def _search(texts: Sequence[str]) -> Search:

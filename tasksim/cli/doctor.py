@@ -110,7 +110,7 @@ def _blas() -> list[dict[str, Any]]:
 
 def _parallelism(workers: int) -> dict[str, Any] | None:
     """Return how fast a kernel is alone and on all workers at once; None if it cannot run."""
-    from tasksim.calibration.parallel import measure_parallelism
+    from tasksim.calibration.parallelism import measure_parallelism
 
     try:
         measured = measure_parallelism(workers)

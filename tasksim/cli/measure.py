@@ -94,8 +94,8 @@ def measure(
 
     domain = parse_domain(kernel, settings)
     refuse_unwritable(output)
-    from tasksim.calibration.measure import MeasureOptions
-    from tasksim.calibration.measure import measure as measured
+    from tasksim.calibration.domain_campaign import MeasureOptions
+    from tasksim.calibration.domain_campaign import measure as measured
 
     options = MeasureOptions(
         samples=samples,

@@ -1,4 +1,4 @@
-"""Building task graphs the way the algorithm is written: sequential task flow.
+"""The builder of task graphs, which reads like the algorithm: sequential task flow.
 
 >>> g = GraphBuilder("axpy twice")
 >>> x, y = g.vector("x", 2, size_bytes=800), g.handle("y", size_bytes=800)
@@ -12,127 +12,73 @@
 from __future__ import annotations
 
 from array import array
-from sys import float_info
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tasksim.base.errors import GraphError, expect
-from tasksim.graph.csr import Int32, Int64, from_pairs, owner
-from tasksim.graph.dependencies import Accesses, infer_dependencies, merge_repeated
-from tasksim.graph.taskgraph import AccessMode, HandleBlock, TaskGraph
+from tasksim.graph.access_codes import RW, Commute, R, Reduce, Scratch, W, access, decode
+from tasksim.graph.configuration_register import ConfigurationRegister
+from tasksim.graph.csr import from_pairs
+from tasksim.graph.dependencies import infer_dependencies, merge_repeated
+from tasksim.graph.explicit_dependencies import ExplicitDependencies, earlier_tasks
+from tasksim.graph.handles import HandleRegister, Matrix, Vector, whole
+from tasksim.graph.taskgraph import TaskGraph
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable
 
-    from numpy.typing import NDArray
+    from tasksim.graph.csr import Int32, Int64
+    from tasksim.graph.dependencies import Accesses
 
-__all__ = ["RW", "Commute", "GraphBuilder", "Matrix", "R", "Reduce", "Scratch", "Vector", "W"]
-
-# An access is one integer, for speed. It is negative, so that a handle given without a mode,
-# which is not, can be told from it.
-_R, _W, _RW = map(int, (AccessMode.R, AccessMode.W, AccessMode.RW))
-_COMMUTATIVE, _REDUCTION, _SCRATCH = map(
-    int, (AccessMode.COMMUTATIVE, AccessMode.REDUCTION, AccessMode.SCRATCH)
-)
-
-
-def R(handle: int) -> int:  # noqa: N802
-    """Return the access that reads *handle*."""
-    return ~(handle << 3 | _R)
-
-
-def W(handle: int) -> int:  # noqa: N802
-    """Return the access that writes *handle* and does not care what was there."""
-    return ~(handle << 3 | _W)
-
-
-def RW(handle: int) -> int:  # noqa: N802
-    """Return the access that reads and writes *handle*."""
-    return ~(handle << 3 | _RW)
-
-
-def Commute(handle: int) -> int:  # noqa: N802
-    """Return the access that updates *handle* in any order with others, one at a time."""
-    return ~(handle << 3 | _COMMUTATIVE)
-
-
-def Reduce(handle: int) -> int:  # noqa: N802
-    """Return the access that contributes to *handle* in any order, also together."""
-    return ~(handle << 3 | _REDUCTION)
-
-
-def Scratch(handle: int) -> int:  # noqa: N802
-    """Return the access that uses *handle* as memory of its own while the task runs."""
-    return ~(handle << 3 | _SCRATCH)
-
-
-def access(handle: int, mode: AccessMode) -> int:
-    """Return the access to *handle* in *mode*."""
-    return ~(handle << 3 | int(mode))
-
-
-class Matrix:
-    """A grid of data handles: ``A[m, k]`` is a handle."""
-
-    __slots__ = ("columns", "first", "name", "rows")
-
-    def __init__(self, name: str, rows: int, columns: int, first: int) -> None:
-        self.name, self.rows, self.columns, self.first = name, rows, columns, first
-
-    def __lshift__(self, other: object) -> int:
-        """Refuse ``R(A)``, which shifts its handle to make an access of it."""
-        raise GraphError(
-            f"{self.name} is a matrix; access one of its handles, {self.name}[row, column]"
-        )
-
-    def __getitem__(self, index: tuple[int, int]) -> int:
-        try:
-            row, column = index
-        except TypeError:
-            raise GraphError(f"{self.name}[{index!r}]: legal: {self.name}[row, column]") from None
-        if 0 <= row < self.rows and 0 <= column < self.columns:
-            return self.first + row * self.columns + column
-        raise GraphError(
-            f"{self.name}[{row}, {column}]: outside of its {self.rows} x {self.columns} handles"
-        )
-
-
-class Vector:
-    """A row of data handles: ``x[i]`` is a handle."""
-
-    __slots__ = ("first", "length", "name")
-
-    def __init__(self, name: str, length: int, first: int) -> None:
-        self.name, self.length, self.first = name, length, first
-
-    def __lshift__(self, other: object) -> int:
-        """Refuse ``R(x)``, as :class:`Matrix` does."""
-        raise GraphError(f"{self.name} is a vector; access one of its handles, {self.name}[index]")
-
-    def __len__(self) -> int:
-        return self.length
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(range(self.first, self.first + self.length))
-
-    def __getitem__(self, index: int) -> int:
-        if 0 <= index < self.length:
-            return self.first + index
-        raise GraphError(f"{self.name}[{index}]: outside of its {self.length} handles")
+__all__ = [
+    "RW",
+    "Commute",
+    "GraphBuilder",
+    "Matrix",
+    "R",
+    "Reduce",
+    "Scratch",
+    "Vector",
+    "W",
+    "access",
+]
 
 
 class GraphBuilder:
-    """Collects tasks in submission order, then infers the dependencies.
+    """Collector of tasks in submission order, which infers their dependencies.
+
+    A call that fails changes nothing: what it was given is refused, and the next call goes on
+    as if it had never been made.
 
     Parameters
     ----------
-    name
+    name : str
         The name of the graph.
-    arguments
+    arguments : mapping of str to str, int or float, default {}
         What a generator was called with, kept in the graph.
-    model_names
+    model_names : mapping of str to str, default {}
         Kernel name -> name of its kernel model, where that is not the kernel's name.
+
+    Raises
+    ------
+    InputError
+        If the name is no text, or a value in a mapping is of another type.
+
+    See Also
+    --------
+    generator : makes a builder's function known by name.
+    TaskGraph : what is built.
+
+    Examples
+    --------
+    >>> g = GraphBuilder("producer and consumer")
+    >>> x = g.handle("x", size_bytes=800)
+    >>> producer = g.insert("fill", W(x), n=100)
+    >>> consumer = g.insert("sum", R(x), n=100)
+    >>> g.build().successors_of(producer)
+    [1]
     """
 
     def __init__(
@@ -143,40 +89,113 @@ class GraphBuilder:
     ) -> None:
         expect(name, str, "name of the graph")
         self.name = name
-        self.arguments = dict(arguments or {})
-        self.model_names = dict(model_names or {})
-        self._blocks: list[HandleBlock] = []
-        self._block_size: list[int] = []
-        self._block_home: list[int] = []
-        self._handles = 0
-        self._numbers: dict[tuple[object, ...], int] = {}  # as given -> configuration
-        self._names: dict[str, tuple[str, ...]] = {}  # kernel -> parameter names
-        self._rows: dict[str, dict[tuple[float, ...], int]] = {}  # values -> configuration
+        self.arguments = _mapping(arguments, "arguments", str | int | float)
+        self.model_names = _mapping(model_names, "model_names", str)
+        self._handles = HandleRegister()
+        self._configurations = ConfigurationRegister()
+        self._explicit = ExplicitDependencies()
         self._configuration = array("i")
         self._priority = array("i")
         self._accesses = array("q")
         self._ends = array("q", [0])
-        self._after = array("q")
-        self._before = array("q")
         self._hint_handle = array("i")
         self._hint_after = array("i")
 
     def __len__(self) -> int:
         """Return the number of tasks so far."""
-        return len(self._priority)
+        return len(self._ends) - 1
+
+    def __repr__(self) -> str:
+        return f"<GraphBuilder {self.name}: {len(self)} tasks, {self._handles.count} handles>"
 
     def matrix(self, name: str, rows: int, columns: int, size_bytes: int, home: int = 0) -> Matrix:
-        """Register *rows* x *columns* handles of *size_bytes* each; they are at memory *home*."""
-        first = self._register_block(name, (rows, columns), size_bytes, home)
-        return Matrix(name, rows, columns, first)
+        """Register *rows* x *columns* handles.
+
+        Parameters
+        ----------
+        name : str
+            What messages call them: ``A[2, 1]``.
+        rows, columns : int
+            How many, 1 or more.
+        size_bytes : int
+            The size of each.
+        home : int, default 0
+            The number of the memory where they are at first.
+
+        Returns
+        -------
+        Matrix
+            ``A[row, column]`` is a handle.
+
+        Raises
+        ------
+        GraphError
+            If a value is not legal, or there are 2**31 handles or more.
+
+        See Also
+        --------
+        vector, handle
+
+        Examples
+        --------
+        >>> g = GraphBuilder("example")
+        >>> A = g.matrix("A", 2, 3, size_bytes=80)
+        >>> A[1, 0]
+        3
+        """
+        first = self._handles.add(name, (rows, columns), size_bytes, home)
+        return Matrix(name, int(rows), int(columns), first)
 
     def vector(self, name: str, length: int, size_bytes: int, home: int = 0) -> Vector:
-        """Register *length* handles of *size_bytes* each; they are at memory *home*."""
-        return Vector(name, length, self._register_block(name, (length,), size_bytes, home))
+        """Register *length* handles.
+
+        Parameters
+        ----------
+        name : str
+            What messages call them: ``x[2]``.
+        length : int
+            How many, 1 or more.
+        size_bytes : int
+            The size of each.
+        home : int, default 0
+            The number of the memory where they are at first.
+
+        Returns
+        -------
+        Vector
+            ``x[index]`` is a handle.
+
+        Examples
+        --------
+        >>> list(GraphBuilder("example").vector("x", 3, size_bytes=8))
+        [0, 1, 2]
+        """
+        first = self._handles.add(name, (length,), size_bytes, home)
+        return Vector(name, int(length), first)
 
     def handle(self, name: str, size_bytes: int, home: int = 0) -> int:
-        """Register one handle of *size_bytes*; it is at memory *home*."""
-        return self._register_block(name, (), size_bytes, home)
+        """Register one handle.
+
+        Parameters
+        ----------
+        name : str
+            What messages call it.
+        size_bytes : int
+            Its size.
+        home : int, default 0
+            The number of the memory where it is at first.
+
+        Returns
+        -------
+        int
+            The handle.
+
+        Examples
+        --------
+        >>> GraphBuilder("example").handle("x", size_bytes=8)
+        0
+        """
+        return self._handles.add(name, (), size_bytes, home)
 
     def insert(
         self,
@@ -191,40 +210,61 @@ class GraphBuilder:
 
         Parameters
         ----------
-        kernel
+        kernel : str
             What it runs. All tasks of one kernel have the same parameter names.
-        *accesses
+        *accesses : int
             Its data, as ``R(handle)``, ``W(handle)``, ``RW(handle)``, ``Commute(handle)``,
             ``Reduce(handle)`` or ``Scratch(handle)``.
-        priority
+        priority : int, default 0
             Larger is more urgent.
-        after
+        after : iterable of int, default ()
             Numbers of earlier tasks that it depends on besides what its data imply.
-        **parameters
+        **parameters : float
             Numbers that say how much there is to do.
+
+        Returns
+        -------
+        int
+            Its number: tasks are numbered as they are inserted, from 0.
 
         Raises
         ------
         GraphError
             If a parameter is negative or not a number, the names differ from those of the
-            kernel's earlier tasks, or *after* is not an earlier task.
+            kernel's earlier tasks, or *after* is not an earlier task. No task is appended.
+
+        See Also
+        --------
+        wont_use : says that a datum is not needed any more.
+        build : checks the accesses, too.
+
+        Examples
+        --------
+        >>> g = GraphBuilder("example")
+        >>> x = g.handle("x", size_bytes=800)
+        >>> g.insert("axpy", RW(x), n=100), g.insert("axpy", after=[0], n=100)
+        (0, 1)
         """
-        task = len(self._priority)
+        task = len(self._ends) - 1
         # Names are strings and values numbers, so they cannot be taken for one another.
         key = (kernel, *parameters, *parameters.values())
+        # after=0 is a mistake, not an empty list
+        before = () if after.__class__ is tuple and not after else earlier_tasks(after, task)
         try:
-            number = self._numbers.get(key)
-            if number is None:
-                number = self._register_configuration(kernel, parameters)
-                self._numbers[key] = number
             self._accesses.extend(accesses)
-            self._configuration.append(number)
             self._priority.append(priority)
-        except (TypeError, OverflowError) as error:
-            raise self._refused(kernel, accesses, parameters, priority) from error
-        self._ends.append(len(self._accesses))
-        if after.__class__ is not tuple or after:  # after=0 is a mistake, not an empty list
-            self._add_after(task, after)
+            self._ends.append(len(self._accesses))
+            if before:
+                self._explicit.add(before, task)
+            number = self._configurations.numbers.get(key)
+            if number is None:
+                number = self._configurations.add(key, kernel, parameters, f"#{task}")
+            self._configuration.append(number)
+        except BaseException as error:
+            self._cut(task)
+            if isinstance(error, TypeError | OverflowError):
+                self._refuse(kernel, accesses, priority, parameters)
+            raise
         return task
 
     def wont_use(self, handle: int) -> None:
@@ -233,6 +273,11 @@ class GraphBuilder:
         A hint, not an access: it makes no dependency and changes no result. Where there are
         several memories, the datum is written back to its home as soon as the tasks inserted
         so far have written it, and is among the first to be evicted.
+
+        Parameters
+        ----------
+        handle : int
+            The datum: one handle, not a matrix.
 
         Raises
         ------
@@ -248,37 +293,53 @@ class GraphBuilder:
         >>> g.build().hint_after.tolist()
         [1]
         """
-        if not (_is_index(handle) and 0 <= handle < self._handles):
-            got = handle if _is_index(handle) else getattr(handle, "name", repr(handle))
-            raise GraphError(f"wont_use({got}); legal: one of the {self._handles} handles")
-        self._hint_handle.append(handle)
-        self._hint_after.append(len(self._priority))
+        number = whole(handle)
+        if number is None or not 0 <= number < self._handles.count:
+            got = getattr(handle, "name", repr(handle)) if number is None else str(number)
+            legal = f"one of the {self._handles.count} handles"
+            raise GraphError(f"wont_use({got:.60}); legal: {legal}")
+        self._hint_handle.append(number)
+        self._hint_after.append(len(self))
 
     def build(self, *, infer: bool = True) -> TaskGraph:
         """Return the task graph, validated.
 
         Parameters
         ----------
-        infer
+        infer : bool, default True
             Whether the accesses imply dependencies. Without, only *after* does.
+
+        Returns
+        -------
+        TaskGraph
+            The tasks so far; the builder can go on and build again.
 
         Raises
         ------
         GraphError
             If an access lacks its mode, names a handle that does not exist, or one task
             accesses one handle in modes that cannot be combined.
+
+        Examples
+        --------
+        >>> g = GraphBuilder("two tasks")
+        >>> x = g.handle("x", size_bytes=8)
+        >>> tasks = [g.insert("fill", W(x)), g.insert("sum", R(x))]
+        >>> g.build(), g.build(infer=False)
+        (<TaskGraph two tasks: 2 tasks, 1 edges>, <TaskGraph two tasks: 2 tasks, 0 edges>)
         """
-        accesses = merge_repeated(self._decoded_accesses())
+        accesses = merge_repeated(decode(self._accesses, self._ends))
         successor_ptr, successors = self._successors(accesses if infer else None)
-        kernel, row, tables = self._tables()
-        extents = [block.end - block.first for block in self._blocks]
+        kernel, row, tables = self._configurations.tables(self._configuration)
+        sizes, homes = self._handles.columns()
+        names = self._configurations.parameter_names
         graph = TaskGraph(
             name=self.name,
             arguments=self.arguments,
-            kernels=tuple(self._names),
-            parameter_names=tuple(self._names.values()),
+            kernels=tuple(names),
+            parameter_names=tuple(names.values()),
             parameters=tables,
-            model_names=tuple(self.model_names.get(name, name) for name in self._names),
+            model_names=tuple(self.model_names.get(name, name) for name in names),
             kernel=kernel,
             row=row,
             priority=np.array(self._priority, dtype=np.int32),
@@ -287,121 +348,51 @@ class GraphBuilder:
             access_mode=accesses.mode,
             successor_ptr=successor_ptr,
             successors=successors,
-            handle_size=np.repeat(np.array(self._block_size, dtype=np.int64), extents),
-            handle_home=np.repeat(np.array(self._block_home, dtype=np.int32), extents),
-            handle_blocks=tuple(self._blocks),
+            handle_size=sizes,
+            handle_home=homes,
+            handle_blocks=tuple(self._handles.blocks),
             hint_handle=np.array(self._hint_handle, dtype=np.int32),
             hint_after=np.array(self._hint_after, dtype=np.int32),
         )
         graph.validate()
         return graph
 
-    def _register_block(self, name: str, shape: tuple[int, ...], size: int, home: int) -> int:
-        expect(name, str, "name of the data")
-        if not all(_is_index(extent) and extent >= 1 for extent in shape):
-            raise GraphError(f"data {name}: shape {shape}; legal: integers from 1")
-        numeric = isinstance(size, int | float | np.number)
-        if not (numeric and 0 <= size < 2**63 and size == int(size)):
-            raise GraphError(
-                f"data {name}: size_bytes {size!r}; legal: an integer from 0, less than 2**63"
-            )
-        if not (_is_index(home) and home >= 0):
-            raise GraphError(f"data {name}: home {home!r}; legal: the number of a memory, from 0")
-        rows, columns = map(int, (*shape, 0, 0)[:2])
-        block = HandleBlock(name, rows, columns, self._handles)
-        if block.end >= 2**31:
-            raise GraphError(f"data {name}: {block.end} handles; legal: fewer than {2**31}")
-        self._blocks.append(block)
-        self._block_size.append(int(size))
-        self._block_home.append(int(home))
-        self._handles = block.end
-        return block.first
+    def _cut(self, tasks: int) -> None:
+        """Forget what an insertion that failed has appended for the task after *tasks* others."""
+        del self._ends[tasks + 1 :]
+        del self._accesses[self._ends[-1] :]
+        self._explicit.cut(tasks)
+        del self._configuration[tasks:]
+        del self._priority[tasks:]
 
-    def _register_configuration(self, kernel: str, parameters: Mapping[str, float]) -> int:
-        names = self._names.get(kernel, tuple(parameters))
-        if len(names) != len(parameters) or any(name not in parameters for name in names):
-            raise GraphError(
-                f"{kernel} #{len(self)}: parameters ({', '.join(parameters)}); "
-                f"earlier tasks of {kernel} have ({', '.join(names)})"
-            )
-        self._check_values(kernel, parameters)
-        self._names[kernel] = names
-        values = tuple(float(parameters[name]) for name in names)
-        rows = self._rows.setdefault(kernel, {})
-        return rows.setdefault(values, sum(map(len, self._rows.values())))
-
-    def _check_values(self, kernel: str, parameters: Mapping[str, object]) -> None:
-        if not (isinstance(kernel, str) and kernel):
-            raise GraphError(f"task #{len(self)}: kernel {kernel!r}; legal: a name")
-        for name, value in parameters.items():
-            if not (isinstance(value, int | float | np.number) and 0 <= value <= float_info.max):
-                raise GraphError(
-                    f"{kernel} #{len(self)}: parameter {name} is {value!r}; "
-                    "legal: a finite number from 0"
-                )
-
-    def _refused(
+    def _refuse(
         self,
         kernel: str,
         accesses: tuple[object, ...],
-        parameters: Mapping[str, object],
         priority: object,
-    ) -> GraphError:
-        """Undo an insertion that the columns cannot hold, and return the error for it."""
-        del self._accesses[self._ends[-1] :]
-        del self._configuration[len(self) :]
-        self._check_values(kernel, parameters)
-        wrong = [item for item in accesses if not _is_index(item)]
-        if wrong:
-            got = f"access {wrong[0]!r}; legal: R, W, RW, Commute, Reduce, Scratch of a handle"
-        else:
-            got = f"priority {priority!r}; legal: an integer of 32 bits"
-        return GraphError(f"{kernel} #{len(self)}: {got}")
+        parameters: Mapping[str, object],
+    ) -> None:
+        """Raise the error for what the columns cannot hold."""
+        self._configurations.check(kernel, parameters, f"#{len(self)}")
+        for item in accesses:
+            if (code := whole(item)) is None or not -(2**63) <= code < 2**63:
+                legal = "R, W, RW, Commute, Reduce, Scratch of a handle"
+                raise GraphError(f"{kernel} #{len(self)}: access {item!r:.60}; legal: {legal}")
+        got = f"priority {priority!r:.60}"
+        raise GraphError(f"{kernel} #{len(self)}: {got}; legal: an integer of 32 bits")
 
-    def _add_after(self, task: int, after: Iterable[int]) -> None:
-        if isinstance(after, int | str):
-            raise GraphError(f"task #{task}: after={after!r}; legal: a list of earlier tasks")
-        for earlier in after:
-            if not (_is_index(earlier) and 0 <= earlier < task):
-                legal = f"tasks 0 to {task - 1}" if task else "none, it is the first task"
-                raise GraphError(f"task #{task}: after={earlier!r}; legal: {legal}")
-            self._before.append(earlier)
-            self._after.append(task)
-
-    def _decoded_accesses(self) -> Accesses:
-        codes = np.array(self._accesses, dtype=np.int64)
-        ends = np.array(self._ends, dtype=np.int64)
-        if len(codes) and codes.max() >= 0:
-            task = owner(ends, int(np.argmax(codes >= 0)))
-            raise GraphError(f"task #{task}: a handle without a mode; write R(handle), ...")
-        codes = ~codes
-        task_of = np.repeat(np.arange(len(self), dtype=np.int64), np.diff(ends))
-        return Accesses(task_of, codes >> 3, (codes & 7).astype(np.int8))
-
-    def _successors(self, accesses: Accesses | None) -> tuple[Int64, NDArray[np.int32]]:
-        before = np.array(self._before, dtype=np.int64)
-        after = np.array(self._after, dtype=np.int64)
+    def _successors(self, accesses: Accesses | None) -> tuple[Int64, Int32]:
+        before, after = self._explicit.pairs()
         if accesses is not None:
             predecessors, successors = infer_dependencies(accesses)
             before = np.concatenate((before, predecessors))
             after = np.concatenate((after, successors))
         return from_pairs(before, after, len(self))
 
-    def _tables(self) -> tuple[Int32, Int32, tuple[NDArray[np.float64], ...]]:
-        """Return kernel and row per task, and the table of every kernel."""
-        kernel_of = np.zeros(sum(map(len, self._rows.values())), dtype=np.int32)
-        row_of = np.zeros_like(kernel_of)
-        tables = []
-        for kernel, (name, names) in enumerate(self._names.items()):
-            rows = self._rows[name]
-            numbers = np.fromiter(rows.values(), dtype=np.int64, count=len(rows))
-            kernel_of[numbers] = kernel
-            row_of[numbers] = np.arange(len(rows))
-            tables.append(np.array(list(rows), dtype=np.float64).reshape(len(rows), len(names)))
-        configuration = np.array(self._configuration, dtype=np.int64)
-        return kernel_of[configuration], row_of[configuration], tuple(tables)
 
-
-def _is_index(value: object) -> bool:
-    """Return whether *value* is an integer, Python's or NumPy's."""
-    return hasattr(value, "__index__")
+def _mapping(given: Mapping[str, Any] | None, what: str, legal: Any) -> dict[str, Any]:
+    expect(given or {}, Mapping, what)
+    for name, value in (found := dict(given or {})).items():
+        if not (isinstance(name, str) and isinstance(value, legal)):
+            raise GraphError(f"{what}: {name!r:.60}: {value!r:.60}; legal: name: {legal}")
+    return found

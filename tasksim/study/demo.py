@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.files import new_folder, write_text
-from tasksim.calibration.book import Options
 from tasksim.calibration.calibrate import calibrate
+from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.graph.apps.registry import generate
 from tasksim.native.calm_moments import Probe
 from tasksim.native.execution import usable_cores
@@ -177,7 +177,9 @@ def _calibrate(folder: Path, workers: int, tell: Progress) -> Path:
         graphs,
         folder,
         workers=workers,
-        options=Options(max_seconds=CALIBRATION_S, schedulers=("eager", "lws", "prio"), calm=True),
+        options=CalibrationOptions(
+            max_seconds=CALIBRATION_S, schedulers=("eager", "lws", "prio"), calm=True
+        ),
         progress=lambda what, share: tell(f"calibrating, {what}", 0.45 * min(1.0, share)),
     )
     if report.interrupted:  # half a calibration is worth keeping, half a demo is not

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError, OutputError
-from tasksim.calibration import book, micro
 from tasksim.calibration import calibrate as module
-from tasksim.calibration.book import Options
+from tasksim.calibration import kernel_samples, kernels_under_load
 from tasksim.calibration.calibrate import calibrate, earlier_samples
-from tasksim.calibration.micro import Kernel
+from tasksim.calibration.calibration_options import CalibrationOptions
+from tasksim.calibration.kernels_under_load import KernelCall
 from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder
@@ -27,12 +27,12 @@ from tasksim.models.kinds.linear import LinearModel
 from tasksim.platform.load import load
 
 CHAIN = generate("chain", length=3)
-POTRF = Kernel("potrf", {"n": 16})
+POTRF = KernelCall("potrf", {"n": 16})
 
 
 def here(items, library, **options):
     """Calibrate a machine called here; a settled one stops after five rounds."""
-    known = {"workers": 1, "machine": "here", "options": Options(max_seconds=1e9)}
+    known = {"workers": 1, "machine": "here", "options": CalibrationOptions(max_seconds=1e9)}
     return calibrate(items, library, **{**known, **options})
 
 
@@ -60,7 +60,9 @@ def seconds(number, graph):
 
 def test_a_real_calibration_is_complete_and_predicts(tmp_path):
     graph = generate("cholesky", tiles=3, tile_size=32)
-    report = here([graph], tmp_path, workers=2, options=Options(max_seconds=0.4, tolerance=0.5))
+    report = here(
+        [graph], tmp_path, workers=2, options=CalibrationOptions(max_seconds=0.4, tolerance=0.5)
+    )
     kernels = {"potrf", "trsm", "syrk", "gemm"}
     assert {row.kernel for row in report.rows} == kernels
     assert not report.interrupted
@@ -105,7 +107,7 @@ def test_the_files_say_why_measuring_ended(machine, tmp_path):
     here([CHAIN], tmp_path)
     assert entry(tmp_path).measured.stopped == {"task (duration_s=0.001)": "tolerance: +-0.07 %"}
     machine.durations_s = lambda number, graph: 1e-3 * (1 + number % 3)
-    here([CHAIN], tmp_path, replace=True, options=Options(max_seconds=4.0))
+    here([CHAIN], tmp_path, replace=True, options=CalibrationOptions(max_seconds=4.0))
     (why,) = entry(tmp_path).measured.stopped.values()
     assert why.startswith("limit: +-")
 
@@ -114,7 +116,7 @@ def test_a_second_calibration_adds(machine, tmp_path, contents):
     here([CHAIN], tmp_path)
     first = earlier_samples(tmp_path / "models" / "here")["task"]
     assert first.runs.tolist() == [r for r in range(5) for _ in range(3)]
-    report = here([CHAIN], tmp_path, options=Options(max_seconds=1e9, min_runs=7))
+    report = here([CHAIN], tmp_path, options=CalibrationOptions(max_seconds=1e9, min_runs=7))
     second = earlier_samples(tmp_path / "models" / "here")["task"]
     assert second.runs.tolist() == [r for r in range(7) for _ in range(3)]
     assert second.durations_s[:15].tolist() == first.durations_s.tolist()
@@ -188,7 +190,7 @@ def test_models_know_how_sure_they_are(machine, tmp_path):
 def test_terms_wait_until_all_configurations_are_measured(tmp_path, monkeypatch):
     """Kernels come one after the other: what is written in between has samples alone."""
     monkeypatch.setattr(module, "SAVE_EVERY_S", 0.0)
-    monkeypatch.setattr(micro, "BATCH_S", 0.02)
+    monkeypatch.setattr(kernels_under_load, "BATCH_S", 0.02)
     seen = []
 
     def look(what, share):
@@ -196,10 +198,10 @@ def test_terms_wait_until_all_configurations_are_measured(tmp_path, monkeypatch)
         seen.append(((folder / "potrf.samples.csv").exists(), (folder / "potrf.json").exists()))
 
     here(
-        [POTRF, Kernel("potrf", {"n": 32})],
+        [POTRF, KernelCall("potrf", {"n": 32})],
         tmp_path,
         terms={"potrf": "n"},
-        options=Options(max_seconds=0.3),
+        options=CalibrationOptions(max_seconds=0.3),
         progress=look,
     )
     assert (True, False) in seen
@@ -290,7 +292,7 @@ def test_the_report_has_a_summary_of_each_kernel(machine, tmp_path):
 
 def test_histories_may_be_asked_for(machine, tmp_path):
     machine.durations_s = bent
-    report = here([SMALL], tmp_path, search="none", options=Options(max_seconds=3.0))
+    report = here([SMALL], tmp_path, search="none", options=CalibrationOptions(max_seconds=3.0))
     assert {one.model for one in report.by_kernel} == {"history"}
     assert report.notes == []
 
@@ -329,11 +331,11 @@ def test_a_small_input_does_not_turn_models_into_histories(machine, tmp_path):
 
 
 def test_repeating_a_calibration_does_not_make_files_grow(machine, tmp_path, monkeypatch):
-    monkeypatch.setattr(book, "MOST_RUNS", 6)
+    monkeypatch.setattr(kernel_samples, "MOST_RUNS", 6)
     machine.durations_s = bent
     counts = []
     for _ in range(3):
-        here([SMALL], tmp_path, options=Options(max_seconds=5.0, tolerance=0))
+        here([SMALL], tmp_path, options=CalibrationOptions(max_seconds=5.0, tolerance=0))
         counts.append(len(earlier_samples(tmp_path / "models" / "here")["gemm"]) / 60)
     assert counts == [4, 6, 6]
 
@@ -383,8 +385,8 @@ def test_a_constant_is_said_to_be_one(machine, tmp_path):
     ("items", "options", "message"),
     [
         ([], {}, "nothing to calibrate: name a graph or a kernel"),
-        ([Kernel("gem")], {}, "unknown kernel 'gem', did you mean 'gemm'"),
-        ([Kernel("potrf", {"m": 8})], {}, "kernel potrf has parameters n, got m"),
+        ([KernelCall("gem")], {}, "unknown kernel 'gem', did you mean 'gemm'"),
+        ([KernelCall("potrf", {"m": 8})], {}, "kernel potrf has parameters n, got m"),
         ([CHAIN], {"terms": {"tsk": "1"}}, "terms: unknown kernel 'tsk', did you mean 'task'"),
         ([CHAIN], {"terms": {"task": "duratoin_s"}}, "did you mean 'duration_s'"),
         ([CHAIN], {"terms": {"task": "1 +"}}, "column 4: expected a parameter"),
@@ -468,7 +470,7 @@ def test_a_full_disk_leaves_the_earlier_files(machine, tmp_path, monkeypatch, co
     with monkeypatch.context() as patch:
         patch.setattr(Path, "write_bytes", full)
         with pytest.raises(OutputError, match=r"cannot write .*: No space left on device"):
-            here([CHAIN], tmp_path, options=Options(max_seconds=1e9, min_runs=6))
+            here([CHAIN], tmp_path, options=CalibrationOptions(max_seconds=1e9, min_runs=6))
     after = contents(tmp_path)
     assert set(after) == set(before)
     assert sum(after[name] != before[name] for name in before) == written

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tasksim.calibration import insitu
-from tasksim.calibration.book import Book, Options
+from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.insitu import Observed, measure_in_situ
+from tasksim.calibration.kernel_samples import KernelSamples
 from tasksim.graph.apps.registry import generate
 from tasksim.platform.description import Platform
 
@@ -34,8 +35,8 @@ def probes(monkeypatch):
 
 
 def calibrated(calm=True, rounds=4, graphs=(GRAPH,)):
-    """Return book and observations of some rounds, without the warm-up."""
-    book, observed = Book(), Observed()
+    """Return collected and observations of some rounds, without the warm-up."""
+    collected, observed = KernelSamples(), Observed()
 
     class Over(Exception):
         pass
@@ -44,26 +45,26 @@ def calibrated(calm=True, rounds=4, graphs=(GRAPH,)):
         if what == f"round {rounds}":
             raise Over
 
-    options = Options(max_seconds=60.0, calm=calm)
+    options = CalibrationOptions(max_seconds=60.0, calm=calm)
     with pytest.raises(Over):
-        measure_in_situ(graphs, Platform.identical(1), book, options, observed, after_round)
-    return book, observed
+        measure_in_situ(graphs, Platform.identical(1), collected, options, observed, after_round)
+    return collected, observed
 
 
-def runs_of(book):
-    return sum(len(set(samples.runs.tolist())) for samples in book.samples.values())
+def runs_of(collected):
+    return sum(len(set(samples.runs.tolist())) for samples in collected.samples.values())
 
 
 def test_all_runs_count_unless_calm_ones_are_asked_for(probes):
     probes += [2, 2, 2, 2]
-    book, observed = calibrated(calm=False)
-    assert (runs_of(book), observed.disturbed) == (4, 0)
+    collected, observed = calibrated(calm=False)
+    assert (runs_of(collected), observed.disturbed) == (4, 0)
 
 
 def test_disturbed_runs_do_not_count(probes):
     probes += [2, 1, 3, 1]
-    book, observed = calibrated()
-    assert (runs_of(book), len(observed.gaps), observed.disturbed) == (2, 2, 2)
+    collected, observed = calibrated()
+    assert (runs_of(collected), len(observed.gaps), observed.disturbed) == (2, 2, 2)
 
 
 def test_of_a_graph_that_never_was_calm_the_calmest_run_counts(probes, monkeypatch):
@@ -73,8 +74,8 @@ def test_of_a_graph_that_never_was_calm_the_calmest_run_counts(probes, monkeypat
         insitu, "execute", lambda *a, **k: made.append(execute(*a, **k)) or made[-1]
     )
     probes += [4, 2, 3, 5]
-    book, observed = calibrated()
-    assert (runs_of(book), observed.disturbed) == (1, 4)
+    collected, observed = calibrated()
+    assert (runs_of(collected), observed.disturbed) == (1, 4)
     calmest = made[2]  # after the warm-up
-    samples = next(iter(book.samples.values()))
+    samples = next(iter(collected.samples.values()))
     assert samples.durations_s.tolist() == pytest.approx(calmest.tasks.duration_s.tolist())

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tasksim.calibration import machine
-from tasksim.calibration.parallel import measure_parallelism
+from tasksim.calibration.parallelism import measure_parallelism
 
 
 def test_the_fingerprint_is_plain_and_has_no_paths():

@@ -152,10 +152,10 @@ def test_terms_must_name_a_kernel(tasksim):
 
 def test_interrupted_calibrations_keep_what_they_have(tasksim, monkeypatch):
     from tasksim.calibration import calibrate as module
-    from tasksim.calibration.calibrate import Report
+    from tasksim.calibration.calibrate import CalibrationReport
 
     def stopped(items, library, **_):
-        return Report("here", library / "p.yaml", library / "models", interrupted=True)
+        return CalibrationReport("here", library / "p.yaml", library / "models", interrupted=True)
 
     monkeypatch.setattr(module, "calibrate", stopped)
     called = tasksim("calibrate potrf n=8 --json")

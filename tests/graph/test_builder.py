@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+
 import numpy as np
 import pytest
 
@@ -187,6 +189,67 @@ def test_what_was_refused_leaves_nothing_behind():
     assert graph.access_ptr.tolist() == [0, 1, 2]
 
 
+REFUSED = {
+    "after a task that is not there": lambda g: g.insert("task", after=[5]),
+    "after one that is, and then one that is not": lambda g: g.insert("task", n=1, after=[0, 5]),
+    "a new kernel after itself": lambda g: g.insert("new", k=1, after=[1]),
+    "after a number": lambda g: g.insert("new", k=1, after=0),
+    "after what raises": lambda g: g.insert("new", k=1, after=(1 // k for k in (1, 0))),
+    "a priority that is a word": lambda g: g.insert("new", R(0), k=1, priority="high"),
+    "a priority that is too large": lambda g: g.insert("new", R(0), k=1, priority=2**31),
+    "an access that is a word": lambda g: g.insert("new", R(0), "x", k=1),
+    "an access that is too large": lambda g: g.insert("new", R(0), R(2**70), k=1),
+    "a parameter that is a word": lambda g: g.insert("new", R(0), k="many"),
+    "a parameter that is complex": lambda g: g.insert("new", R(0), k=np.complex128(1)),
+    "other parameters": lambda g: g.insert("first", R(0), n=1),
+    "a kernel without name": lambda g: g.insert("", R(0)),
+    "a kernel that is a list": lambda g: g.insert(["new"], R(0)),
+    "a hint on what is not there": lambda g: g.wont_use(7),
+    "a hint on an array": lambda g: g.wont_use(np.array([0, 0])),
+    "a matrix without rows": lambda g: g.matrix("A", 0, 2, size_bytes=8),
+    "a vector without size": lambda g: g.vector("y", 2, size_bytes=None),
+    "a handle in a memory beyond counting": lambda g: g.handle("y", size_bytes=8, home=2**31),
+    "a handle of complex size": lambda g: g.handle("y", size_bytes=np.complex128(1)),
+}
+
+
+@pytest.mark.parametrize("call", REFUSED.values(), ids=REFUSED)
+def test_a_call_that_fails_changes_nothing(call):
+    def begun():
+        g = GraphBuilder("clean")
+        x = g.handle("x", size_bytes=8)
+        g.insert("first", W(x))
+        return g
+
+    untouched, g = begun(), begun()
+    with pytest.raises((GraphError, ZeroDivisionError)):
+        call(g)
+    assert len(g) == 1
+    assert g.build().same_as(untouched.build())
+    for one in (untouched, g):  # what was refused has fixed neither names nor numbers
+        y = one.vector("y", 2, size_bytes=8)
+        one.insert("new", R(0), W(y[1]), other=2, after=[0])
+        one.wont_use(0)
+    assert g.build().same_as(untouched.build())
+
+
+def test_an_interrupted_insertion_changes_nothing(monkeypatch):
+    g = GraphBuilder("interrupted")
+    x = g.handle("x", size_bytes=8)
+    g.insert("first", W(x))
+    monkeypatch.setattr(g, "_ends", Interrupted("q", g._ends))
+    with pytest.raises(KeyboardInterrupt):
+        g.insert("second", R(x), after=[0])
+    monkeypatch.setattr(g, "_ends", array("q", g._ends))
+    g.insert("third", RW(x))
+    assert g.build().summary()["kernels"] == {"first": 1, "third": 1}
+
+
+class Interrupted(array):
+    def append(self, _):
+        raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize("after", [1, 2, -1])
 def test_after_names_earlier_tasks(after):
     g = GraphBuilder("bad")
@@ -234,6 +297,26 @@ def test_numpy_integers_are_integers(tmp_path):
     save(graph, tmp_path / "g.npz")
     assert load(tmp_path / "g.npz").same_as(graph)
     assert graph.edges == 1
+
+
+def test_small_integers_of_numpy_do_not_wrap():
+    g = GraphBuilder("numpy")
+    A = g.matrix("A", 200, 200, size_bytes=8)
+    assert A[np.int8(100), np.uint8(50)] == A[100, 50]
+    assert R(np.uint8(200)) == R(200)
+
+
+def test_what_a_generator_was_called_with_is_plain():
+    with pytest.raises(GraphError, match=r"arguments: 'tiles': \[4\]; legal: "):
+        GraphBuilder("bad", {"tiles": [4]})
+    with pytest.raises(GraphError, match="model_names: 'gemm': 3; legal: "):
+        GraphBuilder("bad", model_names={"gemm": 3})
+
+
+@pytest.mark.parametrize("function", [R, W, RW, Commute, Reduce, Scratch])
+def test_only_a_handle_is_accessed(function):
+    with pytest.raises(GraphError, match=r"\('x'\); legal: a handle, such as A\[0, 1\]"):
+        function("x")
 
 
 @pytest.mark.parametrize("index", [(2, 0), (0, 3), (-1, 0)])

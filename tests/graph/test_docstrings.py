@@ -10,7 +10,16 @@ import pytest
 
 @pytest.mark.parametrize(
     "module",
-    ["analysis", "apps.dense", "apps.registry", "builder", "flop", "interchange", "source"],
+    [
+        "analysis",
+        "apps.dense",
+        "apps.registry",
+        "access_codes",
+        "builder",
+        "handles",
+        "flop",
+        "interchange",
+    ],
 )
 def test_examples(module):
     result = doctest.testmod(importlib.import_module(f"tasksim.graph.{module}"))

@@ -1,4 +1,4 @@
-"""Whether this machine's threads really run in parallel."""
+"""Parallelism of this machine: whether its threads really run at the same time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measuring one kernel over a domain of its parameters, by itself on one core."""
+"""Campaign over a domain: one kernel is measured there, by itself on one core."""
 
 from __future__ import annotations
 
@@ -17,10 +17,15 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.base.units import format_time
-from tasksim.calibration.growing import GrowingFile, check_same, read_notes, side_path
-from tasksim.calibration.measured import Configuration, MeasureOptions, Stop, Summary
-from tasksim.calibration.precision import relative_half_width
-from tasksim.calibration.timer import RESOLUTIONS, timer_resolution
+from tasksim.calibration.clock_resolution import RESOLUTIONS, timer_resolution
+from tasksim.calibration.domain_results import (
+    DomainSummary,
+    MeasureOptions,
+    Stop,
+    VisitedConfiguration,
+)
+from tasksim.calibration.resumable_file import ResumableFile, check_same, read_notes, side_path
+from tasksim.calibration.student_interval import relative_half_width
 from tasksim.kernels.dense import dense_kernel
 from tasksim.kernels.memory import refuse_too_large
 from tasksim.kernels.pointers import precision
@@ -35,7 +40,7 @@ if TYPE_CHECKING:
     from tasksim.calibration.domain import Domain
     from tasksim.kernels.standalone import Standalone
 
-__all__ = ["Campaign", "MeasureOptions", "Summary", "measure"]
+__all__ = ["Campaign", "DomainSummary", "MeasureOptions", "measure"]
 
 WARM_UP: Final = 3
 WARM_UP_S: Final = 0.01
@@ -59,7 +64,7 @@ def measure(
     resume: bool = False,
     force: bool = False,
     progress: Progress | None = None,
-) -> Summary:
+) -> DomainSummary:
     """Measure a kernel at configurations drawn from *domain*; write the samples to *output*.
 
     One thread runs the kernel, BLAS has no other; configurations come in random order, so that
@@ -120,12 +125,12 @@ class Campaign:
         self.begun = time.monotonic()
         self.run_number = 0
         table = domain.draw(options.samples, options.seed, options.design)
-        self.configurations = [Configuration(tuple(row)) for row in table.tolist()]
+        self.configurations = [VisitedConfiguration(tuple(row)) for row in table.tolist()]
         self._check_memory(table)
-        self.file = GrowingFile(output, domain.names)
+        self.file = ResumableFile(output, domain.names)
         self.resolution_s = timer_resolution()
         self._end = 0
-        self._begun: tuple[Configuration, int, int, int] | None = None
+        self._begun: tuple[VisitedConfiguration, int, int, int] | None = None
         """The configuration under way, the run, its first repetition of it, and where in the file
         that is: one value, so that an interruption finds all of it or nothing."""
 
@@ -152,7 +157,9 @@ class Campaign:
             sizes = ", ".join(f"{name}={size}" for name, size in pairs)
             raise InputError(f"{path}: has samples of {sizes}, which was not asked for")
 
-    def _take_over(self, configuration: Configuration, samples: list[tuple[int, float]]) -> None:
+    def _take_over(
+        self, configuration: VisitedConfiguration, samples: list[tuple[int, float]]
+    ) -> None:
         """Give the *configuration* what was measured of it, by run."""
         for _, run in groupby(samples, key=itemgetter(0)):
             configuration.durations_s += [duration_s for _, duration_s in run]
@@ -177,7 +184,7 @@ class Campaign:
                     tell(done)
                 self.run_number += bool(todo)
 
-    def _order(self, number: int) -> list[Configuration]:
+    def _order(self, number: int) -> list[VisitedConfiguration]:
         """Return the configurations as a round visits them: as drawn first, then anew."""
         if number == 0:
             return self.configurations
@@ -191,13 +198,13 @@ class Campaign:
         self._write()
         self._write_notes()
 
-    def summary(self, *, interrupted: bool) -> Summary:
+    def summary(self, *, interrupted: bool) -> DomainSummary:
         """Return what there is."""
         measured = [c for c in self.configurations if c.durations_s]
         widths = [c.half_width() for c in measured]
         ends = [c.stopped or "budget" for c in measured if not (interrupted and c.stopped is None)]
         shortest = RESOLUTIONS * self.resolution_s
-        return Summary(
+        return DomainSummary(
             kernel=self.model_name,
             output=self.file.path,
             wanted=len(self.configurations),
@@ -211,7 +218,7 @@ class Campaign:
             interrupted=interrupted,
         )
 
-    def _measure(self, configuration: Configuration) -> None:
+    def _measure(self, configuration: VisitedConfiguration) -> None:
         first = len(configuration.durations_s)
         self._begun = (configuration, self.run_number, first, self._end)
         sizes = dict(zip(self.domain.names, configuration.sizes, strict=True))
@@ -220,7 +227,7 @@ class Campaign:
         self._repeat(body, configuration)
         self._end = self._write()
 
-    def _repeat(self, body: Standalone, configuration: Configuration) -> None:
+    def _repeat(self, body: Standalone, configuration: VisitedConfiguration) -> None:
         restore, run, durations = body.restore, body.run, configuration.durations_s
         first = len(durations) - len(configuration.visit_s)
         saved, look, why = time.monotonic(), len(durations), None

@@ -7,10 +7,10 @@ import threading
 import pytest
 
 from tasksim.base.errors import TaskFailed
-from tasksim.calibration import micro
-from tasksim.calibration.book import Options
+from tasksim.calibration import kernels_under_load
 from tasksim.calibration.calibrate import calibrate, earlier_samples
-from tasksim.calibration.micro import Kernel
+from tasksim.calibration.calibration_options import CalibrationOptions
+from tasksim.calibration.kernels_under_load import KernelCall
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder, R
 from tasksim.models.files.store import load_kernel
@@ -18,12 +18,12 @@ from tasksim.models.locality import Locality
 from tasksim.platform.load import load
 
 CHAIN = generate("chain", length=3)
-POTRF = Kernel("potrf", {"n": 16})
+POTRF = KernelCall("potrf", {"n": 16})
 
 
 def here(items, library, **options):
     """Calibrate a machine called here; a settled one stops after five rounds."""
-    known = {"workers": 1, "machine": "here", "options": Options(max_seconds=1e9)}
+    known = {"workers": 1, "machine": "here", "options": CalibrationOptions(max_seconds=1e9)}
     return calibrate(items, library, **{**known, **options})
 
 
@@ -33,10 +33,10 @@ def entry(library, kernel="task"):
 
 def test_kernels_by_themselves(tmp_path):
     report = here(
-        [POTRF, Kernel("gemm_float32", {"m": 8, "n": 8, "k": 16})],
+        [POTRF, KernelCall("gemm_float32", {"m": 8, "n": 8, "k": 16})],
         tmp_path,
         workers=2,
-        options=Options(max_seconds=0.6),
+        options=CalibrationOptions(max_seconds=0.6),
     )
     assert [str(row) for row in report.rows] == ["gemm_float32 (m=8, n=8, k=16)", "potrf (n=16)"]
     assert all(row.count >= 2 for row in report.rows)
@@ -61,8 +61,11 @@ def test_kernels_by_themselves_add_and_keep_the_locality(machine, tmp_path):
     assert isinstance(before.locality, Locality)
     overheads = load(str(tmp_path / "platforms" / "here.yaml")).overheads
     assert overheads.task_s > 0
-    items = [Kernel("gemm", {"m": 8, "n": 8, "k": 8}), Kernel("gemm", {"k": 4, "m": 8, "n": 8})]
-    report = here(items, tmp_path, options=Options(max_seconds=0.2))
+    items = [
+        KernelCall("gemm", {"m": 8, "n": 8, "k": 8}),
+        KernelCall("gemm", {"k": 4, "m": 8, "n": 8}),
+    ]
+    report = here(items, tmp_path, options=CalibrationOptions(max_seconds=0.2))
     after = entry(tmp_path, "gemm")
     assert after.locality == before.locality
     assert after.measured.how == "in situ, 1 workers busy; by itself, 1 workers busy"
@@ -74,7 +77,7 @@ def test_kernels_by_themselves_add_and_keep_the_locality(machine, tmp_path):
 
 
 def test_each_kernel_of_a_mixed_calibration_is_noted_as_it_was_measured(machine, tmp_path):
-    here([CHAIN, POTRF], tmp_path, options=Options(max_seconds=0.2))
+    here([CHAIN, POTRF], tmp_path, options=CalibrationOptions(max_seconds=0.2))
     assert entry(tmp_path).measured.how == "in situ, 1 workers busy"
     assert entry(tmp_path, "potrf").measured.how == "by itself, 1 workers busy"
 
@@ -87,7 +90,7 @@ def test_graphs_and_kernels_share_the_time(machine, tmp_path):
     here(
         [CHAIN, POTRF],
         tmp_path,
-        options=Options(max_seconds=0.25, tolerance=0.0),
+        options=CalibrationOptions(max_seconds=0.25, tolerance=0.0),
         progress=lambda what, share: shares.append((what, share)),
     )
     assert len(machine.runs) == 8
@@ -98,9 +101,9 @@ def test_graphs_and_kernels_share_the_time(machine, tmp_path):
 
 
 def test_a_tiny_kernel_does_not_flood_the_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(micro, "BATCH_S", 0.1)
-    report = here([POTRF], tmp_path, workers=1, options=Options(max_seconds=0.05))
-    assert report.rows[0].count + report.rows[0].dropped <= micro.MOST_KEPT
+    monkeypatch.setattr(kernels_under_load, "BATCH_S", 0.1)
+    report = here([POTRF], tmp_path, workers=1, options=CalibrationOptions(max_seconds=0.05))
+    assert report.rows[0].count + report.rows[0].dropped <= kernels_under_load.MOST_KEPT
 
 
 def test_a_kernel_that_fails_ends_the_measuring(tmp_path, monkeypatch):
@@ -117,7 +120,9 @@ def test_a_kernel_that_fails_ends_the_measuring(tmp_path, monkeypatch):
             if self.seed == 1:
                 raise TaskFailed("potrf: not positive definite")
 
-    monkeypatch.setattr(micro, "standalone", lambda name, parameters, seed: Fails(seed))
+    monkeypatch.setattr(
+        kernels_under_load, "standalone", lambda name, parameters, seed: Fails(seed)
+    )
     with pytest.raises(TaskFailed, match="not positive definite"):
         here([POTRF], tmp_path, workers=3)
     assert threading.active_count() == 1

@@ -1,4 +1,4 @@
-"""Writing what a calibration measured: coefficient files, samples, the platform file."""
+"""Files of a library: coefficient files, samples, the platform file, as measured."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import InputError
 from tasksim.base.units import exact_quantity
-from tasksim.calibration.choice import Choice
+from tasksim.calibration.linear_kernels import LinearKernels
 from tasksim.calibration.machine import fingerprint, memory_bytes, processor
 from tasksim.models.files.store import (
     Entry,
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-    from tasksim.calibration.book import Book, Configuration, Options
+    from tasksim.calibration.calibration_options import CalibrationOptions
+    from tasksim.calibration.kernel_samples import KernelSamples, MeasuredConfiguration
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.locality import Locality
     from tasksim.models.samples import Samples
@@ -57,7 +58,7 @@ class Destination:
     library: Path
     machine: str
     workers: int
-    choice: Choice = field(default_factory=Choice)
+    choice: LinearKernels = field(default_factory=LinearKernels)
     """Which kernels get linear models."""
 
     @property
@@ -93,10 +94,10 @@ class Written:
 
 def write_kernels(
     destination: Destination,
-    book: Book,
-    rows: Sequence[Configuration],
+    collected: KernelSamples,
+    rows: Sequence[MeasuredConfiguration],
     locality: Mapping[str, Locality],
-    options: Options,
+    options: CalibrationOptions,
     kernels: Collection[str],
 ) -> Written:
     """Write a coefficient file, and the samples beside it, for each of *kernels*.
@@ -107,7 +108,7 @@ def write_kernels(
     written = Written()
     machine = Machine(destination.machine, fingerprint(destination.workers))
     for kernel in sorted(kernels):
-        samples = book.samples[kernel]
+        samples = collected.samples[kernel]
         try:
             model = _fitted(destination.choice, kernel, samples, written)
         except InputError as error:
@@ -121,9 +122,9 @@ def write_kernels(
         # long as finding them. Too few samples for intervals: predictions do without.
         with suppress(InputError):
             calibrate(model, samples, left_out(model.settled(), samples))
-        known = _earlier(destination, kernel) if book.has_earlier(kernel) else None
-        stopped = _stopped(book, kernel, rows, options)
-        measured = _measured(destination, book.new[kernel], stopped, known)
+        known = _earlier(destination, kernel) if collected.has_earlier(kernel) else None
+        stopped = _stopped(collected, kernel, rows, options)
+        measured = _measured(destination, collected.new[kernel], stopped, known)
         far = locality.get(kernel) or (known.locality if known is not None else None)
         save_kernel(
             destination.models_folder,
@@ -135,7 +136,7 @@ def write_kernels(
     return written
 
 
-def _fitted(choice: Choice, kernel: str, samples: Samples, written: Written) -> KernelModel:
+def _fitted(choice: LinearKernels, kernel: str, samples: Samples, written: Written) -> KernelModel:
     """Return the model of *kernel*: of its terms, those that are found, or a history."""
     terms = choice.terms_of(kernel)
     if terms is None:
@@ -160,14 +161,17 @@ def write_samples_of(destination: Destination, kernel: str, samples: Samples) ->
 
 
 def _stopped(
-    book: Book, kernel: str, rows: Sequence[Configuration], options: Options
+    collected: KernelSamples,
+    kernel: str,
+    rows: Sequence[MeasuredConfiguration],
+    options: CalibrationOptions,
 ) -> dict[str, str]:
     """Return why measuring *kernel* ended, in words: per configuration, or of all together."""
     mine = [row for row in rows if row.kernel == kernel]
-    if not book.by_total(kernel):
+    if not collected.by_total(kernel):
         return {str(row): f"{row.stopped}: +-{100 * row.half_width:.2f} %" for row in mine}
-    total = book.total(kernel, options)
-    why = "tolerance" if book.known(kernel, options) else "limit"
+    total = collected.total(kernel, options)
+    why = "tolerance" if collected.known(kernel, options) else "limit"
     width = f"+-{100 * total.half_width:.2f} % of the total time"
     return {f"{kernel} ({len(mine)} configurations)": f"{why}: {width}"}
 

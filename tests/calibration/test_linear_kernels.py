@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError
-from tasksim.calibration.choice import choose, irregular
-from tasksim.calibration.micro import Kernel
+from tasksim.calibration.kernels_under_load import KernelCall
+from tasksim.calibration.linear_kernels import choose_linear, irregular
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder
 from tasksim.models.samples import Samples
 
 FMM = generate("fmm", particles=2000, height=4, group_size=10)
 CHOLESKY = generate("cholesky", tiles=10)
-GEMM = Kernel("gemm", {"m": 8, "n": 8, "k": 8})
+GEMM = KernelCall("gemm", {"m": 8, "n": 8, "k": 8})
 
 
 def sizes(*counts):
@@ -52,7 +52,7 @@ def test_graphs_that_are_irregular_and_that_are_not(distribution):
 
 
 def test_all_kernels_of_an_irregular_graph_get_terms_and_no_others():
-    chosen = choose([FMM, CHOLESKY, GEMM], {}, "irregular")
+    chosen = choose_linear([FMM, CHOLESKY, GEMM], {}, "irregular")
     assert chosen.searched == chosen.irregular == chosen.linear == set(FMM.kernels)
     assert chosen.terms_of("M2M") == "auto"
     assert chosen.terms_of("gemm") is None
@@ -60,11 +60,11 @@ def test_all_kernels_of_an_irregular_graph_get_terms_and_no_others():
 
 def test_kernels_are_named_as_their_models_are():
     flat = generate("fmm", particles=2000, height=6, group_size=10, dimension=2)
-    assert "P2P_in_2d" in choose([flat], {}, "irregular").searched
+    assert "P2P_in_2d" in choose_linear([flat], {}, "irregular").searched
 
 
 def test_terms_that_are_given_are_not_searched_for():
-    chosen = choose([FMM], {"P2M": "NbParticles"}, "irregular")
+    chosen = choose_linear([FMM], {"P2M": "NbParticles"}, "irregular")
     assert chosen.terms_of("P2M") == "NbParticles"
     assert "P2M" not in chosen.searched
     assert "P2M" in chosen.linear
@@ -81,17 +81,17 @@ def test_a_graph_is_irregular_if_an_earlier_one_with_its_kernels_was(
     m = np.tile(np.repeat(np.arange(configurations), each), 3)
     samples = Samples(("m",), m[:, None], np.ones(len(m)), np.repeat([0, 1, 2], len(m) // 3))
     assert not irregular(small)
-    assert choose([small], {}, "irregular").linear == set()
-    chosen = choose([small, CHOLESKY], {}, "irregular", {"gemm": samples})
+    assert choose_linear([small], {}, "irregular").linear == set()
+    chosen = choose_linear([small, CHOLESKY], {}, "irregular", {"gemm": samples})
     assert ("gemm" in chosen.linear) is expected
-    assert choose([small], {}, "none", {"gemm": samples}).linear == set()
-    assert choose([small], {}, "irregular", {"gemm_nn": samples}).linear == set()
+    assert choose_linear([small], {}, "none", {"gemm": samples}).linear == set()
+    assert choose_linear([small], {}, "irregular", {"gemm_nn": samples}).linear == set()
 
 
 def test_all_and_none():
-    every = choose([FMM, CHOLESKY, GEMM], {"trsm": "m"}, "all")
+    every = choose_linear([FMM, CHOLESKY, GEMM], {"trsm": "m"}, "all")
     assert every.linear == {*FMM.kernels, "potrf", "trsm", "syrk", "gemm"}
     assert every.irregular == set()  # it was asked for
-    assert choose([FMM, GEMM], {}, "none").linear == set()
+    assert choose_linear([FMM, GEMM], {}, "none").linear == set()
     with pytest.raises(InputError, match="search: got 'some'; legal: irregular, all, none"):
-        choose([FMM], {}, "some")
+        choose_linear([FMM], {}, "some")

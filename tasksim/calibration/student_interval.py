@@ -1,4 +1,4 @@
-"""When a mean is known well enough."""
+"""Student's interval of a mean: whether it is known well enough."""
 
 from __future__ import annotations
 

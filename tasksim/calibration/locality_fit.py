@@ -1,4 +1,4 @@
-"""Learning what far data cost, from native runs."""
+"""Locality, fitted: what far data cost, from native runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How finely this machine's clock tells time."""
+"""Resolution of the clock: how finely this machine tells time."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""What has been measured so far, and whether it is enough."""
+"""Samples of kernels: what has been measured so far, and whether it is enough."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.calibration.precision import relative_half_width
-from tasksim.calibration.totals import Total, newest_runs, total_time
+from tasksim.calibration.student_interval import relative_half_width
+from tasksim.calibration.total_time import TotalTime, newest_runs, total_time
 from tasksim.models.kinds.typicalmean import typical_mean
 from tasksim.models.quantiles import within_fence
 from tasksim.models.samples import Samples
@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.calibration.calibration_options import CalibrationOptions, Stop
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
-__all__ = ["IN_SITU", "MOST_RUNS", "Book", "Configuration", "Options", "Stop"]
-
-Stop = Literal["tolerance", "total", "limit"]
-"""The mean is known; the total time of the kernel is, whose model is linear; the time was over."""
+__all__ = [
+    "IN_SITU",
+    "MOST_RUNS",
+    "KernelSamples",
+    "MeasuredConfiguration",
+]
 
 IN_SITU: Final = "in situ"
 MOST_RUNS: Final = 30
@@ -33,39 +36,7 @@ tell the mean to within 2 % where runs differ by 5 %."""
 
 
 @dataclass(frozen=True)
-class Options:
-    """How long to measure.
-
-    A configuration (a kernel with exact parameters) is known well enough when Student's
-    interval of its mean is within *tolerance* of the mean, and it has *min_samples* samples from
-    *min_runs* runs. The interval is that of the means of the runs: samples of one run are
-    alike, and would make the mean look better known than it is.
-
-    Where every task is another configuration, that would never be. A kernel whose model is
-    linear is known well enough, when it is measured in runs of graphs, as soon as the total time
-    of its tasks is: Student's interval of its mean over runs is within *tolerance*, of *min_runs*
-    runs, two at least of each graph (:func:`~tasksim.calibration.totals.total_time`). That says
-    how sure the level of the model's predictions is, not that its terms are right. As in Critter,
-    what counts is not each duration but what is predicted from all (E. Hutter and E. Solomonik,
-    "Accelerating distributed-memory autotuning via statistical analysis of execution paths",
-    IPDPS 2021); the intervals are Student's, over runs, where Critter's are normal, over samples.
-    """
-
-    tolerance: float = 0.02
-    confidence: float = 0.95
-    min_samples: int = 10
-    min_runs: int = 5
-    max_seconds: float = 60.0
-    schedulers: tuple[str, ...] = ("lws", "eager")
-    seed: int = 0
-    pin: bool = True
-    calm: bool = False
-    """Whether runs of graphs count only if they were made in calm moments: when nobody else used
-    the cores (:mod:`tasksim.native.calm_moments`)."""
-
-
-@dataclass(frozen=True)
-class Configuration:
+class MeasuredConfiguration:
     """A kernel with exact parameters, and how well its duration is known."""
 
     kernel: str
@@ -84,7 +55,7 @@ class Configuration:
         return f"{self.kernel} ({pairs})"
 
 
-class Book:
+class KernelSamples:
     """The samples of each kernel: those of earlier calibrations, and the new ones.
 
     Of the kernels in *linear*, whose models are linear, those of the newest 30 runs of an input
@@ -137,13 +108,13 @@ class Book:
         """Return whether *kernel* is known when its total time is."""
         return kernel in self.linear and IN_SITU in self.new.get(kernel, ())
 
-    def total(self, kernel: str, options: Options) -> Total:
+    def total(self, kernel: str, options: CalibrationOptions) -> TotalTime:
         """Return the time of all tasks of *kernel* in the inputs that this calibration runs."""
         return total_time(self.samples[kernel], options.confidence, self.first_run)
 
     def configurations(
-        self, options: Options, kernels: Collection[str] | None = None
-    ) -> Iterator[Configuration]:
+        self, options: CalibrationOptions, kernels: Collection[str] | None = None
+    ) -> Iterator[MeasuredConfiguration]:
         """Yield every configuration that this calibration measures, by kernel; or of *kernels*."""
         for kernel in sorted(self.new if kernels is None else kernels):
             samples = self.samples[kernel]
@@ -157,18 +128,18 @@ class Book:
                 durations_s = samples.durations_s[part]
                 yield _judged(kernel, parameters, durations_s, runs, options, otherwise)
 
-    def settled(self, options: Options) -> bool:
+    def settled(self, options: CalibrationOptions) -> bool:
         """Return whether every kernel is known well enough."""
         return all(self.known(kernel, options) for kernel in self.new)
 
-    def known(self, kernel: str, options: Options) -> bool:
+    def known(self, kernel: str, options: CalibrationOptions) -> bool:
         """Return whether *kernel* is: its total time, or every configuration."""
         if self.by_total(kernel):
             total = self.total(kernel, options)
             return total.runs >= options.min_runs and total.half_width <= options.tolerance
         return all(c.stopped == "tolerance" for c in self.configurations(options, [kernel]))
 
-    def _otherwise(self, kernel: str, options: Options) -> Stop:
+    def _otherwise(self, kernel: str, options: CalibrationOptions) -> Stop:
         """Return why measuring a configuration of *kernel* ends whose mean is not known."""
         return "total" if self.by_total(kernel) and self.known(kernel, options) else "limit"
 
@@ -178,15 +149,15 @@ def _judged(
     parameters: dict[str, float],
     durations_s: NDArray[np.float64],
     runs: NDArray[np.int64] | None,
-    options: Options,
+    options: CalibrationOptions,
     otherwise: Stop,
-) -> Configuration:
+) -> MeasuredConfiguration:
     inside = within_fence(durations_s)
     count = int(inside.sum())
     of_runs = _run_means(durations_s[inside], None if runs is None else runs[inside])
     half_width = relative_half_width(of_runs, options.confidence)
     enough = count >= options.min_samples and len(of_runs) >= options.min_runs
-    return Configuration(
+    return MeasuredConfiguration(
         kernel=kernel,
         parameters=parameters,
         count=count,

@@ -1,11 +1,11 @@
-"""Whether a calibration can be done as asked for: found out before anything is measured."""
+"""Preconditions of a calibration: what can be refused before anything is measured."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError, unknown
-from tasksim.calibration.micro import Kernel
+from tasksim.calibration.kernels_under_load import KernelCall
 from tasksim.kernels.dense import dense_kernel
 from tasksim.models.files.store import kernel_path, load_kernel, read_samples, samples_path
 from tasksim.models.terms.candidates import AUTO
@@ -14,13 +14,13 @@ from tasksim.models.terms.formulas import parse_terms
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tasksim.calibration.write import Destination
+    from tasksim.calibration.library_files import Destination
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["check_request"]
+__all__ = ["check_preconditions"]
 
 
-def check_request(items: Sequence[TaskGraph | Kernel], destination: Destination) -> None:
+def check_preconditions(items: Sequence[TaskGraph | KernelCall], destination: Destination) -> None:
     """Raise :exc:`InputError` for what would be found only after the measuring.
 
     No items, kernels that there are not, a machine's name that is no file name, terms of kernels
@@ -44,11 +44,11 @@ def _check_machine(name: str) -> None:
         raise InputError(f"machine '{name}': a name with '/', or that begins with '.', is no file")
 
 
-def _parameter_names(items: Sequence[TaskGraph | Kernel]) -> Mapping[str, tuple[str, ...]]:
+def _parameter_names(items: Sequence[TaskGraph | KernelCall]) -> Mapping[str, tuple[str, ...]]:
     """Return the kernels that *items* measure, and the names of their parameters."""
     names: dict[str, tuple[str, ...]] = {}
     for item in items:
-        if isinstance(item, Kernel):
+        if isinstance(item, KernelCall):
             dense_kernel(item.name)[0].sizes(item.parameters)
             names[item.name] = tuple(item.parameters)
         else:

@@ -1,4 +1,4 @@
-"""How well the time of all tasks of a kernel is known: what a linear model needs.
+"""Total time of the tasks of a kernel, and how well it is known: for linear models.
 
 Where every task is another configuration, no configuration is ever known by itself; but the
 coefficients of a linear model are a matter of all tasks together. Tasks of one run share its
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from tasksim.models.samples import Samples
 
-__all__ = ["Total", "newest_runs", "runs_alike", "total_time"]
+__all__ = ["TotalTime", "newest_runs", "runs_alike", "total_time"]
 
 
 @dataclass(frozen=True)
-class Total:
+class TotalTime:
     """The time of all tasks of a kernel, one run of each input together.
 
     Attributes
@@ -72,7 +72,7 @@ def newest_runs(samples: Samples, most: int) -> Samples:
     return samples.select(~np.isin(samples.runs, np.concatenate(old)))
 
 
-def total_time(samples: Samples, confidence: float = 0.95, since: int = 0) -> Total:
+def total_time(samples: Samples, confidence: float = 0.95, since: int = 0) -> TotalTime:
     """Return the time of all tasks of *samples*, one run of each input, and how well it is known.
 
     Parameters
@@ -98,9 +98,9 @@ def total_time(samples: Samples, confidence: float = 0.95, since: int = 0) -> To
     counts = np.array([len(values) for values in per_input])
     mean_s = float(sum(values.mean() for values in per_input))
     if not len(counts) or counts.min() < 2:
-        return Total(mean_s, np.inf, int(counts.sum()))
+        return TotalTime(mean_s, np.inf, int(counts.sum()))
     variances = np.array([values.var(ddof=1) for values in per_input]) / counts
-    return Total(mean_s, _half_width(variances, counts, confidence) / mean_s, int(counts.sum()))
+    return TotalTime(mean_s, _half_width(variances, counts, confidence) / mean_s, int(counts.sum()))
 
 
 def _half_width(

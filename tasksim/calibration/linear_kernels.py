@@ -1,4 +1,4 @@
-"""Which kernels get a linear model, and which a history of what was measured.
+"""Linear kernels: which get a linear model, and which a history of what was measured.
 
 A history knows a configuration from its repetitions, and no other configuration. That is right
 for the kernels of factorisations, which work on tiles of one size. The tasks of irregular
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.calibration.micro import Kernel
+    from tasksim.calibration.kernels_under_load import KernelCall
     from tasksim.models.samples import Samples
 
-__all__ = ["SEARCHES", "Choice", "Search", "choose", "irregular"]
+__all__ = ["SEARCHES", "LinearKernels", "Search", "choose_linear", "irregular"]
 
 Search = Literal["irregular", "all", "none"]
 SEARCHES: Final = ("irregular", "all", "none")
@@ -35,7 +35,7 @@ MANY: Final = 40
 
 
 @dataclass(frozen=True)
-class Choice:
+class LinearKernels:
     """The kernels with linear models; all others get histories.
 
     Attributes
@@ -62,12 +62,12 @@ class Choice:
         return self.terms.get(kernel) or (AUTO if kernel in self.searched else None)
 
 
-def choose(
-    items: Sequence[TaskGraph | Kernel],
+def choose_linear(
+    items: Sequence[TaskGraph | KernelCall],
     terms: Mapping[str, str],
     search: Search,
     earlier: Mapping[str, Samples] | None = None,
-) -> Choice:
+) -> LinearKernels:
     """Return which kernels of *items* get linear models.
 
     Parameters
@@ -96,7 +96,7 @@ def choose(
         if search == "all" or (search == "irregular" and _irregular(graph, earlier or {})):
             found.update(graph.model_names)
     searched = frozenset(found - terms.keys())
-    return Choice(dict(terms), searched, searched if search == "irregular" else frozenset())
+    return LinearKernels(dict(terms), searched, searched if search == "irregular" else frozenset())
 
 
 def irregular(graph: TaskGraph) -> bool:

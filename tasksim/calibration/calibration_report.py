@@ -1,4 +1,4 @@
-"""What a calibration measured, for people and for programs."""
+"""Report of a calibration: what it measured, for people and for programs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from tasksim.calibration.book import Book, Configuration, Options, Stop
+    from tasksim.calibration.calibration_options import CalibrationOptions, Stop
+    from tasksim.calibration.kernel_samples import KernelSamples, MeasuredConfiguration
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.platform.description import Overheads
 
-__all__ = ["KernelSummary", "Report", "summaries"]
+__all__ = ["CalibrationReport", "KernelSummary", "summaries"]
 
 MOST_LINES: Final = 40
 """Configurations that the table of a report has lines for; with more, kernels have."""
@@ -62,13 +63,13 @@ class KernelSummary:
 
 
 @dataclass
-class Report:
+class CalibrationReport:
     """What a calibration measured, and where it is."""
 
     machine: str
     platform_path: Path
     models_folder: Path
-    rows: list[Configuration] = field(default_factory=list)
+    rows: list[MeasuredConfiguration] = field(default_factory=list)
     by_kernel: list[KernelSummary] = field(default_factory=list)
     overheads: Overheads | None = None
     """None when only kernels were measured, outside the runtime."""
@@ -106,36 +107,38 @@ class Report:
 
 
 def summaries(
-    book: Book,
-    rows: Sequence[Configuration],
+    collected: KernelSamples,
+    rows: Sequence[MeasuredConfiguration],
     models: Mapping[str, KernelModel],
-    options: Options,
+    options: CalibrationOptions,
 ) -> list[KernelSummary]:
-    """Return what *book*, whose configurations are *rows*, has of each kernel measured."""
-    mine: dict[str, list[Configuration]] = {}
+    """Return what *collected*, whose configurations are *rows*, has of each kernel measured."""
+    mine: dict[str, list[MeasuredConfiguration]] = {}
     for row in rows:
         mine.setdefault(row.kernel, []).append(row)
-    return [_summary(book, kernel, mine[kernel], models.get(kernel), options) for kernel in mine]
+    return [
+        _summary(collected, kernel, mine[kernel], models.get(kernel), options) for kernel in mine
+    ]
 
 
 def _summary(
-    book: Book,
+    collected: KernelSamples,
     kernel: str,
-    rows: Sequence[Configuration],
+    rows: Sequence[MeasuredConfiguration],
     model: KernelModel | None,
-    options: Options,
+    options: CalibrationOptions,
 ) -> KernelSummary:
-    by_total = book.by_total(kernel)
+    by_total = collected.by_total(kernel)
     half_width = max(row.half_width for row in rows)
     told = {} if model is None else model.report()
     return KernelSummary(
         kernel=kernel,
-        samples=len(book.samples[kernel]),
+        samples=len(collected.samples[kernel]),
         configurations=len(rows),
         within_tolerance=sum(row.stopped == "tolerance" for row in rows),
-        total_s=float(book.samples[kernel].durations_s.sum()),
-        half_width=book.total(kernel, options).half_width if by_total else half_width,
-        stopped="tolerance" if book.known(kernel, options) else "limit",
+        total_s=float(collected.samples[kernel].durations_s.sum()),
+        half_width=collected.total(kernel, options).half_width if by_total else half_width,
+        stopped="tolerance" if collected.known(kernel, options) else "limit",
         model=None if model is None else model.kind,
         terms=getattr(model, "terms_", None),
         rsquared_adj=told.get("rsquared_adj"),
@@ -144,7 +147,7 @@ def _summary(
     )
 
 
-def _configuration_lines(rows: Sequence[Configuration]) -> list[str]:
+def _configuration_lines(rows: Sequence[MeasuredConfiguration]) -> list[str]:
     """Return per configuration: how often, how long, how sure, why it ended."""
     return [
         f"{'kernel':44} {'samples':>7} {'outliers':>8} {'mean':>10} {'+-':>8}  stopped by",

@@ -1,4 +1,4 @@
-"""What is to be measured of a kernel, what has been measured of a configuration, and of all."""
+"""Results of a campaign over a domain: options, samples of a configuration, and a summary."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tasksim.base.errors import InputError
 from tasksim.base.units import format_time
-from tasksim.calibration.precision import relative_half_width
-from tasksim.calibration.timer import RESOLUTIONS
+from tasksim.calibration.clock_resolution import RESOLUTIONS
+from tasksim.calibration.student_interval import relative_half_width
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.calibration.domain import Design
 
-__all__ = ["Configuration", "MeasureOptions", "Stop", "Summary"]
+__all__ = ["DomainSummary", "MeasureOptions", "Stop", "VisitedConfiguration"]
 
 Stop = Literal["tolerance", "repetitions", "budget"]
 
@@ -51,7 +51,7 @@ class MeasureOptions:
 
 
 @dataclass
-class Configuration:
+class VisitedConfiguration:
     """A configuration and what has been measured of it."""
 
     sizes: tuple[int, ...]
@@ -85,7 +85,7 @@ class Configuration:
 
 
 @dataclass(frozen=True)
-class Summary:
+class DomainSummary:
     """What has been measured, this time and before.
 
     Attributes

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tasksim.calibration.book import Configuration
-from tasksim.calibration.report import KernelSummary, Report
+from tasksim.calibration.calibration_report import CalibrationReport, KernelSummary
+from tasksim.calibration.kernel_samples import MeasuredConfiguration
 
 SUMMARY = KernelSummary(
     kernel="P2P_in",
@@ -31,10 +31,10 @@ HISTORY = KernelSummary(
 
 def report(configurations, *summaries):
     rows = [
-        Configuration("P2P_in", {"n": float(n)}, 10, 1, 1e-3, 0.05, "limit")
+        MeasuredConfiguration("P2P_in", {"n": float(n)}, 10, 1, 1e-3, 0.05, "limit")
         for n in range(configurations)
     ]
-    return Report("here", Path("p.yaml"), Path("models"), rows, list(summaries))
+    return CalibrationReport("here", Path("p.yaml"), Path("models"), rows, list(summaries))
 
 
 def test_few_configurations_have_a_line_each():

@@ -1,4 +1,4 @@
-"""A CSV file of samples that grows while they are measured, and can be gone on with.
+"""Resumable file: a CSV of samples that grows while they are measured.
 
 What has been written stays, whatever ends the process: each part is one write of whole lines.
 Who writes says where, so that a part of which an interruption left open whether it was written
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Found = dict[tuple[int, ...], list[tuple[int, float]]]
 
-__all__ = ["FIRST", "LAST", "GrowingFile", "check_same", "read_notes", "side_path"]
+__all__ = ["FIRST", "LAST", "ResumableFile", "check_same", "read_notes", "side_path"]
 
 FIRST: Final = ("run", "repetition")
 LAST: Final = "duration_s"
@@ -35,7 +35,7 @@ def side_path(path: Path) -> Path:
     return path.with_suffix(".meta.json")
 
 
-class GrowingFile:
+class ResumableFile:
     """The file at *path*: columns ``run``, ``repetition``, *names*, ``duration_s``."""
 
     def __init__(self, path: Path, names: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Measuring a kernel by itself, under a load: every worker runs it on data of its own."""
+"""Kernels under load: one is measured by itself, on every worker with data of its own."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.calibration.book import Book, Options
+    from tasksim.calibration.calibration_options import CalibrationOptions
+    from tasksim.calibration.kernel_samples import KernelSamples
 
-__all__ = ["Kernel", "measure_under_load"]
+__all__ = ["KernelCall", "measure_under_load"]
 
 BATCH_S = 0.25
 """How long the workers run between two looks at whether it is enough."""
@@ -33,7 +34,7 @@ tens of thousands, which tell no more of the differences between runs."""
 
 
 @dataclass(frozen=True)
-class Kernel:
+class KernelCall:
     """A kernel to be measured, with exact parameters."""
 
     name: str
@@ -41,10 +42,10 @@ class Kernel:
 
 
 def measure_under_load(
-    kernels: Sequence[Kernel],
+    kernels: Sequence[KernelCall],
     workers: int,
-    book: Book,
-    options: Options,
+    collected: KernelSamples,
+    options: CalibrationOptions,
     after_round: Callable[[str, float], None],
 ) -> None:
     """Measure each of *kernels* on all workers at once until it is known, or its time is over.
@@ -69,17 +70,17 @@ def measure_under_load(
                 for repeater in batch:
                     times = repeater.kept()
                     table = np.repeat(row, len(times), axis=0)
-                    book.add(kernel.name, names, table, times, "by itself")
-                book.next_run += 1
+                    collected.add(kernel.name, names, table, times, "by itself")
+                collected.next_run += 1
                 after_round(kernel.name, (time.monotonic() - begun) / options.max_seconds)
-                if time.monotonic() - kernel_begun >= share or _known(book, kernel, options):
+                if time.monotonic() - kernel_begun >= share or _known(collected, kernel, options):
                     break
 
 
-def _known(book: Book, kernel: Kernel, options: Options) -> bool:
+def _known(collected: KernelSamples, kernel: KernelCall, options: CalibrationOptions) -> bool:
     mine = [
         c
-        for c in book.configurations(options)
+        for c in collected.configurations(options)
         if c.kernel == kernel.name and c.parameters == dict(kernel.parameters)
     ]
     return all(c.stopped == "tolerance" for c in mine)

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError, OutputError
-from tasksim.calibration import measure as module
+from tasksim.calibration import domain_campaign as module
+from tasksim.calibration.clock_resolution import timer_resolution
 from tasksim.calibration.domain import parse_domain
-from tasksim.calibration.growing import GrowingFile, side_path
-from tasksim.calibration.measure import MeasureOptions, measure
-from tasksim.calibration.measured import Configuration
-from tasksim.calibration.timer import timer_resolution
+from tasksim.calibration.domain_campaign import MeasureOptions, measure
+from tasksim.calibration.domain_results import VisitedConfiguration
+from tasksim.calibration.resumable_file import ResumableFile, side_path
 from tasksim.formats.samples import read_samples
 from tasksim.kernels.standalone import Standalone, standalone
 
@@ -182,7 +182,7 @@ def test_more_rounds_can_be_added(domain, output):
 
 def test_the_precision_is_that_of_visits():
     """Two visits of a machine that was slower the second time: each by itself is well known."""
-    configuration = Configuration((8,))
+    configuration = VisitedConfiguration((8,))
     for pace in (1.0, 2.0):
         configuration.durations_s += [pace, 1.001 * pace]
         configuration.end_visit("repetitions", 2)
@@ -240,7 +240,7 @@ def test_an_interruption_anywhere_loses_nothing(domain, output, monkeypatch, whe
 
     options = MeasureOptions(samples=6, repetitions=5)
     with monkeypatch.context() as patch:
-        patch.setattr(GrowingFile, "put", counted(GrowingFile.put))
+        patch.setattr(ResumableFile, "put", counted(ResumableFile.put))
         patch.setattr(Standalone, "restore", counted(Standalone.restore))
         summary = measure(domain, output, options)
     assert summary.interrupted

@@ -1,0 +1,165 @@
+"""Data handles: single ones, rows and grids of them, and their register."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.base.errors import GraphError, expect
+from tasksim.graph.taskgraph import HandleBlock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tasksim.graph.csr import Int32, Int64
+
+__all__ = ["HandleRegister", "Matrix", "Vector", "whole"]
+
+MOST: Final = 2**31
+"""More handles, or memories, than this the columns of a graph cannot number: int32."""
+LARGEST_BYTES: Final = 2**63
+"""Sizes are less than this: int64."""
+
+
+class Matrix:
+    """A grid of data handles: ``A[m, k]`` is a handle.
+
+    See Also
+    --------
+    GraphBuilder.matrix : makes one.
+
+    Examples
+    --------
+    >>> A = Matrix("A", rows=2, columns=3, first=10)
+    >>> A[1, 2]
+    15
+    """
+
+    __slots__ = ("columns", "first", "name", "rows")
+
+    def __init__(self, name: str, rows: int, columns: int, first: int) -> None:
+        self.name, self.rows, self.columns, self.first = name, rows, columns, first
+
+    def __index__(self) -> int:
+        """Refuse ``R(A)``, which asks for the number of its handle."""
+        raise GraphError(
+            f"{self.name} is a matrix; access one of its handles, {self.name}[row, column]"
+        )
+
+    def __getitem__(self, key: tuple[int, int]) -> int:
+        try:
+            row, column = key
+            row, column = index(row), index(column)
+        except (TypeError, ValueError):
+            raise GraphError(f"{self.name}[{key!r:.60}]: legal: {self.name}[row, column]") from None
+        if 0 <= row < self.rows and 0 <= column < self.columns:
+            return self.first + row * self.columns + column
+        raise GraphError(
+            f"{self.name}[{row}, {column}]: outside of its {self.rows} x {self.columns} handles"
+        )
+
+
+class Vector:
+    """A row of data handles: ``x[i]`` is a handle.
+
+    See Also
+    --------
+    GraphBuilder.vector : makes one.
+
+    Examples
+    --------
+    >>> x = Vector("x", length=3, first=10)
+    >>> x[2], list(x)
+    (12, [10, 11, 12])
+    """
+
+    __slots__ = ("first", "length", "name")
+
+    def __init__(self, name: str, length: int, first: int) -> None:
+        self.name, self.length, self.first = name, length, first
+
+    def __index__(self) -> int:
+        """Refuse ``R(x)``, as :class:`Matrix` does."""
+        raise GraphError(f"{self.name} is a vector; access one of its handles, {self.name}[index]")
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.first, self.first + self.length))
+
+    def __getitem__(self, key: int) -> int:
+        try:
+            place = index(key)
+        except TypeError:
+            raise GraphError(f"{self.name}[{key!r:.60}]: legal: {self.name}[index]") from None
+        if 0 <= place < self.length:
+            return self.first + place
+        raise GraphError(f"{self.name}[{place}]: outside of its {self.length} handles")
+
+
+class HandleRegister:
+    """The handles of a graph that is being built, block by block."""
+
+    def __init__(self) -> None:
+        self.blocks: list[HandleBlock] = []
+        self.count = 0
+        """How many handles there are so far."""
+        self._sizes: list[int] = []
+        self._homes: list[int] = []
+
+    def add(self, name: str, shape: tuple[int, ...], size_bytes: float, home: int) -> int:
+        """Register the handles of one block and return the first of them.
+
+        Raises :exc:`GraphError`, and registers nothing, where a value is not legal.
+        """
+        expect(name, str, "name of the data")
+        rows, columns = (*_shape(name, shape), 0, 0)[:2]
+        size, memory = _size(name, size_bytes), _home(name, home)
+        block = HandleBlock(name, rows, columns, self.count)
+        if block.end >= MOST:
+            raise GraphError(f"data {name}: {block.end} handles; legal: fewer than {MOST}")
+        self.blocks.append(block)
+        self._sizes.append(size)
+        self._homes.append(memory)
+        self.count = block.end
+        return block.first
+
+    def columns(self) -> tuple[Int64, Int32]:
+        """Return per handle its size in bytes and its home."""
+        extents = [block.end - block.first for block in self.blocks]
+        sizes, homes = np.array(self._sizes, np.int64), np.array(self._homes, np.int32)
+        return np.repeat(sizes, extents), np.repeat(homes, extents)
+
+
+def whole(value: object) -> int | None:
+    """Return *value* as an integer if it is one, Python's or NumPy's."""
+    try:
+        return index(value)  # type: ignore[arg-type]
+    except (TypeError, GraphError):
+        return None
+
+
+def _shape(name: str, shape: tuple[object, ...]) -> list[int]:
+    extents = [extent for value in shape if (extent := whole(value)) is not None and extent >= 1]
+    if len(extents) == len(shape):
+        return extents
+    raise GraphError(f"data {name}: shape {shape!r:.60}; legal: integers from 1")
+
+
+def _size(name: str, size: object) -> int:
+    numeric = isinstance(size, int | float | np.integer | np.floating)
+    if numeric and 0 <= size < LARGEST_BYTES and size == int(size):  # type: ignore[operator, call-overload]
+        return int(size)  # type: ignore[call-overload, no-any-return]
+    legal = "an integer from 0, less than 2**63"
+    raise GraphError(f"data {name}: size_bytes {size!r:.60}; legal: {legal}")
+
+
+def _home(name: str, home: object) -> int:
+    memory = whole(home)
+    if memory is not None and 0 <= memory < MOST:
+        return memory
+    legal = "the number of a memory, from 0, less than 2**31"
+    raise GraphError(f"data {name}: home {home!r:.60}; legal: {legal}")
