@@ -118,7 +118,8 @@ def fit(
     if report is not None:
         from tasksim.view.modelreport import write_report
 
-        write_report(found.model, samples, test, report, force=force)
+        title = f"{_kernel(output, part, file)} on {architecture}"
+        write_report(found.model, samples, test, report, title=title, force=force)
     if source is not None:
         _write_source(source, found)
     if as_json:
@@ -201,6 +202,11 @@ def _write(output: Path, found: Selection, file: Path, architecture: str) -> Non
 
     machine = Machine(output.absolute().parent.name or "unknown")
     save_kernel(output.parent, output.stem, {architecture: _entry(found, file)}, machine=machine)
+
+
+def _kernel(output: Path | None, part: str | None, file: Path) -> str:
+    """Return the name of the kernel: of the file it is written to, else of what was read."""
+    return part or (output or file).name.split(".")[0]
 
 
 def _write_source(path: Path, found: Selection) -> None:

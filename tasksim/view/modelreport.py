@@ -58,6 +58,7 @@ def write_report(
     path: str | Path,
     *,
     asked: NDArray[np.float64] | None = None,
+    title: str = "",
     force: bool = False,
 ) -> Diagnosis:
     """Write whether *model* is good to *path*, and return the diagnosis.
@@ -75,6 +76,8 @@ def write_report(
         it, ``NAME-residuals.png`` and so on.
     asked :
         Configurations that will be asked for, columns as in ``model.names_``.
+    title :
+        What the model is of, ``"gemm on cpu"``; default: the label of the model.
     force :
         Whether existing files may be replaced.
 
@@ -95,11 +98,12 @@ def write_report(
     refuse_existing(target, force=force)
     diagnosis = diagnose(model, samples, test, asked)
     blocks = report_blocks(diagnosis, asked)
-    title = f"Kernel model {model.label or model.kind}"
+    named = title or model.label
+    heading = f"Kernel model of {named}: {model.kind}" if named else f"Kernel model {model.kind}"
     if suffix == ".md":
-        _write_markdown(target, title, blocks, force=force)
+        _write_markdown(target, heading, blocks, force=force)
     else:
-        write_text(target, html_page(title, blocks))
+        write_text(target, html_page(heading, blocks))
     return diagnosis
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from dataclasses import dataclass
 from html import escape
 from io import BytesIO
@@ -17,13 +18,17 @@ __all__ = ["Callout", "Heading", "Image", "Table", "Text", "html_page", "markdow
 
 DOTS_PER_INCH: Final = 110.0
 
+# A number, with signs, a unit or stars behind it, or two with "to" or "±" between; or none.
+_VALUE: Final = r"[-+<>≤≥~×–]*\s?\d[\d,.]*(e[-+]?\d+)?\s?(%|[a-zA-Z]{1,3}(/s)?|\*+)?"
+_NUMBER: Final = re.compile(rf"({_VALUE}(\s?(to|±|/|\.\.)\s?{_VALUE})?|\**|[-–]|not known)")
+
 STYLE: Final = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 62rem;
   margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; margin-bottom: .3rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 table { border-collapse: collapse; font-size: .9rem; margin: .6rem 0; }
 th, td { padding: .2rem .8rem; border-bottom: 1px solid #dde3e8; text-align: right; }
-th:first-child, td:first-child { text-align: left; }
+th.text, td.text { text-align: left; }
 img { max-width: 100%; height: auto; display: block; margin: .8rem 0; }
 .finding { border-left: 4px solid #9aa5b1; background: #f5f7f9; padding: .5rem .9rem;
   margin: .6rem 0; }
@@ -49,10 +54,22 @@ class Text:
 
 @dataclass(frozen=True)
 class Table:
-    """A table; the first column is text, the others are numbers."""
+    """A table; columns of text are to the left, those of numbers to the right."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
+
+    def texts(self) -> list[bool]:
+        """Return which columns have text: the first, and where a cell is no number.
+
+        >>> Table(["kernel", "time", "why"], [["gemm", "1.5 ms", "few"]]).texts()
+        [True, False, True]
+        """
+        cells = list(zip(*self.rows, strict=True)) or [()] * len(self.header)
+        return [
+            number == 0 or not all(map(_NUMBER.fullmatch, column))
+            for number, column in enumerate(cells)
+        ]
 
 
 @dataclass(frozen=True)
@@ -120,11 +137,16 @@ def _html(block: Block) -> str:
 
 
 def _html_table(table: Table) -> str:
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in table.header)
-    rows = "\n".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
-    )
+    head = _html_cells("th", table.header, table.texts())
+    rows = "\n".join(f"<tr>{_html_cells('td', row, table.texts())}</tr>" for row in table.rows)
     return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
+
+
+def _html_cells(tag: str, cells: Sequence[str], texts: Sequence[bool]) -> str:
+    return "".join(
+        f'<{tag} class="text">{escape(cell)}</{tag}>' if text else f"<{tag}>{escape(cell)}</{tag}>"
+        for cell, text in zip(cells, texts, strict=True)
+    )
 
 
 def _markdown(block: Block, images: Mapping[str, str]) -> str:
@@ -142,7 +164,7 @@ def _markdown(block: Block, images: Mapping[str, str]) -> str:
 
 
 def _markdown_table(table: Table) -> str:
-    rule = ["---", *("---:" for _ in table.header[1:])]
+    rule = ["---" if text else "---:" for text in table.texts()]
     lines = [table.header, rule, *([_plain(cell) for cell in row] for row in table.rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

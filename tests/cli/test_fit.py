@@ -184,6 +184,7 @@ def test_weights_are_those_of_linear_models(tasksim, files):
 
 def test_a_report(tasksim, files):
     called = tasksim(f"fit gemm.csv {TERMS} --test gemm-test.csv --report gemm.html")
+    assert "<title>Kernel model of gemm on cpu: mlr</title>" in (files / "gemm.html").read_text()
     assert called.code == 0, called.err
     assert (files / "gemm.html").read_text().lstrip().lower().startswith("<!doctype html")
     assert called.err.endswith("Wrote gemm.html\n")

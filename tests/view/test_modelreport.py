@@ -96,7 +96,7 @@ def test_the_page_has_coefficients_errors_and_findings(tmp_path):
     model.label = "gemm on <cpu>"
     diagnosis = write_report(model, samples, gemm(seed=1, extra=5e-9), tmp_path / "a.html")
     text = " ".join(page(tmp_path / "a.html").text)
-    assert "Kernel model gemm on <cpu>" in text
+    assert "Kernel model of gemm on <cpu>: mlr" in text
     for part in ("constant", "m*n*k", "95 % interval", "***", "VIF", "R²", "adjusted R²"):
         assert part in text
     for part in ("cross-validated (5 folds)", "test samples", "Cook's distance", "Fitted: m 64"):
