@@ -13,7 +13,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from experiments.irregular_kernels.inputs import DISTRIBUTIONS, SEEDS
+from experiments.irregular_kernels.inputs import DISTRIBUTIONS
 from experiments.irregular_kernels.measuring import measure, read, write
 from experiments.irregular_kernels.modelling import (
     DIRECT_TERMS,
@@ -30,6 +30,8 @@ from tasksim.calibration.library_files import ARCHITECTURE, Destination, write_p
 from tasksim.calibration.machine import fingerprint
 from tasksim.models.files.store import Entry, Machine, Measured, save_kernel, save_models
 from tasksim.native.calm_moments import Probe
+from tasksim.scenario.resolved import Resolver
+from tasksim.study.cells import Compared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,27 +68,32 @@ def experiment(
     """
     setting = setting.resolved()
     inputs, tell = setting.inputs, progress or (lambda _what, _share: None)
-    probe = Probe(setting.workers)
+    probe, resolver = Probe(setting.workers), Resolver()
     with new_folder(output, force=force) as folder:
         first = measure(
             {"fitted": inputs.fitted, "predicted": inputs.predicted},
             setting,
             probe,
-            lambda done, total: tell("cubes and ellipsoids", 0.6 * done / total),
+            lambda what, share: tell(f"cubes and ellipsoids, {what}", 0.6 * share),
+            resolver,
         )
-        _write_predictions(first, folder)
+        _write_predictions(first, folder, resolver)
         second = measure(
             {"unseen": inputs.unseen},
             setting,
             probe,
-            lambda done, total: tell("spheres", 0.6 + 0.3 * done / total),
+            lambda what, share: tell(f"spheres, {what}", 0.6 + 0.3 * share),
+            resolver,
         )
         measurements = replace(
             first, parts={**first.parts, **second.parts}, calm=(*first.calm, *second.calm)
         )
         write(measurements, folder)
         return _report(
-            measurements, folder, lambda done, total: tell("reports", 0.9 + 0.1 * done / total)
+            measurements,
+            folder,
+            lambda done, total: tell("reports", 0.9 + 0.1 * done / total),
+            resolver,
         )
 
 
@@ -99,26 +106,27 @@ def again(folder: Path, progress: Callable[[str, float], None] | None = None) ->
         If *folder* is not one that :func:`experiment` wrote.
     """
     tell = progress or (lambda _what, _share: None)
-    return _report(read(folder), folder, lambda done, total: tell("reports", done / total))
+    resolver = Resolver()
+    measured = read(folder, resolver)
+    return _report(measured, folder, lambda done, total: tell("reports", done / total), resolver)
 
 
-def _write_predictions(measurements: Measurements, folder: Path) -> None:
+def _write_predictions(measurements: Measurements, folder: Path, resolver: Resolver) -> None:
     """Write what the spheres will take, before they are run."""
-    setting, predictor = measurements.setting, _predictor(measurements)
+    setting, predictor = measurements.setting, _predictor(measurements, resolver)
     predictions = {}
     for given in setting.inputs.unseen:
-        graph = given.graph(setting.order, SEEDS["unseen"])
-        predictions[given.text] = predictor.simulate(given, graph, GENERAL).makespan_s
+        asked = setting.scenario(given, "unseen")
+        predictions[given.text] = predictor.cell(given, asked, GENERAL).median_s
     write_text(folder / PREDICTIONS, json.dumps(predictions, indent=2) + "\n")
 
 
-def _predictor(measurements: Measurements) -> Predictor:
-    setting = measurements.setting
+def _predictor(measurements: Measurements, resolver: Resolver | None) -> Predictor:
     return Predictor(
         measurements.parts["fitted"],
-        workers=setting.workers,
-        scheduler=setting.scheduler,
+        workers=measurements.setting.workers,
         machine=measurements.machine,
+        resolver=resolver,
     )
 
 
@@ -126,9 +134,10 @@ def _report(
     measurements: Measurements,
     folder: Path,
     progress: Callable[[int, int], None] | None = None,
+    resolver: Resolver | None = None,
 ) -> Results:
     """Write the models, results and pages; return the results."""
-    predictor = _predictor(measurements)
+    predictor = _predictor(measurements, resolver)
     results = _results(measurements, predictor)
     _write_models(measurements, predictor, folder)
     write_text(folder / RESULTS, json.dumps(results.to_json(), indent=2) + "\n")
@@ -159,12 +168,8 @@ def _results(measurements: Measurements, predictor: Predictor) -> Results:
 
 
 def _outcome(measured: MeasuredInput, predictor: Predictor) -> Outcome:
-    given = measured.input
-    simulated = {
-        variant: predictor.simulate(given, measured.graph, variant)
-        for variant in predictor.variants(given)
-    }
-    return Outcome(given, tuple(measured.runs), simulated)
+    cell = measured.cell
+    return Outcome(measured.input, Compared(cell, predictor.cells(measured.input, cell.scenario)))
 
 
 def _fits(fitted: Sequence[MeasuredInput]) -> tuple[Fit, ...]:

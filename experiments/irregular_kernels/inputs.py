@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.graph.apps.registry import generate
+from tasksim.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
@@ -52,6 +53,11 @@ class Input:
         """In short: ``cube 100k h5 g64``."""
         size = f"{self.particles / 1000:g}k"
         return f"{self.distribution} {size} h{self.height} g{self.group_size}"
+
+    def scenario(self, order: int, seed: int) -> Scenario:
+        """Return the question what it takes natively, on all usable cores."""
+        settings = {**self.arguments, "order": order, "seed": seed}
+        return Scenario("fmm", settings, clock="native")
 
     def graph(self, order: int, seed: int) -> TaskGraph:
         """Generate its task graph."""

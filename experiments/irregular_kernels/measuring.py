@@ -12,27 +12,26 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from experiments.irregular_kernels.inputs import DESIGNS, SEEDS, Design
 from experiments.irregular_kernels.modelling import MeasuredInput
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text, write_text
-from tasksim.calibration.machine import machine_name
-from tasksim.kernels.program import bind
-from tasksim.native.calm_moments import Calmness, measure_calmly
-from tasksim.native.execute import execute
+from tasksim.native.calm_moments import Calmness
 from tasksim.native.execution import usable_cores
-from tasksim.platform.description import Platform
+from tasksim.native.this_machine import machine_name
 from tasksim.run.runfolder import load, save
+from tasksim.scenario.resolved import Resolver
+from tasksim.study.cells import Cell
+from tasksim.study.repetitions import measure as run_natively
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from experiments.irregular_kernels.inputs import Input
-    from tasksim.run.record import Run
+    from tasksim.scenario.scenario import Scenario
 
 __all__ = ["MARK", "Measurements", "Setting", "measure", "read", "write"]
 
@@ -65,6 +64,11 @@ class Setting:
         """The inputs."""
         return DESIGNS[self.design]
 
+    def scenario(self, given: Input, part: str) -> Scenario:
+        """Return the question what an input of a *part*, as in :data:`SEEDS`, takes natively."""
+        asked = given.scenario(self.order, SEEDS[part])
+        return asked.vary(scheduler=self.scheduler, workers=self.workers or None)
+
     def resolved(self) -> Setting:
         """Return the setting with all usable cores for workers, if none were given."""
         return replace(self, workers=self.workers or len(usable_cores()))
@@ -92,33 +96,29 @@ def measure(
     parts: Mapping[str, Sequence[Input]],
     setting: Setting,
     probe: Callable[[], float],
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[str, float], None] | None = None,
+    resolver: Resolver | None = None,
 ) -> Measurements:
     """Run all inputs of *parts* in turn, as often as *setting* says, in calm moments.
 
-    Each is run once before, which warms up and verifies what the run computes.
+    Each is run once before, which warms up and verifies what the run computes. *resolver* keeps
+    the graphs for those who ask for them later.
     """
-    platform = Platform.identical(setting.workers)
-    graphs = {
-        (part, given): given.graph(setting.order, SEEDS[part])
-        for part, inputs in parts.items()
-        for given in inputs
-    }
-    actions = []
-    for graph in graphs.values():
-        program = bind(graph, setting.workers)
-        execute(graph, platform, setting.scheduler, program=program, check=True)
-        actions.append(partial(execute, graph, platform, setting.scheduler, program=program))
-    measured = measure_calmly(
-        actions,
-        probe,
-        repetitions=setting.repetitions,
+    resolver = resolver or Resolver()
+    asked = [(part, given) for part, inputs in parts.items() for given in inputs]
+    measured = run_natively(
+        [setting.scenario(given, part) for part, given in asked],
+        setting.repetitions,
+        probe=probe,
         patience_s=setting.patience_s,
+        check=False,
+        resolver=resolver,
         progress=progress,
     )
+    assert measured.calm is not None  # since there is a probe
     found: dict[str, list[MeasuredInput]] = {part: [] for part in parts}
-    for ((part, given), graph), runs in zip(graphs.items(), measured.values, strict=True):
-        found[part].append(MeasuredInput(given, graph, runs))
+    for (part, given), cell in zip(asked, measured.cells, strict=True):
+        found[part].append(MeasuredInput(given, resolver.resolve(cell.scenario).graph, cell))
     return Measurements(setting, machine_name(), found, (measured.calm,))
 
 
@@ -126,7 +126,7 @@ def write(measurements: Measurements, folder: Path) -> None:
     """Write the runs of *measurements* and how they were made to *folder*."""
     for part, inputs in measurements.parts.items():
         for measured in inputs:
-            for number, run in enumerate(measured.runs):
+            for number, run in enumerate(measured.cell.runs):
                 save(run, _run_folder(folder, part, measured.input, number))
     about = {
         "schema_version": 1,
@@ -137,8 +137,8 @@ def write(measurements: Measurements, folder: Path) -> None:
     write_text(folder / MARK, json.dumps(about, indent=2) + "\n")
 
 
-def read(folder: Path) -> Measurements:
-    """Return what :func:`write` wrote to *folder*.
+def read(folder: Path, resolver: Resolver) -> Measurements:
+    """Return what :func:`write` wrote to *folder*; *resolver* makes the graphs, and keeps them.
 
     Raises
     ------
@@ -151,19 +151,22 @@ def read(folder: Path) -> Measurements:
         about: dict[str, Any] = json.loads(text)
         setting = Setting(**about["setting"])
         calm = tuple(Calmness(**each) for each in about["calm"])
-        parts = {part: _read_part(folder, part, setting) for part in SEEDS}
+        parts = {part: _read_part(folder, part, setting, resolver) for part in SEEDS}
         return Measurements(setting, about["machine"], parts, calm)
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path}: is not what this experiment writes: {error}") from error
 
 
-def _read_part(folder: Path, part: str, setting: Setting) -> list[MeasuredInput]:
+def _read_part(
+    folder: Path, part: str, setting: Setting, resolver: Resolver
+) -> list[MeasuredInput]:
     found = []
     for given in setting.inputs.part(part):
-        runs: list[Run] = [
+        runs = tuple(
             load(_run_folder(folder, part, given, number)) for number in range(setting.repetitions)
-        ]
-        found.append(MeasuredInput(given, given.graph(setting.order, SEEDS[part]), runs))
+        )
+        asked = setting.scenario(given, part)
+        found.append(MeasuredInput(given, resolver.resolve(asked).graph, Cell(asked, runs)))
     return found
 
 

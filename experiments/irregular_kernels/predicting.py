@@ -13,16 +13,17 @@ from experiments.irregular_kernels.modelling import (
 )
 from experiments.irregular_kernels.results import GENERAL, NAIVE, SPECIFIC, VARIANTS
 from tasksim.calibration.overheads import gaps, measured_overheads
-from tasksim.engine.simulate import simulate
 from tasksim.platform.description import Platform
+from tasksim.scenario.resolved import Resolver
+from tasksim.study.cells import solved
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from experiments.irregular_kernels.inputs import Input
     from experiments.irregular_kernels.modelling import MeasuredInput, ModelSet
-    from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.run.record import Run
+    from tasksim.scenario.scenario import Scenario
+    from tasksim.study.cells import Cell
 
 __all__ = ["Predictor"]
 
@@ -34,8 +35,10 @@ class Predictor:
     ----------
     fitted
         The inputs that models are fitted to, with their runs.
-    workers, scheduler, machine
+    workers, machine
         Of the native runs.
+    resolver
+        Has the graphs already.
 
     Attributes
     ----------
@@ -48,24 +51,34 @@ class Predictor:
     """
 
     def __init__(
-        self, fitted: Sequence[MeasuredInput], *, workers: int, scheduler: str, machine: str
+        self,
+        fitted: Sequence[MeasuredInput],
+        *,
+        workers: int,
+        machine: str,
+        resolver: Resolver | None = None,
     ) -> None:
         of = {name: [m for m in fitted if m.input.distribution == name] for name in DISTRIBUTIONS}
         self._naive = {name: naive_samples(inputs) for name, inputs in of.items()}
-        self._scheduler = scheduler
+        self._resolver = resolver or Resolver()
         self.general = regressions(fitted)
         self.specific = {name: regressions(inputs) for name, inputs in of.items()}
-        overheads = measured_overheads(gaps(run) for m in fitted for run in m.runs)
+        overheads = measured_overheads(gaps(run) for m in fitted for run in m.cell.runs)
         self.platform = replace(Platform.identical(workers), name=machine, overheads=overheads)
 
     def variants(self, given: Input) -> tuple[str, ...]:
         """Return which models can predict an input: of unseen distributions, the general ones."""
         return (GENERAL,) if given.unseen else VARIANTS
 
-    def simulate(self, given: Input, graph: TaskGraph, variant: str) -> Run:
-        """Return the run of an input that the models of a *variant* predict."""
+    def cell(self, given: Input, asked: Scenario, variant: str) -> Cell:
+        """Return what the models of a *variant* predict of an input that is *asked* natively."""
         models = self._models(given, variant)
-        return simulate(graph, self.platform, models, self._scheduler)
+        scenario = asked.vary(clock="simulated", platform=self.platform, models=models)
+        return solved(scenario, self._resolver)
+
+    def cells(self, given: Input, asked: Scenario) -> dict[str, Cell]:
+        """Return what each variant predicts."""
+        return {name: self.cell(given, asked, name) for name in self.variants(given)}
 
     def _models(self, given: Input, variant: str) -> ModelSet:
         if variant == NAIVE:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import statistics
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from tasksim.study.cells import ErrorSummary
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
     from experiments.irregular_kernels.inputs import Input
     from tasksim.run.record import Run
+    from tasksim.study.cells import Compared
 
 __all__ = [
     "GENERAL",
@@ -93,35 +95,42 @@ class Outcome:
 
     Attributes
     ----------
-    native, simulated
-        The native runs in the order in which they were made, and the simulated run per variant,
-        of :data:`VARIANTS` those that there are.
+    compared
+        The cell of its native runs, and those of the variants that predict it, of
+        :data:`VARIANTS` those that there are.
     """
 
     input: Input
-    native: tuple[Run, ...]
-    simulated: Mapping[str, Run]
+    compared: Compared
+
+    @property
+    def native(self) -> tuple[Run, ...]:
+        """The native runs in the order in which they were made."""
+        return self.compared.measured.runs
+
+    @property
+    def simulated(self) -> dict[str, Run]:
+        """The simulated run per variant."""
+        return {name: cell.median_run for name, cell in self.compared.predicted.items()}
 
     @property
     def median_s(self) -> float:
         """The median measured makespan, in seconds."""
-        return statistics.median(run.makespan_s for run in self.native)
+        return self.compared.measured.median_s
 
     @property
     def spread(self) -> float:
         """Largest minus smallest measured makespan, relative to the median."""
-        makespans = [run.makespan_s for run in self.native]
-        return (max(makespans) - min(makespans)) / self.median_s
+        return self.compared.measured.spread
 
     @property
     def median_run(self) -> Run:
         """The native run whose makespan is the median (of an even number: the lower one)."""
-        ordered = sorted(self.native, key=lambda run: run.makespan_s)
-        return ordered[(len(ordered) - 1) // 2]
+        return self.compared.measured.median_run
 
     def error(self, variant: str) -> float:
         """Return the signed relative error of a variant's makespan against the median."""
-        return self.simulated[variant].makespan_s / self.median_s - 1
+        return self.compared.error(variant)
 
     def to_json(self) -> dict[str, Any]:
         """Return the makespans and errors as plain data."""
@@ -188,20 +197,9 @@ class Results:
             "seconds": self.seconds,
             "calm": dict(self.calm),
             "errors": {
-                **{name: _summary(self.errors(name)) for name in VARIANTS},
-                "unseen": _summary(self.errors(GENERAL, unseen=True)),
+                **{name: asdict(ErrorSummary.of(self.errors(name))) for name in VARIANTS},
+                "unseen": asdict(ErrorSummary.of(self.errors(GENERAL, unseen=True))),
             },
             "inputs": [outcome.to_json() for outcome in (*self.seen, *self.unseen)],
             "fits": [fit.to_json() for fit in self.fits],
         }
-
-
-def _summary(errors: Iterable[float]) -> dict[str, float]:
-    """Return the median and the largest of the absolute *errors*, and their signed mean."""
-    signed = list(errors)
-    sizes = [abs(error) for error in signed]
-    return {
-        "median": statistics.median(sizes),
-        "worst": max(sizes),
-        "mean_signed": statistics.mean(signed),
-    }

@@ -17,10 +17,10 @@ from experiments.irregular_kernels.results import (
     Outcome,
     Results,
 )
-from tasksim.engine.simulate import simulate
 from tasksim.models.kinds.constant import ConstantModel
 from tasksim.models.kinds.linear import LinearModel
 from tasksim.platform.description import Platform
+from tasksim.study.cells import Cell, Compared, solved
 
 SEEN = (
     Input("cube", 2000, 4, 24),
@@ -52,12 +52,18 @@ def constant(graph, seconds):
 def make_outcome(given, factors=(1.0, 1.02, 0.97), naive_s=1e-3, seed=1):
     """Native runs take these times what the general models say; the median is 1.0."""
     graph = given.graph(3, seed)
-    runs = [simulate(graph, PLATFORM, regression(graph, f), "prio") for f in factors]
-    simulated = {GENERAL: simulate(graph, PLATFORM, regression(graph, 1.01), "prio")}
+    asked = given.scenario(3, seed).vary(scheduler="prio")
+
+    def cell(models):
+        return solved(asked.vary(clock="simulated", platform=PLATFORM, models=models))
+
+    runs = [cell(regression(graph, factor)).median_run for factor in factors]
+    predicted = {GENERAL: cell(regression(graph, 1.01))}
     if not given.unseen:
         models = {NAIVE: constant(graph, naive_s), SPECIFIC: regression(graph, 0.995)}
-        simulated |= {n: simulate(graph, PLATFORM, m, "prio") for n, m in models.items()}
-    return Outcome(given, tuple(replace(run, kind="native") for run in runs), simulated)
+        predicted |= {name: cell(of) for name, of in models.items()}
+    native = Cell(asked, tuple(replace(run, kind="native") for run in runs))
+    return Outcome(given, Compared(native, predicted))
 
 
 def make_fits(models, rsquared=0.98, mlogq=0.04):

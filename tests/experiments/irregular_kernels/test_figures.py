@@ -4,6 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from outcomes import with_runs
 
 from experiments.irregular_kernels import figures
 from experiments.irregular_kernels.durations import duration_distances, totals_s
@@ -16,6 +17,7 @@ from experiments.irregular_kernels.results import (
     VARIANTS,
     Outcome,
 )
+from tasksim.study.cells import Cell, Compared
 from tasksim.view.pages import png
 
 
@@ -120,8 +122,12 @@ def test_bars_of_the_naive_model_that_go_too_far_say_their_value():
     simulated = {NAIVE: Given(25.0), SPECIFIC: Given(1.0), GENERAL: Given(1.1)}
     short = {NAIVE: Given(0.01), SPECIFIC: Given(1.02), GENERAL: Given(0.97)}
     native = (Given(1.0), Given(1.0), Given(1.04))
-    outcomes = [Outcome(Input("cube", 1000 * k, 4, 9), native, s)
-                for k, s in ((1, simulated), (2, short))]  # fmt: skip
+    outcomes = []
+    for k, runs in ((1, simulated), (2, short)):
+        given = Input("cube", 1000 * k, 4, 9)
+        asked = given.scenario(order=3, seed=0)
+        predicted = {name: Cell(asked, (run,)) for name, run in runs.items()}
+        outcomes.append(Outcome(given, Compared(Cell(asked, native), predicted)))
     made = figures.makespans_figure(outcomes)
     upper, lower = made.axes
     assert texts(upper) == ["25↑"]
@@ -138,9 +144,9 @@ def test_the_names_of_inputs_are_at_one_height_whatever_is_cut(results):
     tasks = replace(
         short.tasks, start_s=scale * short.tasks.start_s, end_s=scale * short.tasks.end_s
     )
-    cut = replace(first, simulated=first.simulated | {NAIVE: replace(short, tasks=tasks)})
+    cut = with_runs(first, simulated=first.simulated | {NAIVE: replace(short, tasks=tasks)})
     near = results.seen[3]
-    near = replace(near, simulated=dict.fromkeys(VARIANTS, near.simulated[GENERAL]))
+    near = with_runs(near, simulated=dict.fromkeys(VARIANTS, near.simulated[GENERAL]))
     made = figures.makespans_figure([cut, near])
     made.canvas.draw()
     assert [len(texts(axes)) for axes in made.axes[2:]] == [1, 0]
@@ -150,7 +156,7 @@ def test_the_names_of_inputs_are_at_one_height_whatever_is_cut(results):
 
 def test_nothing_is_cut_where_the_naive_model_is_near(results):
     outcome = results.seen[0]
-    near = replace(outcome, simulated=dict.fromkeys(VARIANTS, outcome.simulated[GENERAL]))
+    near = with_runs(outcome, simulated=dict.fromkeys(VARIANTS, outcome.simulated[GENERAL]))
     made = figures.makespans_figure([near])
     assert texts(made.axes[0]) == texts(made.axes[1]) == []
     assert len({tuple(bars(made.axes[0])[name]) for name in VARIANTS}) == 1

@@ -25,6 +25,7 @@ from tasksim.engine.simulate import simulate
 from tasksim.models.kinds.constant import ConstantLibrary
 from tasksim.models.terms.formulas import parse_terms
 from tasksim.platform.description import Platform
+from tasksim.study.cells import Cell
 
 INPUTS = [
     Input("cube", 2000, 4, 16),
@@ -56,13 +57,17 @@ def run_of(graph, durations):
     return replace(run, tasks=replace(run.tasks, start_s=ends - durations, end_s=ends))
 
 
+def measured_input(given, graph, runs):
+    return MeasuredInput(given, graph, Cell(given.scenario(order=3, seed=0), tuple(runs)))
+
+
 @pytest.fixture(scope="module")
 def measured():
     found = []
     for given in INPUTS:
         graph = given.graph(order=3, seed=0)
         durations = law(graph)
-        found.append(MeasuredInput(given, graph, [run_of(graph, durations)] * 2))
+        found.append(measured_input(given, graph, [run_of(graph, durations)] * 2))
     return found
 
 
@@ -70,7 +75,7 @@ def test_a_sample_is_the_mean_of_a_task_over_the_runs(measured):
     graph = measured[0].graph
     durations = law(graph)
     runs = [run_of(graph, 0.5 * durations), run_of(graph, 1.5 * durations)]
-    samples = mean_samples([MeasuredInput(INPUTS[0], graph, runs)])
+    samples = mean_samples([measured_input(INPUTS[0], graph, runs)])
     for kernel, name in enumerate(graph.model_names):
         expected = durations[graph.kernel == kernel]
         np.testing.assert_allclose(samples[name].durations_s, expected, rtol=1e-9)
@@ -119,10 +124,12 @@ def test_m2l_with_and_without_interactions(measured):
 
 
 def test_predictions_of_each_variant(measured):
-    predictor = Predictor(measured, workers=2, scheduler="prio", machine="here")
+    predictor = Predictor(measured, workers=2, machine="here")
     graph = INPUTS[1].graph(order=3, seed=5)
     exact = law(graph).sum()
-    runs = {v: predictor.simulate(INPUTS[1], graph, v) for v in (NAIVE, SPECIFIC, GENERAL)}
+    cells = predictor.cells(INPUTS[1], INPUTS[1].scenario(order=3, seed=5))
+    assert list(cells) == [NAIVE, SPECIFIC, GENERAL]
+    runs = {variant: cell.median_run for variant, cell in cells.items()}
     busy = {variant: run.tasks.duration_s.sum() for variant, run in runs.items()}
     assert busy[SPECIFIC] == pytest.approx(exact, rel=1e-3)
     assert busy[GENERAL] == pytest.approx(exact, rel=1e-3)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
+from outcomes import with_runs
 
 from experiments.irregular_kernels.durations import duration_distances, shifts, totals_s
 from experiments.irregular_kernels.inputs import Input
@@ -40,7 +41,7 @@ def page(results, tmp_path_factory):
 def few(results):
     """One input, run once, and no spheres."""
     first = results.seen[0]
-    return replace(results, seen=(replace(first, native=first.native[:1]),), unseen=())
+    return replace(results, seen=(with_runs(first, native=first.native[:1]),), unseen=())
 
 
 @pytest.fixture(scope="module")
@@ -247,7 +248,9 @@ def with_errors(outcomes, **factors):
     names = {"specific": SPECIFIC, "general": GENERAL, "naive": NAIVE}
     by_variant = {names[name]: factor for name, factor in factors.items()}
     return tuple(
-        replace(o, simulated={n: scaled(o.median_run, by_variant.get(n, 1.0)) for n in o.simulated})
+        with_runs(
+            o, simulated={n: scaled(o.median_run, by_variant.get(n, 1.0)) for n in o.simulated}
+        )
         for o in outcomes
     )
 
