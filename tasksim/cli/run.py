@@ -15,13 +15,14 @@ from tasksim.cli.options import (
     scheduler_option,
     seed_option,
 )
-from tasksim.cli.output import Results, describe_run, print_json
+from tasksim.cli.output import Results, describe_run, print_json, warn
 from tasksim.cli.progress import counting
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.native.calm_moments import Calmness
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.solving import Checked
 
@@ -34,6 +35,7 @@ __all__ = ["run"]
         "tasksim run cholesky tiles=12",
         "tasksim run lu tiles=16 tile_size=192 --workers 4 --scheduler prio -o runs/lu",
         "tasksim run cholesky tiles=12 --scheduler dm --library calibrated",
+        "tasksim run cholesky tiles=12 --calm",
     ],
 )
 @graph_argument()
@@ -42,6 +44,11 @@ __all__ = ["run"]
 @click.option("--models", help="Kernel models, for schedulers that need estimates.")
 @library_option
 @click.option("--pin/--no-pin", default=True, help="Keep each thread on a core of its own.")
+@click.option(
+    "--calm",
+    is_flag=True,
+    help="On a shared machine: run again, for a minute at most, until nobody else used the cores.",
+)
 @seed_option
 @click.option(
     "--check/--no-check", default=True, help="Verify the result of the computation, and the run."
@@ -55,6 +62,7 @@ def run(
     models: str | None,
     library: Path | None,
     pin: bool,
+    calm: bool,
     seed: int,
     check: bool,
     **where: Any,
@@ -81,27 +89,33 @@ def run(
         clock="native",
     )
     resolved = resolve(scenario)
-    done = _execute(resolved, check)
+    done, calmness = _execute(resolved, check, calm)
     try:
         results.keep(done.run)
     finally:  # a full disk does not take the answer away
-        _print(done, resolved.graph, results)
+        _print(done, resolved.graph, calmness, results)
     if done.problem is not None:
         raise done.problem
 
 
-def _execute(resolved: Resolved, check: bool) -> Checked:
-    """Return the run, and what checking it and what was computed told."""
-    from tasksim.scenario.solving import Checked, execute, execute_checked
+def _execute(resolved: Resolved, check: bool, calm: bool) -> tuple[Checked, Calmness | None]:
+    """Return the run, what checking it and what was computed told, and how calm the machine was."""
+    from tasksim.scenario.solving import Checked, execute, execute_calmly, execute_checked
 
     with counting("running") as progress:
+        if calm:
+            return execute_calmly(resolved, check=check, progress=progress)
         if check:
-            return execute_checked(resolved, progress=progress)
-        return Checked(execute(resolved, progress=progress))
+            return execute_checked(resolved, progress=progress), None
+        return Checked(execute(resolved, progress=progress)), None
 
 
-def _print(checked: Checked, graph: TaskGraph, results: Results) -> None:
+def _print(checked: Checked, graph: TaskGraph, calmness: Calmness | None, results: Results) -> None:
+    from tasksim.study.repetitions import calm_warning
+
     run, residual = checked.run, checked.residual
+    if (warning := calm_warning(calmness)) is not None:
+        warn(warning)
     if results.as_json:
         print_json(
             {
@@ -109,6 +123,7 @@ def _print(checked: Checked, graph: TaskGraph, results: Results) -> None:
                 "residual": None if residual is None else residual.value,
                 "residual_tolerance": None if residual is None else residual.tolerance,
                 **checked.errors,
+                "calm": None if calmness is None else not calmness.disturbed,
                 "output": results.output,
                 "gantt": results.gantt,
             }

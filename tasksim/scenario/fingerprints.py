@@ -43,11 +43,17 @@ def changed_files(run: Run) -> list[str]:
     return [path for path, digest in known.items() if _digest(Path(path)) != digest.value]
 
 
-def fingerprint(scenario: Scenario) -> str:
+def fingerprint(scenario: Scenario, resolver: Resolver | None = None) -> str:
     """Return what tells *scenario* from all others that may have another answer.
 
     The same question asked otherwise, by path instead of by name, has the same fingerprint; when
     a file that it depends on changes, or tasksim does, it has another one.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    resolver : Resolver, optional
+        Reads what several scenarios name only once; for thousands of them.
 
     Raises
     ------
@@ -58,12 +64,13 @@ def fingerprint(scenario: Scenario) -> str:
         raise InputError(
             f"{scenario.label}: its scheduler was made in Python, which has no lasting name"
         )
+    resolver = resolver or Resolver()
     data = {
         "tasksim": _version(),
         "clock": scenario.clock,
         "graph": _graph_content(scenario),
-        "platform": _platform_content(scenario),
-        "models": _models_content(scenario),
+        "platform": _platform_content(scenario, resolver),
+        "models": _models_content(scenario, resolver),
         "model_names": scenario.model_names,
         "engine": scenario.engine,
         "scheduler": scenario.scheduler,
@@ -95,13 +102,13 @@ def _graph_digest(graph: TaskGraph) -> str:
     return whole.hexdigest()
 
 
-def _platform_content(scenario: Scenario) -> Any:
+def _platform_content(scenario: Scenario, resolver: Resolver) -> Any:
     """Return what a platform says, wherever it is written, and as it is after changes."""
-    platform = Resolver().platform(scenario)
+    platform = resolver.platform(scenario)
     return repr(replace(platform, path=None, models=None, description=""))
 
 
-def _models_content(scenario: Scenario) -> Any:
+def _models_content(scenario: Scenario, resolver: Resolver) -> Any:
     from tasksim.models.files.store import ModelLibrary
 
     if scenario.durations is not None:
@@ -118,7 +125,7 @@ def _models_content(scenario: Scenario) -> Any:
     native = scenario.clock == "native"
     if models is None and native and not needs_estimates(scenario.scheduler):
         return None
-    platform = Resolver().platform(scenario)
+    platform = resolver.platform(scenario)
     if models is None and platform.models is None and not native:
         return None  # the tasks say what they take
     return _folder_digests(models_path(scenario, platform))

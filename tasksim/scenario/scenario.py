@@ -12,20 +12,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tasksim.base.arguments import flag, one_of, short, whole_number
+from tasksim.base.arguments import flag, one_of, whole_number
 from tasksim.base.errors import InputError
 from tasksim.base.wording import option
-from tasksim.formats.graphs import names_generator
-from tasksim.graph.taskgraph import TaskGraph
 from tasksim.platform.description import MAX_WORKERS, Platform
 from tasksim.scenario.changes import changed, engine_options, setting_texts, with_texts
+from tasksim.scenario.checks import (
+    check_scheduler,
+    check_template,
+    check_together,
+    class_name,
+    graph_and_settings,
+    is_plain,
+    name_or,
+)
 from tasksim.scenario.durations import seconds_by_name
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tasksim.engine.durations import Models
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
     from tasksim.scenario.solving import Progress
     from tasksim.schedulers.base import Scheduler
@@ -146,21 +155,22 @@ class Scenario:
 
     def __post_init__(self) -> None:
         """Bring all values into one form, and check them."""
-        graph, more = _graph_and_settings(self.graph)
+        graph, more = graph_and_settings(self.graph)
         self._keep("graph", graph)
         self._keep("settings", (*more, *setting_texts(self.settings, "settings")))
-        self._keep("platform", _name_or(self.platform, Platform, "platform"))
+        self._keep("platform", name_or(self.platform, Platform, "platform"))
         if self.workers is not None:
             self._keep("workers", whole_number(self.workers, option("workers"), 1, MAX_WORKERS))
         self._keep_models()
-        self._keep("library", _name_or(self.library, None, "library"))
+        self._keep("library", name_or(self.library, None, "library"))
         self._keep("changes", setting_texts(self.changes, "changes"))
-        _check_scheduler(self.scheduler)
+        check_scheduler(self.scheduler)
         self._keep("seed", whole_number(self.seed, "seed"))
         one_of(self.noise, NOISES, "noise")
         one_of(self.clock, CLOCKS, "clock")
         flag(self.pin, "pin")
-        self._check_together()
+        check_together(self)
+        self.engine  # noqa: B018  # raises for options that do not exist
 
     def _keep_models(self) -> None:
         """Bring what tasks take into one form: models, or durations."""
@@ -171,34 +181,10 @@ class Scenario:
             self._keep("durations", models)
             self._keep("models", None)
         elif not hasattr(models, "model"):
-            self._keep("models", _name_or(models, None, "models"))
+            self._keep("models", name_or(models, None, "models"))
         if self.durations is not None:
             self._keep("durations", seconds_by_name(self.durations))
-        if self.model_names is not None and not (
-            isinstance(self.model_names, str) and "{kernel}" in self.model_names
-        ):
-            raise InputError(
-                f"{option('model_names')}: got '{self.model_names}'; legal: a text with {{kernel}} "
-                "in it, such as 'prefix_{kernel}'"
-            )
-
-    def _check_together(self) -> None:
-        """Raise :exc:`InputError` for what excludes each other."""
-        name = option
-        if self.platform is not None and self.workers is not None:
-            raise InputError(
-                f"{name('platform')} and {name('workers')} exclude each other: a platform has "
-                "workers"
-            )
-        if self.models is not None and self.durations is not None:
-            raise InputError(
-                f"{name('models')} and {name('durations')} exclude each other: give one of them"
-            )
-        if self.model_names is not None and self.durations is not None:
-            raise InputError(
-                f"{name('model_names')} is for models; {name('durations')} names kernels"
-            )
-        self.engine  # noqa: B018  # raises for options that do not exist
+        check_template(self.model_names)
 
     def _keep(self, field: str, value: object) -> None:
         object.__setattr__(self, field, value)
@@ -206,7 +192,7 @@ class Scenario:
     def __hash__(self) -> int:
         """Return a hash of the names; objects count with their types only."""
         values = (getattr(self, field.name) for field in fields(self))
-        return hash(tuple(v if _is_plain(v) else type(v).__name__ for v in values))
+        return hash(tuple(v if is_plain(v) else type(v).__name__ for v in values))
 
     def __repr__(self) -> str:
         return f"<Scenario {self.label}>"
@@ -239,7 +225,7 @@ class Scenario:
         """What the scheduler is called."""
         if isinstance(self.scheduler, str):
             return self.scheduler
-        return getattr(self.scheduler, "name", "") or _class_name(self.scheduler)
+        return getattr(self.scheduler, "name", "") or class_name(self.scheduler)
 
     @cached_property
     def engine(self) -> dict[str, Any]:
@@ -397,45 +383,3 @@ class Scenario:
         from tasksim.scenario.document import decode
 
         return decode(data, trust=trust)
-
-
-def _graph_and_settings(graph: object) -> tuple[str | TaskGraph, tuple[str, ...]]:
-    """Return the graph, and the settings that stand behind its name."""
-    if isinstance(graph, TaskGraph):
-        return graph, ()
-    if isinstance(graph, Path):
-        return str(graph), ()
-    if not isinstance(graph, str):
-        raise InputError(
-            f"graph: got {short(graph)}; legal: the name of a generator, a file, or a TaskGraph"
-        )
-    first, *settings = (graph.split()[:1] and graph.split()) or [graph]
-    return (first, tuple(settings)) if names_generator(first) else (graph, ())
-
-
-def _name_or(value: object, kind: type | None, what: str) -> Any:
-    """Return a name or path as text; an object of a *kind*, and None, as they are."""
-    if isinstance(value, Path):
-        return str(value)
-    if value is None or isinstance(value, str) or (kind is not None and isinstance(value, kind)):
-        return value
-    more = "" if kind is None else f", or a {kind.__name__}"
-    raise InputError(f"{what}: got {short(value)}; legal: a name, a path{more}")
-
-
-def _check_scheduler(scheduler: object) -> None:
-    has = [callable(getattr(scheduler, method, None)) for method in ("push", "pop")]
-    if not (isinstance(scheduler, str) or all(has)):
-        raise InputError(
-            f"scheduler: got {short(scheduler)}; legal: a name, a Scheduler, or its class: what "
-            "has push(task) and pop(worker)"
-        )
-
-
-def _class_name(scheduler: object) -> str:
-    kind = scheduler if isinstance(scheduler, type) else type(scheduler)
-    return kind.__name__
-
-
-def _is_plain(value: object) -> bool:
-    return value is None or isinstance(value, str | int | float | tuple)

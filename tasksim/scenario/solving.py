@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import CheckFailed, InputError
 from tasksim.native.execution import Progress
@@ -13,11 +13,24 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program, Residual
+    from tasksim.native.calm_moments import Calmness
     from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolved
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["Checked", "Progress", "execute", "execute_checked", "simulate", "solve"]
+__all__ = [
+    "Checked",
+    "Progress",
+    "execute",
+    "execute_calmly",
+    "execute_checked",
+    "simulate",
+    "solve",
+]
+
+PATIENCE_S: Final = 60.0
+"""How long a single run waits for a calm moment: on shared machines most minutes have one, and
+who asks for one run has not the patience for a whole calibration's."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +131,33 @@ def execute_checked(
     # Some programs know more of their result than whether it is right.
     errors: Mapping[str, float] = getattr(program, "errors", dict)()
     return Checked(done, residual, errors, _problem(done, resolved.graph, residual))
+
+
+def execute_calmly(
+    resolved: Resolved,
+    *,
+    check: bool = True,
+    patience_s: float = PATIENCE_S,
+    progress: Progress | None = None,
+) -> tuple[Checked, Calmness]:
+    """Return a native run that was made while nobody else used the cores, and whether one was.
+
+    It is run again until a probe on all cores just before and after it says so, or *patience_s*
+    is over; then the calmest run counts, and the calmness says that it was disturbed.
+    """
+    from tasksim.kernels.program import bind
+    from tasksim.native.calm_moments import Probe, measure_calmly
+
+    workers = len(resolved.platform.workers)
+    program = bind(resolved.graph, workers, resolved.scenario.seed)
+
+    def run() -> Checked:
+        if check:
+            return execute_checked(resolved, program=program, progress=progress)
+        return Checked(execute(resolved, program=program, progress=progress))
+
+    done = measure_calmly([run], Probe(workers), repetitions=1, patience_s=patience_s)
+    return done.values[0][0], done.calm
 
 
 def _policy(scheduler: str | Scheduler | type[Scheduler]) -> str | Scheduler:

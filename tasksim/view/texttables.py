@@ -65,7 +65,7 @@ def run_summary(run: Run) -> str:
     kinds = Counter(worker.architecture for worker in run.workers)
     facts = [
         ("graph", f"{run.graph_label} ({_tasks(len(run))})"),
-        ("run", f"{run.kind}, scheduler {run.scheduler}, seed {run.seed}"),
+        ("run", f"{run.kind}, scheduler {run.scheduler}, seed {run.seed}{_noise(run)}"),
         ("platform", f"{run.platform} ({_kinds(kinds)})"),
         ("makespan", duration_text(run.makespan_s)),
         *((_BOUND_NAMES.get(k, k), v) for k, v in _bound_texts(run.bounds or {}, run.makespan_s)),
@@ -75,6 +75,13 @@ def run_summary(run: Run) -> str:
         ("took", format_time(run.wall_s)),
     ]
     return table(["", ""], facts, left=2)
+
+
+def _noise(run: Run) -> str:
+    """Return whether tasks took draws or means, if the run says it; native ones take what comes."""
+    if run.kind != "simulated" or "noise" not in run.config:
+        return ""
+    return ", no noise" if run.config["noise"] == "none" else ", with the models' noise"
 
 
 def _mean_waits(run: Run) -> list[str]:

@@ -93,3 +93,20 @@ def test_existing_outputs_are_refused_before_the_run(tasksim, tmp_path, monkeypa
     (tmp_path / "n").mkdir()
     called = tasksim("run cholesky tiles=2 -o n")
     assert (called.code, called.errors) == (2, ["Error: n exists; give --force to replace it"])
+
+
+@pytest.mark.parametrize(("patience_s", "calm"), [(0.0, False), (60.0, True)])
+def test_calm_runs_until_nobody_else_used_the_cores(tasksim, monkeypatch, patience_s, calm):
+    from tasksim.native import calm_moments
+    from tasksim.scenario import solving
+
+    probes = iter([1.0] * 50 + [1.0, 2.0, 1.0] + [1.0] * 100)
+    monkeypatch.setattr(calm_moments.Probe, "__call__", lambda self: next(probes))
+    monkeypatch.setattr(solving.execute_calmly, "__kwdefaults__", {
+        "check": True, "patience_s": patience_s, "progress": None
+    })  # fmt: skip
+    called = tasksim("run chain length=2 duration=0 --workers 1 --calm --json")
+    assert (called.code, called.json["calm"]) == (0, calm)
+    said = "Warning: the machine was not calm: 1 of 1 runs were made while others used its cores"
+    assert called.err.startswith(said) is not calm
+    assert tasksim("run chain length=2 duration=0 --workers 1 --json").json["calm"] is None

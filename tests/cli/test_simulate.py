@@ -200,3 +200,32 @@ def test_draws_a_gantt_chart(simulate, tmp_path):
     assert simulate("tiles=3 --gantt g.gif").errors == [
         "Error: g.gif: cannot draw a '.gif' file (legal: .png, .pdf, .svg)"
     ]
+
+
+def test_from_takes_changes_of_the_platform(tasksim, tmp_path):
+    (tmp_path / "p.yaml").write_text("version: 1\nworkers: {cpu: {count: 2}}\n")
+    line = f"simulate cholesky tiles=5 {DURATIONS} --platform p.yaml"
+    tasksim(f"{line} --set platform.workers.cpu.count=3 -o a")
+    called = tasksim(
+        "simulate --from a --set platform.workers.cpu.count=1 --set platform.overheads.task=1s -o b"
+    )
+    assert (called.code, called.err) == (0, "Wrote b\n")  # it is another run, as was asked
+    changed = load("b")
+    assert len(changed.workers) == 1
+    both = "--set platform.workers.cpu.count=1 --set platform.overheads.task=1s"
+    tasksim(f"{line} {both} -o c")
+    assert changed == load("c")
+    assert tasksim("simulate --from b").err == ""
+
+
+def test_noise_that_nothing_has_is_warned_of(simulate, tasksim):
+    called = simulate("tiles=3 --noise model")
+    assert called.code == 0
+    assert called.err == (
+        "Warning: noise: no kernel of cholesky has a model with a distribution: every draw is its "
+        "mean, and every seed gives the same durations\n"
+    )
+    assert "seed 0, with the models' noise" in called.out
+    assert "seed 0, no noise" in simulate("tiles=3").out
+    drawn = tasksim("simulate cholesky tiles=3 --platform xeon-2c --noise model")
+    assert (drawn.err, "with the models' noise" in drawn.out) == ("", True)

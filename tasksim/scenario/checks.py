@@ -1,0 +1,94 @@
+"""Checks of a scenario's values, one by one and together, in words for who reads the message."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tasksim.base.arguments import short
+from tasksim.base.errors import InputError
+from tasksim.base.wording import option
+from tasksim.formats.graphs import names_generator
+from tasksim.graph.taskgraph import TaskGraph
+
+if TYPE_CHECKING:
+    from tasksim.scenario.scenario import Scenario
+
+__all__ = [
+    "check_scheduler",
+    "check_template",
+    "check_together",
+    "class_name",
+    "graph_and_settings",
+    "is_plain",
+    "name_or",
+]
+
+
+def check_template(model_names: object) -> None:
+    """Raise :exc:`InputError` unless *model_names* is None, or a text with ``{kernel}`` in it."""
+    if model_names is not None and not (isinstance(model_names, str) and "{kernel}" in model_names):
+        raise InputError(
+            f"{option('model_names')}: got '{model_names}'; legal: a text with {{kernel}} "
+            "in it, such as 'prefix_{kernel}'"
+        )
+
+
+def check_together(scenario: Scenario) -> None:
+    """Raise :exc:`InputError` for what excludes each other."""
+    name = option
+    if scenario.platform is not None and scenario.workers is not None:
+        raise InputError(
+            f"{name('platform')} and {name('workers')} exclude each other: a platform has workers"
+        )
+    if scenario.models is not None and scenario.durations is not None:
+        raise InputError(
+            f"{name('models')} and {name('durations')} exclude each other: give one of them"
+        )
+    if scenario.model_names is not None and scenario.durations is not None:
+        raise InputError(f"{name('model_names')} is for models; {name('durations')} names kernels")
+
+
+def graph_and_settings(graph: object) -> tuple[str | TaskGraph, tuple[str, ...]]:
+    """Return the graph, and the settings that stand behind its name."""
+    if isinstance(graph, TaskGraph):
+        return graph, ()
+    if isinstance(graph, Path):
+        return str(graph), ()
+    if not isinstance(graph, str):
+        raise InputError(
+            f"graph: got {short(graph)}; legal: the name of a generator, a file, or a TaskGraph"
+        )
+    first, *settings = (graph.split()[:1] and graph.split()) or [graph]
+    return (first, tuple(settings)) if names_generator(first) else (graph, ())
+
+
+def name_or(value: object, kind: type | None, what: str) -> Any:
+    """Return a name or path as text; an object of a *kind*, and None, as they are."""
+    if isinstance(value, Path):
+        return str(value)
+    if value is None or isinstance(value, str) or (kind is not None and isinstance(value, kind)):
+        return value
+    more = "" if kind is None else f", or a {kind.__name__}"
+    raise InputError(f"{what}: got {short(value)}; legal: a name, a path{more}")
+
+
+def check_scheduler(scheduler: object) -> None:
+    """Raise :exc:`InputError` unless *scheduler* is a name, or has push and pop."""
+    has = [callable(getattr(scheduler, method, None)) for method in ("push", "pop")]
+    if not (isinstance(scheduler, str) or all(has)):
+        raise InputError(
+            f"scheduler: got {short(scheduler)}; legal: a name, a Scheduler, or its class: what "
+            "has push(task) and pop(worker)"
+        )
+
+
+def class_name(scheduler: object) -> str:
+    """Return the name of a class, or of that of an object."""
+    kind = scheduler if isinstance(scheduler, type) else type(scheduler)
+    return kind.__name__
+
+
+def is_plain(value: object) -> bool:
+    """Return whether a value of a scenario is no object: it has a hash of its own."""
+    return value is None or isinstance(value, str | int | float | tuple)
