@@ -79,8 +79,10 @@ def _of_graph(scenario: Scenario, as_json: bool) -> None:
 def _of_run(path: Path, as_json: bool) -> None:
     from tasksim.formats.runs import load_run
     from tasksim.run.critical import practical_critical_path
+    from tasksim.run.runchecks import check_records
 
     run = load_run(path)
+    check_records(run, path)
     walked = practical_critical_path(run)
     if as_json:
         print_json(

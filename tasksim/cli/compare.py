@@ -54,8 +54,11 @@ def compare(
         refuse_figure(figure, force=force)
     from tasksim.formats.runs import load_run
     from tasksim.run.compare import compare as compared
+    from tasksim.run.runchecks import check_records
 
     runs = [load_run(a), load_run(b)]
+    for run, path in zip(runs, (a, b), strict=True):
+        check_records(run, path)
     comparison = compared(*runs, any_graph=any_graph)
     if as_json:
         print_json({"runs": [a, b], **comparison.to_json(), "figure": figure})

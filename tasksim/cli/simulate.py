@@ -114,8 +114,11 @@ def _refuse_others() -> None:
 
 def _load(path: Path) -> Run:
     from tasksim.formats.runs import load_run
+    from tasksim.run.runchecks import check_records
 
-    return load_run(path)
+    run = load_run(path)
+    check_records(run, path)
+    return run
 
 
 def _recorded_scenario(recorded: Run, where: Path, trust: bool) -> Scenario:

@@ -187,6 +187,7 @@ def _graph(path: Path, library: Path | None) -> str:  # noqa: ARG001
 def _run(path: Path, library: Path | None) -> str:  # noqa: ARG001
     from tasksim.formats.runs import load_run
     from tasksim.graph.apps.registry import generate, names
+    from tasksim.run.headerchecks import check_header
     from tasksim.run.runchecks import check_run
 
     run = load_run(path)
@@ -196,5 +197,8 @@ def _run(path: Path, library: Path | None) -> str:  # noqa: ARG001
         check_run(run, graph)
     except CheckFailed as error:
         raise CheckFailed(f"{path}: {error}") from error
+    header = path / "run.json" if path.is_dir() else path
+    if header.name == "run.json":
+        check_header(run, header)
     count = "1 task" if len(run) == 1 else f"{len(run)} tasks"
     return f"{run.kind} run of {run.graph_label}, {count}"

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import CheckFailed, InputError
 from tasksim.cli.command import command
 from tasksim.cli.options import force_option, json_option
-from tasksim.cli.output import note, print_json, refuse_figure
+from tasksim.cli.output import note, print_json, refuse_figure, warn
 from tasksim.view.registry import PANELS
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ def view(
     from tasksim.view.figure import figure, save_figure
 
     loaded = [load_run(path) for path in runs]
+    for path, run in zip(runs, loaded, strict=True):
+        _warn_of_impossible(run, path)
     save_figure(figure(loaded, chosen, arrows=arrows), target, force=force)
     if as_json:
         described = [{"path": path, **summary(run)} for path, run in zip(runs, loaded, strict=True)]
@@ -82,6 +84,16 @@ def _panels(text: str) -> list[str]:
         except InputError as error:
             raise InputError(f"--panels: {error}") from error
     return names
+
+
+def _warn_of_impossible(run: Run, path: Path) -> None:
+    """Say of records that no run has that what is drawn and printed of them means little."""
+    from tasksim.run.runchecks import check_records
+
+    try:
+        check_records(run, path)
+    except CheckFailed as error:
+        warn(str(error))
 
 
 def _beside(path: Path) -> Path:

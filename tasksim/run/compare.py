@@ -13,6 +13,7 @@ from tasksim.run.copystatistics import moved_bytes
 from tasksim.run.idleness import idle_time
 from tasksim.run.metrics import idleness_percent, kernel_durations, task_counts
 from tasksim.run.record import Run
+from tasksim.run.runchecks import check_records
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -101,9 +102,12 @@ def compare(a: Run, b: Run, *, any_graph: bool = False) -> Comparison:
     InputError
         If the runs are of different graphs and *any_graph* is not given: unequal generators or
         arguments (other than ``priorities``), or tasks of other kernels.
+    CheckFailed
+        If the records of one of them are not possible.
     """
     for name, run in (("a", a), ("b", b)):
         expect(run, Run, name)
+        check_records(run, f"run {name}")
     difference = _graph_difference(a, b)
     if difference and not any_graph:
         raise InputError(

@@ -15,6 +15,7 @@ import numpy as np
 from tasksim.base.errors import InputError, expect
 from tasksim.run.copystatistics import data_arrival_s
 from tasksim.run.record import Run
+from tasksim.run.runchecks import check_records
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,9 +84,11 @@ def practical_critical_path(run: Run) -> PracticalPath:
     task that released it, or for its submission. Of several tasks that end last, the first in
     order of submission is taken.
 
-    Raises :exc:`InputError` if the records go round in a circle, which no real run does.
+    Raises :exc:`InputError` if the records go round in a circle, which no real run does, and
+    :exc:`CheckFailed` if they are not possible at all.
     """
     expect(run, Run, "run")
+    check_records(run)
     steps = _walk(run)
     kernels = [run.kernel_names[run.tasks.kernel[step.task]] for step in steps]
     reasons = [step.reason for step in steps]

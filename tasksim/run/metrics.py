@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -105,8 +106,8 @@ def kernel_durations(run: Run) -> dict[str, NDArray[np.float64]]:
     """Return per kernel that ran the durations of its tasks, in task order."""
     durations, kernel = run.tasks.duration_s, run.tasks.kernel
     order = np.argsort(kernel, kind="stable")
-    counts = np.bincount(kernel, minlength=len(run.kernel_names))
-    parts = np.split(durations[order], np.cumsum(counts)[:-1])
+    limits = np.searchsorted(kernel[order], np.arange(len(run.kernel_names) + 1))
+    parts = [durations[order[low:high]] for low, high in pairwise(limits.tolist())]
     return {n: part for n, part in zip(run.kernel_names, parts, strict=True) if len(part)}
 
 

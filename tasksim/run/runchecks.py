@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
 
-__all__ = ["check_run"]
+__all__ = ["check_records", "check_run"]
 
 
 def check_run(
@@ -46,6 +46,31 @@ def check_run(
     _Checker(run, graph).check(platform, durations_s)
 
 
+def check_records(run: Run, where: object = "") -> None:
+    """Raise :exc:`CheckFailed` unless the task records of *run* can be those of a run.
+
+    What every number that is computed of a run stands on: every task once, on a worker that there
+    is, times in order from 0 on, and no two tasks at once on a worker.
+
+    Parameters
+    ----------
+    run : Run
+        The run.
+    where : object, default ""
+        Where it was read from, for the message.
+
+    See Also
+    --------
+    check_run : the same, and all that a graph and a platform let one check.
+    """
+    expect(run, Run, "run")
+    try:
+        _Checker(run, None).records()
+    except CheckFailed as error:
+        place = f"{where}: " if where else ""
+        raise CheckFailed(f"{place}no run has such records: {error}") from None
+
+
 class _Checker:
     """The checks of one run; each looks at whole columns and names the first row at fault."""
 
@@ -57,10 +82,7 @@ class _Checker:
         self.slack_s = 1e-12 * float(finite.max(initial=0.0))
 
     def check(self, platform: Platform | None, durations_s: ArrayLike | None) -> None:
-        self.every_task_once()
-        self.indices()
-        self.times()
-        self.one_task_at_a_time()
+        self.records()
         if platform is not None:
             self.workers_of(platform)
             if durations_s is not None:
@@ -74,6 +96,12 @@ class _Checker:
 
     # What is checked of every run
 
+    def records(self) -> None:
+        self.every_task_once()
+        self.indices()
+        self.times()
+        self.one_task_at_a_time()
+
     def every_task_once(self) -> None:
         task = self.tasks.task
         expected = len(task) if self.graph is None else len(self.graph)
@@ -84,7 +112,7 @@ class _Checker:
             alien = task[(task < 0) | (task >= expected)][0]
             raise CheckFailed(f"task #{alien} is not in the graph, which has {expected} tasks")
         count = np.bincount(inside, minlength=expected)
-        for wrong, what in ((count == 0, "did not run"), (count > 1, "ran more than once")):
+        for wrong, what in ((count > 1, "ran more than once"), (count == 0, "did not run")):
             if wrong.any():
                 raise CheckFailed(f"task #{np.argmax(wrong)} {what}{others(wrong)}")
         raise CheckFailed("the task records are not in task order")

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from tasksim.base.errors import CheckFailed
 from tasksim.graph.builder import RW, GraphBuilder, R
 from tasksim.platform.description import Memory, Platform, Worker
-from tasksim.run.runchecks import check_run
+from tasksim.run.compare import compare
+from tasksim.run.critical import practical_critical_path
+from tasksim.run.runchecks import check_records, check_run
 
 CHAIN_MESSAGE = (
     r"^task b #1 on worker cpu1: starts at 0\.5 s, before its predecessor a #0 ends at 1"
@@ -42,7 +44,7 @@ def test_possible_runs_pass(make, small):
 @pytest.mark.parametrize(
     ("row", "values", "message"),
     [
-        (2, {"task": 1}, r"^task #2 did not run"),
+        (2, {"task": 1}, r"^task #1 ran more than once"),
         (2, {"task": 9}, r"^task #9 is not in the graph, which has 4 tasks"),
         (3, {"worker": 2}, r"^task #3: worker 2 does not exist, the run has 2"),
         (3, {"kernel": 2}, r"^task #3: kernel 2 does not exist"),
@@ -177,3 +179,17 @@ def test_moving_any_dependent_task_to_the_start_is_seen(make, seed, workers, til
     early = change(run, row, ready_s=0.0, start_s=0.0, end_s=0.1, released_by=-1)
     with pytest.raises(CheckFailed):
         check_run(early, graph)
+
+
+def test_records_are_checked_without_a_graph(small):
+    run = small
+    check_records(run)
+    tasks = dataclasses.replace(run.tasks, start_s=run.tasks.start_s - 1)
+    with pytest.raises(CheckFailed, match=r"^here: no run has such records: task .* is ready at"):
+        check_records(dataclasses.replace(run, tasks=tasks), "here")
+    other = dataclasses.replace(run, tasks=dataclasses.replace(run.tasks, worker=[0] * len(run)))
+    for a, b, name in ((run, other, "b"), (other, run, "a")):
+        with pytest.raises(CheckFailed, match=f"^run {name}: no run has such records"):
+            compare(a, b)
+    with pytest.raises(CheckFailed, match="no run has such records"):
+        practical_critical_path(other)

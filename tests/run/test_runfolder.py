@@ -5,7 +5,10 @@ import resource
 import numpy as np
 import pytest
 
+import tasksim
 from tasksim.base.errors import InputError, OutputError
+from tasksim.graph.builder import GraphBuilder
+from tasksim.platform.description import Platform
 from tasksim.run.record import TransferTable
 from tasksim.run.runfolder import TASKS, _write, load, save
 
@@ -322,3 +325,10 @@ def test_tables_that_are_not_all_there(travelled, tmp_path):
     (tmp_path / "out" / "transfers.parquet").unlink()
     with pytest.raises(InputError, match=r"is not complete: it has no transfers.parquet"):
         load(tmp_path / "out")
+
+
+def test_a_run_of_an_empty_graph(tmp_path):
+    graph = GraphBuilder("nothing").build()
+    run = tasksim.simulate(graph, Platform.identical(2), tasksim.ConstantLibrary({}), "eager")
+    tasksim.save_run(run, tmp_path / "run")
+    assert tasksim.load_run(tmp_path / "run") == run
