@@ -232,7 +232,7 @@ def test_options_that_do_not_fit(words, message, files):
 def test_costs_cannot_be_executed(files):
     code, output = called("run", files(), "--workers", "2")
     assert code == 2
-    assert "a file of costs per processor" in output
+    assert "no kernels to execute" in output
 
 
 def test_validate_knows_costs_and_schedules(files, tmp_path):
