@@ -33,8 +33,8 @@ from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
 from tasksim.kernels.program import bind
 from tasksim.models.kinds.history import HistoryModel
+from tasksim.native.cores import usable_cores
 from tasksim.native.execute import execute
-from tasksim.native.execution import usable_cores
 from tasksim.platform.description import Platform
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tasksim.engine.durations import durations
-from tasksim.engine.machine.hybrid import HybridReplay
+from tasksim.engine.machine.machine import MachineReplay
 from tasksim.formats.starpu.machine_import import import_machine
 from tasksim.graph.apps.registry import generate
 from tasksim.models.files.store import ModelLibrary
@@ -123,12 +123,12 @@ class Machines:
         models = ModelLibrary(self.library / "models" / row["machine"])
         begun = time.perf_counter()
         costs = durations(graph, platform, models).tolist()
-        replay = HybridReplay(
+        replay = MachineReplay(
             graph, platform, create(row["scheduler"]), costs, simultaneous_pushes=pushes
         )
         makespan_s = replay.run(random.Random(0))
         wall_s = time.perf_counter() - begun
-        moved = int(graph.handle_size[list(replay.transfers.log.handle)].sum())
+        moved = int(graph.handle_size[list(replay.node.memories.log.handle)].sum())
         return Row(
             row["app"], row["machine"], int(row["nblocks"]), row["scheduler"], int(row["ncuda"]),
             row["ncpu"], float(row["makespan_ms"]), float(row["transfers_gb"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import deque
 
-from tasksim.engine.machine.hybrid import HybridReplay
+from tasksim.engine.machine.machine import MachineReplay
 from tasksim.graph.builder import GraphBuilder
 from tasksim.platform.description import (
     Allocation,
@@ -99,21 +99,21 @@ class Played:
 
     def __init__(self, replay):
         self.replay = replay
-        self.start = [t / 1e9 for t in replay.start]
-        self.end = [t / 1e9 for t in replay.end]
-        self.worker = list(replay.worker)
-        log = replay.transfers.log
+        self.start = list(replay.ledger.start_s)
+        self.end = list(replay.ledger.end_s)
+        self.worker = list(replay.ledger.worker)
+        log = replay.node.memories.log
         rows = zip(log.handle, log.source, log.target, log.start, log.end, strict=True)
         copies = [(h, s, t, a / 1e9, b / 1e9) for h, s, t, a, b in rows]
         order = sorted(range(len(copies)), key=lambda i: (copies[i][3], i))
         self.copies = [copies[i] for i in order]
         self.reasons = [log.reason[i] for i in order]
         self.tasks = [log.task[i] for i in order]
-        self.evictions = replay.transfers.copies.evictions
+        self.evictions = replay.node.memories.copies.evictions
 
     def valid(self, handle):
         """The memories that have a valid copy in the end."""
-        mask = self.replay.transfers.copies.valid[handle]
+        mask = self.replay.node.memories.copies.valid[handle]
         return [m for m in range(mask.bit_length()) if mask >> m & 1]
 
 
@@ -126,7 +126,7 @@ def play(graph, platform, plan, ahead=None, **options):
         column = graph.parameter_names[kernel].index("duration_s")
         durations.append(float(graph.parameters[kernel][graph.row[task], column]))
     table = [durations] * len(platform.classes)
-    replay = HybridReplay(graph, platform, scheduler, table, **options)
+    replay = MachineReplay(graph, platform, scheduler, table, **options)
     replay.run(random.Random(0))
     return Played(replay)
 

@@ -19,7 +19,7 @@ from experiments.irregular_kernels.modelling import MeasuredInput
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text, write_text
 from tasksim.native.calm_moments import Calmness
-from tasksim.native.execution import usable_cores
+from tasksim.native.cores import usable_cores
 from tasksim.native.this_machine import machine_name
 from tasksim.run.runfolder import load, save
 from tasksim.scenario.resolved import Resolver

@@ -13,7 +13,7 @@ import numpy as np
 
 from tasksim.kernels.standalone import standalone
 from tasksim.kernels.threads import single_threaded_blas
-from tasksim.native.execution import pin_thread, usable_cores
+from tasksim.native.cores import pin_thread, usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

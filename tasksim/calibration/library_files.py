@@ -25,7 +25,7 @@ from tasksim.models.files.store import (
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.uncertainty.conformal import calibrate
 from tasksim.models.validation.crossvalidation import left_out
-from tasksim.native.execution import usable_cores
+from tasksim.native.cores import usable_cores
 from tasksim.platform.description import Overheads
 from tasksim.platform.load import dump, load
 

@@ -104,7 +104,7 @@ def calibrate(
     refuse_unwritable(library / "models")
     from tasksim.calibration.calibrate import calibrate as measure
     from tasksim.calibration.calibration_options import CalibrationOptions
-    from tasksim.native.execution import usable_cores
+    from tasksim.native.cores import usable_cores
 
     with showing("calibrating") as progress:
         report = measure(

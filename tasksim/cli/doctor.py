@@ -75,7 +75,7 @@ def _gil() -> bool:
 
 def _machine() -> dict[str, Any]:
     from tasksim.calibration.machine import machine_name, processor
-    from tasksim.native.execution import usable_cores
+    from tasksim.native.cores import usable_cores
 
     cores = usable_cores()
     return {

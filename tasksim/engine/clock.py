@@ -1,7 +1,8 @@
-"""The clock of a replay: SimPy's, with events that cost little, and routines.
+"""Clock of a replay: SimPy's, with events that cost little, and routines.
 
-A clock that counts whole nanoseconds makes sums of microseconds come out equal whatever the order
-in which they are added, so that things meant to happen at one instant do.
+That of one memory counts seconds. That of machines with devices counts whole nanoseconds: sums of
+microseconds come out equal whatever the order in which they are added, so that things meant to
+happen at one instant do. What replays note is in seconds either way.
 """
 
 from __future__ import annotations
@@ -16,19 +17,40 @@ from simpy.events import NORMAL, Event
 if TYPE_CHECKING:
     from simpy.core import SimTime
 
-__all__ = ["TICK_S", "Alarm", "Clock", "Routine", "Steps", "run", "ticks"]
+__all__ = [
+    "TICKS_PER_S",
+    "TICK_S",
+    "Alarm",
+    "Clock",
+    "Routine",
+    "Steps",
+    "TickClock",
+    "run",
+    "ticks",
+]
 
 TICK_S: Final = 1e-9
 """What one tick of a clock of whole nanoseconds is, in seconds."""
+
+TICKS_PER_S: Final = 1e9
+"""How many ticks a second has; ticks divided by it are the nearest to the last bit, which ticks
+multiplied by :data:`TICK_S` are not."""
 
 Steps: TypeAlias = Generator[int | None, None, Any]
 """A generator that yields how many ticks to wait, or None: until it is woken."""
 
 
 class Clock(Environment):
-    """SimPy's environment, for a replay. That of machines with devices counts whole ticks."""
+    """SimPy's environment, for a replay: it counts seconds."""
+
+
+class TickClock(Clock):
+    """The clock of machines with devices: it counts whole ticks."""
 
     _now: int
+
+    def __init__(self) -> None:
+        super().__init__(0)
 
 
 def ticks(seconds: float) -> int:
@@ -61,12 +83,13 @@ class Routine(Event):
     to False; a generator that is about to sleep looks at it first.
     """
 
-    def __init__(self, env: Clock) -> None:
+    def __init__(self, env: TickClock) -> None:
         self.env = env
         self.rank: float = NORMAL
         self.asleep = False
         self.woken = False
         self.notified = False
+        """Whether it was told of something new, not just that what it began itself has ended."""
         self._ok = True
         self._value = None
         self.callbacks = [self._go_on]
@@ -103,7 +126,7 @@ class Routine(Event):
 
 
 def run(env: Clock) -> None:
-    """Let everything happen, as ``env.run()`` does, with less ado for each event.
+    """Let everything happen, as ``env.run()`` does, at less cost for each event.
 
     Events are not marked as processed: nobody waits for those of a replay. A routine's step is
     written out here: this is the hottest loop of a replay.

@@ -1,4 +1,4 @@
-"""What every scheduler must do: a battery for the built-in ones and for a user's own.
+"""Conformance of schedulers: a battery of checks for the built-in ones and for a user's own.
 
 ::
 
@@ -180,7 +180,8 @@ def respects_abilities(factory: Factory) -> None:
     platform = two_classes()
     replay = Replay(graph, platform, factory(), costs)
     replay.run(random.Random(0))
-    allowed = all(costs[replay.class_of[w]][t] < np.inf for t, w in enumerate(replay.worker))
+    classes, worker = replay.view.class_of, replay.ledger.worker
+    allowed = all(costs[classes[w]][t] < np.inf for t, w in enumerate(worker))
     _demand(allowed, "a task ran on a worker that cannot run it")
 
 

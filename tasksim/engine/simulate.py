@@ -1,4 +1,4 @@
-"""From a graph, a platform and kernel models to a simulated run."""
+"""Simulation: from a graph, a platform and kernel models to a simulated run."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.engine.durations import Models, durations
 from tasksim.engine.locality import near_and_far
-from tasksim.engine.machine.hybrid import HybridReplay, SimultaneousPushes, needs_hybrid
-from tasksim.engine.outcome import machine, records
+from tasksim.engine.machine.machine import MachineReplay, SimultaneousPushes, needs_machine
+from tasksim.engine.outcome import AnyReplay, machine, records
 from tasksim.engine.replay import Replay
 from tasksim.run.bounds import bounds
 from tasksim.run.record import Run
@@ -84,10 +84,10 @@ def simulate(
     costs, far = near_and_far(graph, platform, models, drawn)
     believed = estimates.tolist()
     charged = believed if costs is estimates else costs.tolist()
-    replay: Replay | HybridReplay
+    replay: AnyReplay
     with no_garbage_collection():
-        if simultaneous_pushes == "blind" or needs_hybrid(platform):
-            replay = HybridReplay(
+        if simultaneous_pushes == "blind" or needs_machine(platform):
+            replay = MachineReplay(
                 graph, platform, policy, charged, believed, far, simultaneous_pushes
             )
         else:
@@ -107,7 +107,7 @@ def simulate(
         wall_s=wall_s,
         bounds=_bounds(graph, platform, costs),
         **machine(platform),
-        **records(graph, platform, replay),
+        **records(graph, replay.outcome()),
     )
     if check:
         from tasksim.run.runchecks import check_run

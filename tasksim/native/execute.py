@@ -1,4 +1,4 @@
-"""From a task graph to a native run on this machine's cores."""
+"""Native runs: from a task graph to a run on this machine's cores."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import random
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tasksim.base.errors import CheckFailed, InputError
 from tasksim.kernels.program import bind
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.native.execution import Execution, Progress
-from tasksim.run.record import Run, TaskTable, WorkerInfo
+from tasksim.run.record import Run, WorkerInfo
 from tasksim.schedulers.registry import create
 
 if TYPE_CHECKING:
@@ -92,7 +90,7 @@ def execute(
             platform=platform.name,
             scheduler=scheduler if isinstance(scheduler, str) else policy.name,
             seed=seed,
-            tasks=_table(graph, execution),
+            tasks=execution.ledger.table(),
             config=dict(config or {}),
             wall_s=wall_s,
         )
@@ -109,20 +107,6 @@ def _refuse_devices(platform: Platform) -> None:
             "cores run graphs for real; simulate it, or leave the devices out with "
             + " and ".join(f"platform.workers.{name}.count=0" for name in devices)
         )
-
-
-def _table(graph: TaskGraph, execution: Execution) -> TaskTable:
-    return TaskTable(
-        task=np.arange(len(graph), dtype=np.int32),
-        kernel=graph.kernel.astype(np.int16),
-        worker=np.array(execution.worker, dtype=np.int16),
-        priority=graph.priority.astype(np.int32),
-        submitted_s=np.array(execution.submitted),
-        ready_s=np.array(execution.ready),
-        start_s=np.array(execution.start),
-        end_s=np.array(execution.end),
-        released_by=np.array(execution.released_by, dtype=np.int32),
-    )
 
 
 def _verify(run: Run, graph: TaskGraph, program: Program) -> None:

@@ -1,4 +1,4 @@
-"""The native runtime: worker threads, real kernels, the wall clock.
+"""Execution of a graph for real: worker threads, real kernels, the wall clock.
 
 One lock guards the scheduler and the dependencies; kernels run outside it, and outside
 Python's global lock. A worker that finds no task waits on a bell of its own.
@@ -7,7 +7,6 @@ Python's global lock. A worker that finds no task waits on a bell of its own.
 from __future__ import annotations
 
 import gc
-import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -17,9 +16,13 @@ from typing import TYPE_CHECKING
 
 from tasksim.base.errors import TaskFailed
 from tasksim.base.interruption import Interrupts
+from tasksim.native.cores import cores_for, pin_thread
+from tasksim.native.view import ThreadsView
+from tasksim.runtime.blame import blamed, blaming
+from tasksim.runtime.ledger import Ledger
+from tasksim.runtime.livelock import Patience
 from tasksim.runtime.release import Release
-from tasksim.runtime.rules import DONE, READY, TAKEN, WAITING, dropped, illegal_pop
-from tasksim.runtime.view import Table
+from tasksim.runtime.rules import dropped
 
 if TYPE_CHECKING:
     import random
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["Execution", "Progress", "pin_thread", "usable_cores"]
+__all__ = ["Execution", "Progress"]
 
 SWITCH_INTERVAL_S = 1e-4
 """How long a thread may keep Python's lock from one that asks for it. The default, 5 ms, is ten
@@ -51,11 +54,10 @@ Progress = Callable[[int, int], None]
 """Called now and then with the number of tasks done and of all tasks."""
 
 
-class Execution(Table):
-    """One native run: the view that its *scheduler* sees, and the threads that execute.
+class Execution:
+    """One native run: the threads that execute, and what they have done.
 
-    After :meth:`run`, the lists ``submitted, ready, start, end`` (seconds since the start of
-    the submission), ``worker`` and ``released_by`` have an entry per task.
+    ``ledger`` says what became of each task, in seconds since the start of the submission.
     """
 
     def __init__(
@@ -67,58 +69,19 @@ class Execution(Table):
         estimates: Sequence[Sequence[float]],
         able: Sequence[int],
     ) -> None:
-        super().__init__(graph, platform, estimates, able)
         self._graph = graph
+        self._workers = platform.workers
         self._scheduler = scheduler
         self._program = program
         self._release = Release(graph, submitted=False)
-        tasks, workers = len(graph), len(platform.workers)
-        self.submitted = [0.0] * tasks
-        self.ready = [0.0] * tasks
-        self.start = [0.0] * tasks
-        self.end = [0.0] * tasks
-        self.worker = [-1] * tasks
-        self.released_by = [-1] * tasks
-        self._state = [WAITING] * tasks
-        self._left = tasks
-        self._all_submitted = False
+        self._left = len(graph)
         self._lock = threading.Lock()
-        self._bells = [threading.Condition(self._lock) for _ in range(workers)]
-        self._asleep = [False] * workers
         self._over = threading.Event()
         self._error: BaseException | None = None
-        self._origin = 0.0
-
-    # What the scheduler sees and asks for; always under the lock
-
-    @property
-    def now(self) -> float:
-        """The time in seconds since the start of the submission."""
-        return perf_counter() - self._origin
-
-    def sleeping(self, worker: int) -> bool:
-        """Return whether *worker* sleeps."""
-        return self._asleep[worker]
-
-    def wake(self, worker: int) -> None:
-        """Let *worker* ask for a task, if it sleeps."""
-        worker = self.known_worker(worker, self._scheduler.name)
-        if self._asleep[worker]:
-            self._asleep[worker] = False
-            self._bells[worker].notify()
-
-    def wake_any(self, task: int) -> None:
-        """Wake the sleeping worker of lowest number that can run *task*."""
-        for worker, asleep in enumerate(self._asleep):
-            if asleep and self.can_run(task, worker):
-                self.wake(worker)
-                return
-
-    def wake_all(self, task: int) -> None:
-        """Wake every sleeping worker that can run *task*."""
-        for worker, asleep in enumerate(self._asleep):
-            if asleep and self.can_run(task, worker):
-                self.wake(worker)
+        self.ledger = Ledger(graph, platform, able)
+        self._view = ThreadsView(graph, platform, scheduler, estimates, able, self._lock)
+        workers = len(self._workers)
+        self._patience = Patience(scheduler, graph, self.ledger, workers, self.ledger.idle)
 
     # The main thread
 
@@ -132,12 +95,13 @@ class Execution(Table):
         not return, and, after an interruption, for tasks that take long: their threads end with
         these tasks, or with the process.
         """
-        self._scheduler.attach(self, rng)
-        start = threading.Barrier(len(self.workers) + 1, action=self._begin)
-        cores = _cores_for(len(self.workers)) if pin else None
+        with blaming(self._scheduler, self._graph):
+            self._scheduler.attach(self._view, rng)
+        start = threading.Barrier(len(self._workers) + 1, action=self._begin)
+        cores = cores_for(len(self._workers)) if pin else None
         threads = [
             threading.Thread(target=self._work, args=(w.id, start, cores), name=w.name, daemon=True)
-            for w in self.workers
+            for w in self._workers
         ]
         # Interruptions wait until they are looked for: one that came while the main thread takes
         # or gives back the lock would leave it locked.
@@ -161,11 +125,11 @@ class Execution(Table):
                     _join(threads, patience_s)
         if self._error is not None:
             raise self._error
-        return max(self.end, default=0.0)
+        return self.ledger.makespan_s()
 
     def _begin(self) -> None:
         """Start the clock, once: before any thread goes on."""
-        self._origin = perf_counter()
+        self._view.origin = perf_counter()
 
     def _submit(self, interrupts: Interrupts) -> None:
         for task in range(len(self._graph)):
@@ -173,14 +137,14 @@ class Execution(Table):
             try:
                 if self._over.is_set():
                     return
-                self.submitted[task] = self.now
-                self.pusher = None
+                self.ledger.submitted_s[task] = self._view.now
+                self._view.pusher = None
                 self._push_interruptibly(self._release.submit(task), interrupts)
             finally:
                 self._lock.release()
         self._take_lock(interrupts)
         try:
-            self._all_submitted = True
+            self.ledger.all_submitted = True
             self._stop_if_stuck_or_done()
         finally:
             self._lock.release()
@@ -189,7 +153,8 @@ class Execution(Table):
         """Push tasks; an interruption is raised even if the scheduler does not return."""
         try:
             interrupts.allow()
-            self._push(released)
+            with blaming(self._scheduler, self._graph):
+                self._push(released, -1)
         finally:
             interrupts.hold()
 
@@ -237,81 +202,74 @@ class Execution(Table):
                     task = self._next(worker)
         except BaseException as error:
             with self._lock:
-                self._error = self._error or error
+                self._error = self._error or blamed(error, self._scheduler, self._graph)
                 self._finish()
 
     def _execute(self, task: int, worker: int) -> None:
-        run, origin = self._program.run, self._origin
+        run, origin = self._program.run, self._view.origin
         begun = perf_counter()
         try:
             run(task, worker)
-        except Exception as error:
-            name = self.workers[worker].name
+        except (Exception, SystemExit) as error:
+            name = self._workers[worker].name
             label = self._graph.label(task)
             raise TaskFailed(f"{label} failed on worker {name}: {error}") from error
         ended = perf_counter()
-        self.start[task] = begun - origin
-        self.end[task] = ended - origin
+        self.ledger.start_s[task] = begun - origin
+        self.ledger.end_s[task] = ended - origin
 
     # Under the lock
 
     def _next(self, worker: int) -> int | None:
         """Return the next task of *worker*, sleeping until there is one; None when all is over."""
         while not self._over.is_set():
-            task = self._scheduler.pop(worker)
-            if task is not None:
-                self._take(task, worker)
+            popped = self._scheduler.pop(worker)
+            if popped is not None:
+                task = self.ledger.take(popped, worker, self._scheduler)
+                self._scheduler.started(task, worker)
                 return task
-            self._asleep[worker] = True
-            self._stop_if_stuck_or_done()
-            while self._asleep[worker] and not self._over.is_set():
-                self._bells[worker].wait()
+            self._sleep(worker)
         return None
 
-    def _take(self, task: int, worker: int) -> None:
-        if (
-            task.__class__ is not int
-            or not 0 <= task < len(self._state)
-            or self._state[task] != READY
-            or not self.can_run(task, worker)
-        ):
-            name = self.workers[worker].name
-            raise illegal_pop(self._scheduler.name, self._graph, self._state, task, name)
-        self._state[task] = TAKEN
-        self.worker[task] = worker
-        self._scheduler.started(task, worker)
+    def _sleep(self, worker: int) -> None:
+        """Wait until *worker* is woken or all is over."""
+        patience, view = self._patience, self._view
+        patience.left -= 1
+        if not patience.left:
+            patience.look(view.now)
+        view.fall_asleep(worker)
+        self._stop_if_stuck_or_done()
+        while view.sleeping(worker) and not self._over.is_set():
+            view.wait(worker)
 
     def _complete(self, task: int, worker: int) -> None:
-        self._state[task] = DONE
+        self.ledger.finish(task)
         self._left -= 1
         self._scheduler.finished(task, worker)
         released = self._release.complete(task)
         if released:
-            self.pusher = worker
-            for successor in released:
-                self.released_by[successor] = task
-            self._push(released)
+            self._view.pusher = worker
+            self._push(released, task)
         if not self._left:
             self._stop_if_stuck_or_done()
 
-    def _push(self, released: list[int]) -> None:
+    def _push(self, released: list[int], released_by: int) -> None:
         for task in released:
-            self.ready[task] = self.now
-            self._state[task] = READY
+            self.ledger.release(task, self._view.now, released_by)
             self._scheduler.push(task)
 
     def _stop_if_stuck_or_done(self) -> None:
-        if not self._all_submitted:
+        ledger = self.ledger
+        if not ledger.all_submitted:
             return
-        if self._left and all(self._asleep) and self._error is None:
-            self._error = dropped(self._scheduler.name, self._graph, self._state, self.now)
+        if self._left and self._view.all_asleep() and self._error is None:
+            self._error = dropped(self._scheduler, self._graph, ledger.state, self._view.now)
         if not self._left or self._error is not None:
             self._finish()
 
     def _finish(self) -> None:
         self._over.set()
-        for bell in self._bells:
-            bell.notify_all()
+        self._view.ring_all()
 
 
 def _join(threads: Sequence[threading.Thread], patience_s: float | None) -> None:
@@ -327,26 +285,6 @@ def _interrupt(program: Program) -> None:
     interrupt = getattr(program, "interrupt", None)
     if interrupt is not None:
         interrupt()
-
-
-def usable_cores() -> list[int]:
-    """Return the numbers of the cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return list(range(os.cpu_count() or 1))
-
-
-def pin_thread(core: int | None) -> None:
-    """Keep the calling thread on *core*, where the system allows it; None: anywhere."""
-    if core is not None and hasattr(os, "sched_setaffinity"):
-        with suppress(OSError):  # a container may forbid it; the run is as good
-            os.sched_setaffinity(0, {core})
-
-
-def _cores_for(workers: int) -> list[int] | None:
-    """Return a core per worker, None where there are too few."""
-    cores = usable_cores()
-    return cores if workers <= len(cores) else None
 
 
 @contextmanager

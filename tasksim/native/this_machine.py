@@ -6,7 +6,7 @@ import platform
 import re
 from dataclasses import replace
 
-from tasksim.native.execution import usable_cores
+from tasksim.native.cores import usable_cores
 from tasksim.platform.description import Platform
 
 __all__ = ["machine_name", "this_machine"]

@@ -18,7 +18,7 @@ class Overheads:
     """The time that the runtime itself takes, in seconds; zero by default."""
 
     submission_s: float = 0.0
-    """Task *i* is submitted at ``(i + 1) * submission_s``."""
+    """Task *i* is submitted at ``i * submission_s``."""
     task_s: float = 0.0
     """From a worker's pop to the start of the kernel."""
     wakeup_s: float = 0.0

@@ -1,4 +1,4 @@
-"""No garbage collection while the clock runs."""
+"""Collector of garbage: it rests while a clock runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hooks of schedulers, looked up once."""
+"""Hooks of schedulers, looked up once."""
 
 from __future__ import annotations
 

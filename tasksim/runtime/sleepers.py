@@ -1,4 +1,4 @@
-"""The workers that sleep, with the first that can run a task at hand."""
+"""Sleepers: the workers that sleep, with the first that can run a task at hand."""
 
 from __future__ import annotations
 

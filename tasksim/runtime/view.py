@@ -1,4 +1,4 @@
-"""What a view is under either clock: the tables, without the time."""
+"""View of a run under either clock: the facts, without the time and the waking."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tasksim.base.errors import InputError, SchedulerError
 from tasksim.platform.copyestimates import copy_seconds
+from tasksim.runtime.ledger import class_of
+from tasksim.runtime.rules import known_worker
 from tasksim.schedulers.base import View
 
 if TYPE_CHECKING:
@@ -15,48 +16,47 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
+    from tasksim.schedulers.base import Scheduler
 
-__all__ = ["Table", "able_classes"]
+__all__ = ["RunView"]
 
 
-class Table(View):
-    """The facts that a scheduler may ask for, in plain lists.
+class RunView(View):
+    """The facts that *scheduler* may ask for, in plain lists, where all share one memory.
 
     *estimates* has a row per class of workers and a column per task, in seconds; *able* a bit
-    mask of classes per task. The subclasses, one per clock, add the time and the waking.
+    mask of classes per task. Each clock adds the time and the waking.
     """
 
     def __init__(
         self,
         graph: TaskGraph,
         platform: Platform,
+        scheduler: Scheduler,
         estimates: Sequence[Sequence[float]],
         able: Sequence[int],
     ) -> None:
         self.graph = graph
-        self.platform = platform
         self.workers = platform.workers
         self.classes = platform.classes
-        self.class_of = [0] * len(self.workers)
-        for index, group in enumerate(self.classes):
-            for worker in group.workers:
-                self.class_of[worker] = index
+        self.class_of = class_of(platform)
         self.priority = graph.priority.tolist()
         self.estimates = estimates
         self.able = able
         self.pusher = None
-        self._task_graph = graph
+        self.platform = platform
+        self._scheduler = scheduler
 
     @cached_property
     def sizes(self) -> list[int]:
         """Per data handle, its size in bytes."""
-        sizes: list[int] = self._task_graph.handle_size.tolist()
+        sizes: list[int] = self.graph.handle_size.tolist()
         return sizes
 
     @cached_property
     def accesses(self) -> list[list[tuple[int, int]]]:
         """Per task, what it accesses, in the order given: handle and access mode."""
-        graph = self._task_graph
+        graph = self.graph
         pairs = list(zip(graph.access_handle.tolist(), graph.access_mode.tolist(), strict=True))
         ends = graph.access_ptr.tolist()
         return [pairs[first:last] for first, last in pairwise(ends)]
@@ -87,32 +87,6 @@ class Table(View):
     def prefetch_handle(self, handle: int, memory: int) -> None:
         """Do nothing: all data are there already."""
 
-    def known_worker(self, worker: int, scheduler: str) -> int:
+    def known_worker(self, worker: int) -> int:
         """Return *worker*, or raise :exc:`SchedulerError` if there is no such worker."""
-        if isinstance(worker, int) and 0 <= worker < len(self.workers):
-            return worker
-        raise SchedulerError(
-            f"scheduler {scheduler} woke worker {worker!r}; the workers are"
-            f" 0 to {len(self.workers) - 1}"
-        )
-
-
-def able_classes(graph: TaskGraph, costs: Sequence[Sequence[float]]) -> list[int]:
-    """Return per task a bit mask of the classes where its cost is finite.
-
-    Raises :exc:`InputError` for the first task that no class can run.
-    """
-    import numpy as np
-
-    words = max(1, -(-len(costs) // 64))
-    finite = np.zeros((64 * words, len(graph)), dtype=bool)
-    for index, row in enumerate(costs):
-        finite[index] = np.isfinite(np.asarray(row))
-    nowhere = np.flatnonzero(~finite.any(axis=0))
-    if len(nowhere):
-        raise InputError(f"no worker of the platform can run {graph.label(int(nowhere[0]))}")
-    octets = np.ascontiguousarray(np.packbits(finite, axis=0, bitorder="little").T)
-    masks: list[int] = [0] * len(graph)
-    for place, word in enumerate(octets.view("<u8").T.tolist()):
-        masks = [mask | part << 64 * place for mask, part in zip(masks, word, strict=True)]
-    return masks
+        return known_worker(worker, len(self.workers), self._scheduler)

@@ -12,7 +12,7 @@ from tasksim.calibration.calibrate import calibrate
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.graph.apps.registry import generate
 from tasksim.native.calm_moments import Probe
-from tasksim.native.execution import usable_cores
+from tasksim.native.cores import usable_cores
 from tasksim.run.runfolder import save
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from scripted import GPU0, GPU1, RAM, machine, tasks
 
-from tasksim.engine.data.copies import Copies, Store
+from tasksim.engine.data.copies import Copies
 from tasksim.engine.data.pool import Pool
+from tasksim.engine.data.store import Store
 from tasksim.graph.builder import R
 from tasksim.platform.description import Allocation
 

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasksim.engine.data.requests import FETCH, IDLE, PREFETCH, Post, Request
+from tasksim.engine.data.channels import Post
+from tasksim.engine.data.requests import DONE, FETCH, IDLE, PREFETCH, UNDER_WAY, Purpose, Request
 
 
 def request(kind, priority=0, handle=0):
-    return Request(handle, 0, 1, kind, priority, -1, False)
+    return Request(handle, (0, 1), Purpose(kind, priority=priority))
 
 
 class Desk:
@@ -33,14 +34,14 @@ class Desk:
             return False
         self.room -= 1
         self.started.append(asked)
-        asked.under_way = True
+        asked.state = UNDER_WAY
         asked.channel.pending += 1
         return True
         yield
 
     def arrive(self, asked):
         self.ended.append(asked)
-        asked.done = True
+        asked.state = DONE
         return
         yield
 
@@ -181,20 +182,20 @@ ACTIONS = st.lists(
 def test_every_request_starts_exactly_once_in_the_end(actions, room):
     desk, asked = Desk(room=room), []
     for action, kind, priority, peer, outward in actions:
-        under_way = [a for a in desk.started if not a.done and a not in a.channel.arrived]
+        under_way = [a for a in desk.started if a.state != DONE and a not in a.channel.arrived]
         if action == "ask":
             asked.append(desk.ask(kind, priority, peer, outward))
         elif action == "serve":
             desk.serve()
         elif action == "end" and under_way:
             desk.arrived(under_way[0])
-        elif action == "promote" and asked and not asked[-1].under_way and asked[-1].kind > kind:
+        elif action == "promote" and asked and not asked[-1].begun and asked[-1].kind > kind:
             desk.post.promote(asked[-1], kind)
     desk.room = 10**6
     for _ in range(2 * len(asked) + 2):
         desk.serve()
         for one in desk.started:
-            if not one.done and one not in one.channel.arrived:
+            if one.state != DONE and one not in one.channel.arrived:
                 desk.arrived(one)
     assert len(desk.started) == len(asked)
     assert set(desk.started) == set(asked)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tasksim.engine.durations import durations
-from tasksim.engine.machine.hybrid import HybridReplay
+from tasksim.engine.machine.machine import MachineReplay
 from tasksim.formats.starpu.machine_import import import_machine
 from tasksim.graph.apps.registry import generate
 from tasksim.models.files.store import ModelLibrary
@@ -81,11 +81,14 @@ def replayed(library):
         platform = load(row["machine"], library, settings)
         models = ModelLibrary(library / "models" / row["machine"])
         costs = durations(graph, platform, models).tolist()
-        replay = HybridReplay(
+        replay = MachineReplay(
             graph, platform, create(row["scheduler"]), costs, simultaneous_pushes="blind"
         )
         ms = 1e3 * replay.run(random.Random(0))
-        moved = sum(replay.transfers.copies.size[h] for h in replay.transfers.log.handle) / 2**30
+        moved = (
+            sum(replay.node.memories.copies.size[h] for h in replay.node.memories.log.handle)
+            / 2**30
+        )
         peer = float(row["transfers_gb"])
         return 100 * (ms / float(row["makespan_ms"]) - 1), peer and 100 * (moved / peer - 1)
 

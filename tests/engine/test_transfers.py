@@ -278,7 +278,7 @@ def test_nothing_is_allocated_beyond_the_usable_part():
     graph = tasks(*[(1, [(R, i)]) for i in range(4)])
     half = Allocation(chunk_bytes=1.0, unit_bytes=1.0, largest_bytes=0.0, usable=0.5)
     played = play(graph, machine(size=12, allocation=half), {GPU: [0, 1, 2, 3]})
-    assert max(played.replay.transfers.log.used) == 6
+    assert max(played.replay.node.memories.log.used) == 6
     assert played.evictions == 2
 
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from tasksim.base.errors import CycleError, InputError
 from tasksim.cli.main import cli
 from tasksim.engine.durations import durations
-from tasksim.engine.machine.hybrid import HybridReplay
+from tasksim.engine.machine.machine import MachineReplay
 from tasksim.formats.costs_csv import read_costs
 from tasksim.models.kinds.processors import GivenCosts, ProcessorModel
 from tasksim.schedulers.registry import create
@@ -43,9 +43,9 @@ def ends_s(found, scheduler="heft"):
     """The ends of a simulation, and those that the scheduler planned, in seconds."""
     graph, platform, models = found
     policy = create(scheduler)
-    replay = HybridReplay(graph, platform, policy, durations(graph, platform, models).tolist())
+    replay = MachineReplay(graph, platform, policy, durations(graph, platform, models).tolist())
     replay.run(random.Random(0))
-    return [1e-9 * end for end in replay.end], policy.plan.end_s.tolist()
+    return list(replay.ledger.end_s), policy.plan.end_s.tolist()
 
 
 def test_the_example_of_the_heft_paper_takes_80(files):

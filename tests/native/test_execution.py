@@ -15,8 +15,8 @@ from tasksim.base.errors import InputError, SchedulerError, TaskFailed
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder, R
 from tasksim.kernels.program import bind
+from tasksim.native.cores import pin_thread, usable_cores
 from tasksim.native.execute import execute
-from tasksim.native.execution import pin_thread, usable_cores
 from tasksim.platform.description import Platform
 from tasksim.run.runchecks import check_run
 from tasksim.schedulers.base import Scheduler
@@ -114,9 +114,9 @@ class Raises(Fifo):
 @pytest.mark.parametrize(
     ("scheduler", "error", "message"),
     [
-        (Drops, SchedulerError, "scheduler fifo dropped task #1"),
-        (Repeats, SchedulerError, "scheduler fifo gave worker .* task #0"),
-        (Raises, KeyError, "0"),
+        (Drops, SchedulerError, "scheduler Drops dropped task #1"),
+        (Repeats, SchedulerError, "scheduler Repeats gave worker .* task #0"),
+        (Raises, SchedulerError, r"scheduler Raises failed in push of task #0 .*: KeyError: 0"),
     ],
 )
 def test_a_scheduler_that_breaks_a_rule_ends_the_run(scheduler, error, message):

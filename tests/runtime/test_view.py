@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError
 from tasksim.graph.builder import GraphBuilder
-from tasksim.runtime.view import able_classes
+from tasksim.runtime.ledger import able_classes
 
 
 def tasks(count):

@@ -261,7 +261,7 @@ def test_devices_run_what_they_are_good_at(name):
     replay = Replay(graph, mixed_platform(2, 4), create(name), costs)
     makespan = replay.run(random.Random(0))
     gemms = [t for t in range(len(graph)) if graph.kernel_of(t) == "gemm"]
-    assert sum(replay.worker[t] < 2 for t in gemms) > 0.8 * len(gemms)
+    assert sum(replay.ledger.worker[t] < 2 for t in gemms) > 0.8 * len(gemms)
     eager = Replay(graph, mixed_platform(2, 4), create("eager"), costs)
     assert makespan < eager.run(random.Random(0))
 

@@ -37,7 +37,8 @@ PEER_MS = {
     ("attila", "cholesky", 16): [5420.53989, 5729.41907, 5798.57023, 5369.17302, 5383.87568],
 }
 MEDIAN = {"graph_test": 0.0005, "heteroprio": 0.04, "modular-eager": 0.002}
-WORST = {"graph_test": 0.001, "modular-eager": 0.03}
+# A tie in LU of 16 tiles goes the other way: 0.35 % there, hundredths of a percent elsewhere.
+WORST = {"graph_test": 0.004, "modular-eager": 0.03}
 
 
 def makespan_s(machine, application, tiles, scheduler):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import costs, graphs, platforms
 
 from tasksim.base.errors import InputError
-from tasksim.engine.machine.hybrid import HybridReplay
+from tasksim.engine.machine.machine import MachineReplay
 from tasksim.engine.replay import Replay
 from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
@@ -96,7 +96,7 @@ def test_plans_can_be_followed_whatever_the_runtime_costs(data, graph, platform,
     scheduler = create(f"{name}:order={order}")
     replay = Replay(graph, platform, scheduler, real, estimates)
     replay.run(random.Random(0))
-    assert replay.worker == scheduler.plan.worker.tolist()
+    assert replay.ledger.worker == scheduler.plan.worker.tolist()
 
 
 @settings(max_examples=60, deadline=None)
@@ -104,9 +104,9 @@ def test_plans_can_be_followed_whatever_the_runtime_costs(data, graph, platform,
 def test_plans_can_be_followed_with_several_memories(data, graph, name):
     platform = processors([0, 1, 1, 2])
     estimates = data.draw(costs(graph, platform))
-    replay = HybridReplay(graph, platform, create(name), estimates)
+    replay = MachineReplay(graph, platform, create(name), estimates)
     replay.run(random.Random(0))
-    assert 1e-9 * max(replay.end, default=0) >= np.asarray(estimates).min(axis=0).max(initial=0)
+    assert max(replay.ledger.end_s, default=0) >= np.asarray(estimates).min(axis=0).max(initial=0)
 
 
 def test_what_is_written_is_sent_before_its_readers_are_ready():
@@ -117,9 +117,9 @@ def test_what_is_written_is_sent_before_its_readers_are_ready():
     g.insert("task", W(y))
     g.insert("task", R(x), R(y))
     times = [[1.0, 9, 9], [9.0, 4, 9], [9.0, 9, 1]]
-    replay = HybridReplay(g.build(), processors([0, 1, 2]), create("heft"), times)
+    replay = MachineReplay(g.build(), processors([0, 1, 2]), create("heft"), times)
     replay.run(random.Random(0))
-    assert [1e-9 * end for end in replay.end] == pytest.approx([1, 4, 6])
+    assert list(replay.ledger.end_s) == pytest.approx([1, 4, 6])
 
 
 def test_data_at_home_are_sent_some_tasks_ahead():
@@ -129,9 +129,9 @@ def test_data_at_home_are_sent_some_tasks_ahead():
         g.insert("task", R(g.handle(f"x{k}", size_bytes=3)), after=[k - 1] if k else [])
     times = [[50.0] * 9, [4.0] * 9]
     scheduler = Fixed([[], list(range(9))])
-    replay = HybridReplay(g.build(), processors([0, 1]), scheduler, times)
+    replay = MachineReplay(g.build(), processors([0, 1]), scheduler, times)
     replay.run(random.Random(0))
-    assert 1e-9 * max(replay.end) == pytest.approx(3 + 9 * 4)
+    assert max(replay.ledger.end_s) == pytest.approx(3 + 9 * 4)
 
 
 def test_data_that_commute_are_sent_when_they_are_free():
@@ -143,9 +143,9 @@ def test_data_that_commute_are_sent_when_they_are_free():
     g.insert("task")
     scheduler = Fixed([[0], [2, 1]])
     times = [[1.0, 1.0, 5.0]] * 2
-    replay = HybridReplay(g.build(), processors([0, 1]), scheduler, times)
+    replay = MachineReplay(g.build(), processors([0, 1]), scheduler, times)
     replay.run(random.Random(0))
-    assert [1e-9 * end for end in replay.end] == pytest.approx([1, 6, 5])
+    assert list(replay.ledger.end_s) == pytest.approx([1, 6, 5])
 
 
 def test_native_execution_follows_a_plan():

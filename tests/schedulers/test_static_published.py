@@ -18,7 +18,7 @@ from classic import (
 
 from tasksim.base.errors import InputError
 from tasksim.engine.durations import durations
-from tasksim.engine.machine.hybrid import HybridReplay
+from tasksim.engine.machine.machine import MachineReplay
 from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder, R, W
@@ -109,10 +109,10 @@ def test_a_simulation_of_the_classic_model_is_the_plan(name, order, example):
     costs, volumes = example
     table = np.array(costs, dtype=float).T.tolist()
     scheduler = create(f"{name}:order={order}")
-    replay = HybridReplay(graph_of(len(costs), volumes), processors(range(3)), scheduler, table)
+    replay = MachineReplay(graph_of(len(costs), volumes), processors(range(3)), scheduler, table)
     replay.run(random.Random(0))
-    assert replay.worker == scheduler.plan.worker.tolist()
-    assert [1e-9 * end for end in replay.end] == pytest.approx(scheduler.plan.end_s.tolist())
+    assert replay.ledger.worker == scheduler.plan.worker.tolist()
+    assert list(replay.ledger.end_s) == pytest.approx(scheduler.plan.end_s.tolist())
 
 
 @pytest.mark.parametrize(("workers", "makespan_s"), [(1, 8000), (4, 2008), (8, 1014)])

@@ -1,19 +1,25 @@
-"""What tasks access, and the hints about data, in the order in which a replay goes through them."""
+"""Accesses of tasks, and hints about data, in the order in which a replay goes through them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from tasksim.graph.taskgraph import AccessMode
 
 if TYPE_CHECKING:
-    from tasksim.engine.data.mover import Needs
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["Hints", "ordered_accesses", "writers"]
+__all__ = ["Hints", "Need", "Needs", "ordered_accesses", "writers"]
+
+Need: TypeAlias = tuple[int, bool, bool]
+"""One of the data that a task accesses: which, whether it is read, whether it is written."""
+
+Needs: TypeAlias = Sequence[Need]
+"""What a task accesses."""
 
 READS: Final = [int(mode) for mode in (AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE)]
 WRITES: Final = [int(mode) for mode in (AccessMode.W, AccessMode.RW, AccessMode.COMMUTATIVE)]

@@ -1,21 +1,57 @@
-"""Tasks whose data do not fit in a memory by themselves."""
+"""Capacity: which tasks have data that do not fit in a memory by themselves."""
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
+
+from tasksim.base.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tasksim.engine.data.accesses import Needs
     from tasksim.engine.data.copies import Copies
-    from tasksim.engine.data.mover import Needs
     from tasksim.engine.data.pool import Pool
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import WorkerClass
 
-__all__ = ["too_large"]
+__all__ = ["keep_where_data_fit"]
 
 
-def too_large(needs: list[Needs], copies: Copies, classes: Sequence[WorkerClass]) -> dict[int, int]:
+def keep_where_data_fit(
+    graph: TaskGraph,
+    classes: Sequence[WorkerClass],
+    needs: Sequence[Needs],
+    copies: Copies,
+    able: list[int],
+    estimates: Sequence[Sequence[float]],
+) -> Sequence[Sequence[float]]:
+    """Take tasks away, in *able*, from classes in whose memory their data do not fit.
+
+    Returns the *estimates*, infinite there. Raises :exc:`InputError` for a task that then has
+    nowhere to run.
+    """
+    kept = _where_data_fit(needs, copies, classes)
+    for task, mask in kept.items():
+        able[task] &= mask
+        if not able[task]:
+            size = sum(copies.size[handle] for handle, _, _ in needs[task])
+            raise InputError(
+                f"{graph.label(task)} needs {size:,} bytes at once, which is more"
+                " than the memory of any worker that has an implementation of it"
+            )
+    if not kept:
+        return estimates
+    return [
+        [inf if not kept.get(t, -1) >> index & 1 else s for t, s in enumerate(row)]
+        for index, row in enumerate(estimates)
+    ]
+
+
+def _where_data_fit(
+    needs: Sequence[Needs], copies: Copies, classes: Sequence[WorkerClass]
+) -> dict[int, int]:
     """Return, for the tasks that do not fit everywhere, a mask of the classes where they do."""
     pools = [
         (index, store.pool)

@@ -1,4 +1,4 @@
-"""Which copies may be under way together: the engines that make them.
+"""Copy engines: which copies may be under way together.
 
 Copies from one memory to another are made one after the other, in the order in which they were
 asked for, unless all the links between them are such that copies do not share them. With
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tasksim.engine.clock import Alarm, Clock
+from tasksim.engine.clock import Alarm, TickClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ class CopyEngines:
 
     def __init__(
         self,
-        env: Clock,
+        env: TickClock,
         network: Network,
         devices: list[bool],
         *,

@@ -1,4 +1,4 @@
-"""Copies that are under way share the links: weighted max-min fairness, as in SimGrid.
+"""Network: copies that are under way share the links, weighted max-min fair, as in SimGrid.
 
 A copy waits for the latency of its route; then it is a *flow*. The rate of a flow is what its
 fair share of the most contended link allows. With the settings that StarPU writes into its
@@ -11,7 +11,7 @@ from __future__ import annotations
 from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
-from tasksim.engine.clock import Alarm, Clock, ticks
+from tasksim.engine.clock import Alarm, TickClock, ticks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,7 +62,7 @@ class Network:
     and the one set before, known by its number, means nothing any more.
     """
 
-    def __init__(self, env: Clock, platform: Platform) -> None:
+    def __init__(self, env: TickClock, platform: Platform) -> None:
         self._env = env
         self._capacity = [link.bandwidth_bytes_per_s * 1e-9 for link in platform.links]
         self._paths = _paths(platform)

@@ -1,4 +1,4 @@
-"""What is allocated in one memory of a device: chunks, and blocks out of them or kept for reuse."""
+"""Pool: what is allocated in one memory of a device, in chunks or in blocks kept for reuse."""
 
 from __future__ import annotations
 

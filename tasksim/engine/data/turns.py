@@ -1,4 +1,4 @@
-"""Turns where workers share a memory that may be too small for the data of all their tasks."""
+"""Turns of workers that share a memory that may be too small for the data of all their tasks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ if TYPE_CHECKING:
 
     from tasksim.engine.data.copies import Copies
     from tasksim.engine.data.pool import Pool
-    from tasksim.engine.machine.driver import Driver
 
 __all__ = ["Turns", "turns_of"]
 
@@ -67,13 +66,14 @@ class Turns:
         return self._pool.fits([self._sizes[handle] for handle in together])
 
 
-def turns_of(copies: Copies, drivers: Sequence[Driver]) -> list[Turns | None]:
-    """Return the turns per memory, where several *drivers* share one with a limit."""
-    turns: list[Turns | None] = [None] * len(copies.stores)
-    for memory, store in enumerate(copies.stores):
-        sharing = [driver for driver in drivers if driver.memory == memory]
-        if store is not None and len(sharing) > 1:
-            shared = turns[memory] = Turns(store.pool, copies.size)
-            for driver in sharing:
-                driver.on_complete = shared.completed
-    return turns
+def turns_of(copies: Copies, memory_of: Sequence[int]) -> list[Turns | None]:
+    """Return the turns per memory, where several workers share one with a limit.
+
+    *memory_of* says per worker which is its memory.
+    """
+    return [
+        Turns(store.pool, copies.size)
+        if store is not None and memory_of.count(memory) > 1
+        else None
+        for memory, store in enumerate(copies.stores)
+    ]

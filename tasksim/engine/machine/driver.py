@@ -1,21 +1,20 @@
-"""A worker of a machine with devices, and what it holds."""
+"""Driver: a worker of a machine with devices as its node sees it, and its place in an instant."""
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from tasksim.engine.clock import Routine
-
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from tasksim.engine.clock import Routine
+    from tasksim.engine.data.turns import Turns
+    from tasksim.engine.machine.intake import Intake
 
-    from tasksim.engine.clock import Clock
+__all__ = ["COMMIT", "POP", "PUSH", "RUN", "Driver"]
 
-__all__ = ["COMMIT", "POP", "PUSH", "Driver"]
-
+RUN: Final = 1.0
+"""The rank, within an instant, of what ends: SimPy's own."""
 POP: Final = 2.0
-"""The rank, within an instant, of workers that ask for tasks; plus their number / 65536."""
+"""The rank of workers that ask for tasks; plus their number / 65536."""
 PUSH: Final = 3.0
 """The rank of pushes that take time, and of choices when pushes do not see each other."""
 COMMIT: Final = 4.0
@@ -23,35 +22,23 @@ COMMIT: Final = 4.0
 
 
 class Driver:
-    """A worker and what it holds."""
+    """A worker: its number, its memory, the routine that it is, the data it takes in.
 
-    __slots__ = (
-        "arrive", "fetching", "held", "memory", "missing", "on_complete", "over", "pipeline",
-        "queue", "rank", "routine", "running", "stuck", "worker",
-    )  # fmt: skip
+    *pipeline* says how many tasks it holds at a time; 0: it is a core, which runs them itself.
+    *turns* orders the workers that share a limited memory.
+    """
 
-    def __init__(self, env: Clock, worker: int, memory: int, pipeline: int) -> None:
+    __slots__ = ("intake", "memory", "pipeline", "rank", "routine", "turns", "worker")
+
+    def __init__(
+        self,
+        worker: int,
+        memory: int,
+        pipeline: int,
+        routine: Routine,
+        intake: Intake,
+        turns: Turns | None,
+    ) -> None:
         self.worker, self.memory, self.pipeline = worker, memory, pipeline
-        self.routine = Routine(env)
+        self.routine, self.intake, self.turns = routine, intake, turns
         self.rank = POP + worker / 65536
-        self.held: deque[int] = deque()
-        """The tasks it has popped and not finished, the oldest first."""
-        self.fetching = -1
-        """The one of them whose data are being brought."""
-        self.missing = 0
-        """How many of these data are not there yet."""
-        self.arrive = self._arrive
-        self.on_complete: Callable[[], None] | None = None
-        self.over = 0
-        """How many of the oldest have ended on the device."""
-        self.queue: deque[int] = deque()
-        """Kernels queued on the device behind the one that runs."""
-        self.running = -1
-        self.stuck = False
-        """Whether a kernel that must be alone waits for those before it."""
-
-    def _arrive(self) -> None:
-        self.missing -= 1
-        if not self.missing and self.on_complete is not None:
-            self.on_complete()
-        self.routine.wake()

@@ -1,4 +1,4 @@
-"""What a replay notes of its copies and memories."""
+"""Log of copies and of the use of memory: what a replay notes of them, in columns."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tasksim.engine.data.requests import Request
 
-__all__ = ["Log"]
+__all__ = ["CopyLog"]
 
 
-class Log:
+class CopyLog:
     """The copies that were made and the use of memory, in columns."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from scripted import GPU0, RAM, machine, play, tasks
 from strategies import ALLOCATIONS, COSTS, costs, graphs, machines, moving_graphs
 
 from tasksim.base.errors import InputError, SchedulerError
-from tasksim.engine.machine.hybrid import HybridReplay
+from tasksim.engine.machine.machine import MachineReplay
 from tasksim.engine.replay import Replay
 from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
@@ -177,7 +177,7 @@ def test_submission_takes_the_main_thread_its_time_while_tasks_run():
     graph = tasks((1, [(R, 0)]), (1, [(R, 0)]), (1, [(R, 0)]))
     played = play(graph, machine(submission_s=2.0), {CPU: [0, 1, 2]})
     assert np.diff(played.start).tolist() == [2, 2]
-    submitted = [t / 1e9 for t in played.replay.submitted]
+    submitted = list(played.replay.ledger.submitted_s)
     assert np.diff(submitted).tolist() == [2, 2]
 
 
@@ -384,6 +384,6 @@ def test_one_memory_without_costs_is_replayed_as_ever(data, graph, platform, sch
     table = np.array(data.draw(costs(graph, platform)))
     table = np.maximum(table, 1.0).tolist()
     spans = []
-    for kind in (Replay, HybridReplay):
+    for kind in (Replay, MachineReplay):
         spans.append(kind(graph, platform, create(scheduler), table).run(random.Random(0)))
     assert spans[1] == pytest.approx(spans[0], rel=1e-9)

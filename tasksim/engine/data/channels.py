@@ -1,0 +1,170 @@
+"""Channels: in which order the requests of a memory are handled, and how many at a time.
+
+A request goes to the memory whose driver *handles* it: a device's for copies between it and main
+memory, both ways; the target's between two devices. There it queues in a *channel*, one
+per peer and direction, by class (data a task waits for; data brought ahead; copies nobody
+waits for) and, inside a class, by priority. A driver starts what the limits of its channels
+allow, class by class: StarPU's ``datawizard/data_request.c`` and ``datawizard.c``.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any
+
+from tasksim.engine.data.requests import IDLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from tasksim.engine.data.requests import Request
+
+__all__ = ["Channel", "Post"]
+
+
+class Channel:
+    """The requests between a memory and one peer in one direction, at the one that handles them."""
+
+    __slots__ = ("arrived", "pending", "queues", "waiting")
+
+    def __init__(self) -> None:
+        self.queues: tuple[list[tuple[int, int, Request]], ...] = ([], [], [])
+        self.waiting = 0
+        self.pending = 0
+        """Copies under way, whatever their class."""
+        self.arrived: list[Request] = []
+
+    def next(self, kind: int) -> Request | None:
+        """Remove and return the first request of class *kind*; None if there is none."""
+        queue = self.queues[kind]
+        while queue:
+            request = heappop(queue)[2]
+            # One whose class has changed was queued again where it belongs.
+            if request.kind == kind and not request.begun:
+                return request
+        return None
+
+
+class Post:
+    """The requests that one memory handles, and their coming and going.
+
+    *inward* and *outward* have a channel per peer; *limits* says per class how many copies may be
+    under way in a channel.
+    """
+
+    def __init__(self, memories: int, limits: tuple[int, int, int]) -> None:
+        self.inward = [Channel() for _ in range(memories)]
+        self.outward = [Channel() for _ in range(memories)]
+        self._groups = [self.inward, *([channel] for channel in self.outward)]
+        self._limits = limits
+        self.waiting = 0
+        """How many requests wait."""
+        self.arrived = 0
+        """How many copies have ended that the driver has not seen yet."""
+        self._last = 0
+        self._first = 0
+
+    def add(self, request: Request, channel: Channel) -> None:
+        """Queue *request* in *channel*."""
+        request.channel = channel
+        channel.waiting += 1
+        self.waiting += 1
+        self._append(request, channel)
+
+    def promote(self, request: Request, kind: int) -> None:
+        """Move *request* to the more urgent class *kind*."""
+        request.kind = kind
+        if request.channel is not None and not request.begun:
+            self._append(request, request.channel)
+
+    def _append(self, request: Request, channel: Channel) -> None:
+        self._last += 1
+        heappush(channel.queues[request.kind], (-request.priority, self._last, request))
+
+    def serve(
+        self,
+        start: Callable[[Request], Generator[int | None, None, bool]],
+        arrive: Callable[[Request], Generator[int | None, None, None]],
+    ) -> Generator[int | None, None, bool]:
+        """Note what has arrived, and start what the limits allow; say whether there was anything.
+
+        First all that comes in, over all peers, then what goes out, peer by peer. *start*
+        makes one copy begin, and takes the driver's time; it says False if there was no room.
+        """
+        worked = False
+        for channels in self._groups:
+            if self.arrived:
+                for channel in channels:
+                    if channel.arrived:
+                        worked = True
+                        yield from self._note_arrivals(channel, arrive)
+            if self.waiting:
+                busy = [channel for channel in channels if channel.waiting]
+                if busy:
+                    worked |= yield from self._start_all(channels, busy, start)
+        return worked
+
+    def _note_arrivals(
+        self, channel: Channel, arrive: Callable[[Request], Generator[int | None, None, None]]
+    ) -> Generator[int | None, None, None]:
+        arrived, channel.arrived = channel.arrived, []
+        arrived.sort(key=lambda request: -request.priority)
+        self.arrived -= len(arrived)
+        for request in arrived:
+            yield from arrive(request)
+        channel.pending -= len(arrived)
+
+    def _start_all(
+        self,
+        channels: list[Channel],
+        busy: list[Channel],
+        start: Callable[[Request], Generator[Any, None, bool]],
+    ) -> Generator[int | None, None, bool]:
+        """Start what waits in *busy*, class by class; idle copies if nothing is under way."""
+        worked = False
+        for kind, limit in enumerate(self._limits):
+            if kind == IDLE and any(channel.pending for channel in channels):
+                break
+            for channel in busy:
+                if channel.queues[kind] and channel.pending < limit:
+                    started, room = yield from self._start(channel, kind, limit, start)
+                    worked |= started
+                    if not room:
+                        return worked
+        return worked
+
+    def _start(
+        self,
+        channel: Channel,
+        kind: int,
+        limit: int,
+        start: Callable[[Request], Generator[Any, None, bool]],
+    ) -> Generator[int | None, None, tuple[bool, bool]]:
+        """Start requests of one class in one channel: whether any was, whether there was room."""
+        taken: list[Request] = []
+        while channel.pending + len(taken) < limit and (request := channel.next(kind)):
+            taken.append(request)
+        started = False
+        for place, request in enumerate(taken):
+            if channel.pending >= limit:
+                self._put_back(channel, taken[place:], kind)
+                break
+            if (yield from start(request)):
+                started = True
+                channel.waiting -= 1
+                self.waiting -= 1
+            else:
+                self._put_back(channel, taken[place:], kind)
+                return started, False
+        return started, True
+
+    def _put_back(self, channel: Channel, requests: list[Request], kind: int) -> None:
+        """Put *requests* back in front of their class, *kind*.
+
+        One that was promoted meanwhile is queued where it belongs already: twice in a queue, it
+        would be begun twice.
+        """
+        for request in reversed(requests):
+            if request.kind == kind:
+                self._first -= 1
+                heappush(channel.queues[kind], (-request.priority, self._first, request))

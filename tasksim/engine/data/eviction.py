@@ -1,0 +1,129 @@
+"""Eviction: how room is made in a device's memory, what leaves it, and who waits for that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tasksim.engine.clock import ticks
+from tasksim.engine.data.requests import FETCH, IDLE, PREFETCH, WRITE_BACK, Purpose, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from tasksim.engine.clock import TickClock
+    from tasksim.engine.data.copies import Copies
+    from tasksim.engine.data.copy_log import CopyLog
+    from tasksim.engine.data.open_requests import OpenRequests
+    from tasksim.engine.data.store import Store
+    from tasksim.platform.costs import Allocation
+
+__all__ = ["Eviction"]
+
+AT_ONCE = 2
+"""What has the only copy is written home this many times the size that is needed at a time: the
+next request then often finds room at once (StarPU frees twice what is asked for,
+``datawizard/memalloc.c``)."""
+
+
+class Eviction:
+    """Places in limited memories, and the room that is made for them.
+
+    *copies*, *requests* and *log* are those of the node, *allocation* what its devices charge.
+    """
+
+    def __init__(
+        self,
+        clock: TickClock,
+        copies: Copies,
+        requests: OpenRequests,
+        log: CopyLog,
+        allocation: Allocation,
+    ) -> None:
+        self._clock = clock
+        self._copies = copies
+        self._requests = requests
+        self._log = log
+        self._allocate = ticks(allocation.allocate_s)
+        self._free = ticks(allocation.free_s)
+        self._allocator_free = 0  # when: allocations of all devices exclude each other
+        self._starved = [False] * len(copies.stores)
+
+    def place(self, request: Request, store: Store) -> Generator[int | None, None, bool]:
+        """Find a place for *request* in the memory of *store*; return whether there is one."""
+        size, memory = self._copies.size[request.handle], request.target
+        found = store.pool.allocate(size)
+        if found is None and request.kind != IDLE:
+            found = self._make_room(store, memory, size, keep_wanted=request.kind == PREFETCH)
+        if found is None:
+            self._starved[memory] = True
+            return False
+        self._copies.settle(request.handle, memory)
+        self._log.changed(memory, store.used_bytes, self._clock._now)
+        cost = found[0] * self._allocate + found[1] * self._free
+        if cost:
+            now = self._clock._now
+            self._allocator_free = max(now, self._allocator_free) + cost
+            yield self._allocator_free - now
+        return True
+
+    def unpinned(self, memory: int) -> None:
+        """Let whoever found no room in *memory* look again."""
+        if self._starved[memory]:
+            self._starved[memory] = False
+            self._requests.keepers[memory].notify()
+
+    def written_back(self, store: Store, handle: int, memory: int) -> None:
+        """Drop *handle*, written home to make room in *memory*, unless it is needed now."""
+        there = handle in store.recent or handle in store.unneeded
+        if there and handle not in store.pinned and not self._copies.is_last(handle, memory):
+            self._drop(store, handle, memory)
+        self._starved[memory] = False
+        self._requests.keepers[memory].notify()
+
+    def _make_room(
+        self, store: Store, memory: int, size: int, *, keep_wanted: bool
+    ) -> tuple[int, int] | None:
+        """Let data leave until *size* bytes fit: what is valid elsewhere first, of equal size best.
+
+        What only this memory has is written home and leaves when that is done.
+        """
+        copies = self._copies
+        only, others = [], []
+        for victim in store.victims(keep_wanted=keep_wanted):
+            if copies.is_last(victim, memory):
+                only.append(victim)
+            elif copies.size[victim] == size:
+                others = [victim]
+                break
+            else:
+                others.append(victim)
+        for victim in others:
+            self._drop(store, victim, memory)
+            found = store.pool.allocate(size)
+            if found is not None:
+                return found
+        self._write_back_some(only, memory, AT_ONCE * size)
+        return None
+
+    def _drop(self, store: Store, handle: int, memory: int) -> None:
+        self._copies.drop(handle, memory)
+        self._log.changed(memory, store.used_bytes, self._clock._now)
+
+    def _write_back_some(self, handles: list[int], memory: int, size: int) -> None:
+        """Ask for *size* bytes of *handles*, of which *memory* has the only copies, elsewhere."""
+        for handle in handles:
+            if size <= 0:
+                break
+            size -= self._copies.size[handle]
+            self._write_back(handle, memory)
+
+    def _write_back(self, handle: int, memory: int) -> None:
+        """Ask for the only copy of *handle*, which must leave *memory*, to be written home."""
+        home = self._copies.home[handle]
+        request = self._requests.ask((handle, True, False), home, Purpose(FETCH))
+        while request.source != memory:  # by another memory: the first copy is the one that counts
+            before = [r for r in self._requests.of[handle] if r.next_hop is request]
+            if not before:
+                return
+            request = before[0]
+        request.reason = WRITE_BACK

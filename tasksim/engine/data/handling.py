@@ -1,0 +1,208 @@
+"""Handling of requests: what drivers do to start copies and to take note of those that ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tasksim.engine.data.engines import Copy
+from tasksim.engine.data.requests import (
+    CANCELLED,
+    DONE,
+    FETCH,
+    IDLE,
+    PLACING,
+    PREFETCH,
+    UNDER_WAY,
+    WAITING,
+    WRITE_BACK,
+    Request,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from tasksim.engine.clock import TickClock
+    from tasksim.engine.data.copies import Copies
+    from tasksim.engine.data.copy_log import CopyLog
+    from tasksim.engine.data.engines import CopyEngines
+    from tasksim.engine.data.eviction import Eviction
+    from tasksim.engine.data.locks import Locks
+    from tasksim.engine.data.open_requests import OpenRequests
+
+__all__ = ["Handling"]
+
+
+class Handling:
+    """From a request that waits to one that is done.
+
+    *devices* says per memory whether it is a device's, *copy_ticks* how long a driver takes to
+    start a copy; the rest are the parts of the node.
+    """
+
+    def __init__(
+        self,
+        clock: TickClock,
+        copies: Copies,
+        requests: OpenRequests,
+        eviction: Eviction,
+        engines: CopyEngines,
+        locks: Locks,
+        log: CopyLog,
+        devices: list[bool],
+        copy_ticks: int,
+    ) -> None:
+        self._clock = clock
+        self._copies = copies
+        self._requests = requests
+        self._eviction = eviction
+        self._engines = engines
+        self._locks = locks
+        self._log = log
+        self._devices = devices
+        self._copy_ticks = copy_ticks
+        self._loading: dict[tuple[int, int], Request] = {}  # by datum and target
+
+    def serve(self, memory: int) -> Generator[int | None, None, bool]:
+        """Let the driver of *memory* look after its requests; return whether there was anything."""
+        return self._requests.posts[memory].serve(self._start, self._arrived)
+
+    def _start(self, request: Request) -> Generator[int | None, None, bool]:
+        """Begin what *request* asks for; return False if there is no room for it now."""
+        copies, handle, target = self._copies, request.handle, request.target
+        if request.state == CANCELLED or copies.valid[handle] >> target & 1:
+            self._complete(request)
+            return True
+        if request.source >= 0 and not copies.valid[handle] >> request.source & 1:
+            self._source_left(request)
+            return True
+        leader = self._loading.get((handle, target))
+        if leader is not None:
+            self._follow(request, leader)
+            return True
+        self._loading[handle, target] = request
+        self._keep(request)
+        if request.place is None:
+            copies.places[handle] |= 1 << target
+        elif not copies.places[handle] >> target & 1:
+            request.state = PLACING
+            if not (yield from self._eviction.place(request, request.place)):
+                self._give_up_for_now(request)
+                return False
+        if request.source < 0 or self._cancelled_meanwhile(request):
+            self._complete(request)
+            return True
+        request.state = UNDER_WAY
+        if self._copy_ticks:
+            yield from self._locks.hold(handle, self._copy_ticks)
+        assert request.channel is not None
+        request.channel.pending += 1
+        pair = (request.source, target)
+        self._engines.ask(Copy(pair, copies.size[handle], self._on_copied, request))
+        return True
+
+    def _cancelled_meanwhile(self, request: Request) -> bool:
+        return request.state == CANCELLED
+
+    def _source_left(self, request: Request) -> None:
+        """Look for another source of a datum that has left the one it was to come from.
+
+        Of an idle copy only its end is waited for, by what writes the datum elsewhere now.
+        """
+        if request.kind != IDLE and (request.task >= 0 or request.waiters):
+            self._requests.ask_again(request)
+        else:
+            request.cancel()
+            self._complete(request)
+
+    def _follow(self, request: Request, leader: Request) -> None:
+        """Let *request* be done when *leader* is, which brings the same datum to the same place."""
+        if request.kind < leader.kind:
+            self._requests.promote(leader, request.kind)
+        leader.followers.append(request)
+        request.state = UNDER_WAY
+
+    def _keep(self, request: Request) -> None:
+        """Keep the datum where it comes from, and its place where it goes.
+
+        Requests that wait do not: they could wait for each other's room for ever.
+        """
+        stores, handle = self._copies.stores, request.handle
+        request.root = stores[request.source] if request.source >= 0 else None
+        if request.root is not None:
+            request.root.pin(handle)
+        request.place = stores[request.target]
+        if request.place is not None:
+            request.place.pin(handle)
+
+    def _give_up_for_now(self, request: Request) -> None:
+        """Have *request*, for which there was no room, wait again."""
+        del self._loading[request.handle, request.target]
+        request.state = WAITING
+        for store in (request.place, request.root):
+            if store is not None:
+                store.unpin(request.handle)
+        request.place = request.root = None
+
+    def _on_copied(self, copy: Copy) -> None:
+        request: Request = copy.value
+        request.started = copy.started
+        self._log.copied(request, self._clock._now)
+        self._requests.arrived(request)
+
+    def _arrived(self, request: Request) -> Generator[int | None, None, None]:
+        """Note, as the driver that began it, that the copy of *request* is there."""
+        locks = self._locks
+        while locks.until and (delay := locks.wait_ticks(request.handle)):
+            yield delay
+        self._complete(request)
+
+    def _complete(self, request: Request) -> None:
+        """Note that *request* is done: the state of the datum, who waited, who comes next."""
+        handle, target = request.handle, request.target
+        cancelled, request.state = request.state == CANCELLED, DONE
+        if self._loading.get((handle, target)) is request:
+            del self._loading[handle, target]
+        if not cancelled:
+            self._note_copy(request)
+        self._requests.close(request)
+        self._note_use(request, ahead=request.kind == PREFETCH and not cancelled)
+        if self._devices[target]:
+            self._requests.keepers[target].notify()
+        if request.next_hop is not None:
+            self._requests.send(request.next_hop)
+        for waiter in request.waiters:
+            waiter()
+        for follower in request.followers:
+            self._complete(follower)
+
+    def _note_copy(self, request: Request) -> None:
+        """Note what is valid now that *request* is done."""
+        copies, handle = self._copies, request.handle
+        if request.source < 0:  # a place: whoever takes it will write, and has not yet
+            if request.kind == FETCH:
+                self._requests.cancel_idle(handle)
+        elif request.write:
+            copies.write(handle, request.target)
+        elif copies.valid[handle] >> request.source & 1:
+            copies.read(handle, request.target)
+
+    def _note_use(self, request: Request, *, ahead: bool) -> None:
+        """Note the use of both memories by *request*, and that it keeps nothing there any more."""
+        handle, target = request.handle, request.target
+        store = self._copies.stores[target]
+        if store is not None:
+            if ahead:
+                store.want(handle)
+            else:
+                store.touch(handle)
+            if request.place is not None:
+                store.unpin(handle)
+                self._eviction.unpinned(target)
+        if request.source >= 0:
+            if request.root is not None:
+                root, request.root = request.root, None
+                root.unpin(handle)
+                self._eviction.unpinned(request.source)
+            source = self._copies.stores[request.source]
+            if source is not None and request.reason == WRITE_BACK:
+                self._eviction.written_back(source, handle, request.source)

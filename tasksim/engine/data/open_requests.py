@@ -1,0 +1,162 @@
+"""Open requests: all that was asked for and is not done, by datum, and where each is queued."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tasksim.engine.data.channels import Post
+from tasksim.engine.data.requests import CANCELLED, IDLE, NOWHERE, WRITE_BACK, Purpose, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.engine.clock import Routine, TickClock
+    from tasksim.engine.data.accesses import Need
+    from tasksim.engine.data.copies import Copies
+    from tasksim.engine.data.ways import Hop, Ways
+    from tasksim.platform.copyestimates import CopyEstimates
+
+__all__ = ["OpenRequests"]
+
+
+class OpenRequests:
+    """The requests of a node that are not done.
+
+    Parameters
+    ----------
+    clock, copies, ways, estimates
+        The time; where data are; how they get elsewhere; from where they are thought to come
+        soonest.
+    keepers : sequence of Routine
+        Per memory, the routine that looks after its requests: a device's worker, or one of the
+        memory's own. It is woken for each that comes.
+    limits : tuple of int
+        Per class, how many copies may be under way in a channel.
+    """
+
+    def __init__(
+        self,
+        clock: TickClock,
+        copies: Copies,
+        ways: Ways,
+        estimates: CopyEstimates,
+        keepers: Sequence[Routine],
+        limits: tuple[int, int, int],
+    ) -> None:
+        self._clock = clock
+        self._copies = copies
+        self._ways = ways
+        self._estimates = estimates
+        self.keepers = keepers
+        self._memories = len(keepers)
+        self.posts = [Post(self._memories, limits) for _ in keepers]
+        self.of: dict[int, list[Request]] = {}
+        """Per datum, its requests in the order in which they were asked for."""
+        self._towards: dict[int, int] = {}  # how many per datum * memories + target
+
+    def ask(self, need: Need, memory: int, purpose: Purpose) -> Request:
+        """Return the request for *need* in *memory*: one there is already, or a new one."""
+        handle, reads, writes = need
+        hops = self._hops_to(memory, handle) if reads else [(NOWHERE, memory)]
+        found = self._find(handle, hops[-1], purpose.task)
+        if found is not None:
+            found.write |= writes
+            if purpose.kind < found.kind:
+                self.promote(found, purpose.kind)
+            return found
+        last = Request(handle, hops[-1], purpose, write=writes)
+        self._open(last)
+        self.send(self._before(last, hops[:-1]))
+        return last
+
+    def ask_again(self, request: Request) -> None:
+        """Queue *request* anew, whose datum has left the memory that it was to come from."""
+        *before, last = self._hops_to(request.target, request.handle)
+        request.source, request.channel = last[0], None
+        self.send(self._before(request, before))
+
+    def send(self, request: Request) -> None:
+        """Queue *request* where it is handled, and wake whoever does that."""
+        source, target = request.source, request.target
+        handler = self._ways.handler(source, target)
+        post = self.posts[handler]
+        if handler == target:
+            channel = post.inward[source if source >= 0 else target]
+        else:
+            channel = post.outward[target]
+        post.add(request, channel)
+        self.keepers[handler].notify()
+
+    def promote(self, request: Request, kind: int) -> None:
+        """Make *request*, and those it comes before, as urgent as *kind*."""
+        handler = self._ways.handler(request.source, request.target)
+        self.posts[handler].promote(request, kind)
+        if request.reason != WRITE_BACK:
+            request.reason = kind
+        self.keepers[handler].notify()
+        for other in self.of.get(request.handle, ()):
+            if other.next_hop is request and other.kind > kind:
+                self.promote(other, kind)
+
+    def arrived(self, request: Request) -> None:
+        """Note that the copy of *request* has ended; the driver that began it will see it."""
+        assert request.channel is not None
+        request.channel.arrived.append(request)
+        handler = self._ways.handler(request.source, request.target)
+        self.posts[handler].arrived += 1
+        self.keepers[handler].notify()
+
+    def cancel_idle(self, handle: int) -> None:
+        """Cancel copies of *handle* that nobody waits for: it is about to be written."""
+        for request in self.of.get(handle, ()):
+            if request.kind == IDLE:
+                request.cancel()
+
+    def close(self, request: Request) -> None:
+        """Take *request* away: what it asked for is there, or was given up."""
+        requests = self.of[request.handle]
+        requests.remove(request)
+        if not requests:
+            del self.of[request.handle]
+        key = request.handle * self._memories + request.target
+        left = self._towards[key] - 1
+        if left:
+            self._towards[key] = left
+        else:
+            del self._towards[key]
+            self._copies.coming[request.handle] &= ~(1 << request.target)
+
+    def _hops_to(self, memory: int, handle: int) -> list[Hop]:
+        copies = self._copies
+        source = self._estimates.nearest(copies.valid[handle], memory, copies.size[handle])
+        return self._ways.hops(source, memory)
+
+    def _before(self, request: Request, hops: Sequence[Hop]) -> Request:
+        """Open the requests for the *hops* before *request*; return the first to be made."""
+        purpose = Purpose(request.kind, request.task, request.priority)
+        for hop in reversed(hops):
+            earlier = Request(request.handle, hop, purpose)
+            earlier.next_hop = request
+            self._open(earlier)
+            request = earlier
+        return request
+
+    def _open(self, request: Request) -> None:
+        handle, target = request.handle, request.target
+        request.asked = self._clock._now
+        self.of.setdefault(handle, []).append(request)
+        key = handle * self._memories + target
+        self._towards[key] = self._towards.get(key, 0) + 1
+        self._copies.coming[handle] |= 1 << target
+
+    def _find(self, handle: int, hop: Hop, task: int) -> Request | None:
+        """Return the open request for this copy of no task, or of the same from wherever it is."""
+        for request in self.of.get(handle, ()):
+            if request.state == CANCELLED or request.target != hop[1]:
+                continue
+            if request.task < 0 or task < 0:
+                if request.source == hop[0]:
+                    return request
+            elif request.task == task and (request.source < 0) == (hop[0] < 0):
+                return request
+        return None

@@ -1,0 +1,68 @@
+"""Ways between memories: by one copy, or by two over a third memory; and who makes the copies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tasksim.base.errors import InputError
+
+if TYPE_CHECKING:
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+
+__all__ = ["Hop", "Ways", "check_ways"]
+
+Hop = tuple[int, int]
+"""The memory that a copy comes from and the one it goes to; without a source: a place is made."""
+
+
+class Ways:
+    """How data get from one memory of *platform* to another.
+
+    *devices* says per memory whether it is a device's.
+    """
+
+    def __init__(self, platform: Platform, devices: list[bool]) -> None:
+        count = len(platform.memories)
+        self._devices = devices
+        self._direct = [
+            [s != t and platform.route(s, t) is not None for t in range(count)]
+            for s in range(count)
+        ]
+        self._known: dict[Hop, list[Hop]] = {}
+
+    def hops(self, source: int, target: int) -> list[Hop]:
+        """Return the copies that bring data from *source* to *target*: one, or two by a third."""
+        found = self._known.get((source, target))
+        if found is None:
+            found = self._known[source, target] = _hops(self._direct, source, target)
+        return found
+
+    def handler(self, source: int, target: int) -> int:
+        """Return the memory whose driver makes this copy: a device's, of two the target's."""
+        if source >= 0 and self._devices[source] and not self._devices[target]:
+            return source
+        return target
+
+
+def _hops(direct: list[list[bool]], source: int, target: int) -> list[Hop]:
+    if direct[source][target]:
+        return [(source, target)]
+    for middle in range(len(direct)):
+        if direct[source][middle] and direct[middle][target]:
+            return [(source, middle), (middle, target)]
+    return []
+
+
+def check_ways(ways: Ways, graph: TaskGraph, platform: Platform) -> None:
+    """Raise :exc:`InputError` unless data get from everywhere they may be to every worker."""
+    homes = set(graph.handle_home.tolist())
+    used = sorted({worker.memory for worker in platform.workers} | homes)
+    for source in used:
+        for target in used:
+            if source != target and not ways.hops(source, target):
+                names = [platform.memories[end].name for end in (source, target)]
+                raise InputError(
+                    f"platform {platform.name}: no route leads from memory {names[0]} to"
+                    f" {names[1]}, not even by one other memory; graph {graph.name} needs it"
+                )

@@ -1,0 +1,162 @@
+"""Device: what a worker drives that brings the data of one task while another runs."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from tasksim.engine.clock import TICKS_PER_S, Alarm
+from tasksim.engine.machine.driver import RUN
+from tasksim.engine.machine.intake import BLOCKED, COMING, EMPTY, THERE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.engine.clock import Steps
+    from tasksim.engine.machine.driver import Driver
+    from tasksim.engine.machine.node import Node
+    from tasksim.engine.machine.ticks import OverheadTicks
+
+__all__ = ["Device"]
+
+
+class Device:
+    """A device and the worker that drives it, and does nothing else.
+
+    It pops while it holds fewer tasks than its pipeline, brings their data one task after the
+    other, and queues kernels on the device, which runs them in that order. *alone* says per task
+    whether its kernel cannot be queued: the worker sees it through by itself.
+
+    The loop of StarPU's ``drivers/cuda/driver_cuda.c``, which sleeps where that polls.
+    """
+
+    def __init__(
+        self, node: Node, driver: Driver, overheads: OverheadTicks, alone: Sequence[bool]
+    ) -> None:
+        self._node = node
+        self._driver = driver
+        self._overheads = overheads
+        self._alone = alone
+        self._start_s, self._end_s = node.ledger.start_s, node.ledger.end_s
+        self._held: deque[int] = deque()
+        """The tasks popped and not finished, the oldest first; the intake's is the newest."""
+        self._queued: deque[int] = deque()
+        """Of those, the ones whose kernels the device runs, or will: the first runs."""
+        self._over = 0
+        """How many of the oldest have ended on the device."""
+
+    def steps(self) -> Steps:
+        """Drive the device: one round of the loop after the other, for ever."""
+        node, driver, held = self._node, self._driver, self._held
+        routine, intake, pipeline = driver.routine, driver.intake, driver.pipeline
+        memory, serve = driver.memory, node.memories.handling.serve
+        post = node.memories.requests.posts[memory]
+        serves = node.memories.requests.keepers[memory] is routine
+        look = 2 * self._overheads.progress  # at main memory's requests, then at its own
+        yield None
+        while True:
+            routine.woken = False
+            if intake.state == THERE:
+                yield from self._launch_or_block()
+            if self._over:
+                yield from self._take_back()
+            pops = len(held) < pipeline and intake.state == EMPTY
+            if not (pops or self._over or post.waiting or post.arrived or routine.woken):
+                yield None  # a round of the loop that would find nothing to do
+                continue
+            routine.rank = driver.rank
+            yield look
+            worked = False
+            if serves and (post.waiting or post.arrived):
+                worked = yield from serve(memory)
+            popped = False
+            if len(held) < pipeline and intake.state == EMPTY:
+                popped = yield from self._take_one()
+            if not (worked or popped or self._over or routine.woken):
+                yield None
+
+    def _take_one(self) -> Steps:
+        """Pop a task and begin to fetch its data.
+
+        Returns whether the driver has something new to look at.
+        """
+        node, driver, held = self._node, self._driver, self._held
+        routine, intake = driver.routine, driver.intake
+        task = node.pop(driver)
+        told, routine.notified = routine.notified, False
+        if task is None:
+            return told
+        held.append(task)
+        intake.state = COMING
+        if node.memories.locks.until:
+            yield from node.unlocked(task)
+        cost = intake.fetch(task)
+        if intake.state == COMING or len(held) == 1 or self._alone[task]:
+            if cost:
+                yield cost
+        else:  # nothing can come between: the kernel is queued in one go
+            routine.rank = RUN
+            yield cost + self._overheads.kernel
+            intake.state = EMPTY
+            self._queue(task)
+        return True
+
+    def _launch_or_block(self) -> Steps:
+        """Launch the newest task, whose data are there, unless it must wait to be alone."""
+        intake, held = self._driver.intake, self._held
+        task = held[-1]
+        if self._alone[task] and len(held) > 1:
+            intake.state = BLOCKED
+        else:
+            intake.state = EMPTY
+            yield from self._launch(task)
+
+    def _launch(self, task: int) -> Steps:
+        """Queue the kernel of *task* on the device, or, if it must be alone, see it through."""
+        node, routine, worker = self._node, self._driver.routine, self._driver.worker
+        if len(self._held) == 1 and node.started is not None:
+            node.started(task, worker)
+        if self._alone[task]:
+            self._start_s[task] = node.clock._now / TICKS_PER_S
+            routine.rank = RUN
+            yield node.charges.ticks(task, worker)
+            self._end_s[task] = node.clock._now / TICKS_PER_S
+            self._held.popleft()
+            yield from node.finish(self._driver, task)
+            return
+        if self._overheads.kernel:
+            routine.rank = RUN
+            yield self._overheads.kernel
+        self._queue(task)
+
+    def _queue(self, task: int) -> None:
+        """Let the device run *task* after what is queued on it."""
+        self._queued.append(task)
+        if len(self._queued) == 1:
+            self._run(task)
+
+    def _run(self, task: int) -> None:
+        node = self._node
+        self._start_s[task] = node.clock._now / TICKS_PER_S
+        Alarm(node.clock, node.charges.ticks(task, self._driver.worker), None, self._on_kernel_end)
+
+    def _on_kernel_end(self, _event: Any) -> None:
+        self._end_s[self._queued.popleft()] = self._node.clock._now / TICKS_PER_S
+        self._over += 1
+        if self._queued:
+            self._run(self._queued[0])
+        self._driver.routine.wake()
+
+    def _take_back(self) -> Steps:
+        """Finish the oldest task, which has ended on the device, and turn to the next."""
+        node, held, intake = self._node, self._held, self._driver.intake
+        self._over -= 1
+        yield from node.finish(self._driver, held.popleft())
+        if not held or (len(held) == 1 and intake.state in (COMING, THERE)):
+            return
+        following = held[0]
+        if intake.state == BLOCKED and len(held) == 1:
+            yield from self._launch(following)
+            intake.state = EMPTY
+        elif node.started is not None:
+            node.started(following, self._driver.worker)

@@ -1,0 +1,120 @@
+"""Machine with devices: its replay, wired of a clock, a ledger, a node and a submission.
+
+A core runs one task at a time. A device is driven by a worker that does nothing else: it brings the
+data of one task while the device runs another, and queues kernels ahead. Both go round loops, as
+the peer's workers do, but sleep whenever there is nothing to do instead of polling.
+
+Within one instant, ends come first, then the workers that ask for tasks, in order of their number,
+then the pushes that take time, in the order in which they were begun.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from tasksim.engine.clock import TickClock, run
+from tasksim.engine.machine.charges import Charges
+from tasksim.engine.machine.node import Node
+from tasksim.engine.machine.submission import Submission
+from tasksim.engine.machine.ticks import OverheadTicks
+from tasksim.engine.outcome import Outcome
+from tasksim.runtime.blame import blaming
+from tasksim.runtime.collector import no_garbage_collection
+from tasksim.runtime.ledger import Ledger, able_classes
+from tasksim.runtime.release import Release
+from tasksim.runtime.rules import dropped
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Sequence
+
+    from tasksim.engine.locality import FarCharge
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+    from tasksim.schedulers.base import Scheduler
+
+__all__ = ["MachineReplay", "SimultaneousPushes", "needs_machine"]
+
+SimultaneousPushes = Literal["serial", "blind"]
+"""Whether a push sees the others of its instant that came before it."""
+
+
+def needs_machine(platform: Platform) -> bool:
+    """Return whether *platform* has what only this replay knows: memories, devices, their costs."""
+    return (
+        len(platform.memories) > 1
+        or any(platform.device(name).pipeline for name in platform.architectures)
+        or not platform.overheads.only_basic
+    )
+
+
+class MachineReplay:
+    """One simulated run on a machine with devices.
+
+    Parameters
+    ----------
+    graph, platform, scheduler, costs, estimates, far
+        As for :class:`~tasksim.engine.replay.Replay`.
+    simultaneous_pushes : {"serial", "blind"}
+        ``blind``: pushes of one instant all choose before any of them is booked, as in
+        StarPU-SimGrid.
+
+    Attributes
+    ----------
+    ledger : Ledger
+        What became of each task.
+    node : Node
+        The scheduler's view, the workers, the memories.
+    """
+
+    def __init__(
+        self,
+        graph: TaskGraph,
+        platform: Platform,
+        scheduler: Scheduler,
+        costs: Sequence[Sequence[float]],
+        estimates: Sequence[Sequence[float]] | None = None,
+        far: FarCharge | None = None,
+        simultaneous_pushes: SimultaneousPushes = "serial",
+    ) -> None:
+        self._graph = graph
+        self._scheduler = scheduler
+        self._clock = TickClock()
+        overheads = OverheadTicks.of(platform.overheads)
+        able = able_classes(graph, costs)
+        release = Release(graph, submitted=not overheads.submission)
+        self.ledger = Ledger(graph, platform, able)
+        self.node = Node(
+            self._clock,
+            self.ledger,
+            release,
+            graph,
+            platform,
+            scheduler,
+            overheads,
+            Charges(platform, costs, far),
+            costs if estimates is None else estimates,
+            able,
+            blind=simultaneous_pushes == "blind",
+        )
+        self._submission = Submission(self.node, release, overheads.submission)
+
+    def run(self, rng: random.Random) -> float:
+        """Replay the graph; return the makespan in seconds.
+
+        Raises :exc:`SchedulerError` when the scheduler breaks a rule or fails.
+        """
+        with no_garbage_collection(), blaming(self._scheduler, self._graph):
+            self.node.begin(rng)
+            self._submission.begin()
+            run(self._clock)
+        if not self.ledger.over():
+            self.node.refuse_what_is_stuck()
+            raise dropped(self._scheduler, self._graph, self.ledger.state, self.node.view.now)
+        return self.ledger.makespan_s()
+
+    def outcome(self) -> Outcome:
+        """Return what happened."""
+        memories = self.node.memories
+        several = len(memories.copies.stores) > 1
+        return Outcome(self.ledger, memories.log if several else None, memories.copies.evictions)

@@ -1,0 +1,253 @@
+"""Node: a scheduler, and all that it rules: its view, its workers, its memories.
+
+A machine has one; a machine of several nodes would have one for each.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tasksim.base.errors import InputError
+from tasksim.engine.clock import TICKS_PER_S, Routine
+from tasksim.engine.data.accesses import Hints, ordered_accesses
+from tasksim.engine.data.capacity import keep_where_data_fit
+from tasksim.engine.data.memories import Memories
+from tasksim.engine.data.turns import turns_of
+from tasksim.engine.machine.core import core
+from tasksim.engine.machine.device import Device
+from tasksim.engine.machine.driver import COMMIT, PUSH, Driver
+from tasksim.engine.machine.hints import HintFollower
+from tasksim.engine.machine.intake import COMING, Intake
+from tasksim.engine.machine.keeper import keeper
+from tasksim.engine.machine.view import NodeView
+from tasksim.runtime.hooks import chooses_apart, unless_default
+from tasksim.runtime.ledger import TAKEN
+from tasksim.runtime.livelock import Patience
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Sequence
+
+    from tasksim.engine.clock import Steps, TickClock
+    from tasksim.engine.machine.charges import Charges
+    from tasksim.engine.machine.ticks import OverheadTicks
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+    from tasksim.runtime.ledger import Ledger
+    from tasksim.runtime.release import Release
+    from tasksim.schedulers.base import Scheduler
+
+__all__ = ["Node"]
+
+
+class Node:
+    """The workers of *platform* under one *scheduler*.
+
+    Parameters
+    ----------
+    clock, ledger, release : TickClock, Ledger, Release
+        Those of the whole run.
+    graph, platform, scheduler : TaskGraph, Platform, Scheduler
+        What is run where, and who decides.
+    overheads, charges : OverheadTicks, Charges
+        What the runtime's own work takes, and what the tasks do.
+    estimates : sequence of sequences of float
+        What the scheduler believes, seconds, ``[class][task]``.
+    able : list of int
+        Per task, a bit mask of the classes that can run it. Those in whose memory its data do not
+        fit are taken away.
+    blind : bool
+        Whether all pushes of one instant choose before any of them is committed.
+    """
+
+    def __init__(
+        self,
+        clock: TickClock,
+        ledger: Ledger,
+        release: Release,
+        graph: TaskGraph,
+        platform: Platform,
+        scheduler: Scheduler,
+        overheads: OverheadTicks,
+        charges: Charges,
+        estimates: Sequence[Sequence[float]],
+        able: list[int],
+        *,
+        blind: bool,
+    ) -> None:
+        self.clock = clock
+        self.ledger = ledger
+        self.charges = charges
+        self._release = release
+        self._graph = graph
+        self._platform = platform
+        self._scheduler = scheduler
+        self._overheads = overheads
+        self._blind = blind and chooses_apart(scheduler)
+        self._looks = scheduler.looks_at_data
+        self.started = unless_default(scheduler, "started")
+        self._finished = unless_default(scheduler, "finished")
+        self._needs, reads = ordered_accesses(graph)
+        priorities = graph.priority.tolist() if scheduler.uses_priorities else [0] * len(graph)
+        routines = [Routine(clock) for _ in platform.workers]
+        keepers = _keepers(clock, platform, routines)
+        self.memories = Memories(clock, graph, platform, keepers)
+        estimates = keep_where_data_fit(
+            graph, platform.classes, self._needs, self.memories.copies, able, estimates
+        )
+        self._several = len(platform.memories) > 1
+        self._drivers = self._make_drivers(routines, priorities)
+        self.view = NodeView(
+            clock, ledger, graph, platform, scheduler, estimates, able,
+            routines, self.memories, self._needs, reads, priorities,
+        )  # fmt: skip
+        self.hints = HintFollower(Hints.of(graph), ledger, self.memories, overheads)
+        self._patience = Patience(scheduler, graph, ledger, len(routines), self._idle)
+
+    def _make_drivers(self, routines: list[Routine], priorities: list[int]) -> list[Driver]:
+        platform, copies = self._platform, self.memories.copies
+        mover = self.memories.mover if self._several else None
+        turns = turns_of(copies, [worker.memory for worker in platform.workers])
+        drivers = []
+        for worker, routine in zip(platform.workers, routines, strict=True):
+            intake = Intake(
+                routine, worker.memory, mover, turns[worker.memory],
+                self._needs, priorities, self._overheads.fetch,
+            )  # fmt: skip
+            pipeline = platform.device(worker.architecture).pipeline
+            drivers.append(
+                Driver(worker.id, worker.memory, pipeline, routine, intake, turns[worker.memory])
+            )
+        return drivers
+
+    # From the start to the end of a run
+
+    def begin(self, rng: random.Random) -> None:
+        """Attach the scheduler and let the workers ask it for tasks."""
+        self._scheduler.attach(self.view, rng)
+        keepers = self.memories.requests.keepers
+        workers = {id(driver.routine) for driver in self._drivers}
+        for memory, routine in enumerate(keepers):
+            if id(routine) not in workers:
+                routine.begin(keeper(self.memories, memory))
+        alone = {name: self._alone_on(name) for name in self._platform.architectures}
+        for driver in self._drivers:
+            if driver.pipeline:
+                architecture = self._platform.workers[driver.worker].architecture
+                device = Device(self, driver, self._overheads, alone[architecture])
+                driver.routine.begin(device.steps())
+            else:
+                driver.routine.begin(core(self, driver, self._overheads))
+
+    def _alone_on(self, architecture: str) -> list[bool]:
+        """Return, per task, whether its kernel cannot be queued on devices of *architecture*."""
+        synchronous = self._platform.device(architecture).synchronous
+        if not synchronous:
+            return [False] * len(self._graph)
+        kernels = [name in synchronous for name in self._graph.model_names]
+        return [kernels[kernel] for kernel in self._graph.kernel.tolist()]
+
+    def _idle(self) -> bool:
+        return self.ledger.idle() and not self.memories.requests.of
+
+    def refuse_what_is_stuck(self) -> None:
+        """Raise :exc:`InputError` if the data of a task that was taken never came."""
+        state = self.ledger.state
+        for driver in self._drivers:
+            taken = [task for task, w in enumerate(self.ledger.worker) if w == driver.worker]
+            stuck = [task for task in taken if state[task] == TAKEN]
+            if driver.intake.state == COMING and stuck:
+                raise InputError(
+                    f"the run stopped at {self.view.now:.6g} s: no room was found in memory"
+                    f" {self._platform.memories[driver.memory].name} for the data of"
+                    f" {self._graph.label(stuck[-1])}, nor in those on their way; make them larger"
+                )
+
+    # What workers do
+
+    def pop(self, driver: Driver) -> int | None:
+        """Ask the scheduler for a task for *driver*, which sleeps if there is none."""
+        worker = driver.worker
+        popped = self._scheduler.pop(worker)
+        view = self.view
+        if popped is None:
+            view.fruitless(worker)
+            patience = self._patience
+            patience.left -= 1
+            if not patience.left:
+                patience.look(view.now)
+            return None
+        task = self.ledger.take(popped, worker, self._scheduler)
+        view.asleep[worker] = False
+        self.ledger.popped_s[task] = self.clock._now / TICKS_PER_S
+        return task
+
+    def unlocked(self, task: int) -> Steps:
+        """Wait until none of the data of *task* is being handed to a copy engine."""
+        return self.memories.locks.all_free(self._needs[task])
+
+    def finish(self, driver: Driver, task: int) -> Steps:
+        """Release what *task*, which *driver* has run, used, and the tasks that waited for it."""
+        worker, needs = driver.worker, self._needs[task]
+        self.ledger.finish(task)
+        locked = self.memories.locks.until
+        if locked:
+            yield from self.unlocked(task)
+        if self._several:
+            self.memories.mover.release(needs, driver.memory)
+        if driver.turns is not None:
+            driver.turns.leave([handle for handle, _, _ in needs])
+        if self._finished is not None:
+            self._finished(task, worker)
+        push_cost = self._overheads.push
+        for successor in self._release.complete_in_turn(task):
+            if self._blind:
+                yield from self.push(successor, driver.routine, worker, task)
+                continue
+            if push_cost:
+                driver.routine.rank = PUSH
+                yield push_cost
+            if locked and self._looks:
+                yield from self.unlocked(successor)
+            self._give(successor, worker, task)
+        if task in self.hints.waiting:
+            yield from self.hints.follow_all(task)
+
+    # Pushes
+
+    def push(
+        self, task: int, routine: Routine, pusher: int | None = None, released_by: int = -1
+    ) -> Steps:
+        """Push *task*, which *pusher*'s task released, on its *routine*; else the main thread's."""
+        if self._overheads.push or self._blind:
+            routine.rank = PUSH
+            yield self._overheads.push
+        if self._looks and self.memories.locks.until:
+            yield from self.unlocked(task)
+        if not self._blind:
+            self._give(task, pusher, released_by)
+            return
+        self.ledger.release(task, self.clock._now / TICKS_PER_S, released_by)
+        self.view.pusher = pusher
+        choice = self._scheduler.choose(task)
+        routine.rank = COMMIT
+        yield 0
+        self.view.pusher = pusher
+        self._scheduler.commit(task, choice)
+
+    def _give(self, task: int, pusher: int | None, released_by: int) -> None:
+        self.ledger.release(task, self.clock._now / TICKS_PER_S, released_by)
+        self.view.pusher = pusher
+        self._scheduler.push(task)
+
+
+def _keepers(clock: TickClock, platform: Platform, routines: list[Routine]) -> list[Routine]:
+    """Return, per memory, who looks after its requests: the first worker that drives a device.
+
+    Where there is none, a routine of the memory's own.
+    """
+    keepers: list[Routine | None] = [None] * len(platform.memories)
+    for worker, routine in zip(platform.workers, routines, strict=True):
+        if platform.device(worker.architecture).pipeline and keepers[worker.memory] is None:
+            keepers[worker.memory] = routine
+    return [routine or Routine(clock) for routine in keepers]

@@ -1,0 +1,81 @@
+"""Submission: the main thread, which submits task after task while others run already."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tasksim.engine.clock import TICKS_PER_S, Routine
+
+if TYPE_CHECKING:
+    from tasksim.engine.clock import Steps
+    from tasksim.engine.machine.node import Node
+    from tasksim.runtime.release import Release
+
+__all__ = ["Submission"]
+
+
+class Submission:
+    """The main thread of a replay.
+
+    Task *i* is submitted at ``i * cost`` ticks, later where earlier ones were ready and had to be
+    pushed first; hints cost as much as tasks do. Without a cost all are submitted at once.
+    """
+
+    def __init__(self, node: Node, release: Release, cost: int) -> None:
+        self._clock = node.clock
+        self._node = node
+        self._release = release
+        self._hints = node.hints
+        self._said = node.hints.said
+        self._cost = cost
+        self._routine = Routine(node.clock)
+
+    def begin(self) -> None:
+        """Submit the first task now, the others when it is time."""
+        self._routine.begin(self._steps())
+
+    def _steps(self) -> Steps:
+        """Submit all tasks, each after the hints that come before it."""
+        if self._cost:
+            yield from self._one_by_one()
+        else:
+            for task in self._release.sources():
+                yield from self._node.push(task, self._routine)
+            for after, handle in self._said:
+                yield from self._hints.say(after, handle)
+        self._node.ledger.all_submitted = True
+
+    def _one_by_one(self) -> Steps:
+        clock, submitted_s = self._clock, self._node.ledger.submitted_s
+        position = 0
+        due = clock._now
+        for task in range(len(submitted_s)):
+            while position < len(self._said) and self._said[position][0] <= task:
+                due += self._cost
+                if self._something_by(due):
+                    yield due - clock._now
+                yield from self._hints.say(*self._said[position])
+                due = max(due, clock._now)
+                position += 1
+            if self._something_by(due):
+                yield due - clock._now
+            submitted_s[task] = max(due, clock._now) / TICKS_PER_S
+            for ready in self._release.submit(task):
+                if due > clock._now:
+                    yield due - clock._now
+                yield from self._node.push(ready, self._routine)
+                due = clock._now
+            due += self._cost
+        for after, handle in self._said[position:]:
+            due += self._cost
+            yield due - clock._now
+            yield from self._hints.say(after, handle)
+            due = clock._now
+
+    def _something_by(self, due: int) -> bool:
+        """Return whether anything else happens until *due*: then the submission must wait for it.
+
+        While nothing does, a million tasks are submitted without an event.
+        """
+        queue = self._clock._queue
+        return bool(queue) and queue[0][0] <= due

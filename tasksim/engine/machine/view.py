@@ -1,0 +1,186 @@
+"""View of a node: what its scheduler sees of it, and what it can ask of it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tasksim.engine.data.accesses import writers
+from tasksim.engine.data.requests import NOBODY
+from tasksim.runtime.ledger import TAKEN
+from tasksim.runtime.sleepers import Sleepers
+from tasksim.runtime.view import RunView
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.engine.clock import Routine, TickClock
+    from tasksim.engine.data.accesses import Needs
+    from tasksim.engine.data.memories import Memories
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+    from tasksim.runtime.ledger import Ledger
+    from tasksim.schedulers.base import Scheduler
+
+__all__ = ["NodeView"]
+
+
+class NodeView(RunView):
+    """The time, the workers and where data are, for the *scheduler* of a node.
+
+    *ledger* is that of the run, *routines* are those of the workers; *needs*, *reads* and *priorities* (of copies) have an
+    entry per task.
+    """
+
+    def __init__(
+        self,
+        clock: TickClock,
+        ledger: Ledger,
+        graph: TaskGraph,
+        platform: Platform,
+        scheduler: Scheduler,
+        estimates: Sequence[Sequence[float]],
+        able: Sequence[int],
+        routines: Sequence[Routine],
+        memories: Memories,
+        needs: Sequence[Needs],
+        reads: Sequence[Sequence[int]],
+        priorities: Sequence[int],
+    ) -> None:
+        super().__init__(graph, platform, scheduler, estimates, able)
+        self._clock = clock
+        self._state = ledger.state
+        self._routines = routines
+        self._drives = [bool(platform.device(w.architecture).pipeline) for w in platform.workers]
+        self._driven = [worker for worker, drives in enumerate(self._drives) if drives]
+        cores = {self.class_of[worker] for worker, drives in enumerate(self._drives) if not drives}
+        self._cores = sum(1 << group for group in cores)
+        self._sleepers = Sleepers(self.classes, self.class_of)
+        self.asleep = self._sleepers.asleep
+        self._one_memory = len(platform.memories) == 1
+        self._needs, self._reads, self._priorities = needs, reads, priorities
+        self._mover = memories.mover
+        # What schedulers look up most, without the way to it.
+        copies = memories.copies
+        self._valid, self._coming, self._places = copies.valid, copies.coming, copies.places
+        self._size = copies.size
+        self._best_s = memories.estimates.best_s
+        self._copy_s = memories.estimates.copy_s
+
+    def fruitless(self, worker: int) -> None:
+        """Note that a pop gave *worker* nothing: it sleeps, unless it was told of something."""
+        if self._routines[worker].notified:
+            self.asleep[worker] = False
+        else:
+            self._sleepers.sleep(worker)
+
+    @property
+    def now(self) -> float:
+        """The simulated time in seconds."""
+        return self._clock._now * 1e-9  # TICK_S; looked up by a scheduler several times per task
+
+    def sleeping(self, worker: int) -> bool:
+        """Return whether *worker* sleeps."""
+        return self.asleep[worker]
+
+    def wake(self, worker: int) -> None:
+        """Let *worker* ask for a task, if it sleeps."""
+        if worker.__class__ is not int or not 0 <= worker < len(self.asleep):
+            worker = self.known_worker(worker)
+        routine = self._routines[worker]
+        if not self._drives[worker]:
+            self.asleep[worker] = False
+        elif self.asleep[worker]:
+            routine.notified = True
+        routine.wake()
+
+    def wake_any(self, task: int) -> None:
+        """Wake the sleeping worker of lowest number that can run *task*.
+
+        With devices, as StarPU does it: the first driver that sleeps and has not been told of
+        anything yet is woken alone (the one that pushes does not sleep); without such a driver,
+        all cores are woken, and race for the task.
+        """
+        able = self.able[task]
+        if not self._driven:
+            worker = self._sleepers.first(able)
+            if worker is not None:
+                self.wake(worker)
+            return
+        for worker in self._driven:
+            if able >> self.class_of[worker] & 1:
+                routine = self._routines[worker]
+                alone = self.asleep[worker] and not routine.notified and worker != self.pusher
+                routine.notified |= self.asleep[worker]
+                routine.wake()
+                if alone:
+                    return
+        for worker in self._sleepers.all(able & self._cores):
+            self.wake(worker)
+
+    def wake_all(self, task: int) -> None:
+        """Wake every sleeping worker that can run *task*."""
+        for worker in self._sleepers.all(self.able[task]):
+            self.wake(worker)
+
+    def transfer_estimate(self, task: int, memory: int) -> float:
+        """Return the expected time to bring the data of *task* to *memory*, in seconds.
+
+        The sum over what it reads that is neither there nor on its way.
+        """
+        total = 0.0
+        if not self._one_memory:
+            valid, coming, bit = self._valid, self._coming, 1 << memory
+            for handle in self._reads[task]:
+                there = valid[handle]
+                if not (there | coming[handle]) & bit:
+                    total += self._best_s(there, memory, self._size[handle])
+        return total
+
+    def copy_estimate(self, size_bytes: float, source: int, target: int) -> float:
+        """Return the expected time of a copy between two memories, in seconds."""
+        return self._copy_s(size_bytes, source, target)
+
+    def unready(self, task: int, memory: int) -> tuple[int, int, int]:
+        """Return how many bytes *task* lacks in *memory*; of them on no way; without a place."""
+        if self._one_memory:
+            return 0, 0, 0
+        bit, valid = 1 << memory, self._valid
+        reads, needs = self._reads[task], self._needs[task]
+        for handle in reads:
+            if not valid[handle] & bit:
+                break
+        else:
+            if len(reads) == len(needs):  # what is valid has a place
+                return 0, 0, 0
+        missing = absent = unplaced = 0
+        sizes = self._size
+        for handle in reads:
+            if not valid[handle] & bit:
+                missing += sizes[handle]
+                if not self._coming[handle] & bit:
+                    absent += sizes[handle]
+        for handle, _, _ in needs:
+            if not self._places[handle] & bit:
+                unplaced += sizes[handle]
+        return missing, absent, unplaced
+
+    def prefetch(self, task: int, memory: int) -> None:
+        """Start to bring the data of *task* to *memory*."""
+        if not self._one_memory:
+            self._mover.prefetch(self._needs[task], memory, task, self._priorities[task])
+
+    def prefetch_handle(self, handle: int, memory: int) -> None:
+        """Start to bring one datum, as it is now, to *memory*; nothing while a task writes it."""
+        if (
+            not self._is_written(handle)
+            and not (self._valid[handle] | self._coming[handle]) >> memory & 1
+        ):
+            self._mover.prefetch(((handle, True, False),), memory, NOBODY, 0)
+
+    @cached_property
+    def _writers(self) -> list[list[int]]:
+        return writers(self.graph)
+
+    def _is_written(self, handle: int) -> bool:
+        return any(self._state[task] == TAKEN for task in self._writers[handle])

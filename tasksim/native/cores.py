@@ -1,0 +1,28 @@
+"""Cores of this machine: which this process may use, and how a thread is kept on one."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+__all__ = ["cores_for", "pin_thread", "usable_cores"]
+
+
+def usable_cores() -> list[int]:
+    """Return the numbers of the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+def pin_thread(core: int | None) -> None:
+    """Keep the calling thread on *core*, where the system allows it; None: anywhere."""
+    if core is not None and hasattr(os, "sched_setaffinity"):
+        with suppress(OSError):  # a container may forbid it; the run is as good
+            os.sched_setaffinity(0, {core})
+
+
+def cores_for(workers: int) -> list[int] | None:
+    """Return a core per worker, None where there are too few."""
+    cores = usable_cores()
+    return cores if workers <= len(cores) else None

@@ -1,0 +1,105 @@
+"""Blame: whose error it was that stopped a run, found in the traceback afterwards.
+
+Nothing is spent on it while a run goes well: the clock's whole loop is in one ``with``.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from tasksim.base.errors import SchedulerError, TasksimError
+from tasksim.runtime.rules import called
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType, TracebackType
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.schedulers.base import Scheduler
+
+__all__ = ["blamed", "blaming"]
+
+METHODS: Final = frozenset(
+    ("attach", "push", "choose", "commit", "pop", "started", "finished"),
+)
+"""What a clock calls of a scheduler."""
+TASK_FIRST: Final = frozenset(("push", "choose", "commit", "started", "finished"))
+"""Those of them whose first argument is a task."""
+
+
+@contextmanager
+def blaming(scheduler: Scheduler, graph: TaskGraph) -> Iterator[None]:
+    """Name *scheduler*, method, task, file and line in errors that it raises meanwhile."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        told = blamed(error, scheduler, graph)
+        if told is error:
+            raise
+        raise told from error
+
+
+def blamed(error: BaseException, scheduler: Scheduler, graph: TaskGraph) -> BaseException:
+    """Return *error* if it is not the scheduler's, else a :exc:`SchedulerError` that says whose.
+
+    Whatever else tasksim itself refuses stays as it is, and so does an interruption by the user.
+    A scheduler's ``SystemExit`` does not end the program.
+    """
+    frame = _call(error.__traceback__, scheduler)
+    if frame is None or not isinstance(error, (Exception, SystemExit)):
+        return error
+    if isinstance(error, TasksimError) and not isinstance(error, SchedulerError):
+        return error
+    where = f"{_call_name(frame[0], graph)}, {frame[1]}:{frame[2]}"
+    if isinstance(error, SchedulerError):
+        return SchedulerError(f"{error} (in {where})")
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return SchedulerError(f"scheduler {called(scheduler)} failed in {where}: {what}")
+
+
+def _call(
+    traceback: TracebackType | None, scheduler: Scheduler
+) -> tuple[FrameType, str, int] | None:
+    """Return the first call of a method of *scheduler*, and the last place in the user's files.
+
+    That is the place where the error arose, unless it arose in a library: then the line that
+    called it.
+    """
+    call: FrameType | None = None
+    file, line = "", 0
+    while traceback is not None:
+        frame = traceback.tb_frame
+        if call is None and _is_call(frame, scheduler):
+            call = frame
+        if call is not None and _same_source(frame, call, scheduler):
+            file, line = frame.f_code.co_filename, traceback.tb_lineno
+        traceback = traceback.tb_next
+    return None if call is None else (call, file, line)
+
+
+def _is_call(frame: FrameType, scheduler: Scheduler) -> bool:
+    code = frame.f_code
+    if code.co_name not in METHODS or not code.co_argcount:
+        return False
+    return frame.f_locals.get(code.co_varnames[0]) is scheduler
+
+
+def _same_source(frame: FrameType, call: FrameType, scheduler: Scheduler) -> bool:
+    """Return whether *frame* is in the file of the call, or in that of the scheduler's class."""
+    file = frame.f_code.co_filename
+    return file == call.f_code.co_filename or frame.f_globals.get("__name__") == (
+        type(scheduler).__module__
+    )
+
+
+def _call_name(frame: FrameType, graph: TaskGraph) -> str:
+    """Return the method with its task, as ``push of gemm #3``."""
+    code = frame.f_code
+    name = code.co_name
+    if name not in TASK_FIRST or code.co_argcount < 2:
+        return name
+    task = frame.f_locals.get(code.co_varnames[1])
+    if isinstance(task, int) and 0 <= task < len(graph):
+        return f"{name} of {graph.label(task)}"
+    return name
