@@ -28,8 +28,8 @@ __all__ = ["NodeView"]
 class NodeView(RunView):
     """The time, the workers and where data are, for the *scheduler* of a node.
 
-    *ledger* is that of the run, *routines* are those of the workers; *needs*, *reads* and *priorities* (of copies) have an
-    entry per task.
+    *ledger* is that of the run, *routines* are those of the workers; *needs*, *reads* and
+    *priorities* (of copies) have an entry per task.
     """
 
     def __init__(
