@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 from tasksim.base.errors import InputError, OutputError
 from tasksim.base.units import format_size
+from tasksim.base.wording import option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -190,7 +191,7 @@ def write_text(path: Path, text: str) -> None:
 def refuse_existing(path: Path, *, force: bool) -> None:
     """Raise :exc:`InputError` if *path* exists and *force* is not given."""
     if not force and (path.exists() or path.is_symlink()):
-        raise InputError(f"{path} exists; give --force to replace it")
+        raise InputError(f"{path} exists; give {option('force', 'True')} to replace it")
 
 
 def refuse_folder(path: Path, *, force: bool, what: str, mark: str) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tasksim.base.errors import InputError, expect, unknown
+from tasksim.base.wording import option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -178,7 +179,7 @@ class Registry(Generic[Thing]):
         raise InputError(
             f"{where}: it names the {self.what} '{name}', which no installed package has "
             "registered: nothing is imported because a file names it. If you trust the file, say "
-            "--trust (in Python trust=True)"
+            f"{option('trust', 'True')}"
         )
 
     def _declared(self) -> dict[str, EntryPoint]:

@@ -17,6 +17,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.base.units import format_time
+from tasksim.base.wording import option
 from tasksim.calibration.clock_resolution import RESOLUTIONS, timer_resolution
 from tasksim.calibration.domain_results import (
     DomainSummary,
@@ -138,7 +139,10 @@ class Campaign:
         """Begin the file, or take over what it has."""
         path, wanted = self.file.path, self._request()
         if resume and force:
-            raise InputError("--resume goes on with what is there, --force replaces it: choose one")
+            raise InputError(
+                f"{option('resume', 'True')} goes on with what is there, "
+                f"{option('force', 'True')} replaces it: choose one"
+            )
         if not (resume and path.exists()):
             refuse_existing(path, force=force)
             refuse_existing(side_path(path), force=force or resume)

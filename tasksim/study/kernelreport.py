@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from tasksim.base.errors import InputError, unknown
+from tasksim.base.wording import option
 from tasksim.models.columns import SIZE, columns
 from tasksim.models.diagnosis.diagnose import Diagnosis, diagnose
 from tasksim.models.diagnosis.findings import Finding, sorted_findings
@@ -168,7 +169,7 @@ def report_kernels(
         reasons = "; ".join(f"{report.recorded.name}: {report.reason}" for report in reports)
         raise InputError(
             f"there is no kernel to report on ({reasons or 'the runs have no tasks'}): give "
-            "--models with models of them, or runs of several sizes"
+            f"{option('models')} with models of them, or runs of several sizes"
         )
     return reports
 

@@ -61,7 +61,7 @@ def test_what_exists_is_refused_without_force(tmp_path):
     refuse_existing(tmp_path / "new", force=False)
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     for path in (tmp_path, tmp_path / "link"):
-        with pytest.raises(InputError, match="exists; give --force to replace it"):
+        with pytest.raises(InputError, match="exists; give force=True to replace it"):
             refuse_existing(path, force=False)
         refuse_existing(path, force=True)
 
@@ -86,7 +86,7 @@ def test_a_folder_is_replaced_only_with_force_and_only_when_complete(tmp_path):
     target = tmp_path / "one"
     target.mkdir()
     (target / "old").write_text("")
-    with pytest.raises(InputError, match="give --force"), new_folder(target):
+    with pytest.raises(InputError, match="give force=True"), new_folder(target):
         pass
     with suppress(RuntimeError), new_folder(target, force=True):
         raise RuntimeError
@@ -156,7 +156,7 @@ def test_only_folders_of_the_kind_are_replaced(tmp_path):
         refuse("home")
     with pytest.raises(InputError, match="is a file, not a run folder"):
         refuse("file")
-    with pytest.raises(InputError, match="give --force"):
+    with pytest.raises(InputError, match="give force=True"):
         refuse("run", force=False)
 
 

@@ -58,7 +58,7 @@ def test_what_a_file_names_is_registered_or_refused(numbers, package):
         numbers.refuse_foreign(known, "run.json")
     with pytest.raises(InputError, match=r"^run.json: unknown number 'pie', did you mean 'pi'"):
         numbers.refuse_foreign("pie", "run.json")
-    with pytest.raises(InputError, match=r"^run.json: it names the number 'math:tau'.* --trust"):
+    with pytest.raises(InputError, match=r"^run.json: it names the number 'math:tau'.* trust=True"):
         numbers.refuse_foreign("math:tau", "run.json")
 
 

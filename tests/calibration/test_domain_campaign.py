@@ -124,11 +124,11 @@ def test_nothing_is_overwritten(domain, output):
     options = MeasureOptions(samples=2, repetitions=2)
     measure(domain, output, options)
     before = output.read_bytes()
-    with pytest.raises(InputError, match=r"syrk\.csv exists; give --force"):
+    with pytest.raises(InputError, match=r"syrk\.csv exists; give force=True"):
         measure(domain, output, options)
     assert output.read_bytes() == before
     output.unlink()
-    with pytest.raises(InputError, match=r"syrk\.meta\.json exists; give --force"):
+    with pytest.raises(InputError, match=r"syrk\.meta\.json exists; give force=True"):
         measure(domain, output, options)
     measure(domain, output, options, force=True)
     assert len(configurations(output)) == 2
@@ -209,7 +209,7 @@ def test_going_on_with_other_samples_is_refused(domain, output):
     other = parse_domain("syrk", ["n=8..41", "k=8,16"])
     with pytest.raises(InputError, match=r"parameters \{'n': '8\.\.40'"):
         measure(other, output, MeasureOptions(samples=3, repetitions=2), resume=True)
-    with pytest.raises(InputError, match="--force replaces it: choose one"):
+    with pytest.raises(InputError, match=r"resume=True goes on .* force=True replaces"):
         measure(domain, output, MeasureOptions(samples=3), resume=True, force=True)
     output.write_text("a,b\n1,2\n")
     with pytest.raises(InputError, match=r"syrk\.csv:1: got 'a,b'; legal: 'run,repetition,n,k,"):

@@ -202,7 +202,7 @@ def test_runs_of_one_graph_may_be_averaged(tasksim, many_sizes):
     assert "Runs of one number are averaged task by task." in index
     assert "291 tasks of 3 runs, " in Path("each/index.html").read_text()
     rows = re.findall(
-        r"<tr><td>(\d)</td><td>(run\d)</td>.*?<td>(\d+)</td></tr>",
+        r"<tr><td[^>]*>(\d)</td><td[^>]*>(run\d)</td>.*?<td>(\d+)</td></tr>",
         Path("mean/work.html").read_text(),
     )
     assert rows == [("0", f"run{number}", "96") for number in range(3)]

@@ -400,7 +400,7 @@ def test_damaged_files_are_imported_or_refused(tmp_path_factory, suffix, place, 
 
 def test_what_exists_is_replaced_by_force_only(sampling, tmp_path):
     import_machine(sampling, "laptop", tmp_path / "lib")
-    assert "exists; give --force to replace it" in error_of(sampling, "laptop", tmp_path / "lib")
+    assert "exists; give force=True to replace it" in error_of(sampling, "laptop", tmp_path / "lib")
     (sampling / "codelets/45/work.laptop").unlink()
     found = import_machine(sampling, "laptop", tmp_path / "lib", force=True)
     assert ModelLibrary(found.models_folder).kernels() == ("chol_model_potrf",)

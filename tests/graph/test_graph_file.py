@@ -55,7 +55,7 @@ def test_the_same_graph_gives_the_same_bytes(tmp_path, monkeypatch):
 def test_existing_files_are_kept_without_force(tmp_path):
     path = tmp_path / "graph.npz"
     save(generate("lu", tiles=2), path)
-    with pytest.raises(InputError, match="exists; give --force"):
+    with pytest.raises(InputError, match="exists; give force=True"):
         save(generate("lu", tiles=3), path)
     assert len(load(path)) == 5
     save(generate("lu", tiles=3), path, force=True)

@@ -73,7 +73,7 @@ def test_other_tools_read_the_tasks(run, tmp_path):
 def test_an_existing_run_is_kept_unless_forced(run, tmp_path):
     save(run, tmp_path / "out")
     other = dataclasses.replace(run, seed=7)
-    with pytest.raises(InputError, match="out exists; give --force to replace it"):
+    with pytest.raises(InputError, match="out exists; give force=True to replace it"):
         save(other, tmp_path / "out")
     assert load(tmp_path / "out") == run
     save(other, tmp_path / "out", force=True)

@@ -267,5 +267,5 @@ def test_writing_keeps_what_exists(tmp_path):
     made = Plan(np.array([0]), np.array([0.0]), np.array([1.0]))
     write_schedule(tmp_path / "a.csv", made, ["cpu0"], ["T1"])
     assert [(e.task, e.worker) for e in read_schedule(tmp_path / "a.csv")] == [("T1", "cpu0")]
-    with pytest.raises(InputError, match=r"a.csv exists; give --force to replace it"):
+    with pytest.raises(InputError, match=r"a.csv exists; give force=True to replace it"):
         write_schedule(tmp_path / "a.csv", made, ["cpu0"])

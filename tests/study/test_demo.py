@@ -101,7 +101,7 @@ def existing(tmp_path):
 
 def test_an_existing_output_is_refused_before_any_work(existing, monkeypatch):
     monkeypatch.setattr(module, "calibrate", lambda *_, **__: pytest.fail("it calibrates"))
-    with pytest.raises(InputError, match="out exists; give --force to replace it"):
+    with pytest.raises(InputError, match="out exists; give force=True to replace it"):
         demo(existing)
     assert (existing / "mine").read_text() == "precious"
 

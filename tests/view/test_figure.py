@@ -207,7 +207,7 @@ def test_other_suffixes_are_refused(make, tmp_path):
 def test_existing_files_are_kept_unless_forced(make, tmp_path):
     target = tmp_path / "a.png"
     target.write_text("precious")
-    with pytest.raises(InputError, match=r"a.png exists; give --force"):
+    with pytest.raises(InputError, match=r"a.png exists; give force=True"):
         save_figure(figure(make.run()), target)
     assert target.read_text() == "precious"
     save_figure(figure(make.run()), target, force=True)

@@ -151,7 +151,7 @@ def test_the_same_report_has_the_same_bytes(tmp_path, samples, model):
 
 def test_reports_replace_nothing_unless_forced(tmp_path, samples, model):
     (tmp_path / "a-domain.png").write_text("mine")
-    with pytest.raises(InputError, match=r"a-domain\.png exists; give --force"):
+    with pytest.raises(InputError, match=r"a-domain\.png exists; give force=True"):
         write_report(model, samples, None, tmp_path / "a.md")
     assert [path.name for path in tmp_path.iterdir()] == ["a-domain.png"]
     write_report(model, samples, None, tmp_path / "a.md", force=True)
