@@ -21,11 +21,11 @@ from experiments.irregular_kernels.results import (
     SPECIFIC,
     VARIANTS,
 )
+from tasksim.base.times import time_unit
 from tasksim.models.validation.metrics import log_ratio
 from tasksim.view.gantt import colour_legend, gantt_height_inches, panel_gantt
 from tasksim.view.modelaxes import decimated
 from tasksim.view.style import TEXT, kernel_colours, new_figure
-from tasksim.view.times import time_unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -36,8 +36,8 @@ from experiments.irregular_kernels.summary import (
     times,
 )
 from tasksim.base.files import write_bytes, write_text
+from tasksim.base.times import time_unit
 from tasksim.view.pages import Heading, Image, Table, Text, html_page, markdown_page
-from tasksim.view.times import time_unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from experiments.irregular_kernels.figures import by_distribution, variants
 from experiments.irregular_kernels.results import GENERAL, NAIVE, SPECIFIC, VARIANTS
+from tasksim.base.times import duration_text, time_unit
 from tasksim.view.texttables import table
-from tasksim.view.times import duration_text, time_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -151,8 +151,8 @@ def _models(name: str | None, library: Path | None) -> ModelLibrary | None:
 
 
 def _text(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    from tasksim.base.times import duration_text
     from tasksim.view.texttables import table
-    from tasksim.view.times import duration_text
 
     header = ("kernel", "model", "tasks", "time", "R2 adj.", "MLogQ", "bias", "warnings")
     cells = [

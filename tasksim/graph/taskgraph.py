@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tasksim.base.notebook import html_summary
+from tasksim.base.units import format_size
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -143,6 +146,20 @@ class TaskGraph:
 
     def __repr__(self) -> str:
         return f"<TaskGraph {self.name}: {len(self)} tasks, {self.edges} edges>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: how much there is, and of which kernels."""
+        counts = np.bincount(self.kernel, minlength=len(self.kernels)).tolist()
+        rows = [
+            [name, str(count), str(len(table))]
+            for name, count, table in zip(self.kernels, counts, self.parameters, strict=True)
+        ]
+        data = f"{self.handles} ({format_size(float(self.handle_size.sum()))})"
+        given = ", ".join(f"{name}={value}" for name, value in self.arguments.items())
+        facts = [("tasks", str(len(self))), ("dependencies", str(self.edges)), ("data", data)]
+        facts = [("made with", given), *facts] if given else facts
+        header = ["kernel", "tasks", "configurations"]
+        return html_summary(f"Task graph {self.name}", facts, header=header, rows=rows)
 
     def __reduce__(self) -> tuple[type[TaskGraph], tuple[Any, ...]]:
         # Through the constructor, so that the arrays of a copy are read-only as well.

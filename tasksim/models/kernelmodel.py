@@ -322,6 +322,11 @@ class KernelModel(ABC):
                 given.append(f"{name}={value!r}")
         return f"{type(self).__name__}({', '.join(given)})"
 
+    def _repr_html_(self) -> str:
+        from tasksim.models.kernelhtml import kernel_html
+
+        return kernel_html(self)
+
     @abstractmethod
     def _fit(self, samples: Samples) -> NDArray[np.bool_]:
         """Learn from at least one sample; return which samples were used (are no outliers).

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base import library as libraries
 from tasksim.base.errors import InputError
+from tasksim.base.notebook import html_summary
 from tasksim.platform.checks import check_platform
 from tasksim.platform.costs import Allocation, Copying, Overheads
 
@@ -122,7 +123,7 @@ class WorkerClass:
     """The architecture whose models they use."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Platform:
     """The machine that a task graph runs on.
 
@@ -246,6 +247,19 @@ class Platform:
             return []
         beside = self.path.parent
         return [beside, beside.parent / "models"] if beside.name == "platforms" else [beside]
+
+    def __repr__(self) -> str:
+        return f"<Platform {self.name}: {self._workers_text()}, {self._memories_text()}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: workers, memories, overheads, models."""
+        facts = [
+            ("workers", self._workers_text()),
+            ("memories", self._memories_text()),
+            ("overheads", self._overheads_text()),
+            ("models", str(self.models or "none are named")),
+        ]
+        return html_summary(f"Platform {self.name}", facts)
 
     def summary(self) -> str:
         """Return one line for people: workers, memories, overheads, models."""

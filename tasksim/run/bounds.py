@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.base.errors import InputError, expect
+from tasksim.base.notebook import html_summary
+from tasksim.base.times import duration_text
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.run.areaprogram import area_program, area_program_highs
 
@@ -37,6 +39,11 @@ class Bounds:
     def best_s(self) -> float:
         """The larger of the two, hence the better."""
         return max(self.critical_path_s, self.area_s)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        named = (("critical path", self.critical_path_s), ("area bound", self.area_s))
+        return html_summary("Bounds", [(name, duration_text(value)) for name, value in named])
 
     def to_json(self) -> dict[str, float]:
         """Return the bounds by name, as :attr:`Run.bounds` keeps them."""

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import InputError, expect
+from tasksim.base.notebook import html_summary
+from tasksim.base.times import duration_text
+from tasksim.base.units import format_time
 from tasksim.run.copystatistics import moved_bytes
 from tasksim.run.idleness import idle_time
 from tasksim.run.metrics import idleness_percent, kernel_durations, task_counts
@@ -77,7 +80,7 @@ class EndShift:
     """The task that ended furthest from where it did in a."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
     """Run *b* measured against run *a*."""
 
@@ -88,6 +91,19 @@ class Comparison:
     kernels: tuple[KernelComparison, ...]
     end_shift: EndShift | None
     """None if the runs are of different graphs."""
+
+    def __repr__(self) -> str:
+        a, b = duration_text(self.a.makespan_s), duration_text(self.b.makespan_s)
+        return f"<Comparison {self.a.graph}: {a} and {b}, {self.error_percent:+.2f} %>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: both makespans, the kernels of both."""
+        facts = [(name, _described(side)) for name, side in (("a", self.a), ("b", self.b))]
+        facts.append(("b against a", f"{self.error_percent:+.2f} %"))
+        rows = [[k.kernel, _mean(k.mean_a_s), _mean(k.mean_b_s)] for k in self.kernels]
+        header = ["kernel", "mean in a", "mean in b"]
+        title = f"Comparison of runs of {self.a.graph}"
+        return html_summary(title, facts, header=header, rows=rows)
 
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as plain JSON data."""
@@ -122,6 +138,15 @@ def compare(a: Run, b: Run, *, any_graph: bool = False) -> Comparison:
         kernels=_kernels(a, b),
         end_shift=None if difference else _end_shift(a, b),
     )
+
+
+def _described(side: Side) -> str:
+    where = f"{side.kind}, {side.scheduler} on {side.platform}"
+    return f"{where}: {duration_text(side.makespan_s)}"
+
+
+def _mean(seconds: float | None) -> str:
+    return "-" if seconds is None else format_time(seconds)
 
 
 def ks_distance(a: ArrayLike, b: ArrayLike) -> float:

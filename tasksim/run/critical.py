@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tasksim.base.errors import InputError, expect
+from tasksim.base.notebook import html_summary
+from tasksim.base.times import duration_text
 from tasksim.run.copystatistics import data_arrival_s
 from tasksim.run.record import Run
 from tasksim.run.runchecks import check_records
@@ -44,7 +46,7 @@ class Step:
     """The part of ``waited_s`` in which its worker had taken it and waited for its data."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class PracticalPath:
     """The practical critical path, first task first.
 
@@ -58,6 +60,17 @@ class PracticalPath:
     """Number of tasks on the path per reason."""
     waited_s: dict[str, float]
     """Seconds waited on the path per reason; those for data under ``transfer`` instead, if any."""
+
+    def __repr__(self) -> str:
+        kernels, waits = sum(self.kernel_s.values()), sum(self.waited_s.values())
+        spent = f"{duration_text(kernels)} in kernels, {duration_text(waits)} waiting"
+        return f"<PracticalPath: {len(self.steps)} tasks, {spent}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: where the time of the path went."""
+        facts = [(f"in {kernel}", duration_text(s)) for kernel, s in self.kernel_s.items()]
+        facts += [(f"waiting: {why}", duration_text(s)) for why, s in self.waited_s.items() if s]
+        return html_summary(f"Practical critical path of {len(self.steps)} tasks", facts)
 
     def to_json(self) -> dict[str, Any]:
         """Return the path as plain JSON data."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from tasksim.base.times import duration_text
 from tasksim.run.recordtables import MemoryTable, TaskTable, TransferTable
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _version(name: str) -> str:
         return "not installed"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """A run of a task graph on workers, simulated or native.
 
@@ -107,6 +108,16 @@ class Run:
 
     def __len__(self) -> int:
         return len(self.tasks)
+
+    def __repr__(self) -> str:
+        what = f"{self.kind} {self.graph_label}, {self.scheduler} on {self.platform}"
+        return f"<Run {what}: {len(self)} tasks, {duration_text(self.makespan_s)}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: facts, how busy the workers were, the kernels."""
+        from tasksim.run.facts import run_html
+
+        return run_html(self)
 
     @property
     def makespan_s(self) -> float:

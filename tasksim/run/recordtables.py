@@ -77,6 +77,9 @@ class RecordTable:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self)} {self.rows}>"
+
     @classmethod
     def empty(cls) -> Self:
         """Return the table without rows."""
@@ -87,7 +90,7 @@ class RecordTable:
         return [getattr(self, name) for name in self.dtypes]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TaskTable(RecordTable):
     """The task records of a run, one row per task in task order.
 
@@ -149,7 +152,7 @@ class TaskTable(RecordTable):
         return np.where(np.isnan(self.popped_s), self.start_s, self.popped_s)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TransferTable(RecordTable):
     """The copies between memories of a run, one row per copy.
 
@@ -196,7 +199,7 @@ class TransferTable(RecordTable):
         return self.end_s - self.start_s
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MemoryTable(RecordTable):
     """How full the memories of a run were: a row per change, in order of time.
 

@@ -104,8 +104,9 @@ def _graph_digest(graph: TaskGraph) -> str:
 
 def _platform_content(scenario: Scenario, resolver: Resolver) -> Any:
     """Return what a platform says, wherever it is written, and as it is after changes."""
-    platform = resolver.platform(scenario)
-    return repr(replace(platform, path=None, models=None, description=""))
+    platform = replace(resolver.platform(scenario), path=None, models=None, description="")
+    values = (f"{field.name}={getattr(platform, field.name)!r}" for field in fields(platform))
+    return f"Platform({', '.join(values)})"
 
 
 def _models_content(scenario: Scenario, resolver: Resolver) -> Any:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import quote
 
 from tasksim.base.files import new_folder, refuse_folder
+from tasksim.base.times import duration_text
 from tasksim.run.samples import first_repetitions
 from tasksim.view.modelreport import report_blocks
 from tasksim.view.pages import Heading, Image, Table, Text, html_page, markdown_page, png
-from tasksim.view.times import duration_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.patches import Patch
 
+from tasksim.base.times import duration_text
 from tasksim.run.bounds import Bounds
 from tasksim.run.metrics import idleness_percent
 from tasksim.view.bands import add_bands
@@ -22,7 +23,6 @@ from tasksim.view.style import (
     time_axis,
     worker_label,
 )
-from tasksim.view.times import duration_text
 from tasksim.view.timeseries import idle_spans
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from tasksim.base.times import time_unit
 from tasksim.view.style import TEXT
-from tasksim.view.times import time_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from tasksim.base.times import time_unit
 from tasksim.run.metrics import (
     KernelStatistics,
     kernel_statistics,
@@ -25,7 +26,6 @@ from tasksim.view.style import (
     run_names,
     time_axis,
 )
-from tasksim.view.times import time_unit
 from tasksim.view.timeseries import thinned
 
 if TYPE_CHECKING:

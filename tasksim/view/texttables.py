@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
+from tasksim.base.times import duration_text
 from tasksim.base.units import format_bandwidth, format_size, format_time
-from tasksim.run.copystatistics import moved_bytes, pair_statistics, thrashing
+from tasksim.run.copystatistics import pair_statistics
+from tasksim.run.facts import BOUND_NAMES, run_facts
 from tasksim.run.idleness import idle_time
 from tasksim.run.metrics import (
     idleness_percent,
     kernel_statistics,
-    parallel_efficiency,
     task_counts,
-    waits,
 )
-from tasksim.view.times import duration_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,7 +36,6 @@ __all__ = [
 ]
 
 _NONE = "-"
-_BOUND_NAMES = {"critical_path_s": "critical path", "area_s": "area bound"}
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
@@ -62,42 +59,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) 
 
 def run_summary(run: Run) -> str:
     """Return what was run, where, and how long it took, a line per fact."""
-    kinds = Counter(worker.architecture for worker in run.workers)
-    facts = [
-        ("graph", f"{run.graph_label} ({_tasks(len(run))})"),
-        ("run", f"{run.kind}, scheduler {run.scheduler}, seed {run.seed}{_noise(run)}"),
-        ("platform", f"{run.platform} ({_kinds(kinds)})"),
-        ("makespan", duration_text(run.makespan_s)),
-        *((_BOUND_NAMES.get(k, k), v) for k, v in _bound_texts(run.bounds or {}, run.makespan_s)),
-        ("efficiency", f"{100 * parallel_efficiency(run):.1f} %"),
-        ("mean wait", ", ".join(_mean_waits(run))),
-        *_copies(run),
-        ("took", format_time(run.wall_s)),
-    ]
-    return table(["", ""], facts, left=2)
-
-
-def _noise(run: Run) -> str:
-    """Return whether tasks took draws or means, if the run says it; native ones take what comes."""
-    if run.kind != "simulated" or "noise" not in run.config:
-        return ""
-    return ", no noise" if run.config["noise"] == "none" else ", with the models' noise"
-
-
-def _mean_waits(run: Run) -> list[str]:
-    waited, count = waits(run), max(len(run), 1)
-    parts = [(waited.dependency_s, "dependencies"), (waited.queue_s, "a worker")]
-    if run.transfers is not None:
-        parts.insert(1, (waited.transfer_s, "data"))
-    return [f"{format_time(part.sum() / count)} for {what}" for part, what in parts]
-
-
-def _copies(run: Run) -> list[tuple[str, str]]:
-    """Return what was moved, if that is known."""
-    if run.transfers is None:
-        return []
-    size = f"{format_size(moved_bytes(run))}, {thrashing(run):.2f} times the data that moved"
-    return [("copies", f"{len(run.transfers)} ({size}), {_count(run.evictions, 'eviction')}")]
+    return table(["", ""], run_facts(run), left=2)
 
 
 def kernel_table(run: Run) -> str:
@@ -181,7 +143,7 @@ def transfer_table(run: Run) -> str:
 def bounds_table(bounds: Bounds | Mapping[str, float], makespan_s: float | None = None) -> str:
     """Return the lower bounds, and how far above each the makespan is, if one is given."""
     values = bounds if not hasattr(bounds, "to_json") else bounds.to_json()
-    names = [_BOUND_NAMES.get(name, name) for name in values]
+    names = [BOUND_NAMES.get(name, name) for name in values]
     if makespan_s is None:
         rows = [[n, format_time(v)] for n, v in zip(names, values.values(), strict=True)]
         return table(["bound", "time"], rows)
@@ -319,13 +281,6 @@ def _count(count: int, what: str) -> str:
 
 def _kinds(kinds: Mapping[str, int]) -> str:
     return " + ".join(f"{count} {kind}" for kind, count in kinds.items())
-
-
-def _bound_texts(bounds: Mapping[str, float], makespan_s: float) -> list[tuple[str, str]]:
-    return [
-        (name, f"{duration_text(value)} (makespan {_percent(_ratio(makespan_s, value))})")
-        for name, value in bounds.items()
-    ]
 
 
 def _ratio(value: float, reference: float) -> float | None:

@@ -4,10 +4,10 @@ import itertools
 import numpy as np
 import pytest
 
+from tasksim.base.times import duration_text, time_unit
 from tasksim.view.gantt import WAITS
 from tasksim.view.lanes import REASONS
 from tasksim.view.style import KERNEL_COLOURS, PALETTE, kernel_colours, run_names, run_title
-from tasksim.view.times import duration_text, time_unit
 
 # G. M. Machado, M. M. Oliveira, L. A. F. Fernandes, IEEE TVCG 15(6), 2009: severity 1.
 DEFICIENCIES = {

@@ -77,6 +77,9 @@ class ModelLibrary:
         self._of_folder = path.is_dir()
         self._files = {} if self._of_folder else _files_in(path)
 
+    def __repr__(self) -> str:
+        return f"<ModelLibrary {self.path}: {', '.join(self.kernels()) or 'no kernels'}>"
+
     def kernels(self) -> tuple[str, ...]:
         """Return the kernels that have models, in order of their names."""
         if not self._of_folder:
