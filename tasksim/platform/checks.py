@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
     from tasksim.platform.description import Link, Memory, Platform, Route, Worker
 
-__all__ = ["MAX_DEVICES", "MAX_PIPELINE", "check_platform"]
+__all__ = ["MAX_DEVICES", "MAX_MEMORIES", "MAX_PIPELINE", "check_platform"]
 
+MAX_MEMORIES: Final = 32767
+"""The most memories of a platform: records of runs number them with 16 bits."""
 MAX_PIPELINE: Final = 16
 """The most tasks that a worker may hold."""
 MAX_DEVICES: Final = 256
@@ -48,6 +50,8 @@ def _numbers(platform: Platform) -> Iterator[str]:
     }
     if not platform.workers:
         yield "has no workers"
+    if len(platform.memories) > MAX_MEMORIES:
+        yield f"has {len(platform.memories)} memories, at most {MAX_MEMORIES} are legal"
     for kind, things in kinds.items():
         for index, thing in enumerate(things):
             if thing.id != index:

@@ -33,8 +33,9 @@ __all__ = [
     "WorkerClass",
 ]
 
-MAX_WORKERS: Final = 32767
-"""The most workers of a platform: records of runs number them with 16 bits."""
+MAX_WORKERS: Final = 1_000_000
+"""The most workers of a platform. Each takes 1.5 kB and 10 us to set up: a typing error of some
+zeros ends in a message, and not in a machine without memory."""
 
 
 @dataclass(frozen=True, slots=True)

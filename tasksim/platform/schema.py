@@ -27,7 +27,7 @@ from pydantic import (
 
 from tasksim.base.errors import InputError
 from tasksim.base.units import Dimension, exact_quantity, parse_quantity, unit_names
-from tasksim.platform.checks import MAX_PIPELINE
+from tasksim.platform.checks import MAX_MEMORIES, MAX_PIPELINE
 from tasksim.platform.costs import Allocation, Copying
 from tasksim.platform.description import MAX_WORKERS
 
@@ -109,7 +109,7 @@ Part = Annotated[
     float, BeforeValidator(_number), Field(gt=0, le=1), WithJsonSchema({"type": "number"})
 ]
 Count = Annotated[int, Field(ge=0, le=MAX_WORKERS)]
-Limit = Annotated[int, Field(ge=1, le=MAX_WORKERS)]
+Limit = Annotated[int, Field(ge=1, le=32767)]  # of copies under way: more is no limit
 
 
 def _tag(value: object) -> str:
@@ -289,7 +289,7 @@ class PlatformFile(_Section):
     )
     models: str | None = Field(default=None, description="the folder of coefficient files")
     nodes: int = Field(
-        default=1, ge=1, le=MAX_WORKERS, description="how many nodes, each like what follows"
+        default=1, ge=1, le=MAX_MEMORIES, description="how many nodes, each like what follows"
     )
     memories: dict[Name, MemorySection] = Field(
         default={}, description="default: ram, without limit"

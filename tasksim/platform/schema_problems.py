@@ -73,10 +73,10 @@ _TEXTS: Final = {
     "dict_type": "must be a mapping",
     "empty": "must not be empty",
     "float_type": "must be a number",
-    "greater_than": "must be greater than {gt:g}",
-    "greater_than_equal": "must be at least {ge:g}",
+    "greater_than": "must be greater than {gt:.10g}",
+    "greater_than_equal": "must be at least {ge:.10g}",
     "int_type": "must be a whole number",
-    "less_than_equal": "must be at most {le:g}",
+    "less_than_equal": "must be at most {le:.10g}",
     "list_type": "must be a list",
     "model_type": "must be a mapping",
     "string_pattern_mismatch": "must be a name: letters, digits, '_' and '-', "

@@ -154,7 +154,7 @@ class Run:
         return pd.DataFrame(plain | named)
 
 
-def _categories(codes: NDArray[np.int16], names: Sequence[str]) -> pd.Categorical:
+def _categories(codes: NDArray[np.integer[Any]], names: Sequence[str]) -> pd.Categorical:
     """Return ``names[codes]`` as a categorical; equal names become one category."""
     import pandas as pd
 

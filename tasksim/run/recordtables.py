@@ -53,13 +53,16 @@ class RecordTable:
     """What they call its rows."""
     dtypes: ClassVar[dict[str, np.dtype[Any]]]
     """The columns in order, with their types."""
+    wider: ClassVar[dict[str, np.dtype[Any]]] = {}
+    """Columns that have another type where a value does not fit in theirs."""
     optional: ClassVar[tuple[str, ...]] = ()
     """Columns of times that files may lack: not known."""
 
     def __post_init__(self) -> None:
         first = next(iter(self.dtypes))
         for name, dtype in self.dtypes.items():
-            column = _column(self.what, name, getattr(self, name), dtype)
+            wide = self.wider.get(name, dtype)
+            column = _column(self.what, name, getattr(self, name), dtype, wide)
             object.__setattr__(self, name, column)
             if len(column) != len(self):
                 raise InputError(
@@ -117,14 +120,15 @@ class TaskTable(RecordTable):
         "released_by": _INT32,
         "popped_s": _TIME,
     }
+    wider: ClassVar[dict[str, np.dtype[Any]]] = {"worker": _INT32}
     optional: ClassVar[tuple[str, ...]] = ("popped_s",)
 
     task: NDArray[np.int32]
     """The number of the task in its graph."""
     kernel: NDArray[np.int16]
     """Index into the run's ``kernel_names``."""
-    worker: NDArray[np.int16]
-    """Index into the run's ``workers``."""
+    worker: NDArray[np.integer[Any]]
+    """Index into the run's ``workers``; 32 bits where these are more than 32767."""
     priority: NDArray[np.int32]
     submitted_s: NDArray[np.float64]
     ready_s: NDArray[np.float64]
@@ -229,10 +233,17 @@ def _same(a: NDArray[Any], b: NDArray[Any]) -> bool:
     return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
 
 
-def _column(what: str, name: str, values: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return *values* as a read-only array of *dtype* that shares no writable memory."""
+def _column(
+    what: str, name: str, values: Any, dtype: np.dtype[Any], wide: np.dtype[Any]
+) -> NDArray[Any]:
+    """Return *values* as a read-only array of *dtype* that shares no writable memory.
+
+    Of type *wide* where a value is too large.
+    """
     try:
         given = np.asarray(values)
+        if wide != dtype and given.size and given.max() > np.iinfo(dtype).max:
+            dtype = wide
         with np.errstate(invalid="ignore"):
             column = given.astype(dtype) if given.size else np.zeros(given.shape, dtype)
     except (TypeError, ValueError, OverflowError) as error:

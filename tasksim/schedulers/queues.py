@@ -21,7 +21,7 @@ class FifoQueue:
 
     def __init__(self, view: View) -> None:
         self._able = view.able
-        self._bits = [1 << c for c in view.class_of]
+        self._class_of = view.class_of
         self._lanes: dict[int, deque[tuple[int, int]]] = {}
         self._pushed = 0
         self._size = 0
@@ -41,7 +41,7 @@ class FifoQueue:
 
     def pop(self, worker: int) -> int | None:
         """Remove and return the oldest task that *worker* can run."""
-        bit = self._bits[worker]
+        bit = 1 << self._class_of[worker]
         best: deque[tuple[int, int]] | None = None
         for able, lane in self._lanes.items():
             if lane and able & bit and (best is None or lane[0] < best[0]):
@@ -78,7 +78,7 @@ class PriorityQueue:
 
     def __init__(self, view: View) -> None:
         self._able = view.able
-        self._bits = [1 << c for c in view.class_of]
+        self._class_of = view.class_of
         self._priority = view.priority
         self._lanes: dict[int, _Lane] = {}
         self._pushed = 0
@@ -106,7 +106,7 @@ class PriorityQueue:
         return self._take(worker, newest=True)
 
     def _take(self, worker: int, *, newest: bool) -> int | None:
-        lane = self._best_lane(self._bits[worker], newest)
+        lane = self._best_lane(1 << self._class_of[worker], newest)
         if lane is None:
             return None
         level = lane.levels[-lane.heap[0]]

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, ClassVar
 
 from tasksim.schedulers.base import Scheduler, View
 from tasksim.schedulers.queues import PriorityQueue
+from tasksim.schedulers.victims import Victims
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Iterable
 
 __all__ = ["LocalityWorkStealing", "WorkStealing"]
+
+
+class _Queues(dict[int, PriorityQueue]):
+    """A queue per worker, made when first asked for: of many workers, most never have a task."""
+
+    def __init__(self, view: View) -> None:
+        super().__init__()
+        self._view = view
+
+    def __missing__(self, worker: int) -> PriorityQueue:
+        self[worker] = queue = PriorityQueue(self._view)
+        return queue
 
 
 class WorkStealing(Scheduler):
@@ -29,66 +43,81 @@ class WorkStealing(Scheduler):
         """Start with empty queues, nobody busy."""
         super().attach(view, rng)
         workers = len(view.workers)
-        self._queues = [PriorityQueue(view) for _ in range(workers)]
+        self._queues = _Queues(view)
+        self._waiting = [0] * workers
         self._busy = [False] * workers
-        # Who has tasks in the queue: most thieves of many find that nobody can be robbed.
-        self._loaded: set[int] = set()
-        self._next_victim = [0] * workers
+        self._victims = Victims(view.workers)
+        self._robbable = self._victims.among
+        """Per worker, whether it is busy and has tasks in its queue."""
+        self._next_victim: dict[int, int] = {}
         self._next_owner = 1 % workers
+        self._able_workers: dict[int, list[int]] = {}
 
     def push(self, task: int) -> None:
         """Put *task* on the queue of the worker that released it, and wake everybody."""
         owner = self._owner(task)
         self._queues[owner].push(task)
-        self._loaded.add(owner)
+        self._waiting[owner] += 1
+        if self._busy[owner] and not self._robbable[owner]:
+            self._victims.add(owner)
         self.view.wake_all(task)
 
     def pop(self, worker: int) -> int | None:
         """Return a task of *worker*'s own, or a stolen one."""
+        if self._waiting[worker]:
+            task = self._queues[worker].pop(worker)
+            if task is not None:
+                self._took(worker)
+                self._busy[worker] = True
+                if self._waiting[worker] and not self._robbable[worker]:
+                    self._victims.add(worker)
+                return task
         self._busy[worker] = False
-        task = self._take(worker) if self._loaded else None
+        if self._robbable[worker]:
+            self._victims.discard(worker)
+        task = self._stolen(worker) if self._victims.all else None
         if task is not None:
             self._busy[worker] = True
+            if self._waiting[worker]:
+                self._victims.add(worker)
         return task
 
     def _owner(self, task: int) -> int:
         pusher = self.view.pusher
         if pusher is not None and self.view.can_run(task, pusher):
             return pusher
-        workers = len(self._queues)
-        owner = self._next_owner
-        while not self.view.can_run(task, owner):
-            owner = (owner + 1) % workers
-        self._next_owner = (owner + 1) % workers
+        able = self._able_to(self.view.able[task])
+        owner = able[bisect_left(able, self._next_owner) % len(able)]
+        self._next_owner = (owner + 1) % len(self._busy)
         return owner
 
-    def _take(self, worker: int) -> int | None:
-        if worker in self._loaded:
-            task = self._queues[worker].pop(worker)
+    def _able_to(self, mask: int) -> list[int]:
+        """Return the workers of the classes in *mask*, in order of their number."""
+        found = self._able_workers.get(mask)
+        if found is None:
+            groups = [g.workers for c, g in enumerate(self.view.classes) if mask >> c & 1]
+            found = self._able_workers[mask] = sorted(w for group in groups for w in group)
+        return found
+
+    def _stolen(self, thief: int) -> int | None:
+        """Return the newest task of the first victim that has one for *thief*."""
+        for victim in self._in_order(thief):
+            task = self._queues[victim].pop_newest(thief)
             if task is not None:
-                self._note_taken(worker)
+                self._took(victim)
+                self._next_victim[thief] = (victim + 1) % len(self._busy)
                 return task
-        busy, loaded = self._busy, self._loaded
-        if not any(busy[victim] for victim in loaded):
-            return None
-        for victim in self._victims(worker):
-            if busy[victim] and victim in loaded:
-                task = self._queues[victim].pop_newest(worker)
-                if task is not None:
-                    self._next_victim[worker] = (victim + 1) % len(self._queues)
-                    self._note_taken(victim)
-                    return task
         return None
 
-    def _note_taken(self, owner: int) -> None:
-        if not len(self._queues[owner]):
-            self._loaded.discard(owner)
+    def _took(self, owner: int) -> None:
+        """Note that a task has left the queue of *owner*."""
+        self._waiting[owner] -= 1
+        if self._robbable[owner] and not self._waiting[owner]:
+            self._victims.discard(owner)
 
-    def _victims(self, worker: int) -> Iterable[int]:
-        """Yield all workers, from just after the one that *worker* last robbed."""
-        first = self._next_victim[worker]
-        yield from range(first, len(self._queues))
-        yield from range(first)
+    def _in_order(self, thief: int) -> Iterable[int]:
+        """Return the victims, from just after the one that *thief* last robbed."""
+        return self._victims.from_number(self._next_victim.get(thief, 0))
 
 
 class LocalityWorkStealing(WorkStealing):
@@ -100,20 +129,5 @@ class LocalityWorkStealing(WorkStealing):
 
     name: ClassVar[str] = "lws"
 
-    def attach(self, view: View, rng: random.Random) -> None:
-        """Start with empty queues; the order of victims is settled once."""
-        super().attach(view, rng)
-        self._nearest = [self._by_distance(worker) for worker in range(len(view.workers))]
-
-    def _victims(self, worker: int) -> Iterable[int]:
-        return self._nearest[worker]
-
-    def _by_distance(self, worker: int) -> list[int]:
-        workers = self.view.workers
-        count = len(workers)
-        thief = workers[worker]
-        others = [(worker + step) % count for step in range(1, count)]
-        return sorted(  # stable: equal distances keep their circular order
-            others,
-            key=lambda w: (workers[w].node != thief.node, workers[w].memory != thief.memory),
-        )
+    def _in_order(self, thief: int) -> Iterable[int]:
+        return self._victims.from_nearest(thief)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Float64 = NDArray[np.float64]
     Int64 = NDArray[np.int64]
-    Spans = tuple[NDArray[np.int16], Float64, Float64]
+    Spans = tuple[NDArray[np.integer[Any]], Float64, Float64]
 
 __all__ = [
     "arrival_rates",
@@ -140,7 +140,7 @@ def idle_spans(run: Run) -> dict[str, Spans]:
     return {reason: _spans(worker, parts) for reason, parts in spans.items()}
 
 
-def _spans(worker: NDArray[np.int16], parts: Sequence[tuple[Float64, Float64]]) -> Spans:
+def _spans(worker: NDArray[np.integer[Any]], parts: Sequence[tuple[Float64, Float64]]) -> Spans:
     begin, end = (np.concatenate(side) for side in zip(*parts, strict=True))
     longer = end > begin
     return np.tile(worker, len(parts))[longer], begin[longer], end[longer]

@@ -126,7 +126,7 @@ USAGE = {
     "simulate": "Missing argument 'GRAPH' (or --from RUN).",
     "simulate cholesky --shceduler x": "No such option",
     "simulate cholesky --workers 0": (
-        "Invalid value for '--workers': 0 is not in the range 1<=x<=32767."
+        "Invalid value for '--workers': 0 is not in the range 1<=x<=1000000."
     ),
     "run cholesky --workers 32768": "Invalid value for '--workers': 32768 is not in the range",
     "demo --workers 1e9": "Invalid value for '--workers': '1e9' is not a valid integer.",

@@ -124,17 +124,17 @@ def test_everything_at_once_in_the_order_of_the_file(write, errors):
             "p.yaml:2:60: workers.b.cores.0: core 3 is in workers.a too",
         ),
         (
-            "version: 1\nworkers: {cpu: {count: 20000}}\nnodes: 2\n",
-            "p.yaml:2:10: workers: too many workers (got 20000 on each of 2 nodes, "
-            "legal 32767 in all)",
+            "version: 1\nworkers: {cpu: {count: 600000}}\nnodes: 2\n",
+            "p.yaml:2:10: workers: too many workers (got 600000 on each of 2 nodes, "
+            "legal 1000000 in all)",
         ),
         (
-            "version: 1\nworkers: {cpu: {count: 40000}}\n",
-            "p.yaml:2:24: workers.cpu.count: must be at most 32767 (got 40000)",
+            "version: 1\nworkers: {cpu: {count: 4000000}}\n",
+            "p.yaml:2:24: workers.cpu.count: must be at most 1000000 (got 4000000)",
         ),
         (
             f"version: 1\nworkers: {{cpu: {{count: 0x{'f' * 5000}}}}}\n",
-            "p.yaml:2:24: workers.cpu.count: must be at most 32767 (got a number of 20000 bits)",
+            "p.yaml:2:24: workers.cpu.count: must be at most 1000000 (got a number of 20000 bits)",
         ),
         (
             'version: 1\nworkers: {cpu: {count: 1}}\n"a\\nb": 1\n',

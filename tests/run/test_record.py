@@ -34,13 +34,20 @@ def test_columns_are_read_only_and_share_nothing():
         made.end_s[0] = 3.0
 
 
+def test_workers_are_numbered_with_32_bits_where_16_do_not_do():
+    assert table(worker=[0, 32_767]).worker.dtype == np.int16
+    many = table(worker=[0, 40_000])
+    assert (many.worker.dtype, many.worker.tolist()) == (np.int32, [0, 40_000])
+    assert many == table(worker=np.array([0, 40_000]))
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"end_s": [1.0]}, "column 'end_s' of the task table has 1 rows, column 'task' has 2"),
         (
-            {"worker": [0, 40_000]},
-            "column 'worker' of the task table has values that are not int16",
+            {"worker": [0, 2**40]},
+            "column 'worker' of the task table has values that are not int32",
         ),
         ({"priority": [0.5, 1]}, "column 'priority' of the task table has values that are not"),
         ({"priority": [float("nan"), 1]}, "column 'priority' of the task table has values that"),

@@ -1,0 +1,98 @@
+"""Victims of work stealing: who can be robbed, in order of number or of distance.
+
+A set of workers in sorted lists: of all, of each node, and of each memory of a node. To find the
+first victim takes a bisection, whatever the number of workers; nothing is settled per pair.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tasksim.platform.description import Worker
+
+__all__ = ["Victims"]
+
+
+class Victims:
+    """Workers that can be robbed: at first, none."""
+
+    def __init__(self, workers: Sequence[Worker]) -> None:
+        self._workers = workers
+        self.among = [False] * len(workers)
+        """Per worker, whether it is one of them."""
+        self.all: list[int] = []
+        """Them, in order of their numbers."""
+        places = {(worker.node, worker.memory) for worker in workers}
+        nodes = {node for node, _ in places}
+        # One list for several levels where there is but one node, or one memory in each.
+        self._of_node = {node: self.all if len(nodes) == 1 else [] for node in nodes}
+        one_each = len(places) == len(nodes)
+        self._of_place = {p: self._of_node[p[0]] if one_each else [] for p in places}
+        self._several = len(places) > 1
+        self._shared = len({memory for _, memory in places}) < len(places)
+        """Whether workers of several nodes have a memory in common."""
+
+    def add(self, worker: int) -> None:
+        """Add *worker*, which is not there yet."""
+        self.among[worker] = True
+        insort(self.all, worker)
+        if self._several:
+            for members in self._others(worker):
+                insort(members, worker)
+
+    def discard(self, worker: int) -> None:
+        """Remove *worker*, which is there."""
+        self.among[worker] = False
+        del self.all[bisect_left(self.all, worker)]
+        if self._several:
+            for members in self._others(worker):
+                del members[bisect_left(members, worker)]
+
+    def from_number(self, first: int) -> Iterator[int]:
+        """Return all in order of their numbers, from *first* on, wrapping round."""
+        return _around(self.all, first)
+
+    def from_nearest(self, thief: int) -> Iterator[int]:
+        """Return all: of the same memory and node, of the same node, of the same memory, the rest.
+
+        Among equals those that follow *thief*, wrapping round.
+        """
+        return self._by_distance(thief) if self._several else _around(self.all, thief + 1)
+
+    def _by_distance(self, thief: int) -> Iterator[int]:
+        own = self._workers[thief]
+        place = self._of_place[own.node, own.memory]
+        yield from _around(place, thief + 1)
+        node = self._of_node[own.node]
+        if node is not place:
+            for worker in _around(node, thief + 1):
+                if self._workers[worker].memory != own.memory:
+                    yield worker
+        if node is not self.all:
+            yield from self._of_other_nodes(thief)
+
+    def _of_other_nodes(self, thief: int) -> Iterator[int]:
+        own, workers = self._workers[thief], self._workers
+        others = (w for w in _around(self.all, thief + 1) if workers[w].node != own.node)
+        if self._shared:  # sorting is stable: the order stays
+            return iter(sorted(others, key=lambda w: workers[w].memory != own.memory))
+        return others
+
+    def _others(self, worker: int) -> list[list[int]]:
+        """Return the lists besides that of all, each once, in which *worker* stands."""
+        own = self._workers[worker]
+        node, place = self._of_node[own.node], self._of_place[own.node, own.memory]
+        return [node] * (node is not self.all) + [place] * (place is not node)
+
+
+def _around(members: list[int], first: int) -> Iterator[int]:
+    """Yield the sorted *members* from *first* on, then those before it."""
+    start = bisect_left(members, first)
+    for index in range(start, len(members)):
+        yield members[index]
+    for index in range(start):
+        yield members[index]
