@@ -143,7 +143,7 @@ class Ledger:
         return TaskTable(
             task=np.arange(len(graph), dtype=np.int32),
             kernel=graph.kernel.astype(np.int16),
-            worker=np.array(self.worker, dtype=np.int16),
+            worker=np.array(self.worker, dtype=np.int32),
             priority=graph.priority.astype(np.int32),
             submitted_s=np.array(self.submitted_s),
             ready_s=np.array(self.ready_s),
