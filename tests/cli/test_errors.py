@@ -128,7 +128,7 @@ USAGE = {
     "simulate cholesky --workers 0": (
         "Invalid value for '--workers': 0 is not in the range 1<=x<=1000000."
     ),
-    "run cholesky --workers 32768": "Invalid value for '--workers': 32768 is not in the range",
+    "run cholesky --workers 1000001": "Invalid value for '--workers': 1000001 is not in the range",
     "demo --workers 1e9": "Invalid value for '--workers': '1e9' is not a valid integer.",
     "simulate cholesky --workers two": "Invalid value for '--workers': 'two' is not",
     "simulate cholesky --noise loud": "Invalid value for '--noise': 'loud' is not one of",
