@@ -1,8 +1,56 @@
-"""``python -m tasksim``."""
+"""Entry point of the command line, ``tasksim`` and ``python -m tasksim``.
+
+Nothing is imported before Ctrl-C would end it with one line, as it ends everything that follows.
+"""
 
 from __future__ import annotations
 
-from tasksim.cli.main import main
+import sys
+
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    try:
+        code = _run()
+    except KeyboardInterrupt:  # while the commands were imported
+        code = INTERRUPTED
+        sys.stderr.write("Interrupted.\n")
+    # All is said and written: from here on Ctrl-C has nothing to interrupt but Python's own end.
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if code == INTERRUPTED:
+        _end_interrupted()
+    sys.exit(code)
+
+
+def _run() -> int:
+    from tasksim.cli.main import main as run_commands
+
+    try:
+        run_commands()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    return 0
+
+
+def _end_interrupted() -> None:
+    """Leave at once if kernels are still running, which would outlive what they work on."""
+    import os
+    import threading
+    from contextlib import suppress
+
+    if threading.active_count() > 1:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(INTERRUPTED)
+    # Python ends itself by the signal, whatever the exit code, if the last text that was run by
+    # exec (as dataclasses do while they are imported) was interrupted. Now it is not the last.
+    exec("")
+
 
 if __name__ == "__main__":
     main()

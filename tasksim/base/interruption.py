@@ -108,6 +108,10 @@ class Interrupts:
         self._held = False
         self.check()
 
+    def rearm(self) -> None:
+        """Forget all signals so far; the next one is raised."""
+        self.noted, self._raised_at, self._held = False, -inf, False
+
     def check(self) -> None:
         """Raise KeyboardInterrupt if a signal was noted."""
         if self.noted:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from tasksim.base.interruption import Interrupts
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.calibration_report import CalibrationReport, summaries
 from tasksim.calibration.insitu import Observed, measure_in_situ
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-    from tasksim.calibration.kernel_samples import MeasuredConfiguration
     from tasksim.models.samples import Samples
     from tasksim.platform.description import Overheads
 
@@ -110,15 +110,18 @@ def calibrate(
     destination = dataclasses.replace(destination, choice=choice)
     session = _Session(destination, options or CalibrationOptions(), earlier, progress)
     begun = time.monotonic()
-    interrupted = False
-    try:
-        session.measure(items, workers)
-    except KeyboardInterrupt:
-        interrupted = True
-    report, written = session.finish()
-    if written.refused is not None and not interrupted:
+    with Interrupts() as interrupts:
+        interrupted = False
+        try:
+            session.measure(items, workers)
+            interrupts.hold()
+        except KeyboardInterrupt:
+            interrupted = True
+        interrupts.hold()  # what is measured is written, however often somebody asks to stop
+        report, written = session.finish(interrupts)
+        report.interrupted = interrupted or report.interrupted or interrupts.noted
+    if written.refused is not None and not report.interrupted:
         raise written.refused
-    report.interrupted = interrupted
     report.seconds = time.monotonic() - begun
     return report
 
@@ -168,14 +171,22 @@ class _Session:
 
     def save(self) -> None:
         """Write what was measured so far, but for linear models, whose samples are written."""
-        if not self.collected.new:
-            return
-        linear = self.destination.choice.linear
-        self._write([kernel for kernel in self.collected.new if kernel not in linear])
-        self._write_samples()
+        if self.collected.new:
+            self._save()
 
-    def finish(self) -> tuple[CalibrationReport, Written]:
-        """Write everything; return what that is."""
+    def _save(self) -> Written:
+        """Write all samples, and the models that are histories."""
+        for kernel in self._linear:
+            write_samples_of(self.destination, kernel, self.collected.samples[kernel])
+        return self._write(self.collected.new.keys() - self._linear, Written())
+
+    @property
+    def _linear(self) -> frozenset[str]:
+        """The kernels with linear models that were measured."""
+        return self.destination.choice.linear & self.collected.new.keys()
+
+    def finish(self, interrupts: Interrupts) -> tuple[CalibrationReport, Written]:
+        """Write everything; return what that is. Only the search for terms can be interrupted."""
         report = CalibrationReport(
             machine=self.destination.machine,
             platform_path=self.destination.platform_path,
@@ -183,17 +194,22 @@ class _Session:
         )
         if not self.collected.new:
             return report, Written()
-        self._write_samples()  # they are safe if the search for terms is interrupted
-        if (
-            self.progress is not None
-            and self.destination.choice.searched & self.collected.new.keys()
-        ):
-            self.progress("searching for terms", 1.0)
-        rows, written = self._write(self.collected.new)
-        report.rows = rows
-        report.by_kernel = summaries(self.collected, rows, written.models, self.options)
+        report.rows = list(self.collected.configurations(self.options))
+        written, linear = self._save(), self._linear
+        try:
+            interrupts.rearm()
+            if self.progress is not None and self.destination.choice.searched & linear:
+                self.progress("searching for terms", 1.0)
+            self._write(linear, written)
+            interrupts.hold()
+        except KeyboardInterrupt:
+            interrupts.hold()
+            report.interrupted = True
+            missing = ", ".join(sorted(linear - written.models.keys()))
+            report.notes = [f"{missing}: only the samples are written, as you interrupted the fit"]
+        report.by_kernel = summaries(self.collected, report.rows, written.models, self.options)
         report.overheads = self._overheads()
-        report.notes = [*self._disturbed(), *_notes(self.destination.choice, written)]
+        report.notes += [*self._disturbed(), *_notes(self.destination.choice, written)]
         return report, written
 
     def _disturbed(self) -> list[str]:
@@ -203,20 +219,15 @@ class _Session:
             return []
         return [f"{runs} runs were made while others used the cores, and do not count"]
 
-    def _write_samples(self) -> None:
-        """Write the samples of kernels with linear models."""
-        for kernel in self.destination.choice.linear & self.collected.new.keys():
-            write_samples_of(self.destination, kernel, self.collected.samples[kernel])
-
-    def _write(self, kernels: Collection[str]) -> tuple[list[MeasuredConfiguration], Written]:
-        """Write *kernels*, models and samples, and the platform."""
+    def _write(self, kernels: Collection[str], written: Written) -> Written:
+        """Write *kernels*, models and samples, and the platform; note it in *written*."""
         rows = list(self.collected.configurations(self.options, kernels))
         locality = fit_locality(self.observed.far)
-        written = write_kernels(
-            self.destination, self.collected, rows, locality, self.options, kernels
+        write_kernels(
+            self.destination, self.collected, rows, locality, self.options, kernels, written
         )
         write_platform(self.destination, self._overheads())
-        return rows, written
+        return written
 
     def _overheads(self) -> Overheads | None:
         gaps = self.observed.gaps

@@ -16,6 +16,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_text
+from tasksim.base.interruption import Interrupts
 from tasksim.base.units import format_time
 from tasksim.base.wording import option
 from tasksim.calibration.clock_resolution import RESOLUTIONS, timer_resolution
@@ -107,13 +108,16 @@ def measure(
     """
     campaign = Campaign(domain, output, options or MeasureOptions())
     campaign.open(resume=resume, force=force)
-    interrupted = False
-    try:
-        campaign.run(progress)
-    except KeyboardInterrupt:
-        interrupted = True
-    campaign.close()
-    return campaign.summary(interrupted=interrupted)
+    with Interrupts() as interrupts:
+        interrupted = False
+        try:
+            campaign.run(progress)
+            interrupts.hold()
+        except KeyboardInterrupt:
+            interrupted = True
+        interrupts.hold()  # what is measured is written, however often somebody asks to stop
+        campaign.close()
+    return campaign.summary(interrupted=interrupted or interrupts.noted)
 
 
 class Campaign:

@@ -99,13 +99,14 @@ def write_kernels(
     locality: Mapping[str, Locality],
     options: CalibrationOptions,
     kernels: Collection[str],
-) -> Written:
+    written: Written,
+) -> None:
     """Write a coefficient file, and the samples beside it, for each of *kernels*.
 
     *rows* are their configurations, *options* when these are known. Where a model cannot be
-    fitted to the samples, the samples alone are written.
+    fitted to the samples, the samples alone are written. What is written is noted at once in
+    *written*, so that an interruption does not hide it.
     """
-    written = Written()
     machine = Machine(destination.machine, fingerprint(destination.workers))
     for kernel in sorted(kernels):
         samples = collected.samples[kernel]
@@ -117,7 +118,6 @@ def write_kernels(
                 f"kernel {kernel}: {error} (the samples are in {path})"
             )
             continue
-        written.models[kernel] = model
         # To search for terms again without each fifth of the samples would take five times as
         # long as finding them. Too few samples for intervals: predictions do without.
         with suppress(InputError):
@@ -133,7 +133,7 @@ def write_kernels(
             machine=machine,
             samples={ARCHITECTURE: samples},
         )
-    return written
+        written.models[kernel] = model
 
 
 def _fitted(choice: LinearKernels, kernel: str, samples: Samples, written: Written) -> KernelModel:

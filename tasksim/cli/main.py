@@ -7,9 +7,7 @@ itself.
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
 import traceback
 import warnings
 from contextlib import contextmanager
@@ -20,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from tasksim.base.errors import TasksimError, nearest
+from tasksim.base.interruption import Interrupts
 from tasksim.base.wording import on_command_line
 from tasksim.cli.command import EXIT_CODES, SETTINGS, debug_option
 
@@ -53,6 +52,8 @@ EXAMPLES = (
     "tasksim demo",
 )
 INTERRUPTED = 130
+AGAIN_S = 0.5
+"""Two signals within so short a time are one: a person has not read yet what the first one did."""
 
 
 class LazyGroup(click.Group):
@@ -136,16 +137,19 @@ cli.params.append(debug_option())
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; exits."""
     cli.main(prog_name="tasksim")
 
 
 def exit_after(run: Callable[[], Any], arguments: Sequence[str]) -> NoReturn:
     """Call *run* and exit with the code it returns, or with that of its error, in one line."""
-    with _plain_warnings(), _terminable():
+    # SIGTERM ends a command as Ctrl-C does, so that nothing temporary is left behind.
+    with _plain_warnings(), Interrupts(AGAIN_S, terminate=True) as interrupts:
         try:
             code = run()
+            interrupts.hold()
         except (Exception, KeyboardInterrupt) as error:
+            interrupts.hold()
             code = _report(error, debug="--debug" in arguments)
     sys.exit(code if isinstance(code, int) else 0)
 
@@ -183,23 +187,6 @@ def _explained(error: BaseException) -> tuple[int, str]:
         return 1, "out of memory"
     what = type(error).__name__ + (f": {error}" if str(error) else "")
     return 1, f"{what} (run again with --debug for the traceback)"
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Let SIGTERM end a command as Ctrl-C does, so that nothing temporary is left behind."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

@@ -47,6 +47,17 @@ def test_what_is_held_is_raised_where_it_is_asked_for():
             interrupts.allow()
 
 
+def test_what_was_pressed_too_often_is_forgotten_where_the_next_one_counts():
+    with Interrupts() as interrupts:
+        with pytest.raises(KeyboardInterrupt):
+            press()
+        interrupts.hold()
+        press()
+        interrupts.rearm()
+        with pytest.raises(KeyboardInterrupt):
+            press()
+
+
 def test_what_an_inner_block_raises_is_raised_for_the_outer_one():
     with Interrupts(terminate=True) as outer:
         with Interrupts(held=True) as inner:

@@ -432,6 +432,51 @@ def test_interrupted_what_was_measured_is_kept(machine, tmp_path):
     assert here([CHAIN], tmp_path).rows[0].count >= 15  # and added to
 
 
+def pressing(times=1):
+    """Return a function that is as if somebody pressed Ctrl-C so many times."""
+
+    def press(*_, **__):
+        for _ in range(times):
+            signal.raise_signal(signal.SIGINT)
+
+    return press
+
+
+def before_calling(monkeypatch, where, name, first):
+    called = getattr(where, name)
+    monkeypatch.setattr(where, name, lambda *a, **k: (first(), called(*a, **k))[1])
+
+
+@pytest.mark.parametrize("name", ["write_samples_of", "write_kernels", "write_platform"])
+def test_ctrl_c_again_and_again_loses_nothing(machine, tmp_path, monkeypatch, name):
+    before_calling(monkeypatch, module, name, pressing(2))
+    machine.durations_s = seconds
+    terms = {"gemm": "1 + m"}
+    report = here([sizes(8.0, 9.0, 10.0), CHAIN], tmp_path, terms=terms, progress=interrupt_in(3))
+    assert report.interrupted
+    assert len(earlier_samples(tmp_path / "models" / "here")["gemm"]) == 90
+    assert entry(tmp_path).model.report()["samples"] == 9
+    assert len(load(str(report.platform_path)).workers) == 1
+
+
+def test_ctrl_c_while_all_is_known_is_told(machine, tmp_path, monkeypatch):
+    before_calling(monkeypatch, module, "write_platform", pressing())
+    report = here([CHAIN], tmp_path)
+    assert report.interrupted
+    assert report.rows[0].stopped == "tolerance"
+
+
+def test_ctrl_c_ends_the_search_for_terms_and_leaves_the_samples(machine, tmp_path, monkeypatch):
+    machine.durations_s = seconds
+    before_calling(monkeypatch, LinearModel, "fit", pressing())
+    report = here([sizes(8.0, 9.0, 10.0), CHAIN], tmp_path, terms={"gemm": "auto"})
+    assert report.interrupted
+    assert report.notes[0] == "gemm: only the samples are written, as you interrupted the fit"
+    assert [row.kernel for row in report.rows] == ["gemm"] * 3 + ["task"]
+    assert len(earlier_samples(tmp_path / "models" / "here")["gemm"]) >= 150
+    assert entry(tmp_path).model.report()["samples"] == 15
+
+
 def test_interrupted_in_the_warm_up_there_is_nothing_and_earlier_files_stay(
     machine, tmp_path, contents
 ):
