@@ -64,8 +64,7 @@ def describe_run(run: Run, graph: TaskGraph) -> dict[str, Any]:
     """Return a run as commands print it."""
     from tasksim.run.copystatistics import transfer_summary
     from tasksim.run.idleness import idle_time
-    from tasksim.run.metrics import idle_s, idleness_percent, kernel_statistics
-    from tasksim.run.metrics import parallel_efficiency as efficiency
+    from tasksim.run.metrics import efficiency, idle_s, idleness_percent, kernel_statistics
 
     names = [worker.name for worker in run.workers]
     return {

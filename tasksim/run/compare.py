@@ -12,6 +12,7 @@ from tasksim.base.errors import InputError, expect
 from tasksim.base.notebook import html_summary
 from tasksim.base.times import duration_text
 from tasksim.base.units import format_time
+from tasksim.base.wording import option
 from tasksim.run.copystatistics import moved_bytes
 from tasksim.run.idleness import idle_time
 from tasksim.run.metrics import idleness_percent, kernel_durations, task_counts
@@ -127,7 +128,8 @@ def compare(a: Run, b: Run, *, any_graph: bool = False) -> Comparison:
     difference = _graph_difference(a, b)
     if difference and not any_graph:
         raise InputError(
-            f"the runs are of different graphs: {difference}; --any-graph compares them too"
+            f"the runs are of different graphs: {difference}; "
+            f"{option('any_graph', 'True')} compares them too"
         )
     if not a.makespan_s:
         raise InputError(f"the reference run of {a.graph_label} takes no time")

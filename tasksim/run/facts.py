@@ -11,7 +11,7 @@ from tasksim.base.notebook import html_summary
 from tasksim.base.times import duration_text
 from tasksim.base.units import format_size, format_time
 from tasksim.run.copystatistics import moved_bytes, thrashing
-from tasksim.run.metrics import kernel_statistics, parallel_efficiency, waits
+from tasksim.run.metrics import efficiency, kernel_statistics, waits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +37,7 @@ def run_facts(run: Run) -> list[tuple[str, str]]:
         ("platform", f"{run.platform} ({_kinds(kinds)})"),
         ("makespan", duration_text(run.makespan_s)),
         *_bound_texts(run.bounds or {}, run.makespan_s),
-        ("efficiency", f"{100 * parallel_efficiency(run):.1f} %"),
+        ("efficiency", f"{100 * efficiency(run):.1f} %"),
         ("mean wait", ", ".join(_mean_waits(run))),
         *_copies(run),
         ("took", format_time(run.wall_s)),

@@ -24,6 +24,8 @@ __all__ = ["check_header"]
 _ROUNDING: Final = 1e-9
 """Relative: other versions of NumPy add in another order, which changes the last digits; what
 somebody wrote by hand differs in the first."""
+_EARLIER_KEYS: Final = {"parallel_efficiency": "efficiency"}
+"""What metrics were called in files of earlier versions."""
 
 
 def check_header(run: Run, path: Path) -> None:
@@ -53,8 +55,9 @@ def _differences(
 ) -> Iterator[tuple[Place, Any, Any]]:
     """Yield what differs, as far as both say something."""
     if isinstance(said, dict) and isinstance(computed, dict):
-        for key in (key for key in computed if key in said):
-            yield from _differences(said[key], computed[key], (*place, key), tolerance)
+        for key in (key for key in said if _EARLIER_KEYS.get(key, key) in computed):
+            there = computed[_EARLIER_KEYS.get(key, key)]
+            yield from _differences(said[key], there, (*place, key), tolerance)
     elif isinstance(said, list) and isinstance(computed, list) and len(said) == len(computed):
         for number, pair in enumerate(zip(said, computed, strict=True)):
             yield from _differences(*pair, (*place, number), tolerance)

@@ -21,12 +21,12 @@ __all__ = [
     "KernelStatistics",
     "Waits",
     "busy_s",
+    "efficiency",
     "idle_s",
     "idleness_percent",
     "kernel_durations",
     "kernel_statistics",
     "makespan_s",
-    "parallel_efficiency",
     "ready_curve",
     "submitted_curve",
     "summary",
@@ -96,7 +96,7 @@ def task_counts(run: Run) -> NDArray[np.int64]:
     return np.bincount(run.tasks.worker, minlength=len(run.workers)).astype(np.int64)
 
 
-def parallel_efficiency(run: Run) -> float:
+def efficiency(run: Run) -> float:
     """Return the share of the workers' time that tasks took: ``sum busy / (workers makespan)``."""
     capacity = len(run.workers) * run.makespan_s
     return float(busy_s(run).sum() / capacity) if capacity else 0.0
@@ -176,7 +176,7 @@ def summary(run: Run) -> dict[str, Any]:
         "tasks": len(run),
         "workers": len(run.workers),
         "busy_s": float(busy_s(run).sum()),
-        "parallel_efficiency": parallel_efficiency(run),
+        "efficiency": efficiency(run),
         "idleness_percent": float(idleness_percent(run).mean()) if run.workers else 0.0,
         "mean_dependency_wait_s": float(waited.dependency_s.sum() / tasks),
         "mean_queue_wait_s": float(waited.queue_s.sum() / tasks),

@@ -11,7 +11,7 @@ def test_small_run(small):
     assert metrics.busy_s(small).tolist() == [5.0, 3.0]
     assert metrics.idle_s(small).tolist() == [1.0, 3.0]
     assert metrics.idleness_percent(small) == pytest.approx([100 / 6, 50])
-    assert metrics.parallel_efficiency(small) == 8 / 12
+    assert metrics.efficiency(small) == 8 / 12
     assert metrics.task_counts(small).tolist() == [2, 2]
 
 
@@ -50,7 +50,7 @@ def test_curves(small):
 
 def test_an_empty_run_has_metrics(make):
     empty = make.run([])
-    assert metrics.parallel_efficiency(empty) == 0.0
+    assert metrics.efficiency(empty) == 0.0
     assert metrics.idleness_percent(empty).tolist() == [0.0, 0.0]
     assert metrics.kernel_statistics(empty) == []
     assert metrics.summary(empty)["tasks"] == 0

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import tasksim
-from tasksim.base.errors import InputError, OutputError
+from tasksim.base.errors import CheckFailed, InputError, OutputError
 from tasksim.graph.builder import GraphBuilder
 from tasksim.platform.description import Platform
+from tasksim.run.headerchecks import check_header
 from tasksim.run.record import TransferTable
 from tasksim.run.runfolder import TASKS, _write, load, save
 
@@ -332,3 +333,15 @@ def test_a_run_of_an_empty_graph(tmp_path):
     run = tasksim.simulate(graph, Platform.identical(2), tasksim.ConstantLibrary({}), "eager")
     tasksim.save_run(run, tmp_path / "run")
     assert tasksim.load_run(tmp_path / "run") == run
+
+
+def test_the_earlier_name_of_efficiency_is_still_checked(tmp_path, small):
+    save(small, tmp_path / "run")
+    path = tmp_path / "run/run.json"
+    path.write_text(path.read_text().replace('"efficiency"', '"parallel_efficiency"'))
+    check_header(small, path)
+    path.write_text(
+        path.read_text().replace('"parallel_efficiency": 0.', '"parallel_efficiency": 1.')
+    )
+    with pytest.raises(CheckFailed, match=r"run.json:\d+:\d+: metrics.parallel_efficiency is 1.6"):
+        check_header(small, path)
