@@ -7,7 +7,7 @@ is what the command line returns: 1 a run failed, 2 bad input, 3 a check failed.
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,14 +26,51 @@ __all__ = [
     "TasksimError",
     "expect",
     "nearest",
+    "readable",
     "unknown",
 ]
+
+LONGEST_LINE: Final = 1000
+"""Characters of a line of a message: a dozen lines of a terminal. The longest that is meant, an
+unknown name with all that are known, has 700; longer ones quote what a file has."""
+MOST_LINES: Final = 60
+"""Lines of a message: of a file in which everything is wrong, more than anyone mends at once."""
+_NEAREST_OF: Final = 200
+"""Characters of a name that a near one is looked for: none is longer, and it takes their square."""
+
+
+def readable(message: str) -> str:
+    r"""Return a *message* that a terminal can show: printable, and of bounded length.
+
+    What stands in the middle of long lines is left out, for their ends say what is legal.
+
+    Examples
+    --------
+    >>> readable("got '\x1b[31m'")
+    "got '\\x1b[31m'"
+    """
+    lines = message.split("\n")
+    if len(lines) > MOST_LINES:
+        kept = MOST_LINES - 1
+        lines = [*lines[:kept], f"... and {len(lines) - kept} more lines"]
+    return "\n".join(map(_readable_line, lines))
+
+
+def _readable_line(line: str) -> str:
+    if not line.isprintable():
+        line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+    half = LONGEST_LINE // 2
+    return line if len(line) <= LONGEST_LINE else f"{line[:half]} ... {line[-half:]}"
 
 
 class TasksimError(Exception):
     """Anything that tasksim refuses or fails to do."""
 
     exit_code: ClassVar[int] = 1
+
+    def __str__(self) -> str:
+        """Return the message, which may quote what files have, fit for a terminal."""
+        return readable(super().__str__())
 
 
 class InputError(TasksimError, ValueError):
@@ -98,6 +135,8 @@ def expect(value: object, kind: type, what: str) -> None:
 
 def nearest(name: str, candidates: Iterable[str]) -> str:
     """Return ``", did you mean 'x'?"`` for the candidate nearest to *name*, or ``""``."""
+    if len(name) > _NEAREST_OF:
+        return ""
     originals = {c.lower(): c for c in candidates}
     matches = get_close_matches(name.lower(), originals, n=1, cutoff=0.5)
     return f", did you mean '{originals[matches[0]]}'?" if matches else ""

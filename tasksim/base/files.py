@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = [
+    "exists",
+    "is_file",
+    "is_folder",
     "new_folder",
     "read_bytes",
     "read_text",
@@ -41,6 +44,30 @@ _KINDS: Final = (
     (stat.S_ISFIFO, "a pipe"),
     (stat.S_ISSOCK, "a socket"),
 )
+
+
+def exists(path: Path) -> bool:
+    """Return whether there is anything at *path*; False also for what can be no path."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # too long for the system, or with a null character
+        return False
+
+
+def is_file(path: Path) -> bool:
+    """Return whether there is a file at *path*; False also for what can be no path."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Return whether there is a folder at *path*; False also for what can be no path."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def read_text(path: Path, limit: int = MOST_TEXT_BYTES) -> str:
@@ -124,6 +151,8 @@ def reading(path: Path, limit: int = MOST_BYTES) -> Iterator[BinaryIO]:
     InputError
         In one line, also where the system refuses to read (OSError) within the block.
     """
+    if "\0" in str(path):
+        raise InputError(f"{str(path)!r}: no such file: a null character is in no path")
     try:
         _refuse_unreadable(path, path.stat(), limit)
         # Should it have become a pipe since, opening it must not wait for a writer.
@@ -134,10 +163,6 @@ def reading(path: Path, limit: int = MOST_BYTES) -> Iterator[BinaryIO]:
         raise InputError(f"{path}: no such file") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except ValueError as error:
-        if "null" not in str(error):  # of a path with a null character in it
-            raise
-        raise InputError(f"{str(path)!r}: no such file: {error}") from None
 
 
 def _refuse_unreadable(path: Path, status: os.stat_result, limit: int) -> None:

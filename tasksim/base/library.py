@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 
 from tasksim.base.errors import InputError, nearest, unknown
+from tasksim.base.files import exists
 
 __all__ = ["find", "libraries", "names", "package_library", "user_library"]
 
@@ -58,7 +59,7 @@ def find(kind: str, name: str, suffix: str = "", library: Path | None = None) ->
     Raises :exc:`InputError` with the nearest known name.
     """
     path = Path(name)
-    if path.exists() and (path.suffix or path.is_dir() or os.sep in name or not suffix):
+    if exists(path) and (path.suffix or path.is_dir() or os.sep in name or not suffix):
         return path
     if path.suffix and path.suffix == FILES.get(kind):
         beside = [str(file) for file in sorted(path.parent.glob(f"*{path.suffix}"))]

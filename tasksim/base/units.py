@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Final, Literal
 
@@ -123,7 +123,7 @@ def parse_quantity(value: object, dimension: Dimension) -> float:
         raise _malformed(value, dimension)
     number, unit = match.groups()
     if not unit:
-        return _parse_number(Decimal(number), dimension)
+        return _parse_number(_decimal(number, value), dimension)
     scale = _UNITS[dimension].get(_ALIASES.get(unit, unit))
     if scale is None:
         raise _malformed(value, dimension, unit)
@@ -184,6 +184,13 @@ def format_bandwidth(bytes_per_s: float) -> str:
     return _human(bytes_per_s, tuple(steps), "B/s")
 
 
+def _decimal(number: str, value: object) -> Decimal:
+    try:
+        return Decimal(number)
+    except InvalidOperation:  # an exponent that not even Decimal holds
+        raise _too_large(value) from None
+
+
 def _parse_number(number: float | Decimal, dimension: Dimension) -> float:
     """Return 0 for zero; any other number without a unit is refused."""
     if number == 0:
@@ -216,7 +223,11 @@ def _scaled(number: str, scale: Fraction, value: object) -> float:
             return float(Fraction(Decimal(number)) * scale)
         except OverflowError:
             pass
-    raise InputError(f"{value!r} is too large: the largest number is about 1.8e308")
+    raise _too_large(value)
+
+
+def _too_large(value: object) -> InputError:
+    return InputError(f"{value!r} is too large: the largest number is about 1.8e308")
 
 
 def _malformed(value: object, dimension: Dimension, unit: str = "") -> InputError:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
 import numpy as np
 
 from tasksim.base.errors import InputError, unknown
+from tasksim.base.numerals import whole_number
 from tasksim.calibration.designs import grid_counts, latin_hypercube
 from tasksim.kernels.dense import dense_kernel
 
@@ -45,7 +46,7 @@ AT_ONCE: Final = 256
 FRUITLESS: Final = 20
 """After this many draws in a row that brought nothing new, what there is has to do."""
 
-_RANGE: Final = re.compile(r"([0-9]+)\.\.([0-9]+)(:log)?")
+_RANGE: Final = re.compile(r"([0-9]{1,18})\.\.([0-9]{1,18})(:log)?")
 _LEGAL: Final = "a size 64, a list 64,128,256, a range 32..2048, 32..2048:log, another parameter"
 
 
@@ -272,12 +273,12 @@ def parse_axis(text: str, where: str) -> Axis:
             raise InputError(f"{where}: got '{text}'; legal: from 1 to {LARGEST}, low end first")
         return Axis(low=low, high=high, log=match[3] is not None)
     parts = text.split(",")
-    if not all(part.isascii() and part.isdecimal() for part in parts):
+    values = [value for part in parts if (value := whole_number(part)) is not None]
+    if len(values) < len(parts):
         raise InputError(f"{where}: got '{text}'; legal: {_LEGAL}")
-    values = tuple(dict.fromkeys(map(int, parts)))
     if not all(1 <= value <= LARGEST for value in values):
         raise InputError(f"{where}: got '{text}'; legal: sizes from 1 to {LARGEST}")
-    return Axis(values)
+    return Axis(tuple(dict.fromkeys(values)))
 
 
 def _settings(

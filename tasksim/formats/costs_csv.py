@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tasksim.base.errors import CycleError, InputError, nearest
+from tasksim.base.files import is_file
 from tasksim.formats.csv_table import CsvRow, CsvTable, read_csv_table
 from tasksim.formats.registry import Format, GraphInput
 from tasksim.graph.builder import GraphBuilder, R, W
@@ -87,7 +88,7 @@ def read_costs(
     link_path = Path(links) if links is not None else beside(path, "links")
     scale = _scale(text for _, text in volumes.values())
     graph = _graph(path, costs, processors, volumes, scale)
-    if links is None and not link_path.is_file():
+    if links is None and not is_file(link_path):
         return CostFiles(graph, _platform(path, processors, None, scale), GivenCosts(graph))
     speeds = _speeds(read_csv_table(link_path), processors)
     return CostFiles(graph, _platform(path, processors, speeds, scale), GivenCosts(graph))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
+from tasksim.base.numerals import decimal_number
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,11 +34,8 @@ class CsvRow:
 
         Raises :exc:`InputError` saying that it was meant to be *what*.
         """
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if math.isfinite(value) and (value > 0 if positive else value >= 0):
+        value = decimal_number(text)
+        if value is not None and (value > 0 if positive else value >= 0):
             return value
         legal = "a number larger than 0" if positive else "a number from 0"
         raise self.error(f"{what}: got '{text}'; legal: {legal}")

@@ -3,47 +3,35 @@
 from __future__ import annotations
 
 import json
-import struct
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tasksim.base.errors import InputError, expect
-from tasksim.base.files import refuse_existing, writing
+from tasksim.base.files import exists, is_folder, reading, refuse_existing, writing
+from tasksim.base.jsontext import parse_json
+from tasksim.base.npzarrays import NpzArrays
 from tasksim.graph.taskgraph import HandleBlock, TaskGraph
 
 __all__ = ["SUFFIX", "load", "save"]
 
 SUFFIX = ".npz"
 _FORMAT, _VERSION = "tasksim task graph", 1
-_COLUMNS = (
-    "kernel",
-    "row",
-    "priority",
-    "access_ptr",
-    "access_handle",
-    "access_mode",
-    "successor_ptr",
-    "successors",
-    "handle_size",
-    "handle_home",
-)
-_ADDED = ("hint_handle", "hint_after")  # files written before there were hints lack them
-# All that NumPy and zipfile raise for files that are foreign, cut short or altered.
-_UNREADABLE = (
-    EOFError,
-    KeyError,
-    OSError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-    struct.error,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+_COLUMNS = {
+    "kernel": np.int32,
+    "row": np.int32,
+    "priority": np.int32,
+    "access_ptr": np.int64,
+    "access_handle": np.int32,
+    "access_mode": np.int8,
+    "successor_ptr": np.int64,
+    "successors": np.int32,
+    "handle_size": np.int64,
+    "handle_home": np.int32,
+}
+_ADDED = {"hint_handle": np.int32, "hint_after": np.int32}
+"""Columns that files lack which were written before there were hints."""
 
 
 def save(graph: TaskGraph, path: str | Path, *, force: bool = False) -> None:
@@ -88,15 +76,16 @@ def load(path: str | Path) -> TaskGraph:
         If the graph in it is malformed.
     """
     path = Path(path)
-    if path.is_dir():
+    if is_folder(path):
         raise InputError(f"{path}: is a folder, not a task graph file")
-    if not path.is_file():
+    if not exists(path):
         raise InputError(f"{path}: no such task graph file")
     try:
-        graph = _read(path)
-    except _UNREADABLE as error:
-        if isinstance(error, InputError):
-            raise
+        with reading(path) as file:
+            graph = _read(NpzArrays(file), path)
+    except InputError:
+        raise
+    except ValueError as error:
         raise InputError(f"{path}: not a task graph file, or damaged: {error}") from error
     graph.validate()
     return graph
@@ -115,26 +104,68 @@ def _header(graph: TaskGraph) -> dict[str, Any]:
     }
 
 
-def _read(path: Path) -> TaskGraph:
-    # The file is opened here: np.load leaves it open when it cannot read it.
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as data:
-        header = json.loads(data["header"].tobytes())
-        if header["format"] != _FORMAT:
-            raise ValueError(f"format {header['format']!r}")
-        if header["version"] > _VERSION:
-            raise InputError(
-                f"{path}: version {header['version']} of the format; "
-                f"this tasksim reads up to {_VERSION}"
-            )
-        kernels = tuple(header["kernels"])
-        return TaskGraph(
-            name=header["name"],
-            arguments=header["arguments"],
-            kernels=kernels,
-            parameter_names=tuple(map(tuple, header["parameter_names"])),
-            parameters=tuple(data[f"parameters_{index}"] for index in range(len(kernels))),
-            model_names=tuple(header["model_names"]),
-            handle_blocks=tuple(HandleBlock(*block) for block in header["handle_blocks"]),
-            **{name: data[name] for name in _COLUMNS},
-            **{name: data[name] for name in _ADDED if name in data},
+def _read(arrays: NpzArrays, path: Path) -> TaskGraph:
+    header = _checked_header(parse_json(arrays.read("header", np.uint8).tobytes().decode()), path)
+    kernels = tuple(header["kernels"])
+    columns = {name: arrays.read(name, dtype) for name, dtype in _COLUMNS.items()}
+    added = {name: arrays.read(name, t) for name, t in _ADDED.items() if name in arrays}
+    tables = [arrays.read(f"parameters_{k}", np.float64, 2) for k in range(len(kernels))]
+    if any(len(table) > max(1, len(columns["kernel"])) for table in tables):
+        raise ValueError("a table of parameters has more rows than there are tasks")
+    return TaskGraph(
+        name=header["name"],
+        arguments=header["arguments"],
+        kernels=kernels,
+        parameter_names=tuple(map(tuple, header["parameter_names"])),
+        parameters=tuple(tables),
+        model_names=tuple(header["model_names"]),
+        handle_blocks=tuple(HandleBlock(*block) for block in header["handle_blocks"]),
+        **columns,
+        **added,
+    )
+
+
+def _checked_header(header: Any, path: Path) -> dict[str, Any]:
+    """Return the header, if it is one that :func:`save` can have written.
+
+    Raises :exc:`ValueError` else, and :exc:`InputError` for a newer version.
+    """
+    if not isinstance(header, dict) or header.get("format") != _FORMAT:
+        raise ValueError("its header does not say that it is one")
+    version = header.get("version")
+    if isinstance(version, int) and version > _VERSION:
+        raise InputError(
+            f"{path}: version {version} of the format; this tasksim reads up to {_VERSION}"
         )
+    legal = {
+        "version": version == _VERSION,
+        "name": isinstance(header.get("name"), str),
+        "arguments": _is_arguments(header.get("arguments")),
+        "kernels": _is_names(header.get("kernels"))
+        and len(set(header["kernels"])) == len(header["kernels"]),
+        "model_names": _is_names(header.get("model_names")),
+        "parameter_names": isinstance(header.get("parameter_names"), list)
+        and all(map(_is_names, header["parameter_names"])),
+        "handle_blocks": isinstance(header.get("handle_blocks"), list)
+        and all(map(_is_block, header["handle_blocks"])),
+    }
+    for name, fine in legal.items():
+        if not fine:
+            raise ValueError(f"{name}: {json.dumps(header.get(name))[:60]}")
+    return header
+
+
+def _is_names(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
+
+
+def _is_arguments(value: object) -> bool:
+    if not isinstance(value, dict):
+        return False
+    return all(isinstance(v, str | int | float) and type(v) is not bool for v in value.values())
+
+
+def _is_block(value: object) -> bool:
+    if not (isinstance(value, list) and len(value) == 4 and isinstance(value[0], str)):
+        return False
+    return all(type(number) is int and 0 <= number < 2**31 for number in value[1:])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base import library as libraries
 from tasksim.base.errors import InputError
+from tasksim.base.files import is_folder
 from tasksim.base.notebook import html_summary
 from tasksim.platform.checks import check_platform
 from tasksim.platform.costs import Allocation, Copying, Overheads
@@ -239,7 +240,7 @@ class Platform:
                 "or calibrate this machine"
             )
         for place in self._places_of_models():
-            if (place / self.models).is_dir():
+            if is_folder(place / self.models):
                 return place / self.models
         return libraries.find("models", self.models, library=library)
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from tasksim.base import library as libraries
 from tasksim.base.errors import InputError, unknown
+from tasksim.base.files import is_file, is_folder
 from tasksim.platform import schema
 from tasksim.platform.dependent_values import fit_cores, forget_measured
 from tasksim.platform.yaml_document import FileProblem, Location, Place, YamlDocument
@@ -165,7 +166,7 @@ def _extended(path: Path, name: str, library: Path | None) -> Path:
     """Return the file that *path* extends: beside it, or in the libraries."""
     beside = [path.parent / name, path.parent / f"{name}.yaml"]
     for candidate in beside:
-        if candidate.is_file() and candidate.resolve() != path.resolve():
+        if is_file(candidate) and candidate.resolve() != path.resolve():
             return candidate
     return beside[0] if _looks_like_path(name) else platform_path(name, library)
 
@@ -183,7 +184,7 @@ def _own(document: YamlDocument, extending: Path) -> dict[str, Any]:
     models = data.get("models")
     if isinstance(models, str):
         folder = document.path.parent / models
-        if folder.is_dir() and document.path.parent.resolve() != extending.parent.resolve():
+        if is_folder(folder) and document.path.parent.resolve() != extending.parent.resolve():
             data["models"] = str(folder.resolve())
     return data
 

@@ -19,6 +19,7 @@ from tasksim.base.errors import InputError, nearest
 from tasksim.base.units import Dimension, exact_quantity, parse_quantity
 from tasksim.platform.costs import Allocation, Copying
 from tasksim.platform.dependent_values import MEASURED, Shortage, counts, fit_cores, fit_drivers
+from tasksim.platform.yaml_document import plain_value
 
 if TYPE_CHECKING:
     from tasksim.platform.yaml_document import Location
@@ -253,8 +254,10 @@ def _value(present: object, leaf: Leaf, text: str) -> object:
     if match is not None:
         return _multiplied(present, leaf, match[1] + (match[2] or ""))
     try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError):
+        return plain_value(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
         return text
 
 

@@ -1,11 +1,13 @@
 """YAML texts that know where each value stands.
 
-What :func:`yaml.safe_load` reads, with three differences: keys are always text (``on:`` is the
-word), a key given twice is a problem, and an anchor cannot contain itself.
+What :func:`yaml.safe_load` reads, with four differences: keys are always text (``on:`` is the
+word), a key given twice is a problem, so are numbers that are not what they look like (``010`` is
+eight to YAML, ``1:30`` ninety), and an anchor cannot contain itself.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,20 +15,30 @@ import yaml
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
+from tasksim.base.numerals import LEGAL, decimal_number
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Hashable, Iterator
     from pathlib import Path
 
-__all__ = ["FileProblem", "Location", "Place", "YamlDocument"]
+__all__ = ["FileProblem", "Location", "Place", "YamlDocument", "plain_value"]
 
 Location = tuple[str | int, ...]
 """Where a value is in the data: ``("workers", "cpu", "count")``."""
 
 _TEXT = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+_SPECIAL = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)|0x[0-9a-fA-F]+")
+"""What YAML reads beside decimal digits, and nobody reads otherwise."""
+_TOO_LARGE = re.compile(r"[-+]?[1-9][0-9]*(\.[0-9]*)?([eE][-+]?[0-9]+)?")
+"""A number, but none that a float can hold: the schema says so."""
 _MOST_VALUES = 1_000_000
-"""What a few lines of aliases of aliases may stand for, before memory runs out."""
+"""What a few lines of aliases of aliases may stand for, before memory runs out: a platform file
+has some hundred values."""
+_DEEPEST = 50
+"""Lists and mappings within each other: the format has five, and what a calibration notes of a
+machine some more; PyYAML and what walks the values take several calls for each."""
 
 
 class Place(NamedTuple):
@@ -77,8 +89,9 @@ class YamlDocument:
             line, column = _line_column(text, error.position)
             place = Place(path, line, column)
             raise InputError(f"{place}: not YAML: {error.reason}") from None
-        except (ValueError, RecursionError) as error:
-            # A date or a number that Python refuses ("2024-13-01"), or nesting without end.
+        except RecursionError:
+            raise InputError(f"{path}:1:1: not YAML: nested too deep") from None
+        except ValueError as error:  # a date or a number that Python refuses ("2024-13-01")
             raise InputError(f"{path}:1:1: not YAML: {error}") from None
 
     @classmethod
@@ -102,6 +115,21 @@ class YamlDocument:
             key, value = found
         mark = (key if at_key else value).start_mark
         return Place(self.path, mark.line + 1, mark.column + 1)
+
+
+def plain_value(text: str) -> Any:
+    """Return the value of a YAML *text* that is no file: a number, a word, a list of them.
+
+    Raises :exc:`InputError` for a number that is not what it looks like, and as PyYAML does for
+    what is not YAML.
+    """
+    loader = yaml.SafeLoader(text)
+    node = loader.get_single_node()
+    if node is None:
+        return None
+    for problem in _prepare(node, (), frozenset(), {}):
+        raise InputError(problem.what)
+    return loader.construct_document(node)
 
 
 def _child(node: yaml.Node, step: str | int) -> tuple[yaml.Node, yaml.Node] | None:
@@ -129,8 +157,13 @@ def _prepare(
         )
     if id(node) in sizes:
         return sizes[id(node)]
+    if len(location) > _DEEPEST:
+        what = f"lists and mappings more than {_DEEPEST} deep"
+        raise yaml.MarkedYAMLError(problem=what, problem_mark=node.start_mark)
     above = above | {id(node)}
     size = 1
+    if isinstance(node, yaml.ScalarNode) and (what := _misread_number(node)):
+        yield FileProblem(location, what)
     if isinstance(node, yaml.MappingNode):
         yield from _prepare_keys(node, location)
         for key, value in node.value:
@@ -145,6 +178,15 @@ def _prepare(
         )
     sizes[id(node)] = size
     return size
+
+
+def _misread_number(node: yaml.ScalarNode) -> str:
+    """Return what is wrong with a number that people read otherwise than YAML does, or ``""``."""
+    if node.style is not None or node.tag not in _NUMBERS or _SPECIAL.fullmatch(node.value):
+        return ""
+    if decimal_number(node.value) is not None or _TOO_LARGE.fullmatch(node.value):
+        return ""
+    return f"not a plain number (got {node.value[:40]}, legal {LEGAL})"
 
 
 def _prepare_keys(node: yaml.MappingNode, location: Location) -> Iterator[FileProblem]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from tasksim.base.errors import InputError, expect
-from tasksim.base.files import new_folder, refuse_folder
+from tasksim.base.files import exists, is_file, new_folder, refuse_folder
 from tasksim.run.header import SCHEMA_VERSION, encode, read_header
 from tasksim.run.record import Run
 from tasksim.run.recordtables import MemoryTable, RecordTable, TaskTable, TransferTable
@@ -96,9 +96,9 @@ def _copy(path: Path, folder: Path) -> None:
 
 
 def _folder(path: Path) -> Path:
-    if path.name == RUN_JSON and path.is_file():
+    if path.name == RUN_JSON and is_file(path):
         return path.parent
-    if not path.exists():
+    if not exists(path):
         raise InputError(f"{path}: no such run")
     if not path.is_dir():
         raise InputError(f"{path} is neither a run folder nor its {RUN_JSON}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import pickle
 
 import pytest
 
@@ -74,3 +75,18 @@ def test_a_value_of_another_type_is_shown():
     with pytest.raises(InputError) as refused:
         expect([0] * 1000, int, "tiles")
     assert len(str(refused.value)) < 120
+
+
+def test_messages_are_fit_for_a_terminal():
+    assert str(InputError("got '\x1b[31m\ufeff'")) == r"got '\x1b[31m\ufeff'"
+    assert str(InputError("a.csv:1: x\na.csv:2: y")) == "a.csv:1: x\na.csv:2: y"
+    lines = str(InputError("\n".join(f"line {k}" for k in range(100)))).split("\n")
+    assert (len(lines), lines[-1]) == (60, "... and 41 more lines")
+    long = str(InputError(f"m.csv:1: got '{'x' * 10**6}'; legal: a number"))
+    assert len(long) < 1100
+    assert (long[:14], long[-14:]) == ("m.csv:1: got '", "legal: a number"[-14:])
+    assert pickle.loads(pickle.dumps(InputError("\x00"))).args == ("\x00",)
+
+
+def test_no_near_name_is_looked_for_where_the_name_is_a_book():
+    assert nearest("x" * 10**6, ["x" * 10**6]) == ""

@@ -113,6 +113,53 @@ def test_a_single_array_is_no_task_graph(tmp_path):
         load(path)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("kernel", np.zeros(5, dtype=np.int64), "kernel: int64 of shape"),
+        ("parameters_0", np.zeros((10**6, 0)), "more rows than there are tasks"),
+        ("access_mode", np.zeros(3, dtype=complex), "access_mode: complex128 of shape"),
+    ],
+)
+def test_columns_of_other_types(tmp_path, name, value, message):
+    path = tmp_path / "graph.npz"
+    save(generate("lu", tiles=2), path)
+    with np.load(path) as data:
+        arrays = {**data, name: value}
+    np.savez(path, **arrays)
+    with pytest.raises(InputError, match=message):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("name", 3),
+        ("arguments", {"tiles": [1]}),
+        ("kernels", ["gemm", "gemm"]),
+        ("model_names", "gemm"),
+        ("parameter_names", [["m"], "n"]),
+        ("handle_blocks", [["A", 2, 2, 1.5]]),
+        ("version", None),
+    ],
+)
+def test_headers_of_other_types(tmp_path, name, value):
+    path = tmp_path / "graph.npz"
+    save(generate("lu", tiles=2), path)
+    with np.load(path) as data:
+        arrays = dict(data)
+    header = {**json.loads(arrays["header"].tobytes()), name: value}
+    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    np.savez(path, **arrays)
+    with pytest.raises(InputError, match=f"damaged: {name}: "):
+        load(path)
+
+
+def test_devices_are_no_files():
+    with pytest.raises(InputError, match="/dev/zero: is a device, not a file"):
+        load("/dev/zero")
+
+
 def test_missing_files(tmp_path):
     with pytest.raises(InputError, match=r"none\.npz: no such task graph file"):
         load(tmp_path / "none.npz")

@@ -166,6 +166,18 @@ def test_everything_at_once_in_the_order_of_the_file(write, errors):
             "p.yaml:3:14: fingerprint: must be a plain value: text, a finite number, "
             "a list or a mapping of them",
         ),
+        *(
+            (
+                f"version: 1\nworkers: {{cpu: {{count: {number}}}}}\n",
+                f"p.yaml:2:24: workers.cpu.count: not a plain number (got {number}, legal decimal "
+                "digits, without 0 before them, '_' or ':' between them)",
+            )
+            for number in ("010", "1_0", "1:30")
+        ),
+        (
+            "version: 1\nworkers: {cpu: {count: 1}}\nfingerprint: " + "{a: " * 60 + "1" + "}" * 60,
+            "p.yaml:3:214: not YAML: lists and mappings more than 50 deep",
+        ),
     ],
 )
 def test_one_thing_wrong(write, errors, text, expected):

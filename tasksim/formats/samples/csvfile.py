@@ -13,6 +13,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
+from tasksim.base.numerals import is_plain, plain_float
 from tasksim.formats.registry import Format
 from tasksim.formats.samples.columns import choose_columns, run_number, wrong_value
 from tasksim.formats.samples.part_choice import chosen_rows
@@ -130,6 +131,8 @@ class _Table:
         if empty:
             column = [text or str(UNKNOWN_RUN) for text in column]
         try:
+            if not is_plain("".join(column)):
+                raise ValueError
             return np.array(list(map(run_number if empty else float, column)), dtype=np.float64)
         except ValueError:
             wrong = next(i for i, text in enumerate(column) if not _reads(text, whole=empty))
@@ -169,7 +172,7 @@ class _Table:
 
 def _number(text: str) -> float | None:
     try:
-        value = float(text)
+        value = plain_float(text)
     except ValueError:
         return None
     return None if math.isnan(value) else value
@@ -180,7 +183,7 @@ def _reads(text: str, *, whole: bool) -> bool:
         run_number(text) if whole else float(text)
     except ValueError:
         return False
-    return True
+    return is_plain(text)
 
 
 def _position(line: str, delimiter: str, index: int) -> int:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import read_text
+from tasksim.base.numerals import plain_float
 from tasksim.formats.registry import Format, first_line
 from tasksim.formats.samples.extrap_measurements import NO_NAME, Measurement, to_samples
 
@@ -128,7 +129,7 @@ class _Reader:
         values = []
         for word in re.finditer(r"[^\s,]+", text):
             try:
-                values.append(float(word[0]))
+                values.append(plain_float(word[0]))
             except ValueError:
                 at = offset + word.start()
                 raise self._error(at, f"got '{word[0][:40]}'; legal: a number") from None

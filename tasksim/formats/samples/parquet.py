@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.base.files import reading
 from tasksim.formats.registry import Format
 from tasksim.formats.samples.columns import choose_columns, wrong_value
 from tasksim.formats.samples.part_choice import chosen_rows
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["PARQUET", "read_parquet"]
+
+MOST_ROWS: Final = 20_000_000
+"""What a gigabyte has room for: five columns of 8 bytes each, and as much while they are read. A
+file may be small and have more, as repeated values take next to nothing in it."""
 
 
 def read_parquet(
@@ -42,8 +47,7 @@ def read_parquet(
     choice = choose_columns(names, numeric, duration, parameters, str(path))
     columns = [_column(table, name, path, numeric) for name in choice.columns]
     _check(path, choice.columns, columns)
-    kinds = np.array(table.column("architecture").to_pylist()) if "architecture" in names else None
-    rows = chosen_rows(kinds, "architecture", part, path)
+    rows = chosen_rows(_architectures(table), "architecture", part, path)
     stacked = np.column_stack(columns)
     runs = None
     if "run" in numeric and "run" not in choice.columns:
@@ -58,10 +62,15 @@ def _read(path: Path) -> Any:
     from pyarrow import parquet
 
     try:
-        return parquet.ParquetFile(path).read()
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError, pyarrow.ArrowException) as error:
+        with reading(path) as file:
+            found = parquet.ParquetFile(file)
+            rows = found.metadata.num_rows
+            if rows > MOST_ROWS:
+                raise InputError(f"{path}: has {rows} rows; legal: at most {MOST_ROWS}")
+            return found.read()
+    except (OSError, ValueError, pyarrow.ArrowException) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"{path}: cannot be read as Parquet: {error}") from None
 
 
@@ -77,9 +86,9 @@ def _column(table: Any, name: str, path: Path, numeric: Sequence[str]) -> NDArra
     if name not in numeric:
         kind = table.schema.field(name).type
         raise InputError(f"{path}: {name}: got a column of {kind}; legal: numbers")
-    values: NDArray[np.float64] = (
-        table.column(name).cast(pyarrow.float64()).to_numpy().astype(np.float64)
-    )
+    # Integers beyond 2**53 become the floats nearest to them, as they do in CSV files.
+    floats = table.column(name).cast(pyarrow.float64(), safe=False)
+    values: NDArray[np.float64] = floats.to_numpy().astype(np.float64)
     return values
 
 
@@ -92,6 +101,14 @@ def _runs(table: Any, path: Path) -> NDArray[np.int64]:
         raise InputError(f"{path}: run: {error}; legal: whole numbers or nothing") from None
     runs: NDArray[np.int64] = column.fill_null(UNKNOWN_RUN).to_numpy()
     return runs
+
+
+def _architectures(table: Any) -> NDArray[np.str_] | None:
+    """Return the names in the column of architectures, if there is one; nothing is no name."""
+    if "architecture" not in table.column_names:
+        return None
+    found = table.column("architecture").to_pylist()
+    return np.array(["" if name is None else str(name) for name in found], dtype=np.str_)
 
 
 def _check(path: Path, names: Sequence[str], columns: Sequence[NDArray[np.float64]]) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError, unknown
+from tasksim.base.files import exists
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +48,7 @@ class Sampling:
         InputError
             There is none.
         """
-        if not place.exists():
+        if not exists(place):
             raise InputError(f"{place}: no such folder")
         for folder in _near(place.absolute()):
             if (folder / "bus").is_dir():

@@ -25,6 +25,7 @@ from typing import (
 )
 
 from tasksim.base.errors import InputError, nearest
+from tasksim.base.numerals import decimal_number, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -150,15 +151,18 @@ def _number(value: object) -> float:
     """Return *value* as a float; NaN, which is never legal, for what is no number."""
     if isinstance(value, bool) or not isinstance(value, str | Real):
         return math.nan
+    if isinstance(value, str):
+        number = decimal_number(value.strip())
+        return math.nan if number is None else number
     try:
         return float(value)
-    except (ValueError, OverflowError):
+    except OverflowError:
         return math.nan
 
 
 def _exact(value: Any) -> int:
     """Return an integral *value* as an int; texts such as ``100e3`` are integers too."""
-    try:
-        return int(value)
-    except ValueError:
-        return int(float(value))
+    if isinstance(value, str):
+        whole = whole_number(value.strip())
+        return int(float(value)) if whole is None else whole
+    return int(value)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text, write_text
+from tasksim.base.numerals import plain_float, whole_number
 from tasksim.models.rows import plain_number
 from tasksim.models.samples import UNKNOWN_RUN, Samples
 
@@ -127,14 +128,15 @@ def _row(fields: list[str], names: tuple[str, ...], where: str) -> _Row:
 def _run(text: str, where: str) -> int:
     if not text:
         return UNKNOWN_RUN
-    if not (text.isascii() and text.isdecimal()):
+    run = whole_number(text)
+    if run is None or not 0 <= run < 2**63:
         raise InputError(f"{where}: run: expected a whole number or nothing, got '{text}'")
-    return int(text)
+    return run
 
 
 def _number(text: str, name: str, where: str, least: float) -> float:
     try:
-        value = float(text)
+        value = plain_float(text)
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and value >= least):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError, nearest
-from tasksim.base.files import read_text, write_text
+from tasksim.base.files import exists, read_text, write_text
 from tasksim.models.columns import columns
 from tasksim.models.document import position
 from tasksim.models.files.coefficients import (
@@ -69,7 +69,7 @@ class ModelLibrary:
     """
 
     def __init__(self, path: Path) -> None:
-        if not path.exists():
+        if not exists(path):
             raise InputError(
                 f"no folder of coefficient files at {path}, and no file: calibrate this machine"
             )

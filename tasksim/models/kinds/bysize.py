@@ -255,6 +255,8 @@ def _checked(entry: SizeEntry) -> SizeEntry:
     values = (entry.size, entry.mean_s, entry.deviation_s, entry.count)
     if not (all(0 <= value < math.inf for value in values) and entry.mean_s > 0):
         raise InputError(f"{entry}: the mean must be positive, and nothing negative")
+    if not math.isfinite(entry.deviation_s / entry.mean_s):
+        raise InputError(f"{entry}: the deviation is no finite multiple of the mean")
     return entry
 
 
@@ -275,6 +277,8 @@ def _entry(node: Node) -> SizeEntry:
     for name, value in (("size", size), ("deviation_s", deviation_s)):
         if value < 0:
             raise node[name].expected("a number, not negative")
+    if not math.isfinite(deviation_s / node["mean_s"].positive()):
+        raise node["deviation_s"].expected("a finite multiple of the mean")
     footprint, flops = node["footprint"], node["flops"].optional()
     return SizeEntry(
         size,

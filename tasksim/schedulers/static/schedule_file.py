@@ -11,6 +11,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import refuse_existing, write_text
+from tasksim.base.numerals import whole_number
 from tasksim.formats.csv_table import CsvRow, read_csv_table
 
 if TYPE_CHECKING:
@@ -145,8 +146,9 @@ def _number(row: CsvRow, what: str, text: str, names: Mapping[str, int], count: 
     """Return the number that *text* names, or is."""
     if text in names:
         return names[text]
-    if text.isascii() and text.isdecimal() and int(text) < count:
-        return int(text)
+    number = whole_number(text)
+    if number is not None and 0 <= number < count:
+        return number
     numbers = f"a number from 0 to {count - 1}"
     some = ", ".join([*names][:SHOWN]) + (", ..." if len(names) > SHOWN else "")
     legal = f"{numbers}, or one of {some}" if names else numbers

@@ -1,0 +1,172 @@
+"""Readers as the command line uses them: each takes a folder and reads what is in it."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+TEXT = "text"
+"""The file whose content is a text of the command line."""
+
+
+def text_of(folder: Path) -> str:
+    """Return the text that a shell would hand over: any characters but the null one."""
+    return (folder / TEXT).read_bytes().decode("utf-8", "replace").replace("\0", " ")
+
+
+def platform(folder: Path) -> object:
+    from tasksim.platform.load import load
+
+    return load(folder / "machine.yaml").summary()
+
+
+def settings(folder: Path) -> object:
+    from tasksim.platform.load import load
+
+    return load(folder / "machine.yaml", settings=text_of(folder).split("\n")).summary()
+
+
+def coefficients(folder: Path) -> object:
+    from tasksim.models.files.store import ModelLibrary
+
+    return _predicted(ModelLibrary(folder))
+
+
+def models(folder: Path) -> object:
+    from tasksim.models.files.store import ModelLibrary
+
+    return _predicted(ModelLibrary(folder / "models.json"))
+
+
+def _predicted(library: object) -> object:
+    """Return what all models say of a configuration within their domain."""
+    found = []
+    for kernel in library.kernels():
+        for architecture in library.file(kernel).architectures:
+            model = library.model(kernel, architecture)
+            row = [[low for low, _ in model.domain_.values()]]
+            found.append(model.predict(row))
+    return found
+
+
+def calibrated_samples(folder: Path) -> object:
+    from tasksim.models.files.samplefile import read_samples
+
+    return read_samples(folder / "gemm.samples.csv")
+
+
+def samples(name: str) -> Callable[[Path], object]:
+    """Return the reader of the samples in the file *name*, of whatever format."""
+
+    def read(folder: Path) -> object:
+        from tasksim.formats.samples import read_samples
+
+        return read_samples(folder / name)
+
+    return read
+
+
+def graph(folder: Path) -> object:
+    from tasksim.graph.graph_file import load
+
+    return load(folder / "graph.npz").summary()
+
+
+def costs(folder: Path) -> object:
+    from tasksim.formats.costs_csv import read_costs
+
+    return read_costs(folder / "costs.csv")
+
+
+def run(folder: Path) -> object:
+    from tasksim.run.metrics import summary
+    from tasksim.run.runfolder import load
+
+    return summary(load(folder))
+
+
+def schedule(folder: Path) -> object:
+    from tasksim.graph.apps.registry import generate
+    from tasksim.schedulers.static.schedule_file import match, read_schedule
+
+    path = folder / "schedule.csv"
+    return match(read_schedule(path), path, generate("chain", length=3), ["cpu0", "cpu1"])
+
+
+def starpu_bus(folder: Path) -> object:
+    from tasksim.formats.starpu.bus import (
+        read_affinity,
+        read_bandwidth,
+        read_config,
+        read_latency,
+    )
+
+    of = {"config": read_config, "bandwidth": read_bandwidth}
+    of |= {"latency": read_latency, "affinity": read_affinity}
+    return [read(folder / name) for name, read in of.items() if (folder / name).exists()]
+
+
+def starpu_codelet(folder: Path) -> object:
+    from tasksim.formats.starpu.codelet_models import read_codelet, to_models
+
+    return to_models(read_codelet(folder / "work.laptop"))
+
+
+def starpu_xml(folder: Path) -> object:
+    from tasksim.formats.starpu.platform_xml import read_platform_xml
+
+    return read_platform_xml(folder / "laptop.platform.v4.xml")
+
+
+def starpu_machine(folder: Path) -> object:
+    from tasksim.formats.starpu.machine_import import import_machine
+
+    library = folder.parent / "library"
+    try:
+        return import_machine(folder, "laptop", library).to_json()
+    finally:
+        shutil.rmtree(library, ignore_errors=True)
+
+
+def scheduler(folder: Path) -> object:
+    from tasksim.schedulers import registry
+
+    return [registry.refuse_foreign(text_of(folder), "run.json"), registry.create(text_of(folder))]
+
+
+def generator(folder: Path) -> object:
+    from tasksim.graph.apps import registry
+
+    name, *given = text_of(folder).split(" ")
+    registry.refuse_foreign(name, "run.json")
+    return registry.parse_settings(name, given)
+
+
+def domain(folder: Path) -> object:
+    from tasksim.calibration.domain import parse_domain
+
+    kernel, *given = text_of(folder).split(" ")
+    return parse_domain(kernel, given)
+
+
+def terms(folder: Path) -> object:
+    import numpy as np
+
+    from tasksim.models.terms.formulas import parse_terms
+
+    found = parse_terms(text_of(folder))
+    return str(found), found.design(np.ones((1, len(found.names))))
+
+
+def quantities(folder: Path) -> object:
+    from tasksim.base.units import exact_quantity, parse_quantity
+
+    dimension, _, text = text_of(folder).partition(" ")
+    if dimension not in ("time", "size", "bandwidth", "flop_rate", "factor"):
+        return None  # no text of a user's
+    value = parse_quantity(text, dimension)
+    return exact_quantity(value, dimension)

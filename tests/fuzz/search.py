@@ -1,0 +1,128 @@
+"""Searches of one reader in a process of its own, which may die of what it reads."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from .inputs import Input, in_folder, put
+
+__all__ = ["FINDS", "Result", "search"]
+
+HERE = Path(__file__).resolve().parent
+FINDS = HERE / "finds"
+"""A folder per reader, in it one per find: its input."""
+MOST_FINDS = 5
+"""After which a process that has died is not followed by another: they may all do."""
+SILENCE_S = 60.0
+"""After the time is over: an input takes 10 s of CPU at most, and the machine may be busy."""
+
+
+@dataclass
+class Result:
+    """What a search has found."""
+
+    reader: str
+    inputs: int = 0
+    lines: int = 0
+    peak_bytes: int = 0
+    finds: list[tuple[str, Input]] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        peak = f"{self.peak_bytes / 2**20:.0f} MiB"
+        head = f"{self.inputs} inputs, {self.lines} lines reached, peak memory {peak}"
+        told = "".join(f"\n  {what}" for what, _ in self.finds)
+        return f"{head}, {len(self.finds)} finds{told}"
+
+    def keep(self) -> list[Path]:
+        """Write the finds to where the tests read them; return the folders."""
+        places = []
+        for _, given in self.finds:
+            digest = sha256(b"".join(given[name] for name in sorted(given))).hexdigest()[:10]
+            place = FINDS / self.reader / digest
+            put(given, place)
+            places.append(place)
+        return places
+
+
+def search(
+    reader: str, *, seed: int, seconds: float = 1e6, inputs: int = 10**9, nice: int = 10
+) -> Result:
+    """Return what inputs of a *reader* break the rules, of some *seconds* or number of *inputs*.
+
+    A process that dies is a find as well, and another goes on with another seed.
+    """
+    result = Result(reader)
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0 and result.inputs < inputs:
+        if not _searched(result, seed, left, inputs - result.inputs, nice):
+            break
+        if len(result.finds) > MOST_FINDS:
+            break
+        seed += 1
+    return result
+
+
+def _searched(result: Result, seed: int, seconds: float, inputs: int, nice: int) -> bool:
+    """Add to a *result* what one process finds; return whether it died."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        arguments = [result.reader, "--seed", str(seed), "--seconds", str(seconds)]
+        command = [sys.executable, "-m", f"{__package__}.child", *arguments]
+        command += ["--inputs", str(inputs), "--folder", name]
+        with (folder / "output").open("w+b") as output:
+            process = subprocess.Popen(
+                command, stdout=output, stderr=subprocess.STDOUT, env=_environment(nice),
+                preexec_fn=lambda: os.nice(nice),
+            )  # fmt: skip
+            try:
+                process.wait(min(seconds, 10**6) + SILENCE_S if seconds < 10**5 else None)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            output.seek(0)
+            text = output.read().decode("utf-8", "replace")
+        return _take(result, text, folder, process.returncode)
+
+
+def _environment(nice: int) -> dict[str, str]:
+    """Return the environment in which the child finds this package and tasksim, alone."""
+    above = HERE.parents[1 if __package__ == "tests.fuzz" else 0]
+    paths = [str(above), *sys.path]
+    single = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "MKL", "OMP")}
+    return {**os.environ, **single, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
+def _take(result: Result, text: str, folder: Path, code: int) -> bool:
+    """Add what a process has said to *result*; return whether it died before its time."""
+    done = False
+    for line in text.splitlines():
+        if not line.startswith("{"):
+            continue
+        said = json.loads(line)
+        if "find" in said:
+            find = said["find"]
+            what = f"{find['rule']}: {find['what']} ({find['where']})"
+            result.finds.append((what, in_folder(folder / said["kept"])))
+        elif "bad_seed" in said:
+            result.finds.append((f"a valid input is refused: {said['bad_seed']}", {}))
+        else:
+            done = True
+            result.inputs += said["done"]["inputs"]
+            result.lines = max(result.lines, said["done"]["lines"])
+            result.peak_bytes = max(result.peak_bytes, said["done"]["peak_bytes"])
+    if not done:
+        last = text.strip().splitlines()[-1:] or [""]
+        place = folder / "input"
+        given = in_folder(place) if place.is_dir() else {}
+        result.finds.append((f"dies: exit code {code}: {last[0][:200]}", given))
+    shutil.rmtree(folder / "input", ignore_errors=True)
+    return not done

@@ -1,0 +1,366 @@
+"""Seeds: valid inputs of every reader, written by tasksim where it writes them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .inputs import Input, in_folder
+from .readers import TEXT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PLATFORMS = {
+    "small": "version: 1\nworkers:\n  cpu: {count: 2}\n",
+    "full": """\
+version: 1
+name: gpus
+description: two GPUs
+models: xeon-2c
+memories: {ram: {}, gpu0: {size: 5.25 GiB}, gpu1: {size: 5.25 GiB}}
+arch:
+  cpu: {}
+  cuda: {speed: 1.5, pipeline: 2, synchronous: [potrf]}
+workers:
+  cuda: {count: 3, memory: [gpu0, gpu1], models: [cuda0, cuda1], drivers: cpu}
+  cpu: {count: 10, memory: ram, cores: [0, 1, 2, 3, 4, 5, 6, 7, 8, null]}
+links:
+  host: {bandwidth: 6.5 GB/s, shared: false}
+  ram-gpu0: {bandwidth: 6.01 GB/s, latency: 10 us, measured_bandwidth: 6.03 GB/s}
+  ram-gpu1: {bandwidth: 6 GB/s, between: [ram, gpu1]}
+routes:
+- {from: ram, to: gpu0, links: [ram-gpu0, host]}
+- {from: gpu0, to: ram, links: [ram-gpu0, host]}
+overheads: {submission: 1 us, push: 1 us, fetch: 1 us, progress: 1 us, kernel: 10 us, copy: 10 us}
+allocation: {allocate: 175 us, free: 750 us, chunk: 32 MiB, unit: 16 KiB, usable: 0.9}
+copying: {fetches: 5, prefetches: 2, idle: 1, serialised: true, contention: 2}
+fingerprint: {cpus: 12, gpus: [a, b], date: 2024-02-03}
+""",
+    "nodes": """\
+version: 1
+nodes: 3
+memories: {ram: {size: 64 GiB}}
+workers: {cpu: {count: 4, memory: ram}}
+links:
+  east: {bandwidth: 12.5 GB/s, latency: 1 us, between: [node0/ram, node1/ram]}
+  west: {bandwidth: 12.5 GB/s, between: [node1/ram, node2/ram]}
+""",
+    "aliases": "version: 1\nworkers:\n  cpu: &a {count: 2}\n  big: {<<: *a, count: 3, arch: cpu}\n",
+    "extending": "version: 1\nextends: base\nworkers: {cpu: {count: 5}, gpu: null}\n",
+}
+BASE = b"version: 1\nworkers: {cpu: {count: 2, cores: [0, 1]}, gpu: {count: 1}}\n"
+SETTINGS = (
+    "platform.workers.cpu.count=24",
+    "platform.workers.cuda.count=x2\nplatform.links.*.bandwidth=x2",
+    "platform.arch.cpu.speed=x1.5\nplatform.memories.gpu?.size=4.7 GiB",
+    "platform.overheads.push=2us\nplatform.copying.serialised=false",
+    "platform.workers.cpu.cores=null\nplatform.name=other",
+)
+CODELET_HEAD = "# Performance Model Version\n45\n# number of combinations\n{count}\n"
+COMBINATION = """\
+# number of types devices
+1
+# device type
+{type}
+# device id
+{id}
+# number of cores
+1
+# number of implementations
+1
+# number of entries
+{entries}
+# sumlnx	sumlnx2		sumlny		sumlnxlny	alpha		beta		n	minx		maxx
+1.1e+01	2.2e+02	3.3e+01	4.4e+02	{alpha}	{beta}	6	100	40000
+# a		b		c
+{nonlinear}
+{coefficients}
+# hash		size		flops		mean (us)	dev (us)	sum		sum2		n
+"""
+ENTRY = "617e5fe{n}	{size}	2.95e+08	{mean:e}	1.0e+00	{sum:e}	{sum2:e}	50\n"
+XML = """\
+<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "http://simgrid.gforge.inria.fr/simgrid/simgrid.dtd">
+<platform version="4">
+ <config id="General"><prop id="network/crosstraffic" value="0"></prop></config>
+ <AS id="AS0" routing="Full">
+   <host id="MAIN" speed="1f"/><host id="CPU0" speed="1f"/><host id="CPU1" speed="1f"/>
+   <host id="CUDA0" speed="1f">
+     <prop id="model" value="Tesla M2070"/><prop id="memsize" value="3221225472"/>
+     <prop id="memcpy_peer" value="1"/>
+   </host>
+   <host id="RAM" speed="1f"/>
+   <link id="Host" bandwidth="6517450307.894589Bps" latency="0.000000s"/>
+   <link id="RAM-CUDA0" bandwidth="6.5GBps" latency="10us"/>
+   <route src="RAM" dst="CUDA0" symmetrical="NO">
+     <link_ctn id="RAM-CUDA0"/><link_ctn id="Host"/>
+   </route>
+   <route src="CUDA0" dst="RAM" symmetrical="NO"><link_ctn id="RAM-CUDA0"/></route>
+ </AS>
+</platform>
+"""
+XML_3 = (
+    XML.replace('version="4"', 'version="3"').replace("6.5GBps", "6.5e9").replace("10us", "1e-5")
+)
+CONFIG = "2 # Number of CPUs\n1 # Number of NUMA nodes\n1 # Number of CUDA devices\n"
+OLD_CONFIG = "# This configuration file\n2\n1\n0\n0\n"
+BANDWIDTH = "# to 0\n0\t6000\n6500\t0\n"
+LATENCY = "0\t10.5\n12\t0\n"
+AFFINITY = "# GPU\tNUMA0\t\n0\t0\t\n"
+SCHEDULERS = ("eager", "prio", "dmda:alpha=1.5,beta=2", "ws", "lws", "dmdas:beta=2",
+              "modular-heft",
+              "heteroprio:cpu=potrf/trsm/gemm@11,cuda=gemm/syrk+trsm/potrf", "heft", "graph_test",
+              "dmdar")  # fmt: skip
+GENERATORS = ("cholesky tiles=4 tile_size=960", "lu tiles=3 dtype=float32", "qr rows=3 columns=2",
+              "chain length=5", "fmm particles=100 height=3 group_size=9",
+              "random-layered layers=3 width=2")  # fmt: skip
+DOMAINS = ("gemm m=32..512:log n=m k=64", "potrf n=32,64,128", "trsm m=64..128 n=16..64:log")
+TERMS = ("m*n*k + m*n", "m^2*n + log2(m) + 1", "log(m)*n + m^0.5", "0 + a*b^1.5", "1")
+QUANTITIES = ("size 4.7 GiB", "time 10 us", "bandwidth 12.5 GB/s", "flop_rate 30 Gflop/s",
+              "factor x1.5", "time 0", "size 1e3 kB")  # fmt: skip
+
+
+def platforms(folder: Path) -> dict[str, Input]:
+    return {
+        name: {"machine.yaml": text.encode()} | ({"base.yaml": BASE} if "extends" in text else {})
+        for name, text in PLATFORMS.items()
+    }
+
+
+def settings(folder: Path) -> dict[str, Input]:
+    full = PLATFORMS["full"].encode()
+    return {text: {"machine.yaml": full, TEXT: text.encode()} for text in SETTINGS}
+
+
+@cache
+def _models() -> dict[str, object]:
+    """Return a fitted model of every kind that files hold."""
+    from tasksim.models.registry import kinds, model_class
+    from tasksim.models.samples import Samples
+
+    random = np.random.default_rng(1)
+    rows = np.array([[m, n] for m in (8, 16, 32, 64) for n in (8, 32, 128)] * 3, dtype=float)
+    noise = random.lognormal(0, 0.05, len(rows))
+    samples = Samples(("m", "n"), rows, 1e-9 * rows[:, 0] * rows[:, 1] * noise + 1e-7)
+    size = Samples(("size_bytes",), rows[:, :1] * 100, 1e-9 * rows[:, 0] ** 1.5 * noise + 1e-7)
+    found = {}
+    for kind in kinds():
+        for given in (samples, size):
+            try:
+                found.setdefault(kind, model_class(kind)().fit(given))
+            except Exception:  # a kind that is for other parameters
+                continue
+    return found
+
+
+def coefficients(folder: Path) -> dict[str, Input]:
+    from tasksim.models.files.store import Entry, Machine, Measured, save_kernel
+
+    measured = Measured("2024-02-03", "a test")
+    found = {}
+    for kind, model in _models().items():
+        path = folder / kind
+        save_kernel(path, "gemm", {"cpu": Entry(model, measured)}, machine=Machine("m", {"a": 1}))
+        found[kind] = in_folder(path)
+    return found
+
+
+def models(folder: Path) -> dict[str, Input]:
+    from tasksim.models.files.modelfile import save_models
+    from tasksim.models.files.store import Entry, Machine, Measured
+
+    measured = Measured("2024-02-03", "a test")
+    kernels = {f"k-{kind}": {"cpu": Entry(model, measured)} for kind, model in _models().items()}
+    save_models(folder / "models.json", kernels, machine=Machine("m"))
+    return {"all": in_folder(folder)} | {
+        kind: {"models.json": given["gemm.json"]}
+        for kind, given in coefficients(folder / "single").items()
+    }
+
+
+def calibrated_samples(folder: Path) -> dict[str, Input]:
+    text = "run,architecture,m,n,duration_s\n0,cpu,64,32,0.001\n1,cpu,64,32,0.002\n,cuda,8,8,1e-5\n"
+    return {"two": {"gemm.samples.csv": text.encode()}}
+
+
+def csv_samples(folder: Path) -> dict[str, Input]:
+    texts = {
+        "plain": "m,n,runtime_ms\n64,32,1.5\n128,32,3.5e0\n",
+        "commented": "# by hand\nrun;m;duration_s\n0;64;0.5\n;64;.25\n\n",
+        "architectures": "architecture\tm\ttime(us)\ncpu\t64\t15\ncpu\t32\t8\n",
+        "quoted": '"m","name","seconds"\n"64","a,b","1.5"\n"32","c","2"\n',
+    }
+    return {name: {"samples.csv": text.encode()} for name, text in texts.items()}
+
+
+def parquet_samples(folder: Path) -> dict[str, Input]:
+    import pyarrow
+    from pyarrow import parquet
+
+    tables = {
+        "plain": {"m": [64, 128], "n": [32.0, 64.0], "runtime_ms": [1.5, 3.5]},
+        "runs": {"run": [0, None, 1], "m": [1, 2, 3], "duration_s": [0.1, 0.2, 0.3]},
+        "architectures": {"architecture": ["cpu", "cpu"], "m": [1, 2], "duration_s": [0.1, 0.2]},
+    }
+    for name, columns in tables.items():
+        (folder / name).mkdir()
+        parquet.write_table(pyarrow.table(columns), folder / name / "samples.parquet")
+    return {name: in_folder(folder / name) for name in tables}
+
+
+def json_samples(folder: Path) -> dict[str, Input]:
+    texts = {
+        "flat": '{"m": 64, "run": 1, "duration_s": 0.5}\n{"m": 32, "run": null, "duration_s": 1}\n',
+        "records": '{"params": {"p": 4, "n": 64}, "callpath": "solve", "metric": "time", '
+        '"value": [0.1, 0.12]}\n{"params": {"p": 8, "n": 64}, "callpath": "solve", '
+        '"metric": "time", "value": 0.2}\n',
+        "extra-p": '{"parameters": ["p"], "measurements": {"solve": {"time": '
+        '[{"point": [4], "values": [0.1, 0.12]}, {"point": [8], "values": [0.3]}]}}}',
+    }
+    return {name: {"samples.jsonl": text.encode()} for name, text in texts.items()}
+
+
+def extrap_samples(folder: Path) -> dict[str, Input]:
+    text = (
+        "PARAMETER p\nPARAMETER n\nPOINTS (4 64) (8 64)\nREGION main->solve # one\n"
+        "METRIC time\nDATA 1.1 1.2\nDATA 0.6 0.7\n"
+    )
+    short = "PARAMETER p\nPOINTS 4 8 16\nDATA 1\nDATA 2\nDATA 3 4\n"
+    return {"two": {"samples.txt": text.encode()}, "short": {"samples.txt": short.encode()}}
+
+
+def starpu_samples(folder: Path) -> dict[str, Input]:
+    text = "Duration, M, N, K\n12.5, 64, 32, 16\n25.25, 128, 32, 16\n0, 1, 1, 1\n"
+    return {"two": {"samples.out": text.encode()}}
+
+
+def graphs(folder: Path) -> dict[str, Input]:
+    from tasksim.graph.apps.registry import generate
+    from tasksim.graph.graph_file import save
+
+    made = {
+        "cholesky": generate("cholesky", tiles=3),
+        "chain": generate("chain", length=2),
+        "qr": generate("qr", rows=3, columns=2),
+    }
+    for name, graph in made.items():
+        (folder / name).mkdir()
+        save(graph, folder / name / "graph.npz")
+    return {name: in_folder(folder / name) for name in made}
+
+
+def costs(folder: Path) -> dict[str, Input]:
+    listed = {
+        "costs.csv": b"task,P0,P1,P2\nT1,14,16,9\nT2,13,19,18\nT3,,0.5,1e1\n",
+        "edges.csv": b"from,to,volume\nT1,T2,18\nT1,T3,0.25\n",
+        "links.csv": b"from,to,bandwidth,latency\nP0,P1,2,0.5\nP0,P2,1,0\nP1,P2,4,1e-3\n",
+    }
+    matrix = {
+        "costs.csv": b"# by hand\ntask,P0,P1\nA,1,2\nB,2,1\n",
+        "edges.csv": b"volume,A,B\nA,0,3\nB,,0\n",
+        "links.csv": b"bandwidth,P0,P1\nP0,0,2\nP1,2,0\n",
+    }
+    return {"listed": listed, "matrix": matrix, "two": {k: listed[k] for k in list(listed)[:2]}}
+
+
+def runs(folder: Path) -> dict[str, Input]:
+    import tasksim
+    from tasksim.graph.apps.registry import generate
+    from tasksim.platform.load import load
+
+    text = (
+        PLATFORMS["full"].replace("models: xeon-2c\n", "").replace(", models: [cuda0, cuda1]", "")
+    )
+    (folder / "gpus.yaml").write_text(text.replace("5.25 GiB", "8 MiB"))
+    models = tasksim.ConstantLibrary(dict.fromkeys(("potrf", "trsm", "syrk", "gemm"), 1e-3))
+    platforms = {"two": tasksim.Platform.identical(2), "gpus": load(folder / "gpus.yaml")}
+    for name, platform in platforms.items():
+        run = tasksim.simulate(generate("cholesky", tiles=4), platform, models, "dmda")
+        tasksim.save_run(run, folder / name)
+    return {name: in_folder(folder / name) for name in platforms}
+
+
+def schedules(folder: Path) -> dict[str, Input]:
+    texts = {
+        "numbers": "task,worker\n0,cpu0\n1,1\n2,cpu1\n",
+        "ordered": "# by hand\ntask,worker,order\n0,0,1\n2,0,3\n1,cpu1,2.5\n",
+    }
+    return {name: {"schedule.csv": text.encode()} for name, text in texts.items()}
+
+
+def starpu_bus(folder: Path) -> dict[str, Input]:
+    texts = {"bandwidth": BANDWIDTH, "latency": LATENCY, "affinity": AFFINITY}
+    return {
+        name: {"config": config.encode(), **{n: text.encode() for n, text in texts.items()}}
+        for name, config in {"new": CONFIG, "old": OLD_CONFIG}.items()
+    }
+
+
+def _codelet() -> str:
+    entries = "".join(
+        ENTRY.format(n=n, size=100 * 4**n, mean=m, sum=50 * m, sum2=50 * m * m)
+        for n, m in enumerate((9.0, 20.0, 41.0))
+    )
+    nan, none = "nan nan nan", "# not multiple-regression-base\n0"
+    named = "# n\tintercept\tM^2*N\t\tN^3*K\n3\t1.5e+00\t2.5e-01\t1e-05"
+    kinds = [
+        (0, 0, 3, "nan", "nan", nan, none, entries),
+        (1, 0, 3, "0.5", "1.1", nan, none, entries),
+        (1, 1, 0, "nan", "nan", "0.1 1.2 3.4", none, ""),
+        (1, 2, 0, "nan", "nan", nan, named, ""),
+    ]
+    return CODELET_HEAD.format(count=len(kinds)) + "".join(
+        COMBINATION.format(
+            type=t, id=i, entries=n, alpha=a, beta=b, nonlinear=nl, coefficients=c
+        ) + body
+        for t, i, n, a, b, nl, c, body in kinds
+    )  # fmt: skip
+
+
+def starpu_codelets(folder: Path) -> dict[str, Input]:
+    return {"all": {"work.laptop": _codelet().encode()}}
+
+
+def starpu_xml(folder: Path) -> dict[str, Input]:
+    texts = {"4": XML, "3": XML_3}
+    return {name: {"laptop.platform.v4.xml": text.encode()} for name, text in texts.items()}
+
+
+def starpu_machines(folder: Path) -> dict[str, Input]:
+    texts = {
+        "bus/laptop.config": CONFIG,
+        "bus/laptop.bandwidth": BANDWIDTH,
+        "bus/laptop.latency": LATENCY,
+        "bus/laptop.affinity": AFFINITY,
+        "bus/laptop.platform.v4.xml": XML,
+        "codelets/45/chol_model_potrf.laptop": _codelet(),
+        "codelets/tmp/chol_model_potrf.out": "Duration, M, N, K\n12.5, 4, 2, 6\n25, 8, 2, 6\n",
+    }
+    return {"laptop": {name: text.encode() for name, text in texts.items()}}
+
+
+def _texts(texts: tuple[str, ...]) -> dict[str, Input]:
+    return {text: {TEXT: text.encode()} for text in texts}
+
+
+def scheduler_texts(folder: Path) -> dict[str, Input]:
+    return _texts(SCHEDULERS)
+
+
+def generator_texts(folder: Path) -> dict[str, Input]:
+    return _texts(GENERATORS)
+
+
+def domain_texts(folder: Path) -> dict[str, Input]:
+    return _texts(DOMAINS)
+
+
+def term_texts(folder: Path) -> dict[str, Input]:
+    return _texts(TERMS)
+
+
+def quantity_texts(folder: Path) -> dict[str, Input]:
+    return _texts(QUANTITIES)

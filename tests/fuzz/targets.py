@@ -1,0 +1,60 @@
+"""Targets: every reader of what users give, with seeds that the tests write themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from . import readers, seeds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .inputs import Input
+
+__all__ = ["TARGETS", "Target"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A reader, and where the search begins."""
+
+    read: Callable[[Path], object]
+    """Reads what is in a folder."""
+    write: Callable[[Path], dict[str, Input]]
+    """Returns valid inputs by name; the folder is theirs to write in."""
+
+    def seeds(self) -> list[Input]:
+        """Return the valid inputs."""
+        with TemporaryDirectory() as folder:
+            return list(self.write(Path(folder)).values())
+
+
+TARGETS = {
+    "platform": Target(readers.platform, seeds.platforms),
+    "settings": Target(readers.settings, seeds.settings),
+    "coefficients": Target(readers.coefficients, seeds.coefficients),
+    "models": Target(readers.models, seeds.models),
+    "calibrated-samples": Target(readers.calibrated_samples, seeds.calibrated_samples),
+    "csv-samples": Target(readers.samples("samples.csv"), seeds.csv_samples),
+    "parquet-samples": Target(readers.samples("samples.parquet"), seeds.parquet_samples),
+    "json-samples": Target(readers.samples("samples.jsonl"), seeds.json_samples),
+    "extrap-samples": Target(readers.samples("samples.txt"), seeds.extrap_samples),
+    "starpu-samples": Target(readers.samples("samples.out"), seeds.starpu_samples),
+    "graph": Target(readers.graph, seeds.graphs),
+    "costs": Target(readers.costs, seeds.costs),
+    "run": Target(readers.run, seeds.runs),
+    "schedule": Target(readers.schedule, seeds.schedules),
+    "starpu-bus": Target(readers.starpu_bus, seeds.starpu_bus),
+    "starpu-codelet": Target(readers.starpu_codelet, seeds.starpu_codelets),
+    "starpu-xml": Target(readers.starpu_xml, seeds.starpu_xml),
+    "starpu-machine": Target(readers.starpu_machine, seeds.starpu_machines),
+    "scheduler": Target(readers.scheduler, seeds.scheduler_texts),
+    "generator": Target(readers.generator, seeds.generator_texts),
+    "domain": Target(readers.domain, seeds.domain_texts),
+    "terms": Target(readers.terms, seeds.term_texts),
+    "quantities": Target(readers.quantities, seeds.quantity_texts),
+}
+"""All readers, by the names that ``python -m tests.fuzz`` takes."""
