@@ -11,6 +11,7 @@ import math
 import re
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from sys import float_info
 from typing import Final, Literal
 
 from tasksim.base.errors import InputError, nearest
@@ -195,7 +196,7 @@ def _parse_number(number: float | Decimal, dimension: Dimension) -> float:
     """Return 0 for zero; any other number without a unit is refused."""
     if number == 0:
         return 0.0
-    if not math.isfinite(number):
+    if not -float_info.max <= number <= float_info.max:
         raise _malformed(number, dimension)
     units = ", ".join(unit_names(dimension))
     raise InputError(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError, expect, unknown
+from tasksim.base.files import is_file
 from tasksim.base.registry import is_own
 from tasksim.formats.registry import FORMATS, Format, GraphInput, format_of
 from tasksim.graph.apps import registry
@@ -81,7 +82,7 @@ def read_graph(text: str, settings: Iterable[str] = ()) -> GraphInput:
     if names_generator(text):
         return GraphInput(registry.parse(text, settings))
     path = Path(text)
-    if not path.is_file() and os.sep not in text and format_of(path, "reads_graph") is None:
+    if not is_file(path) and os.sep not in text and format_of(path, "reads_graph") is None:
         raise unknown("task graph", text, registry.names())
     if given := list(settings):
         raise InputError(f"{text}: a file takes no settings; got {', '.join(given)}")
@@ -93,7 +94,7 @@ def read_graph(text: str, settings: Iterable[str] = ()) -> GraphInput:
 def names_generator(text: str) -> bool:
     """Return whether *text* names a generator, registered or ``MODULE:FUNCTION``, and no file."""
     expect(text, str, "task graph")
-    return text in registry.GENERATORS or (is_own(text) and not Path(text).is_file())
+    return text in registry.GENERATORS or (is_own(text) and not is_file(Path(text)))
 
 
 def graph_format(text: str) -> Format:

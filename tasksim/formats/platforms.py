@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError
+from tasksim.base.files import is_file
 from tasksim.formats.registry import format_of
 from tasksim.platform.load import load
 
@@ -45,7 +46,7 @@ def load_platform(
     ('cpu',)
     """
     path = Path(name_or_path)
-    found = format_of(path, "reads_platform") if path.is_file() else None
+    found = format_of(path, "reads_platform") if is_file(path) else None
     folder = None if library is None else Path(library)
     if found is None or found.reads_platform is None or found.suffixes == (".yaml", ".yml"):
         return load(name_or_path, folder, settings)

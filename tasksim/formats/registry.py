@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from tasksim.base.errors import InputError
-from tasksim.base.files import reading
+from tasksim.base.files import exists, is_file, reading
 from tasksim.base.registry import Registry
 
 if TYPE_CHECKING:
@@ -200,8 +200,8 @@ def format_of(path: Path, verb: Verb) -> Format | None:
     True
     """
     known = formats_that(verb)
-    head = _head(path) if path.is_file() else b""
-    if path.exists():
+    head = _head(path) if is_file(path) else b""
+    if exists(path):
         for each in known.values():
             if each.recognises(path, head):
                 return each

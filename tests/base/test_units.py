@@ -205,3 +205,9 @@ def test_times_for_people_keep_three_digits(seconds):
 
 def test_huge_numbers_of_numpy_are_written_without_a_warning():
     assert format_time(np.float64(1e300)).endswith("e+300 s")
+
+
+@pytest.mark.parametrize("value", [10**400, "1e" + "9" * 30, "9" * 500, float("inf"), "1e400 s"])
+def test_numbers_beyond_floats_are_refused(value):
+    with pytest.raises(InputError, match=r"is not a time|too large"):
+        parse_quantity(value, "time")
