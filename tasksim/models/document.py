@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["FormatError", "Keys", "Node", "format_json", "position", "to_data"]
+__all__ = ["FormatError", "Keys", "Node", "format_json", "position", "read_domain", "to_data"]
 
 Keys = tuple[str | int, ...]
 
@@ -140,6 +140,15 @@ class Node:
         got = json.dumps(self.value, ensure_ascii=False)
         short = got if len(got) <= 40 else f"{got[:37]}..."
         return self.error(f"expected {what}, got {short}")
+
+
+def read_domain(node: Node, names: tuple[str, ...]) -> dict[str, tuple[float, float]]:
+    """Return the lowest and the highest value of each of *names*."""
+    domain = {}
+    for name in names:
+        low, high = node[name].vector(2).tolist()
+        domain[name] = (low, high)
+    return domain
 
 
 def path_text(path: Keys) -> str:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from tasksim.base.errors import InputError, ModelError, NotFittedError, unknown
-from tasksim.models.document import Node, to_data
+from tasksim.models.document import Node, read_domain, to_data
+from tasksim.models.fitreport import fit_report
 from tasksim.models.quantiles import FENCE
 from tasksim.models.rows import plain_number
-from tasksim.models.samples import Samples, checked_table
+from tasksim.models.samples import Samples, checked_table, unfit_duration
 from tasksim.models.uncertainty.doubt import Anchors
 from tasksim.models.uncertainty.intervals import Uncertainty
-from tasksim.models.validation.metrics import fit_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tasksim.models.forms import LinearForm, MeansForm, PowerForm
     from tasksim.models.uncertainty.doubt import Doubt
 
-__all__ = ["KernelModel", "Samples", "nothing_reported"]
+__all__ = ["KernelModel", "Samples"]
 
 
 class KernelModel(ABC):
@@ -95,12 +95,14 @@ class KernelModel(ABC):
                 f"{self.kind} models need samples with {self.parameter_count} parameter(s), "
                 f"got {len(samples.names)} ({', '.join(samples.names)})"
             )
+        if not self.exact and (wrong := unfit_duration(samples)):
+            raise self._refusal(wrong)
         kept = self._fit(samples)
         low, high = samples.parameters.min(axis=0), samples.parameters.max(axis=0)
         bounds = zip(low.tolist(), high.tolist(), strict=True)
         self.domain_ = dict(zip(samples.names, bounds, strict=True))
         self.names_ = samples.names
-        self._report = self._reported(samples, kept)
+        self._report = fit_report(self, samples, kept)
         return self
 
     def predict(self, parameters: ArrayLike) -> NDArray[np.float64]:
@@ -284,7 +286,7 @@ class KernelModel(ABC):
         model._from_json(node)
         if cls.needs_fit:
             model.names_ = node["parameters"].texts()
-            model.domain_ = _domain(node["domain"], model.names_)
+            model.domain_ = read_domain(node["domain"], model.names_)
             model._report = node["report"].mapping()
             model._read_uncertainty(node)
         return model
@@ -375,19 +377,6 @@ class KernelModel(ABC):
         """Return what the report of this kind has besides that of every kind."""
         return {}
 
-    def _reported(self, samples: Samples, kept: NDArray[np.bool_]) -> dict[str, Any]:
-        used = samples.select(kept)
-        rows, inverse = used.configurations()
-        report = {
-            "kind": self.kind,
-            "samples": len(samples),
-            "dropped": len(samples) - len(used),
-            **fit_errors(used, rows, inverse, self._predict(rows)),
-            **self._details(),
-        }
-        plain: dict[str, Any] = to_data(report)
-        return plain
-
     def _table(self, parameters: ArrayLike) -> NDArray[np.float64]:
         try:
             return checked_table(parameters, self.names_)
@@ -404,17 +393,3 @@ class KernelModel(ABC):
     def _refusal(self, message: str, kind: type[InputError] = InputError) -> InputError:
         """Return the error with *message*, and the model's label if it has one."""
         return kind(f"{self.label}: {message}" if self.label else message)
-
-
-def nothing_reported(kind: str, samples: int = 0) -> dict[str, Any]:
-    """Return the report of a model of which it is not known how good it is."""
-    counts = {"samples": samples, "dropped": 0, "configurations": 0}
-    return {"kind": kind, **counts, **dict.fromkeys(("mlogq", "bias", "mape", "worst"))}
-
-
-def _domain(node: Node, names: tuple[str, ...]) -> dict[str, tuple[float, float]]:
-    domain = {}
-    for name in names:
-        low, high = node[name].vector(2).tolist()
-        domain[name] = (low, high)
-    return domain

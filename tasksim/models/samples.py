@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -15,9 +15,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Samples", "checked_table"]
+__all__ = ["Samples", "checked_table", "unfit_duration"]
 
 UNKNOWN_RUN = -1
+
+LEGAL_S: Final = (1e-100, 1e100)
+"""Durations to which a formula can be fitted: their squares, and the weights 1/y², are numbers,
+with a factor of 1e100 to spare for terms."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +152,19 @@ def checked_table(
             "parameters must be finite and not negative"
         )
     return table
+
+
+def unfit_duration(samples: Samples) -> str:
+    """Return which duration no formula can be fitted to; nothing if there is none."""
+    least, most = LEGAL_S
+    wrong = (samples.durations_s < least) | (samples.durations_s > most)
+    if not wrong.any():
+        return ""
+    index = int(np.argmax(wrong))
+    return (
+        f"sample {index}: duration {samples.durations_s[index]!s} s: formulas can be fitted to "
+        f"durations from {least:g} to {most:g} s; is the unit right?"
+    )
 
 
 def _checked_names(names: Sequence[str]) -> tuple[str, ...]:

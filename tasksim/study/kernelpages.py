@@ -102,7 +102,7 @@ def _page_names(reports: Sequence[KernelReport], form: Format) -> list[str | Non
             count += 1
             stem = f"{base}-{count}"
         taken.add(stem.lower())
-        names.append(None if report.model is None else f"{stem}.{form}")
+        names.append(None if report.diagnosis is None else f"{stem}.{form}")
     return names
 
 
@@ -261,7 +261,10 @@ def _index_cells(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _said(row: dict[str, Any]) -> str:
-    said = [f"no model: {row['reason']}" if row["reason"] else "", row["first_warning"] or ""]
+    reason = row["reason"] or ""
+    if reason and row["kind"] is None:
+        reason = f"no model: {reason}"
+    said = [reason, row["first_warning"] or ""]
     return "; ".join(filter(None, said)) or "–"
 
 

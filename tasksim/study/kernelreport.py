@@ -52,6 +52,22 @@ FEWEST: Final = 4
 REFITTED_CODES: Final = ("overfit",)
 """Findings that compare with the fit, which was not to these samples."""
 UNPREDICTED: Final = "the model that there is can predict none of its tasks"
+ITSELF: Final = (
+    "the runs were simulated with this model: its predictions are their durations, but for "
+    "rounding, and nothing was measured by which it could be judged"
+)
+CLOCK_S: Final = 1e-9
+"""Simulated clocks count whole nanoseconds where there are devices: durations are rounded."""
+ROUNDED: Final = 1e-9
+"""Sums of times differ from a duration by less than this share of it: differences of ends and
+starts in double precision, of runs a million times as long as the task."""
+SIMULATED: Final = Finding(
+    "simulated",
+    "warning",
+    "the tasks were simulated: how long they took is what the models of that simulation say, and "
+    "not what a machine does",
+    advice="judge models by native runs",
+)
 
 
 @dataclass(frozen=True)
@@ -81,11 +97,12 @@ class KernelReport:
     Attributes
     ----------
     model, origin, diagnosis
-        None if there is no model, and none can be fitted.
+        None if there is no model, and none can be fitted; the diagnosis also where there is
+        nothing to judge.
     findings
         In words, warnings first; without a model, what is to be said of the runs.
     reason
-        Why there is no model; else nothing.
+        Why there is no model, or it is not judged; else nothing.
     """
 
     recorded: RecordedKernel
@@ -161,8 +178,12 @@ def report_kernels(
     kernels = _chosen(recorded_kernels(runs, repeated), only)
     _check_terms(fitting.terms, kernels, library)
     reports = []
+    simulated = np.array([recorded.run.kind == "simulated" for recorded in runs])
     for kernel in kernels:
-        reports.append(_reported(kernel, library, fitting))
+        report = _reported(kernel, library, fitting)
+        if simulated[kernel.samples.runs].all():
+            report = _of_simulated(report)
+        reports.append(report)
         if progress is not None:
             progress(len(reports), len(kernels))
     if all(report.model is None for report in reports):
@@ -272,6 +293,19 @@ def _judged(recorded: RecordedKernel, model: KernelModel) -> KernelReport:
     kept = [_elsewhere(f) for f in found.findings if f.code not in REFITTED_CODES]
     diagnosis = replace(found, findings=sorted_findings([*unseen, *kept]))
     return KernelReport(recorded, model, "given", diagnosis, diagnosis.findings)
+
+
+def _of_simulated(report: KernelReport) -> KernelReport:
+    """Return the report on tasks that were simulated: it says so, and judges no rounding errors."""
+    model, diagnosis = report.model, report.diagnosis
+    if model is None or diagnosis is None:
+        return report
+    measured_s = diagnosis.residuals.samples.durations_s
+    error = np.abs(diagnosis.residuals.predicted_s - measured_s)
+    if (error <= np.maximum(CLOCK_S, ROUNDED * measured_s)).all():
+        return replace(report, diagnosis=None, findings=(), reason=ITSELF)
+    found = replace(diagnosis, findings=(SIMULATED, *diagnosis.findings))
+    return replace(report, diagnosis=found, findings=found.findings)
 
 
 def _predictable(model: KernelModel, samples: Samples) -> tuple[Samples, list[Finding]]:

@@ -423,8 +423,30 @@ def test_simulated_runs_tell_what_their_models_say(tasksim, many_sizes, models):
     assert len(load("simulated")) == len(graph)
     called = tasksim(f"report kernels simulated {models} -o out --json")
     assert called.code == 0, called.err
-    errors = {row["kernel"]: row["mlogq"] for row in called.json["kernels"]}
-    assert errors == {"work": pytest.approx(0, abs=1e-6), "fixed": pytest.approx(0, abs=1e-6)}
+    for row in called.json["kernels"]:
+        assert row["kind"] == "history"
+        assert row["reason"].startswith("the runs were simulated with this model")
+        assert row["mlogq"] is row["report"] is row["first_warning"] is None
+    assert "simulated with this model" in Path("out/index.html").read_text()
+    printed = tasksim(f"report kernels simulated {models}")
+    assert "work: the runs were simulated with this model" in printed.out
+
+
+def test_simulated_runs_that_others_predicted_are_said_to_be(
+    tasksim, many_sizes, models
+):
+    many_sizes("run")
+    sizes = np.array(SIZES, dtype=float)
+    other = HistoryModel().fit(Samples(("n",), sizes[:, None], 1.2 * law(sizes)))
+    save_model("models", "fixed", HistoryModel().fit(Samples(("n",), [[7.0]] * 9, [1e-3] * 9)))
+    assert tasksim(f"simulate ./n.npz {models} --workers 2 -o simulated").code == 0
+    save_model("others", "work", other)
+    called = tasksim("report kernels simulated --models ./others --kernel work --json")
+    (row,) = called.json["kernels"]
+    assert row["mlogq"] == pytest.approx(np.log(1.2))
+    assert row["first_warning"].startswith("the tasks were simulated")
+    mixed = tasksim("report kernels simulated run --models ./others --kernel work --json")
+    assert "were simulated" not in mixed.json["kernels"][0]["first_warning"]
 
 
 def test_one_kernel_only(tasksim, many_sizes, models):

@@ -8,6 +8,7 @@ from tasksim.models.columns import columns
 from tasksim.models.kernelmodel import Samples
 from tasksim.models.kinds.constant import ConstantModel
 from tasksim.models.kinds.history import HistoryModel
+from tasksim.models.registry import model_class
 
 
 def fitted(names=("m", "n")):
@@ -51,3 +52,15 @@ def test_no_samples_are_refused():
 def test_parameters_of_another_shape_are_refused():
     with pytest.raises(InputError, match=r"one row per row and 2 column\(s\), \(m, n\)"):
         fitted().predict([1.0, 2.0])
+
+
+@pytest.mark.parametrize("seconds", [1e-319, 1e-300, 1e300])
+@pytest.mark.parametrize("kind", ["mlr", "power", "cp", "hybrid"])
+def test_durations_whose_squares_are_no_numbers_are_refused(kind, seconds):
+    samples = Samples(("m",), np.arange(1.0, 9.0)[:, None], seconds * np.arange(1.0, 9.0))
+    options = {"terms": "m"} if kind == "mlr" else {}
+    with pytest.raises(
+        InputError, match=r"sample 0: duration .* formulas can be fitted to durations"
+    ):
+        model_class(kind)(**options).fit(samples)
+    assert (model_class("history")().fit(samples).predict([[1.0]]) == seconds).all()

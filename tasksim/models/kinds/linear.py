@@ -11,9 +11,10 @@ import numpy as np
 from tasksim.base.errors import InputError, unknown
 from tasksim.models.columns import columns
 from tasksim.models.document import to_data
+from tasksim.models.fitreport import fit_report, nothing_reported
 from tasksim.models.forms import LinearForm
 from tasksim.models.groups import group_means, group_medians
-from tasksim.models.kernelmodel import KernelModel, nothing_reported
+from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.kinds.loglog import LEAST_S
 from tasksim.models.quantiles import (
     FENCE,
@@ -204,7 +205,7 @@ class LinearModel(KernelModel):
         self.domain_ = dict(zip(names, bounds, strict=True))
         self._learn_residuals(used)
         self._floored_ = int(self.floored(used.configurations()[0]).sum())
-        self._report = self._reported(used, np.ones(len(used), dtype=bool))
+        self._report = fit_report(self, used, np.ones(len(used), dtype=bool))
 
     @classmethod
     def trials(cls, options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

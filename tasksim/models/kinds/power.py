@@ -9,9 +9,10 @@ import numpy as np
 
 from tasksim.base.errors import InputError, OutOfDomainError
 from tasksim.models.columns import SIZE
+from tasksim.models.fitreport import nothing_reported
 from tasksim.models.forms import PowerForm
 from tasksim.models.groups import group_means
-from tasksim.models.kernelmodel import KernelModel, nothing_reported
+from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.kinds.loglog import LEAST_S, fit_power, log_normal
 from tasksim.models.uncertainty.doubt import Covariance
 
