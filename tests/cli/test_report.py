@@ -432,9 +432,7 @@ def test_simulated_runs_tell_what_their_models_say(tasksim, many_sizes, models):
     assert "work: the runs were simulated with this model" in printed.out
 
 
-def test_simulated_runs_that_others_predicted_are_said_to_be(
-    tasksim, many_sizes, models
-):
+def test_simulated_runs_that_others_predicted_are_said_to_be(tasksim, many_sizes, models):
     many_sizes("run")
     sizes = np.array(SIZES, dtype=float)
     other = HistoryModel().fit(Samples(("n",), sizes[:, None], 1.2 * law(sizes)))
