@@ -160,8 +160,13 @@ def _refuse_source(kinds: tuple[str, ...] | None, language: str | None) -> None:
 
     for kind in kinds or ("auto",):
         known = model_class(kind).languages if kinds else ()
-        if not known or (language is not None and language not in known):
-            raise InputError("--source is for linear models: give --kind mlr")
+        if not known:
+            raise InputError(
+                "--source is for linear models: give --kind mlr; models of kind "
+                f"{kind} cannot be written as source code"
+            )
+        if language is not None and language not in known:
+            raise InputError(f"--source: models of kind {kind} are written in {known[0]} only")
 
 
 def _refuse_files(
