@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tasksim.engine.durations import Asked, Models
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.models.files.store import ModelLibrary
+    from tasksim.platform.description import Platform
 
-__all__ = ["extrapolated", "without_models", "without_noise"]
+__all__ = ["extrapolated", "refuse_misspelt_synchronous", "without_models", "without_noise"]
+
+# So alike is what was misspelt, as difflib counts: two letters of a short name swapped, "potfr",
+# or one left out. "getrf" and "potrf", which are both kernels, are 0.6.
+NEAR = 0.8
+
+
+def refuse_misspelt_synchronous(
+    graph: TaskGraph, platform: Platform, library: ModelLibrary | None
+) -> None:
+    """Raise :exc:`InputError` where ``synchronous:`` has nearly the name of a kernel of *graph*.
+
+    Names of other kernels are those of other graphs on the same platform.
+    """
+    for architecture, device in platform.devices.items():
+        kernels = [name for name in graph.model_names if name not in device.synchronous]
+        for name in device.synchronous:
+            near = get_close_matches(name, kernels, n=1, cutoff=NEAR)
+            if name in graph.model_names or not near:
+                continue
+            if library is None or name not in library.kernels():
+                where = f"platform {platform.name}: arch.{architecture}.synchronous"
+                raise unknown("kernel", name, graph.model_names, where)
 
 
 def extrapolated(graph: TaskGraph, models: Models, architectures: Sequence[str]) -> list[str]:

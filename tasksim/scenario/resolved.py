@@ -61,6 +61,11 @@ class Resolved:
     library: ModelLibrary | None = None
     seconds: dict[str, float] | None = None
 
+    def __post_init__(self) -> None:
+        from tasksim.scenario.advice import refuse_misspelt_synchronous
+
+        refuse_misspelt_synchronous(self.graph, self.platform, self.library)
+
     def solve(self, *, check: bool = False, progress: Progress | None = None) -> Run:
         """Return the run; see :meth:`tasksim.scenario.scenario.Scenario.solve`."""
         from tasksim.scenario import solving

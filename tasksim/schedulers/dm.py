@@ -56,7 +56,9 @@ class DequeModel(Scheduler):
 
     def __init__(self, prefetch: int = 1) -> None:
         if prefetch not in (0, 1):
-            raise InputError(f"{self.name}: prefetch: expected 0 or 1, got {prefetch!r}")
+            raise InputError(
+                f"scheduler '{self.name}': option 'prefetch' is {prefetch!r}, not 0 or 1"
+            )
         self.prefetch = prefetch
 
     def attach(self, view: View, rng: random.Random) -> None:

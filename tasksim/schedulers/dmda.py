@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from math import inf, isfinite
-from typing import TYPE_CHECKING, ClassVar, Final
+from math import inf
+from typing import TYPE_CHECKING, ClassVar
 
-from tasksim.base.errors import InputError
 from tasksim.schedulers.ahead import EndsAhead, WeighedTasks
 from tasksim.schedulers.dm import Choice, DequeModel
 from tasksim.schedulers.ready import first_ready
 from tasksim.schedulers.tasklists import SortedTasks, TaskList
+from tasksim.schedulers.weights import GAMMA, idle_weight, number
 
 if TYPE_CHECKING:
     import random
@@ -26,8 +26,6 @@ __all__ = [
     "DataAwareSorted",
     "DataAwareSortedDecision",
 ]
-
-MICRO: Final = 1e-6
 
 
 class DataAware(DequeModel):
@@ -47,9 +45,9 @@ class DataAware(DequeModel):
     alpha, beta : float
         Weights of the end time and of the transfer, at least 0.
     gamma : float
-        What a joule costs, in microseconds.
-    idle_power : float
-        Of the whole machine, in watts.
+        What a joule costs, in microseconds: of the idle power, so it is given with that.
+    idle_power : float, optional
+        Of the whole machine, in watts; default: none.
     prefetch : int
         1: a task's data are brought to its worker's memory as soon as it is pushed; 0: not.
     """
@@ -62,19 +60,14 @@ class DataAware(DequeModel):
         self,
         alpha: float = 1.0,
         beta: float = 1.0,
-        gamma: float = 1000.0,
-        idle_power: float = 0.0,
+        gamma: float = GAMMA,
+        idle_power: float | None = None,
         prefetch: int = 1,
     ) -> None:
         super().__init__(prefetch)
-        weights = {"alpha": alpha, "beta": beta, "gamma": gamma, "idle_power": idle_power}
-        for name, value in weights.items():
-            if not isinstance(value, int | float) or not isfinite(value) or value < 0:
-                raise InputError(
-                    f"{self.name}: {name}: expected a number, at least 0, got {value!r}"
-                )
-        self.alpha, self.beta, self.gamma, self.idle_power = alpha, beta, gamma, idle_power
-        self._idle = gamma * MICRO * idle_power
+        self.alpha, self.beta = number(self.name, "alpha", alpha), number(self.name, "beta", beta)
+        self.gamma, self.idle_power = gamma, idle_power
+        self._idle = idle_weight(self.name, gamma, idle_power)
 
     def choose(self, task: int) -> Choice:
         """Return the worker with the least fitness for *task*."""

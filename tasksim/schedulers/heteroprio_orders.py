@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final
 
-from tasksim.base.errors import InputError, nearest
+from tasksim.base.errors import InputError, nearest, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 __all__ = ["Orders", "parse"]
+
+NEAR: Final = 0.75
+"""So alike is what was misspelt, as difflib counts: two letters swapped in ``cuda`` are 0.75, while
+``cuda`` and ``cpu``, two architectures, are 0.57."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +40,13 @@ def parse(given: Mapping[str, str], architectures: Sequence[str], kernels: Seque
     the first of *architectures* that lists the bucket without that. Lists of other
     architectures than *architectures* are ignored.
 
-    Raises :exc:`InputError` for an architecture without list, a kernel in no list or in two
-    buckets, and for what is not a number.
+    Raises :exc:`InputError` for a misspelt architecture, one without list, a kernel in no list or
+    in two buckets, and for what is not a number.
 
     >>> parse({"cpu": "potrf/gemm@11", "cuda": "gemm"}, ["cpu", "cuda"], ["potrf", "gemm"]).orders
     ((0, 1), (1,))
     """
+    _refuse_misspelt(given, architectures)
     bucket_of: dict[str, int] = {}
     factors: list[dict[int, float]] = []
     for architecture in architectures:
@@ -62,6 +68,17 @@ def parse(given: Mapping[str, str], architectures: Sequence[str], kernels: Seque
         slow,
         tuple(_fastest(bucket, factors) for bucket in buckets),
     )
+
+
+def _refuse_misspelt(given: Mapping[str, str], architectures: Sequence[str]) -> None:
+    """Raise for an option that is nearly an architecture here, or nearly an option.
+
+    Others are orders of architectures that this platform lacks: what-ifs take devices away.
+    """
+    legal = ["interval", "learned", *architectures]
+    for option in given:
+        if option not in architectures and get_close_matches(option, legal, n=1, cutoff=NEAR):
+            raise unknown("option", option, legal, "scheduler 'heteroprio'")
 
 
 def _no_order(

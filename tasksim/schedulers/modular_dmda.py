@@ -6,20 +6,18 @@ from collections import deque
 from math import inf, isnan
 from typing import TYPE_CHECKING, ClassVar
 
-from tasksim.base.errors import InputError
 from tasksim.schedulers.base import Scheduler, View
 from tasksim.schedulers.modular_expected import Expected
 from tasksim.schedulers.modular_queue import WorkerQueue
+from tasksim.schedulers.weights import GAMMA, idle_weight, number
 
 if TYPE_CHECKING:
     import random
 
-__all__ = ["ModularDmda", "ModularDmdap", "ModularDmdar", "ModularDmdas", "number"]
+__all__ = ["ModularDmda", "ModularDmdap", "ModularDmdar", "ModularDmdas"]
 
 Entry = tuple[float, float, float, int]
 """A class's best worker: the end of the task there, its transfer, its duration, the number."""
-
-US_S = 1e-6
 
 
 class ModularDmda(Scheduler):
@@ -46,14 +44,13 @@ class ModularDmda(Scheduler):
         self,
         alpha: float = 1.0,
         beta: float = 1.0,
-        gamma: float = 1000.0,
-        idle_power: float = 0.0,
+        gamma: float = GAMMA,
+        idle_power: float | None = None,
     ) -> None:
         self.alpha = number(self.name, "alpha", alpha)
         self.beta = number(self.name, "beta", beta)
-        self.gamma = number(self.name, "gamma", gamma)
-        self.idle_power = number(self.name, "idle_power", idle_power)
-        self.power = self.gamma * US_S * self.idle_power
+        self.gamma, self.idle_power = gamma, idle_power
+        self.power = idle_weight(self.name, gamma, idle_power)
 
     def attach(self, view: View, rng: random.Random) -> None:
         """Start with empty queues."""
@@ -200,13 +197,3 @@ class ModularDmdas(ModularDmda):
     uses_priorities: ClassVar[bool] = True
     by_priority: ClassVar[bool] = True
     ready_first: ClassVar[bool] = True
-
-
-def number(scheduler: str, option: str, value: object, least: float = 0.0) -> float:
-    """Return *value* as a number, or raise :exc:`InputError` if it is none, or below *least*."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and value >= least:
-        return float(value)
-    raise InputError(
-        f"scheduler '{scheduler}': option '{option}' is {value!r},"
-        f" not a number of at least {least:g}"
-    )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from tasksim.schedulers.modular_dmda import ModularDmdas, number
+from tasksim.schedulers.modular_dmda import ModularDmdas
 from tasksim.schedulers.modular_queue import WorkerQueue
+from tasksim.schedulers.weights import GAMMA, number
 
 if TYPE_CHECKING:
     import random
@@ -32,8 +33,8 @@ class ModularHeft(ModularDmdas):
         self,
         alpha: float = 1.0,
         beta: float = 1.0,
-        gamma: float = 1000.0,
-        idle_power: float = 0.0,
+        gamma: float = GAMMA,
+        idle_power: float | None = None,
         tasks: int = 30,
         seconds: float = 1000.0,
     ) -> None:

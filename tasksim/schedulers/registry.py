@@ -105,7 +105,7 @@ def create(text: str) -> Scheduler:
     >>> create("lws").name
     'lws'
     >>> create("dmda:alpha=2").alpha
-    2
+    2.0
     """
     expect(text, str, "scheduler")
     target, options = _split(text)

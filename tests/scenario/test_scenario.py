@@ -138,3 +138,23 @@ def test_a_scheduler_class_makes_a_new_scheduler_for_every_run():
     scenario = SMALL.vary(scheduler=Last)
     assert scenario.solve() == scenario.solve()
     assert scenario.solve().scheduler == "Last"
+
+
+def test_a_misspelt_kernel_in_synchronous_is_refused(tmp_path):
+    def platform(names):
+        path = tmp_path / "p.yaml"
+        path.write_text(
+            f"version: 1\narch: {{cpu: {{}}, cuda: {{pipeline: 2, synchronous: {names}}}}}\n"
+            "memories: {ram: {}, gpu0: {}}\nlinks: {ram-gpu0: {between: [ram, gpu0], "
+            "bandwidth: 6 GB/s}}\n"
+            "workers: {cpu: {count: 1, memory: ram}, cuda: {count: 1, memory: gpu0}}\n"
+        )
+        return str(path)
+
+    def solve(names):
+        return Scenario("cholesky tiles=3", platform=platform(names), durations=SECONDS).solve()
+
+    with pytest.raises(InputError, match=r"arch.cuda.synchronous: unknown kernel 'potfr', did you"):
+        solve("[potfr]")
+    for legal in ("[potrf]", "[potrf, getrf]", "[getrf]", "[lu_model_getrf]"):
+        assert len(solve(legal)) == 10

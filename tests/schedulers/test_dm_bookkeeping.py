@@ -167,11 +167,18 @@ def test_those_that_sort_by_priority_use_it_for_copies_too():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("dmda:alpha=-1", r"dmda: alpha: expected a number, at least 0, got -1"),
-        ("dmdas:beta=much", r"dmdas: beta: expected a number, at least 0, got 'much'"),
-        ("dmdar:gamma=nan", r"dmdar: gamma: expected a number, at least 0, got nan"),
-        ("dmdap:idle_power=inf", r"dmdap: idle_power: expected a number, at least 0, got inf"),
-        ("dm:prefetch=2", r"dm: prefetch: expected 0 or 1, got 2"),
+        ("dmda:alpha=-1", r"scheduler 'dmda': option 'alpha' is '?-1'?, not a number"),
+        ("dmdas:beta=much", r"scheduler 'dmdas': option 'beta' is '?'much''?, not a number"),
+        ("dmdar:gamma=nan", r"scheduler 'dmdar': option 'gamma' is '?nan'?, not a number"),
+        (
+            "dmdap:idle_power=inf",
+            r"scheduler 'dmdap': option 'idle_power' is '?inf'?, not a number",
+        ),
+        ("dm:prefetch=2", r"scheduler 'dm': option 'prefetch' is 2, not 0 or 1"),
+        ("dmda:gamma=2", r"option 'gamma' does nothing without 'idle_power'"),
+        ("modular-heft:gamma=2", r"option 'gamma' does nothing without 'idle_power'"),
+        ("dmda:alpha=1,alpha=2", r"alpha is given twice: 1 and 2"),
+        ("dmda:alhpa=1", r"unknown option 'alhpa', did you mean 'alpha'\?"),
         ("dm:beta=2", r"dm:beta=2.*unknown option 'beta'"),
     ],
 )
