@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from tasksim.formats.graphs import load_graph
     from tasksim.formats.platforms import load_platform
     from tasksim.formats.runs import load_run, save_run
+    from tasksim.formats.runs_by_name import check_run, compare, practical_critical_path
     from tasksim.formats.starpu.machine_import import import_machine
     from tasksim.formats.starpu.sampling_export import export_models
     from tasksim.graph.apps.registry import generate, generator
@@ -119,11 +120,8 @@ if TYPE_CHECKING:
         Route,
         Worker,
     )
-    from tasksim.run.compare import compare
-    from tasksim.run.critical import practical_critical_path
     from tasksim.run.record import Run
     from tasksim.run.recordtables import MemoryTable, TransferTable
-    from tasksim.run.runchecks import check_run
     from tasksim.scenario.public import bounds, durations, execute, simulate
     from tasksim.scenario.scenario import Scenario
     from tasksim.schedulers.base import Scheduler, View
@@ -164,11 +162,9 @@ _HOMES = {
         "Worker",
     ),
     "tasksim.formats.platforms": ("load_platform",),
-    "tasksim.run.runchecks": ("check_run",),
-    "tasksim.run.compare": ("compare",),
-    "tasksim.run.critical": ("practical_critical_path",),
     "tasksim.run.record": ("Run",),
     "tasksim.formats.runs": ("load_run", "save_run"),
+    "tasksim.formats.runs_by_name": ("check_run", "compare", "practical_critical_path"),
     "tasksim.run.recordtables": ("MemoryTable", "TransferTable"),
     "tasksim.scenario.public": ("bounds", "durations", "execute", "simulate"),
     "tasksim.scenario.scenario": ("Scenario",),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from operator import index
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import InputError, nearest
@@ -10,7 +12,7 @@ from tasksim.base.errors import InputError, nearest
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["flag", "one_of", "short", "whole_number"]
+__all__ = ["flag", "one_of", "path_of", "short", "whole_number"]
 
 LONGEST = 60
 """Characters of a value that a message shows: it stays on a line with the rest."""
@@ -27,6 +29,25 @@ def short(value: object) -> str:
     text = repr(value)
     cut = text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
     return f"{cut} ({type(value).__name__})"
+
+
+def path_of(value: Any, what: str) -> Path:
+    """Return *value* as a path if it is one, or a text that is not empty.
+
+    Raises
+    ------
+    InputError
+        If it is neither.
+
+    Examples
+    --------
+    >>> path_of(3, "folder")
+    Traceback (most recent call last):
+    tasksim.base.errors.InputError: folder: got 3 (int); legal: a path
+    """
+    if not isinstance(value, str | PathLike) or value == "":
+        raise InputError(f"{what}: got {short(value)}; legal: a path")
+    return Path(value)
 
 
 def one_of(value: Any, legal: Iterable[str], what: str) -> str:

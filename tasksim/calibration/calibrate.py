@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from tasksim.base.arguments import flag, one_of, path_of, whole_number
 from tasksim.base.interruption import Interrupts
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.calibration_report import CalibrationReport, summaries
@@ -25,10 +26,11 @@ from tasksim.calibration.linear_kernels import LinearKernels, Search, choose_lin
 from tasksim.calibration.locality_fit import fit_locality
 from tasksim.calibration.machine import machine_name
 from tasksim.calibration.overheads import measured_overheads
-from tasksim.calibration.preconditions import check_preconditions
+from tasksim.calibration.preconditions import check_preconditions, named_items
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.models.files.store import read_samples
-from tasksim.platform.description import Platform
+from tasksim.native.cores import usable_cores
+from tasksim.platform.description import MAX_WORKERS, Platform
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -47,10 +49,10 @@ Progress = Callable[[str, float], None]
 
 
 def calibrate(
-    items: Sequence[TaskGraph | KernelCall],
-    library: Path,
+    items: Sequence[str | TaskGraph | KernelCall],
+    library: str | Path,
     *,
-    workers: int,
+    workers: int | None = None,
     machine: str | None = None,
     options: CalibrationOptions | None = None,
     terms: Mapping[str, str] | None = None,
@@ -62,14 +64,15 @@ def calibrate(
 
     Parameters
     ----------
-    items : sequence of TaskGraph or KernelCall
-        Graphs are run in turn, and their kernels measured where they work; kernels are
+    items : sequence of str, TaskGraph or KernelCall
+        Graphs, also by their generators (``"cholesky tiles=6"``), are run in turn, and their
+        kernels measured where they work; kernels are
         measured by themselves, with all workers busy.
-    library : Path
+    library : str or Path
         Gets ``models/<machine>/<kernel>.json``, the samples beside them, and
         ``platforms/<machine>.yaml``.
-    workers : int
-        How many cores work at once. A prediction is for as many.
+    workers : int, optional
+        How many cores work at once, by default all usable ones. A prediction is for as many.
     machine : str, optional
         The name of the machine; its host name by default.
     options : CalibrationOptions, optional
@@ -101,9 +104,17 @@ def calibrate(
     OutputError
         If the files cannot be written.
     """
+    if workers is None:
+        workers = len(usable_cores())
     destination = Destination(
-        library, machine or machine_name(), workers, LinearKernels(terms or {})
+        path_of(library, "library"),
+        machine or machine_name(),
+        whole_number(workers, "workers", 1, MAX_WORKERS),
+        LinearKernels(terms or {}),
     )
+    one_of(search, ("irregular", "all", "none"), "search")
+    flag(replace, "replace")
+    items = named_items(items)
     check_preconditions(items, destination)
     earlier = {} if replace else earlier_samples(destination.models_folder)
     choice = choose_linear(items, terms or {}, search, earlier)

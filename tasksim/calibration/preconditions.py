@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from tasksim.base.arguments import short
 from tasksim.base.errors import InputError, unknown
 from tasksim.calibration.kernels_under_load import KernelCall
+from tasksim.formats.graphs import load_graph
+from tasksim.graph.taskgraph import TaskGraph
 from tasksim.kernels.dense import dense_kernel
 from tasksim.models.files.store import kernel_path, load_kernel, read_samples, samples_path
 from tasksim.models.terms.candidates import AUTO
@@ -15,9 +19,31 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tasksim.calibration.library_files import Destination
-    from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["check_preconditions"]
+__all__ = ["check_preconditions", "named_items"]
+
+
+def named_items(items: object) -> list[TaskGraph | KernelCall]:
+    """Return what is to be calibrated, graphs made of their names.
+
+    Raises
+    ------
+    InputError
+        If it is no list of names, graphs and kernels.
+    """
+    legal = "a list of graphs, by name or made, and of kernels"
+    if isinstance(items, str) or not isinstance(items, Iterable):
+        raise InputError(f"items: got {short(items)}; legal: {legal}")
+    found: list[TaskGraph | KernelCall] = []
+    for item in items:
+        if isinstance(item, str):
+            name, *settings = item.split() or [""]
+            found.append(load_graph(name, settings))
+        elif isinstance(item, TaskGraph | KernelCall):
+            found.append(item)
+        else:
+            raise InputError(f"items: got {short(item)}; legal: {legal}")
+    return found
 
 
 def check_preconditions(items: Sequence[TaskGraph | KernelCall], destination: Destination) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tasksim.base.arguments import path_of
 from tasksim.base.errors import InputError
 from tasksim.base.files import is_file
 from tasksim.formats.registry import format_of
@@ -12,6 +12,7 @@ from tasksim.platform.load import load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from tasksim.platform.description import Platform
 
@@ -45,9 +46,9 @@ def load_platform(
     >>> load_platform("identical-8").architectures
     ('cpu',)
     """
-    path = Path(name_or_path)
+    path = path_of(name_or_path, "platform")
     found = format_of(path, "reads_platform") if is_file(path) else None
-    folder = None if library is None else Path(library)
+    folder = None if library is None else path_of(library, "library")
     if found is None or found.reads_platform is None or found.suffixes == (".yaml", ".yml"):
         return load(name_or_path, folder, settings)
     if settings:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from tasksim.base.arguments import flag, path_of
+from tasksim.base.errors import expect
 from tasksim.base.files import refuse_existing
 from tasksim.formats.registry import FORMATS, format_of
+from tasksim.run.record import Run
 from tasksim.run.runfolder import refuse_run_folder
 
-if TYPE_CHECKING:
-    from tasksim.run.record import Run
-
-__all__ = ["load_run", "refuse_run", "save_run"]
+__all__ = ["as_run", "load_run", "refuse_run", "save_run"]
 
 
 def load_run(path: str | Path) -> Run:
@@ -33,9 +32,10 @@ def load_run(path: str | Path) -> Run:
     --------
     save_run : writes a run.
     """
-    found = format_of(Path(path), "reads_run") or FORMATS.find("run")
+    where = path_of(path, "run")
+    found = format_of(where, "reads_run") or FORMATS.find("run")
     assert found.reads_run is not None  # that is what it was chosen by
-    return found.reads_run(Path(path))
+    return found.reads_run(where)
 
 
 def save_run(run: Run, folder: str | Path, force: bool = False) -> None:
@@ -68,9 +68,19 @@ def save_run(run: Run, folder: str | Path, force: bool = False) -> None:
     --------
     load_run : reads a run back.
     """
-    found = format_of(Path(folder), "writes_run") or FORMATS.find("run")
+    where = path_of(folder, "folder")
+    flag(force, "force")
+    found = format_of(where, "writes_run") or FORMATS.find("run")
     assert found.writes_run is not None  # that is what it was chosen by
-    found.writes_run(run, Path(folder), force)
+    found.writes_run(run, where, force)
+
+
+def as_run(run: Run | str | Path, what: str = "run") -> Run:
+    """Return *run*, read from its folder or file if it is a path; messages call it *what*."""
+    if isinstance(run, str | Path):
+        return load_run(run)
+    expect(run, Run, what)
+    return run
 
 
 def refuse_run(path: Path, *, force: bool) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tasksim.base.arguments import flag, path_of
 from tasksim.base.errors import InputError, expect
 from tasksim.base.files import exists, is_folder, reading, refuse_existing, writing
 from tasksim.base.jsontext import parse_json
@@ -54,7 +55,8 @@ def save(graph: TaskGraph, path: str | Path, *, force: bool = False) -> None:
         If the operating system refuses.
     """
     expect(graph, TaskGraph, "graph")
-    path = Path(path)
+    path = path_of(path, "path")
+    flag(force, "force")
     if path.suffix != SUFFIX:
         raise InputError(f"{path}: the name of a task graph file ends in {SUFFIX}")
     refuse_existing(path, force=force)

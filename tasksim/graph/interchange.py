@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasksim.base.errors import CycleError, GraphError, InputError, unknown
+from tasksim.base.errors import CycleError, GraphError, InputError, expect, unknown
 from tasksim.graph.builder import GraphBuilder, access
 from tasksim.graph.taskgraph import AccessMode, HandleBlock, TaskGraph
 
@@ -49,6 +49,7 @@ def to_networkx(graph: TaskGraph, durations_s: ArrayLike | None = None) -> nx.Di
     """
     import networkx as nx
 
+    expect(graph, TaskGraph, "graph")
     G = nx.DiGraph(
         name=graph.name,
         arguments=dict(graph.arguments),
@@ -101,6 +102,9 @@ def from_networkx(G: nx.DiGraph) -> TaskGraph:
     InputError
         If *G* is not directed, or the attributes of a node make no sense; with the node.
     """
+    import networkx as nx
+
+    expect(G, nx.Graph, "G")
     order = task_order(G)
     number = {node: task for task, node in enumerate(order)}
     g = GraphBuilder(

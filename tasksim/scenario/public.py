@@ -262,7 +262,7 @@ def bounds(
     --------
     >>> seconds = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
     >>> bounds("cholesky tiles=3", workers=2, models=seconds)
-    Bounds(critical_path_s=18.0, area_s=14.0)
+    Bounds(critical_path_s=17.0, area_s=13.5)
     """
     from tasksim.run.bounds import Bounds
     from tasksim.run.bounds import bounds as of_durations

@@ -228,11 +228,11 @@ class Resolver:
             if costs is not None and costs.platform is not None and scenario.workers is None:
                 return costs.platform
             return Platform.identical(scenario.workers or 0)
-        from tasksim.platform.load import load
+        from tasksim.formats.platforms import load_platform
 
         name, library = scenario.platform, _folder(scenario.library)
         key = ("platform", name, library, *changes)
-        return self._once(key, lambda: load(name, library, changes))
+        return self._once(key, lambda: load_platform(name, library, changes))
 
     def _once(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what *make* returns, or has returned for this *key* before."""

@@ -115,7 +115,7 @@ class Scenario:
     >>> scenario.solve().makespan_s
     8.0
     >>> [s.solve().makespan_s for s in scenario.variants({"graph.tiles": [1, 3]})]
-    [1.0, 19.0]
+    [1.0, 20.0]
     """
 
     graph: str | TaskGraph

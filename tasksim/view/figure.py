@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from io import BytesIO
 from math import lcm
-from pathlib import Path
+from os import PathLike
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+from tasksim.base.arguments import flag, path_of, short
 from tasksim.base.errors import InputError, expect
 from tasksim.base.files import refuse_existing, write_bytes
+from tasksim.formats.runs import as_run
 from tasksim.run.record import Run
 from tasksim.view.gantt import colour_legend
 from tasksim.view.layout import figure_rows, graph_labels
@@ -22,8 +25,11 @@ from tasksim.view.style import TEXT, legend_columns, new_figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from matplotlib.axes import Axes
+
+    AnyRun = Run | str | Path
 
 __all__ = ["FORMATS", "PANELS", "figure", "save_figure"]
 
@@ -42,7 +48,10 @@ _TEXT_AS_TEXT: Any = {"svg.fonttype": "none", "svg.hashsalt": "tasksim", "pdf.fo
 
 
 def figure(
-    runs: Run | Sequence[Run], panels: Sequence[str] | None = None, *, arrows: bool = False
+    runs: AnyRun | Sequence[AnyRun],
+    panels: Sequence[str] | None = None,
+    *,
+    arrows: bool = False,
 ) -> Figure:
     """Draw one or several runs.
 
@@ -64,7 +73,11 @@ def figure(
     InputError
         If there is no run or no panel, a panel is unknown, or no run has what it shows.
     """
-    drawn = [runs] if isinstance(runs, Run) else list(runs)
+    flag(arrows, "arrows")
+    several = [runs] if isinstance(runs, Run | str | PathLike) else runs
+    if not isinstance(several, Iterable):
+        raise InputError(f"runs: got {short(runs)}; legal: a run, or a list of runs")
+    drawn = [as_run(run) for run in several]
     chosen = _default_panels(drawn) if panels is None else _chosen(drawn, panels)
     rows = figure_rows(drawn, chosen)
     heights = [max(cell.height_inches for cell in row) for row in rows]
@@ -102,7 +115,8 @@ def save_figure(
         If the operating system refuses.
     """
     expect(fig, Figure, "fig")
-    target = Path(path)
+    target = path_of(path, "path")
+    flag(force, "force")
     format_ = FORMATS.get(target.suffix.lower())
     if format_ is None:
         raise InputError(
@@ -126,6 +140,8 @@ def _chosen(runs: Sequence[Run], names: Sequence[str]) -> dict[str, Panel]:
     """Return the panels of these names, in the order of :data:`PANELS`, a user's own last."""
     if isinstance(names, str):
         raise InputError(f"panels: expected a list of names, got the text {names!r}")
+    if not isinstance(names, Iterable):
+        raise InputError(f"panels: got {short(names)}; legal: a list of names")
     found = {_EARLIER_NAMES.get(name, name): None for name in names}
     _check(runs, len(found))
     chosen = {name: PANELS.resolve(name) for name in found}

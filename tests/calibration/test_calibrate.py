@@ -391,7 +391,7 @@ def test_a_constant_is_said_to_be_one(machine, tmp_path):
         ([CHAIN], {"terms": {"task": "duratoin_s"}}, "did you mean 'duration_s'"),
         ([CHAIN], {"terms": {"task": "1 +"}}, "column 4: expected a parameter"),
         ([CHAIN], {"machine": "a/b"}, "machine 'a/b': a name with '/'"),
-        ([CHAIN], {"workers": 0}, "at least 1 worker"),
+        ([CHAIN], {"workers": 0}, "workers: got 0 .*legal: a whole number from 1"),
     ],
 )
 def test_mistakes_are_refused_first(machine, tmp_path, contents, items, options, message):

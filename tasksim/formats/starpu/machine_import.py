@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Any, Final
 
+from tasksim.base.arguments import flag, path_of
 from tasksim.base.errors import InputError
 from tasksim.base.files import new_folder, refuse_existing, refuse_folder, writing
 from tasksim.formats.starpu.bus import read_affinity, read_bandwidth, read_config, read_latency
@@ -72,9 +73,9 @@ class Imported:
 
 
 def import_machine(
-    sampling: Path,
+    sampling: str | Path,
     host: str | None,
-    library: Path,
+    library: str | Path,
     *,
     skip_bad: bool = False,
     force: bool = False,
@@ -107,6 +108,9 @@ def import_machine(
     OutputError
         Where the operating system refuses.
     """
+    sampling, library = path_of(sampling, "sampling"), path_of(library, "library")
+    flag(skip_bad, "skip_bad")
+    flag(force, "force")
     found = Sampling.find(sampling)
     host = found.host(host)
     place = _Place(library / "platforms" / f"{host}.yaml", library / "models" / host)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tasksim.base.arguments import flag, path_of
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing
 from tasksim.formats.starpu.codelet_models import from_models, write_codelet
@@ -39,7 +40,12 @@ class Exported:
 
 
 def export_models(
-    models: Path, host: str, sampling: Path, *, names: str = "{kernel}", force: bool = False
+    models: str | Path,
+    host: str,
+    sampling: str | Path,
+    *,
+    names: str = "{kernel}",
+    force: bool = False,
 ) -> Exported:
     """Write the kernel models in a folder as codelet files of StarPU.
 
@@ -63,6 +69,8 @@ def export_models(
     OutputError
         Where the operating system refuses.
     """
+    sampling = path_of(sampling, "sampling")
+    flag(force, "force")
     _check(host, names)
     library = ModelLibrary(models)
     if not library.kernels():

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tasksim.base.arguments import path_of
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import exists, read_text, write_text
+from tasksim.base.library import find
 from tasksim.models.columns import columns
 from tasksim.models.document import position
 from tasksim.models.files.coefficients import (
@@ -68,7 +70,8 @@ class ModelLibrary:
         If there is neither, or the file cannot be read.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: str | Path) -> None:
+        path = find("models", path) if isinstance(path, str) else path_of(path, "models")
         if not exists(path):
             raise InputError(
                 f"no folder of coefficient files at {path}, and no file: calibrate this machine"

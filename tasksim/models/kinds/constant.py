@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from tasksim.base.errors import InputError, nearest
+from tasksim.base.errors import InputError, expect, nearest
 from tasksim.models.columns import columns
 from tasksim.models.kernelmodel import KernelModel
 
@@ -115,6 +115,7 @@ class ConstantLibrary:
     """
 
     def __init__(self, durations_s: Mapping[str, float | Mapping[str, float]]) -> None:
+        expect(durations_s, Mapping, "durations_s")
         self._models: dict[str, KernelModel | dict[str, KernelModel]] = {}
         for kernel, given in durations_s.items():
             if isinstance(given, Mapping):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tasksim.base.errors import unknown
+from tasksim.base.errors import expect, unknown
 from tasksim.schedulers.static.batch import max_min, min_min
 from tasksim.schedulers.static.cpop import cpop
 from tasksim.schedulers.static.heft import heft
@@ -45,6 +45,8 @@ def plan(algorithm: str, problem: Problem) -> Plan:
 
     Raises :exc:`InputError` for an unknown algorithm, with the nearest name.
     """
+    expect(algorithm, str, "algorithm")
     if algorithm not in ALGORITHMS:
         raise unknown("static scheduling algorithm", algorithm, ALGORITHMS)
+    expect(problem, Problem, "problem")
     return ALGORITHMS[algorithm](problem)

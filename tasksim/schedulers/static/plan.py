@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tasksim.base.errors import expect
+from tasksim.run.record import Run
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tasksim.run.record import Run
 
 __all__ = ["Plan", "schedule_of"]
 
@@ -50,6 +52,7 @@ class Plan:
 
 def schedule_of(run: Run) -> Plan:
     """Return what happened in a recorded *run* as a plan, to be repeated or changed."""
+    expect(run, Run, "run")
     tasks = run.tasks
     order = np.argsort(tasks.task, kind="stable")
     return Plan(tasks.worker[order].astype(np.int32), tasks.start_s[order], tasks.end_s[order])

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tasksim.base.errors import InputError, nearest
+from tasksim.base.arguments import flag, path_of
+from tasksim.base.errors import InputError, expect, nearest
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.base.numerals import whole_number
 from tasksim.formats.csv_table import CsvRow, read_csv_table
+from tasksim.schedulers.static.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.schedulers.static.plan import Plan
 
 __all__ = ["Entry", "Schedule", "read_schedule", "write_schedule"]
 
@@ -54,7 +55,7 @@ def read_schedule(path: str | Path) -> list[Entry]:
     InputError
         ``file:line: what is wrong, what was got, what is legal``.
     """
-    rows = read_csv_table(Path(path))
+    rows = read_csv_table(path_of(path, "path"))
     header = rows.header.fields
     if header not in HEADERS:
         legal = " or ".join(f"'{','.join(names)}'" for names in HEADERS)
@@ -125,7 +126,9 @@ def write_schedule(
     force
         Whether to replace an existing file.
     """
-    refuse_existing(Path(path), force=force)
+    path = path_of(path, "path")
+    expect(plan, Plan, "plan")
+    refuse_existing(path, force=flag(force, "force"))
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(HEADERS[1])
