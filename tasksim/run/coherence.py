@@ -1,4 +1,4 @@
-"""Where data are valid during a run, replayed from its tasks and its copies.
+"""Coherence of the data of a run: where they are valid, replayed from its tasks and its copies.
 
 As in the protocol of StarPU (MSI): a task that writes a datum leaves the only valid copy in the
 memory of its worker; a copy made since then is valid too, in the memory that it led to.

@@ -1,4 +1,4 @@
-"""Two runs side by side: how far one is from the other, and where the difference comes from."""
+"""Comparison of two runs: how far one is from the other, and where the difference comes from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are the copies of a run possible? What :func:`tasksim.run.runchecks.check_run` asks of them."""
+"""Checks of the copies of a run: what :func:`tasksim.run.runchecks.check_run` asks of them."""
 
 from __future__ import annotations
 

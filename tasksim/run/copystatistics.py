@@ -1,4 +1,4 @@
-"""What a run says about its copies between memories: pure functions of its records."""
+"""Statistics of the copies of a run between memories: pure functions of its records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What idle workers waited for."""
+"""Idle time of workers, by what they waited for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run says about itself: pure functions of its task records."""
+"""Metrics of a run: pure functions of its task records."""
 
 from __future__ import annotations
 

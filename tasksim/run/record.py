@@ -1,4 +1,4 @@
-"""What came out of a run: its records, and what is needed to repeat it."""
+"""Runs: the records that came out of one, and what is needed to repeat it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The records of a run as tables: NumPy columns of equal length that nobody can change."""
+"""Tables of the records of a run: NumPy columns of equal length that nobody can change."""
 
 from __future__ import annotations
 

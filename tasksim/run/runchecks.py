@@ -79,6 +79,7 @@ class _Checker:
         self.tasks = run.tasks
         self.graph = graph
         finite = run.tasks.end_s[np.isfinite(run.tasks.end_s)]
+        # Rounding of sums of thousands of durations; a thousandth of a nanosecond in a second.
         self.slack_s = 1e-12 * float(finite.max(initial=0.0))
 
     def check(self, platform: Platform | None, durations_s: ArrayLike | None) -> None:

@@ -1,4 +1,4 @@
-"""A run on disk: a folder with ``run.json`` and its tables, complete or absent."""
+"""Folders of runs: a run on disk, ``run.json`` and its tables, complete or absent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the tables of a run that was read name only what exists."""
+"""Checks of the tables of a run that was read: they name only what exists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole figures: runs one above another on one time axis; and writing them to files."""
+"""Figures of runs: drawn one above another, and written to files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The space-time panel: which worker ran which task when."""
+"""Gantt charts: which worker ran which task when, and what was copied meanwhile."""
 
 from __future__ import annotations
 

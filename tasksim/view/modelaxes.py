@@ -1,4 +1,4 @@
-"""What the figures of kernel models have in common: which points to draw, axes, labels."""
+"""Axes of the figures of kernel models: which points are drawn, scales, labels."""
 
 from __future__ import annotations
 
@@ -28,8 +28,10 @@ __all__ = [
 POINTS: Final = 4000
 """So many points are drawn at most; what is left out is said on the figure."""
 EXTREMES: Final = 100
+"""So many of the lowest and of the highest are always drawn: outliers are what one looks for."""
 LOG_FROM: Final = 8.0
-"""Ratio of the largest to the least value from which an axis is logarithmic."""
+"""Ratio of the largest to the least value from which an axis is logarithmic: below, the least is
+more than an eighth of the way along a linear one."""
 
 
 def decimated(values: NDArray[np.float64], most: int = POINTS) -> NDArray[np.intp]:

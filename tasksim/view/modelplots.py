@@ -38,9 +38,11 @@ __all__ = [
 ]
 
 MEANS: Final = 1000
+"""So many means of configurations are drawn: their dots are large, more would merge."""
 CURVE: Final = 100
+"""Points of a curve over a parameter: four pixels from each other, so it looks smooth."""
 HEIGHT_INCHES: Final = 3.2
-BLUE, ORANGE, GREY, DARK = PALETTE[0], PALETTE[5], "#9aa5b1", "#222222"
+BLUE, ORANGE, GREY, DARK = PALETTE[0], "#d55e00", "#9aa5b1", "#222222"
 
 
 def panel_residuals(res: Residuals, ax: Axes | None = None) -> Axes:

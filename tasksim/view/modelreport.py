@@ -1,4 +1,4 @@
-"""The report that tells a developer whether a kernel model is good."""
+"""Reports on kernel models: they tell a developer whether a model is good."""
 
 from __future__ import annotations
 
@@ -49,6 +49,8 @@ __all__ = ["SUFFIXES", "findings_text", "report_blocks", "write_report"]
 
 SUFFIXES: Final = (".html", ".htm", ".md")
 CONFIGURATIONS: Final = 10
+"""So many are named as those that decide most; more would be a page of numbers, and the figure
+has all."""
 
 
 def write_report(

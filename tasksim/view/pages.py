@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Callout", "Heading", "Image", "Table", "Text", "html_page", "markdown_page", "png"]
 
-DOTS_PER_INCH: Final = 110.0
+DOTS_PER_INCH: Final = 110.0  # figures are as wide as the text on a usual screen
 
 # A number, with signs, a unit or stars behind it, or two with "to" or "±" between; or none.
 _VALUE: Final = r"[-+<>≤≥~×–]*\s?\d[\d,.]*(e[-+]?\d+)?\s?(%|[a-zA-Z]{1,3}(/s)?|\*+)?"

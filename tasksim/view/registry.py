@@ -113,12 +113,12 @@ PANELS: Registry[Panel] = Registry(
     "tasksim.panels",
     {
         "gantt": "tasksim.view.gantt:GANTT",
-        "memory": "tasksim.view.memory:MEMORY",
-        "bandwidth": "tasksim.view.memory:BANDWIDTH",
-        "ready": "tasksim.view.panels:READY",
-        "submitted": "tasksim.view.panels:SUBMITTED",
-        "kernels": "tasksim.view.panels:KERNELS",
-        "distributions": "tasksim.view.panels:DISTRIBUTIONS",
+        "memory": "tasksim.view.memorypanels:MEMORY",
+        "bandwidth": "tasksim.view.memorypanels:BANDWIDTH",
+        "ready": "tasksim.view.curvepanels:READY",
+        "submitted": "tasksim.view.curvepanels:SUBMITTED",
+        "kernels": "tasksim.view.kernelpanels:KERNELS",
+        "distributions": "tasksim.view.kernelpanels:DISTRIBUTIONS",
     },
     _adopt,
 )

@@ -1,4 +1,4 @@
-"""What the figures have in common: colours of kernels, time axes, names of runs."""
+"""Style of figures: colours of kernels, sizes of texts, time axes, names of runs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = [
     "worker_label",
 ]
 
-WIDTH_INCHES = 11.0
+WIDTH_INCHES = 11.0  # the width of a page in landscape, with margins
 TEXT = {"small": 8.0, "normal": 9.0, "title": 10.0}
 """Font sizes in points."""
 

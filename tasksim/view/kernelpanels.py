@@ -1,4 +1,4 @@
-"""Panels besides the Gantt chart: numbers of tasks over time, durations of kernels."""
+"""Panels of kernels: the total time of each, and how its durations are distributed."""
 
 from __future__ import annotations
 
@@ -8,48 +8,22 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from tasksim.base.times import time_unit
-from tasksim.run.metrics import (
-    KernelStatistics,
-    kernel_statistics,
-    ready_curve,
-    submitted_curve,
-)
+from tasksim.run.metrics import KernelStatistics, kernel_statistics
 from tasksim.run.record import Run
 from tasksim.view.registry import Look, Panel
-from tasksim.view.style import (
-    RUN_COLOURS,
-    TEXT,
-    fits,
-    kernel_colours,
-    name_runs,
-    new_axes,
-    run_names,
-    time_axis,
-)
-from tasksim.view.timeseries import thinned
+from tasksim.view.style import TEXT, fits, kernel_colours, name_runs, new_axes, run_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    import numpy as np
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
-    Curve = tuple[NDArray[np.float64], NDArray[np.int64]]
-
-__all__ = [
-    "DISTRIBUTIONS",
-    "KERNELS",
-    "READY",
-    "SUBMITTED",
-    "panel_kernel_distributions",
-    "panel_kernel_totals",
-    "panel_ready",
-    "panel_submitted",
-]
+__all__ = ["DISTRIBUTIONS", "KERNELS", "panel_kernel_distributions", "panel_kernel_totals"]
 
 _HEIGHT_INCHES = 2.6
-_LOG_FROM = 30.0  # ratio of the longest to the shortest duration
+_LOG_FROM = 30.0
+"""Ratio of the longest to the shortest duration: on a linear axis the boxes of short kernels would
+be lower than a thirtieth of it, a line."""
 _HATCHES = ("", "////", "....", "xxxx", "----")
 _POINTS: dict[str, Any] = {
     "linestyle": "",
@@ -60,31 +34,6 @@ _POINTS: dict[str, Any] = {
     "zorder": 3,
 }
 _SHADES = (1.0, 0.55, 0.35, 0.75, 0.45)
-
-
-def panel_ready(
-    runs: Run | Sequence[Run],
-    ax: Axes | None = None,
-    *,
-    until_s: float | None = None,
-    legend: bool = True,
-) -> Axes:
-    """Draw how many tasks are ready and have not started, over time.
-
-    A curve per run; with several, *legend* says which is which.
-    """
-    return _panel_curve(runs, ax, ready_curve, "ready tasks", until_s, legend)
-
-
-def panel_submitted(
-    runs: Run | Sequence[Run],
-    ax: Axes | None = None,
-    *,
-    until_s: float | None = None,
-    legend: bool = True,
-) -> Axes:
-    """Draw how many tasks are submitted and have not ended, over time, as :func:`panel_ready`."""
-    return _panel_curve(runs, ax, submitted_curve, "submitted tasks", until_s, legend)
 
 
 def panel_kernel_totals(runs: Run | Sequence[Run], ax: Axes | None = None) -> Axes:
@@ -128,53 +77,17 @@ def _as_list(runs: Run | Sequence[Run]) -> list[Run]:
     return [runs] if isinstance(runs, Run) else list(runs)
 
 
-# Curves
+ByKernel = dict[str, list[KernelStatistics | None]]
 
 
-def _panel_curve(
-    runs: Run | Sequence[Run],
-    ax: Axes | None,
-    curve: Callable[[Run], Curve],
-    label: str,
-    until_s: float | None,
-    legend: bool,
-) -> Axes:
-    axes, drawn = new_axes(ax, _HEIGHT_INCHES), _as_list(runs)
-    for number, (run, name) in enumerate(zip(drawn, run_names(drawn), strict=True)):
-        colour = RUN_COLOURS[number % len(RUN_COLOURS)]
-        times, count = thinned(*curve(run))
-        axes.plot(times, count, drawstyle="steps-post", color=colour, linewidth=1.0, label=name)
-        if len(drawn) == 1:
-            axes.fill_between(times, count, step="post", color=colour, alpha=0.2, linewidth=0)
-    longest = max((run.makespan_s for run in drawn), default=0.0)
-    time_axis(axes, longest if until_s is None else until_s)
-    _count_axis(axes, label)
-    if legend and len(drawn) > 1:
-        name_runs(axes, axes.lines)
-    return axes
-
-
-def _count_axis(axes: Axes, label: str) -> None:
-    axes.set_ylim(0.0, max(1.0, axes.get_ylim()[1]))
-    axes.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
-    axes.tick_params(labelsize=TEXT["small"])
-    axes.set_ylabel(label, fontsize=TEXT["normal"])
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-# Kernels
-
-Table = dict[str, list[KernelStatistics | None]]
-
-
-def _by_kernel(runs: Sequence[Run]) -> tuple[Table, dict[str, str]]:
+def _by_kernel(runs: Sequence[Run]) -> tuple[ByKernel, dict[str, str]]:
     """Return per kernel its statistics in each run (None: it did not run), and its colour."""
     found = [{s.kernel: s for s in kernel_statistics(run)} for run in runs]
     kernels = dict.fromkeys(kernel for statistics in found for kernel in statistics)
     return {k: [s.get(k) for s in found] for k in kernels}, kernel_colours(kernels)
 
 
-def _places(table: Table) -> list[tuple[str, int, float, float]]:
+def _places(table: ByKernel) -> list[tuple[str, int, float, float]]:
     """Return (kernel, run, x, width) of every bar or box; runs without a kernel take no room."""
     places = []
     for x, (kernel, row) in enumerate(table.items()):
@@ -211,7 +124,7 @@ def _box(axes: Axes, s: KernelStatistics, place: float, width: float, look: dict
     )
 
 
-def _kernel_axis(axes: Axes, table: Table, runs: Sequence[Run]) -> None:
+def _kernel_axis(axes: Axes, table: ByKernel, runs: Sequence[Run]) -> None:
     """Name the kernels and how many tasks they have; with several runs, say which is which."""
     labels = [f"{kernel}\n{_counts(row)}" for kernel, row in table.items()]
     axes.set_xticks(range(len(labels)), labels, fontsize=TEXT["small"])
@@ -248,17 +161,6 @@ def _duration_axis(axes: Axes, label: str) -> None:
     axes.set_ylabel(f"{label} ({unit})", fontsize=TEXT["normal"])
 
 
-# In a figure
-
-
-def _draw_ready(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:
-    return panel_ready(runs, axes, until_s=look.until_s, legend=look.legend)
-
-
-def _draw_submitted(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:
-    return panel_submitted(runs, axes, until_s=look.until_s, legend=look.legend)
-
-
 def _draw_totals(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:  # noqa: ARG001
     return panel_kernel_totals(runs, axes)
 
@@ -267,19 +169,6 @@ def _draw_distributions(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:  #
     return panel_kernel_distributions(runs, axes)
 
 
-READY = Panel(
-    summary="How many tasks are ready and have not started, over time.",
-    place="together",
-    draw=_draw_ready,
-    height_inches=lambda _: 1.4,
-    by_default=True,
-)
-SUBMITTED = Panel(
-    summary="How many tasks are submitted and have not ended, over time.",
-    place="together",
-    draw=_draw_submitted,
-    height_inches=lambda _: 1.4,
-)
 KERNELS = Panel(
     summary="The total time of each kernel, a bar per run.",
     place="below",

@@ -10,7 +10,7 @@ import pytest
 from matplotlib.collections import LineCollection
 
 from tasksim.run.record import MemoryInfo, MemoryTable
-from tasksim.view.memory import memory_colours, panel_bandwidth, panel_memory
+from tasksim.view.memorypanels import memory_colours, panel_bandwidth, panel_memory
 
 
 def entries(axes):

@@ -2,7 +2,8 @@ import dataclasses
 
 import pytest
 
-from tasksim.view.panels import panel_kernel_distributions, panel_kernel_totals, panel_ready
+from tasksim.view.curvepanels import panel_ready
+from tasksim.view.kernelpanels import panel_kernel_distributions, panel_kernel_totals
 
 
 def test_ready_tasks_are_steps(make):
