@@ -116,7 +116,7 @@ class Scheduler:
     """
 
     name: ClassVar[str] = ""
-    """What messages and runs call it; the name of the class where it is not given."""
+    """What messages and runs call it; the name of the class where that gives none itself."""
     needs_estimates: ClassVar[bool] = False
     """Whether the policy looks at estimated durations, so that kernel models must be there."""
     uses_priorities: ClassVar[bool] = False
@@ -130,7 +130,7 @@ class Scheduler:
     rng: random.Random
 
     def __init_subclass__(cls) -> None:
-        if not cls.name:
+        if "name" not in vars(cls):  # not that of the class that it derives from
             cls.name = cls.__name__
 
     def attach(self, view: View, rng: random.Random) -> None:

@@ -6,6 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import InputError, TasksimError, expect, unknown
+from tasksim.base.numerals import decimal_number, whole_number
 from tasksim.base.registry import Registry, where_raised
 
 if TYPE_CHECKING:
@@ -156,20 +157,24 @@ def _split(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _value(text: str) -> int | float | str:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
+    """Return the number that *text* is, or *text*: names, and what only looks like a number."""
+    for read in (whole_number, decimal_number):
+        number = read(text)
+        if number is not None:
+            return number
     return text
 
 
 def _check_options(text: str, scheduler_class: type[Scheduler], options: dict[str, Any]) -> None:
     """Raise :exc:`InputError` for options that the class does not take, with the nearest."""
     parameters = inspect.signature(scheduler_class).parameters.values()
+    named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    for parameter in named:
+        if parameter.default is parameter.empty and parameter.name not in options:
+            raise InputError(f"scheduler '{text}': {parameter.name} is missing: give it as option")
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return
-    known = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    known = [parameter.name for parameter in named]
     for key in options:
         if key not in known:
             raise unknown("option", key, known, f"scheduler '{text}'")
@@ -179,9 +184,7 @@ def _made(text: str, scheduler_class: type[Scheduler], options: dict[str, Any]) 
     """Return a new scheduler; what its class raises says where."""
     try:
         return scheduler_class(**options)
-    except TasksimError:
-        raise
-    except KeyboardInterrupt:
+    except (TasksimError, KeyboardInterrupt):
         raise
     except BaseException as error:  # an exit, too, is the class's and not ours
         place = where_raised(error)

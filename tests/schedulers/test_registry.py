@@ -30,6 +30,18 @@ class Lifo(Scheduler):
 
 class Not:
     pass
+
+class Half(Scheduler):
+    def push(self, task):
+        pass
+
+class Derived(Lifo):
+    def __init__(self, depth):
+        pass
+
+class Leaves(Lifo):
+    def __init__(self):
+        raise SystemExit(0)
 '''
 
 
@@ -57,6 +69,15 @@ def test_all_names_can_be_created_and_describe_themselves():
         ("eager:beta=2", r"scheduler 'eager:beta=2': unknown option 'beta' \(known: none\)"),
         ("eager:beta=", r"scheduler 'eager:beta=': 'beta=' is not OPTION=VALUE"),
         ("no_such_module:Lifo", r"cannot import 'no_such_module'"),
+        ("", r"unknown scheduler '' \(known"),
+        (":", r"scheduler ':': legal: a name, or MODULE:NAME"),
+        ("a::b", r"scheduler 'a::b': legal: a name, or MODULE:NAME"),
+        ("dmda:alpha", r"scheduler 'dmda:alpha': 'alpha' is not OPTION=VALUE"),
+        ("dmda:alpha=1, alpha=2", r"scheduler 'dmda:.*': alpha is given twice: 1 and 2"),
+        ("dmda:alpha=010", r"option 'alpha' is '010', not a number of at least 0"),
+        ("dmda:alpha=1_0", r"option 'alpha' is '1_0', not a number"),
+        ("os:system:command=touch X", r"<built-in function system> is not a class with push"),
+        ("os:path.join", r"legal: a name, or MODULE:NAME"),
     ],
 )
 def test_bad_names_and_options_are_explained(text, message):
@@ -84,3 +105,31 @@ def test_another_package_adds_a_scheduler_by_entry_point(package):
     package("theirs", {"tasksim.schedulers": {"theirs": "tasksim.schedulers.eager:Eager"}})
     assert "theirs" in registry.names()
     assert isinstance(registry.create("theirs"), Eager)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Half", r"Half is not a scheduler: it has no pop\(worker\)$"),
+        ("Derived", r"'lifo_policy:Derived': depth is missing: give it as option"),
+        ("Leaves", r"Leaves\(\) raised SystemExit: 0 \(.*lifo_policy.py:31\)"),
+        ("Lifo:dpeth=2", r"unknown option 'dpeth', did you mean 'depth'\?"),
+    ],
+)
+def test_what_is_wrong_with_a_class_of_ones_own(own_module, text, message):
+    with pytest.raises(InputError, match=message):
+        registry.create(f"{own_module}:{text}")
+
+
+def test_a_class_without_a_name_has_its_own_and_not_that_of_its_base(own_module):
+    assert registry.create(f"{own_module}:Derived:depth=1").name == "Derived"
+
+    class Mine(Eager):
+        pass
+
+    assert Mine.name == "Mine"
+
+
+def test_values_may_have_colons_and_equals_signs(own_module):
+    scheduler = registry.create(f"{own_module}:Lifo:label=C:x=y,depth=2")
+    assert (scheduler.label, scheduler.depth) == ("C:x=y", 2)
