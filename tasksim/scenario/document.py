@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tasksim.base import library as libraries
 from tasksim.base.errors import InputError
+from tasksim.base.files import exists, is_folder
 from tasksim.formats.graphs import names_generator
 from tasksim.graph.apps import registry
 from tasksim.graph.taskgraph import TaskGraph
@@ -254,7 +255,7 @@ def _place(entry: Node) -> str | None:
     if made.value is not None:
         raise made.error(f"it was made in Python ({made.value}), and is not kept with the run")
     path, name = _text(entry["path"]), _text(entry["name"])
-    return path if path is not None and (Path(path).exists() or name is None) else name
+    return path if path is not None and (exists(Path(path)) or name is None) else name
 
 
 def _text(node: Node) -> str | None:
@@ -268,4 +269,4 @@ def _truth(node: Node) -> bool:
 
 
 def _folder(path: str | None) -> str | None:
-    return path if path is not None and Path(path).is_dir() else None
+    return path if path is not None and is_folder(Path(path)) else None

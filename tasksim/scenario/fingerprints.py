@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.base.files import is_file, is_folder, read_bytes
 from tasksim.formats.graphs import graph_format, names_generator
 from tasksim.graph.apps import registry
 from tasksim.graph.taskgraph import TaskGraph
@@ -134,7 +135,7 @@ def _models_content(scenario: Scenario, resolver: Resolver) -> Any:
 
 def _folder_digests(path: Path) -> list[tuple[str, str]]:
     """Return the digests of a folder of coefficient files, or of one file of models."""
-    if not path.is_dir():
+    if not is_folder(path):
         return [("", _required_digest(path))]
     files = sorted(p for p in path.glob("*.json") if not p.name.startswith("."))
     return [(p.name, _required_digest(p)) for p in files]
@@ -157,9 +158,9 @@ def _required_digest(path: Path) -> str:
 
 def _digest(path: Path) -> str | None:
     """Return the SHA-256 of a file; None if there is none."""
-    if not path.is_file():
+    if not is_file(path):
         return None
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashlib.sha256(read_bytes(path)).hexdigest()
 
 
 def _version() -> str:

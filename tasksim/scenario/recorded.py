@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.base.files import is_file
 from tasksim.base.registry import is_own
 from tasksim.graph.apps import registry
 from tasksim.models.document import FormatError
@@ -132,7 +133,7 @@ def _file_of(run: Run) -> Path | None:
     path = Path(text)
     if path.suffix == ".csv":
         raise InputError(f"it was read from {text}, costs of tasks that have no parameters")
-    return path if path.suffix == ".npz" or path.is_file() else None
+    return path if path.suffix == ".npz" or is_file(path) else None
 
 
 def _difference(run: Run, graph: TaskGraph) -> str:

@@ -132,6 +132,13 @@ def starpu_machine(folder: Path) -> object:
         shutil.rmtree(library, ignore_errors=True)
 
 
+def scenario(folder: Path) -> object:
+    from tasksim.base.jsontext import read_json
+    from tasksim.scenario.document import decode, encode
+
+    return encode(decode(read_json(folder / "scenario.json"), folder / "scenario.json"))
+
+
 def scheduler(folder: Path) -> object:
     from tasksim.schedulers import registry
 

@@ -342,6 +342,28 @@ def starpu_machines(folder: Path) -> dict[str, Input]:
     return {"laptop": {name: text.encode() for name, text in texts.items()}}
 
 
+def scenarios(folder: Path) -> dict[str, Input]:
+    import json
+
+    from tasksim.scenario.document import encode
+    from tasksim.scenario.scenario import Scenario
+
+    seconds = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+    set_two = ["platform.workers.cpu.count=2"]
+    made = {
+        "durations": Scenario("cholesky tiles=2", workers=2, durations=seconds),
+        "names": Scenario("lu tiles=3", platform="xeon-2c", changes=set_two, noise="model"),
+        "native": Scenario(
+            "qr rows=2 columns=2", workers=1, clock="native", scheduler="dmda:beta=2"
+        ),
+        "file": Scenario("graph.npz", platform="machine.yaml", models="models.json", seed=7),
+    }
+    return {
+        name: {"scenario.json": json.dumps(encode(scenario), indent=2).encode()}
+        for name, scenario in made.items()
+    }
+
+
 def _texts(texts: tuple[str, ...]) -> dict[str, Input]:
     return {text: {TEXT: text.encode()} for text in texts}
 

@@ -51,6 +51,7 @@ TARGETS = {
     "starpu-codelet": Target(readers.starpu_codelet, seeds.starpu_codelets),
     "starpu-xml": Target(readers.starpu_xml, seeds.starpu_xml),
     "starpu-machine": Target(readers.starpu_machine, seeds.starpu_machines),
+    "scenario": Target(readers.scenario, seeds.scenarios),
     "scheduler": Target(readers.scheduler, seeds.scheduler_texts),
     "generator": Target(readers.generator, seeds.generator_texts),
     "domain": Target(readers.domain, seeds.domain_texts),
