@@ -1,4 +1,4 @@
-"""How many floating-point operations the dense kernels do: the leading terms.
+"""Floating-point operations (flop) of the dense kernels: the leading terms.
 
 Sources: LAPACK Working Note 41 (S. Blackford, J. Dongarra, "Installation Guide for LAPACK",
 appendix C) for the factorisations and BLAS; H. Bouwmeester, M. Jacquelin, J. Langou, Y. Robert,

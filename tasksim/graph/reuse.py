@@ -1,4 +1,4 @@
-"""How long ago the data of a task were last used: what decides whether a cache still has them."""
+"""Reuse of data: how long ago a task's were last used, which decides whether a cache has them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What makes a task graph well-formed, and messages that name the task where it is not."""
+"""Validation of task graphs, with messages that name the task that is malformed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a validated platform file to the platform."""
+"""Construction of the platform that a validated file describes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the runtime and the devices charge for, beside kernels: all zero, or harmless, by default.
+"""Costs of the runtime and of devices, beside kernels: all zero, or harmless, by default.
 
 A task graph that runs on these costs alone takes no time for its runtime. Calibrations and
 imported machines fill them in; each can be set by name (``--set platform.overheads.push=2us``).

@@ -1,4 +1,4 @@
-"""What must hold between the parts of a platform file: names that are used exist, and so on.
+"""Cross references in a platform file: names that are used exist, and so on.
 
 These checks read the data as written, not the validated file: a file with a wrong unit and a
 wrong reference is told both.

@@ -1,4 +1,4 @@
-"""What follows from a change: cores follow counts, and what was measured follows its link."""
+"""Dependent values of a platform file: cores follow counts, what was measured follows its link."""
 
 from __future__ import annotations
 

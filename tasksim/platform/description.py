@@ -1,4 +1,4 @@
-"""What a platform is: workers, memories, links, and the costs of the runtime itself.
+"""Platforms: workers, memories, links, and the costs of the runtime itself.
 
 Plain frozen objects, made by :func:`tasksim.platform.load.load` from a file or by
 :meth:`Platform.identical`. One node is the special case of several.

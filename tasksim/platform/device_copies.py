@@ -1,4 +1,4 @@
-"""As many devices as there are workers: those beyond are copies, those unused are left out.
+"""Copies of devices where there are more workers than the file describes; unused ones left out.
 
 Of *n* devices described, worker *k* has device *k*, worker *n + k* a copy of it, and so on, turn
 by turn. A copy has a memory, links and ways of its own; see

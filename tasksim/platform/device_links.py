@@ -1,4 +1,4 @@
-"""The ways between the memories of a platform file, and to which devices the links belong.
+"""Links of devices: the ways between the memories of a platform file, and whose their links are.
 
 A group whose ``memory`` is a list describes *devices*. A memory is a device's own if it stands in
 such lists only and is not the first of the platform, where data are at first.

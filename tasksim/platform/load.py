@@ -1,4 +1,4 @@
-"""Read and write platform files.
+"""Reader and writer of platform files.
 
 A file may extend another, settings may change it; the result is checked as a whole and all that
 is wrong is told at once, each with the file, line and column, or the setting, that it comes from.

@@ -1,4 +1,4 @@
-"""Which memories data can get to: directly, or through one other memory."""
+"""Reachability of memories: directly, or through one other memory."""
 
 from __future__ import annotations
 

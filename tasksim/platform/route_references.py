@@ -1,4 +1,4 @@
-"""What must hold for the ways between the memories of a platform file."""
+"""Routes and links in a platform file: what they name exists, and every memory is reached."""
 
 from __future__ import annotations
 

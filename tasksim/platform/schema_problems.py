@@ -1,4 +1,4 @@
-"""What is not in the format of platform files, in words."""
+"""Problems with the schema of a platform file, in words."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from tasksim.base.errors import InputError, expect
-from tasksim.base.files import exists, is_file, new_folder, refuse_folder
+from tasksim.base.files import MOST_BYTES, exists, is_file, new_folder, reading, refuse_folder
 from tasksim.run.header import SCHEMA_VERSION, encode, read_header
 from tasksim.run.record import Run
 from tasksim.run.recordtables import MemoryTable, RecordTable, TaskTable, TransferTable
@@ -138,15 +138,31 @@ def _read(kind: type[T], path: Path, rows: int) -> T:
     if not path.is_file():
         raise InputError(f"the run in {path.parent} is not complete: it has no {path.name}")
     try:
-        found = pyarrow.parquet.read_table(path, page_checksum_verification=True)
-    except (OSError, pyarrow.ArrowException) as error:
+        with reading(path) as file:
+            given = pyarrow.parquet.ParquetFile(file, page_checksum_verification=True)
+            _refuse_rows(kind, given.metadata.num_rows, rows, path)
+            found = given.read()
+    except InputError:
+        raise
+    except (OSError, ValueError, pyarrow.ArrowException) as error:
         raise InputError(f"cannot read {path}, is it truncated? {error}") from error
     table = kind(**_columns(kind, found, path))
-    if len(table) != rows:
-        raise InputError(
-            f"{path} has {len(table)} {kind.rows}, {RUN_JSON} says {rows}: they are not of one run"
-        )
+    _refuse_rows(kind, len(table), rows, path)
     return table
+
+
+def _refuse_rows(kind: type[RecordTable], got: int, rows: int, path: Path) -> None:
+    """Raise unless a file has as many *rows* as the run, and memory has room for them.
+
+    Repeated values take next to nothing in a file, so that its size says little.
+    """
+    if got != rows:
+        raise InputError(
+            f"{path} has {got} {kind.rows}, {RUN_JSON} says {rows}: they are not of one run"
+        )
+    most = MOST_BYTES // sum(dtype.itemsize for dtype in kind.dtypes.values())
+    if got > most:
+        raise InputError(f"{path} has {got} {kind.rows}; legal: at most {most}")
 
 
 def _columns(kind: type[RecordTable], table: pyarrow.Table, path: Path) -> dict[str, Any]:

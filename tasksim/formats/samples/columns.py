@@ -1,4 +1,4 @@
-"""Which column of a table is the duration, in which unit, and which ones are parameters."""
+"""Columns of tables: which is the duration, in which unit, and which ones are parameters."""
 
 from __future__ import annotations
 

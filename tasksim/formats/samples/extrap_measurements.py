@@ -1,4 +1,4 @@
-"""What Extra-P's formats have in common: values per call path, metric and point.
+"""Measurements of Extra-P, in all of its formats: values per call path, metric and point.
 
 A point is a value per parameter; a call path is a kernel; the values are repetitions. See the
 file formats in Extra-P's documentation, https://github.com/extra-p/extrap/tree/master/docs.

@@ -1,4 +1,4 @@
-"""One of several sets of samples in a file: an architecture, a device, a call path."""
+"""Choice of one of several sets of samples in a file: an architecture, a device, a call path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading samples whatever their format."""
+"""Reader of samples whatever their format."""
 
 from __future__ import annotations
 

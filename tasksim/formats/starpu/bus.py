@@ -1,4 +1,4 @@
-"""What StarPU measured of a machine's buses: the files of ``sampling/bus`` but for the XML.
+"""Bus files of StarPU: what it measured between memories, in ``sampling/bus``, but for the XML.
 
 All are text, one thing a line; lines that begin with ``#`` are comments. Numbers that are not
 there (``nan``) stay so. See StarPU's ``src/core/perfmodel/perfmodel_bus.c``.

@@ -1,4 +1,4 @@
-"""From what StarPU measured of a machine to the fields of a platform file.
+"""Fields of a platform file, made of what StarPU measured of a machine.
 
 What the platform costs beside kernels and links are the constants of StarPU-SimGrid: in StarPU's
 source ``src/core/simgrid.c`` and ``doc/doxygen/chapters/starpu_extensions/simgrid.doxy``.

@@ -1,4 +1,4 @@
-"""What is wrong with a file, told together and by line and column."""
+"""Problems of a file, collected, and told together by line and column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Export of a folder of coefficient files into a sampling directory of StarPU."""
+"""Export of coefficient files into a sampling directory of StarPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where StarPU keeps what it measured: the sampling directory.
+"""The sampling directory, where StarPU keeps what it measured.
 
 ``.starpu/sampling`` in the home directory, or where ``STARPU_PERF_MODEL_DIR`` leads, has::
 

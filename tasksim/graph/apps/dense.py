@@ -1,4 +1,4 @@
-"""What the generators of dense linear algebra share."""
+"""Parts that the generators of dense linear algebra share."""
 
 from __future__ import annotations
 

@@ -76,8 +76,8 @@ def read_base(node: Node, axes: Sequence[Axis]) -> Base:
         return Trend(node["level"].number(), levels)
     rows = list(node["exponents"])
     exponents = np.array([row.vector(len(axes)) for row in rows]).reshape(len(rows), len(axes))
-    if (exponents != np.rint(exponents)).any():
-        raise node["exponents"].expected("whole numbers")
+    if (exponents != np.rint(exponents)).any() or (np.abs(exponents) >= 2**31).any():
+        raise node["exponents"].expected("whole numbers of 32 bits")
     coefficients = node["coefficients"].vector(len(rows))
     if not (len(rows) and (coefficients > 0).all()):
         raise node["coefficients"].expected("positive numbers")
