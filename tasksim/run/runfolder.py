@@ -137,15 +137,15 @@ def _read(kind: type[T], path: Path, rows: int) -> T:
 
     if not path.is_file():
         raise InputError(f"the run in {path.parent} is not complete: it has no {path.name}")
-    try:
-        with reading(path) as file:
+    with reading(path) as file:
+        try:
             given = pyarrow.parquet.ParquetFile(file, page_checksum_verification=True)
             _refuse_rows(kind, given.metadata.num_rows, rows, path)
             found = given.read()
-    except InputError:
-        raise
-    except (OSError, ValueError, pyarrow.ArrowException) as error:
-        raise InputError(f"cannot read {path}, is it truncated? {error}") from error
+        except InputError:
+            raise
+        except (OSError, ValueError, pyarrow.ArrowException) as error:
+            raise InputError(f"cannot read {path}, is it truncated? {error}") from error
     table = kind(**_columns(kind, found, path))
     _refuse_rows(kind, len(table), rows, path)
     return table

@@ -26,7 +26,7 @@ __all__ = [
 
 DURATION_UNITS: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 """Unit -> how many are a second; to divide by, which rounds to the float that is nearest."""
-BOOKKEEPING: Final = ("run", "repetition")
+BOOKKEEPING: Final = ("run", "repetition", "architecture")
 """Columns that say where a sample comes from; never parameters unless asked for."""
 
 LARGEST_RUN: Final = 2.0**53

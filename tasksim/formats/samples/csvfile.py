@@ -58,7 +58,8 @@ def read_csv(
     runs = ["run"] if "run" in table.header and "run" not in choice.columns else []
     columns = table.read(choice.columns, runs, texts)
     durations = columns.pop(choice.duration) / choice.per_second
-    rows = chosen_rows(columns.get("architecture"), "architecture", part, path)
+    kinds = columns["architecture"] if texts else None
+    rows = chosen_rows(kinds, "architecture", part, path)
     numbers = [columns[name] for name in choice.parameters]
     shape = np.column_stack(numbers) if numbers else np.empty((len(durations), 0))
     run = columns["run"][rows].astype(np.int64) if runs else None

@@ -61,17 +61,17 @@ def _read(path: Path) -> Any:
     import pyarrow
     from pyarrow import parquet
 
-    try:
-        with reading(path) as file:
+    with reading(path) as file:
+        try:
             found = parquet.ParquetFile(file)
             rows = found.metadata.num_rows
             if rows > MOST_ROWS:
                 raise InputError(f"{path}: has {rows} rows; legal: at most {MOST_ROWS}")
             return found.read()
-    except (OSError, ValueError, pyarrow.ArrowException) as error:
-        if isinstance(error, InputError):
+        except InputError:
             raise
-        raise InputError(f"{path}: cannot be read as Parquet: {error}") from None
+        except (OSError, ValueError, pyarrow.ArrowException) as error:
+            raise InputError(f"{path}: cannot be read as Parquet: {error}") from None
 
 
 def _is_number(kind: Any) -> bool:

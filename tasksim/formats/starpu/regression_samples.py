@@ -21,7 +21,9 @@ __all__ = ["read_samples"]
 
 DURATION: Final = "Duration"
 US_PER_S: Final = 1e6
-_NUMBER: Final = re.compile(r"\s*\+?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?\s*")
+_NUMBER: Final = re.compile(
+    r"[ \t]*\+?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?[ \t\r]*"
+)
 
 
 def read_samples(path: Path) -> Samples:
