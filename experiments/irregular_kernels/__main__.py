@@ -11,7 +11,7 @@ import click
 from tasksim.base.files import refuse_folder
 from tasksim.cli.command import command
 from tasksim.cli.main import exit_after
-from tasksim.cli.options import TIME, WORKERS, force_option, json_option
+from tasksim.cli.options import TIME, WORKERS, WholeNumber, force_option, json_option
 from tasksim.cli.output import note, print_json, refuse_unwritable
 from tasksim.cli.progress import showing
 
@@ -38,8 +38,8 @@ __all__ = ["main"]
     default="paper",
     help="36 inputs, minutes; or 12 small ones, half a minute, to see how it works.",
 )
-@click.option("--repetitions", type=click.IntRange(min=2), default=5, help="Runs of each input.")
-@click.option("--order", type=click.IntRange(2, 9), default=5, help="Of the interpolation.")
+@click.option("--repetitions", type=WholeNumber(min=2), default=5, help="Runs of each input.")
+@click.option("--order", type=WholeNumber(2, 9), default=5, help="Of the interpolation.")
 @click.option("--workers", type=WORKERS, help="Threads. [default: all usable cores]")
 @click.option(
     "--patience",

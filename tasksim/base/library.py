@@ -13,7 +13,7 @@ from pathlib import Path
 from tasksim.base.errors import InputError, nearest, unknown
 from tasksim.base.files import exists
 
-__all__ = ["find", "libraries", "names", "package_library", "user_library"]
+__all__ = ["find", "libraries", "named", "names", "package_library", "user_library"]
 
 FILES = {"models": ".json"}
 """Of kinds whose names are those of folders: how single files end that may be given instead."""
@@ -66,6 +66,14 @@ def find(kind: str, name: str, suffix: str = "", library: Path | None = None) ->
         raise InputError(f"{name}: no such file{nearest(name, beside)}")
     if os.sep in name:
         raise InputError(f"{name}: no such {'file' if suffix else 'folder'}")
+    return named(kind, name, suffix, library)
+
+
+def named(kind: str, name: str, suffix: str = "", library: Path | None = None) -> Path:
+    """Return the path of *name* in the first library that has it, whatever else is called so.
+
+    Raises :exc:`InputError` with the nearest known name.
+    """
     known = names(kind, suffix, library)
     if name in known:
         return known[name]

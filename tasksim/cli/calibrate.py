@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tasksim.base.errors import InputError, unknown
+from tasksim.base.numerals import decimal_number
 from tasksim.cli.command import command
 from tasksim.cli.options import SHARE, TIME, WORKERS, json_option, terms_by_kernel
 from tasksim.cli.output import note, print_json, refuse_unwritable
@@ -195,10 +196,10 @@ def _kernel(name: str, settings: list[str]) -> KernelCall:
     parameters: dict[str, float] = {}
     for setting in settings:
         key, _, value = setting.partition("=")
-        try:
-            parameters[key] = float(value)
-        except ValueError:
-            raise InputError(f"kernel {name}: {key}: got '{value}'; legal: a number") from None
+        number = decimal_number(value)
+        if number is None:
+            raise InputError(f"kernel {name}: {key}: got '{value}'; legal: a number")
+        parameters[key] = number
     dense_kernel(name)[0].sizes(parameters)
     return KernelCall(name, parameters)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tasksim.base import numerals
 from tasksim.base.errors import InputError
 from tasksim.platform.description import MAX_WORKERS
 
@@ -15,6 +16,7 @@ __all__ = [
     "SHARE",
     "TIME",
     "WORKERS",
+    "WholeNumber",
     "force_option",
     "graph_argument",
     "json_option",
@@ -48,10 +50,8 @@ class Share(FloatType):
         if isinstance(value, float):
             return value
         number, percent, rest = str(value).strip().partition("%")
-        try:
-            share = float(number) / (100.0 if percent else 1.0)
-        except ValueError:
-            share = -1.0
+        plain = numerals.decimal_number(number.strip())
+        share = -1.0 if plain is None else plain / (100.0 if percent else 1.0)
         # Without the sign only what cannot be meant as a percentage.
         if rest or not 0 <= share < (float("inf") if percent else 1):
             self.fail(f"{value!r} is not a share: write e.g. '5%' or '0.05'", param, ctx)
@@ -84,6 +84,12 @@ class WholeNumber(click.IntRange):
     """A whole number within limits; messages call it an integer, not an "integer range"."""
 
     name = "integer"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number; ``010`` and ``1_0`` are none."""
+        if isinstance(value, str) and numerals.whole_number(value.strip()) is None:
+            self.fail(f"{value!r} is not a valid integer.", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 SHARE, TIME = Share(), Time()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tasksim.base.errors import InputError, unknown
+from tasksim.base.numerals import decimal_number
 from tasksim.cli.command import command
 from tasksim.cli.options import SHARE, json_option
 from tasksim.cli.output import print_json
@@ -120,11 +120,8 @@ def _values(model: KernelModel, settings: Sequence[str]) -> dict[str, float]:
 
 
 def _number(name: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value >= 0):
+    value = decimal_number(text)
+    if value is None or value < 0:
         raise InputError(f"{name}: got '{text}'; legal: a finite number, not negative")
     return value
 

@@ -6,6 +6,7 @@ Plain frozen objects, made by :func:`tasksim.platform.load.load` from a file or 
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
@@ -226,8 +227,9 @@ class Platform:
     def models_folder(self, library: Path | None = None) -> Path:
         """Return the folder of coefficient files that ``models`` names.
 
-        Looked for beside the platform file, then in the library that holds the platform file,
-        then in the libraries (:func:`tasksim.base.library.find`), *library* first.
+        Looked for beside the platform file, then in the library that holds the platform file; a
+        name then in the libraries (:func:`tasksim.base.library.named`), *library* first. What the
+        working folder has under that name does not count, but as a library.
 
         Raises
         ------
@@ -242,7 +244,12 @@ class Platform:
         for place in self._places_of_models():
             if is_folder(place / self.models):
                 return place / self.models
-        return libraries.find("models", self.models, library=library)
+        if self.path is not None and os.sep in self.models:
+            raise InputError(
+                f"{self.path}: models: no folder {self.models} beside this file; legal: a path"
+                " from here, or the name of models in a library"
+            )
+        return libraries.named("models", self.models, library=library)
 
     def _places_of_models(self) -> list[Path]:
         if self.path is None:

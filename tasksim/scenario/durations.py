@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import inf, isfinite
+from math import inf, isfinite, nan
 from typing import TYPE_CHECKING, Any
 
 from tasksim.base.arguments import short
 from tasksim.base.errors import InputError, unknown
+from tasksim.base.numerals import decimal_number
 from tasksim.base.wording import option
 
 if TYPE_CHECKING:
@@ -173,15 +174,25 @@ def _architectures(platform: Platform) -> dict[str, tuple[str, ...]]:
 def _seconds(given: Any, name: str) -> float:
     from tasksim.base.units import parse_quantity
 
-    try:
-        value = inf if isinstance(given, bool) or "_" in str(given) else float(given)
-    except (TypeError, ValueError):
+    value = _plain(given)
+    if value is None:
         try:
             value = parse_quantity(given, "time")
         except InputError as error:
             raise InputError(f"{option('durations')}: {name}: {error}") from None
     if not (value >= 0 and isfinite(value)):
         raise InputError(f"{option('durations')}: {name}: got {given}; legal: a finite time from 0")
+    return value
+
+
+def _plain(given: Any) -> float | None:
+    """Return a number, NaN for a text that only looks like one; None for anything else."""
+    try:
+        value = None if isinstance(given, bool) else float(given)
+    except (TypeError, ValueError):
+        return None
+    if isinstance(given, str) and decimal_number(given.strip()) is None:
+        return nan
     return value
 
 

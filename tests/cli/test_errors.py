@@ -246,3 +246,21 @@ def test_results_are_printed_although_they_cannot_be_kept(tasksim, monkeypatch):
     assert called.err == "Error: cannot write out: No space left on device\n"
     called = tasksim("run chain length=2 --workers 1 -o out --json")
     assert (called.code, called.json["graph"]["tasks"]) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("tiles=2 --workers 1_0", "'1_0' is not a valid integer"),
+        ("tiles=2 --workers 010", "'010' is not a valid integer"),
+        ("tiles=2 --workers 2 --seed 0_1", "'0_1' is not a valid integer"),
+        ("tiles=1_0 --workers 2", "tiles: got '1_0'; legal: an integer from 1"),
+        ("tiles=2 --workers 2 --scheduler heft --durations potrf=010", "potrf: "),
+        ("tiles=2 --workers 2 --durations potrf=1_0", "potrf: "),
+        ("tiles=2 --platform xeon-2c --scheduler dmda:alpha=1_0", "alpha"),
+    ],
+)
+def test_what_only_looks_like_a_number_is_none(tasksim, line, message):
+    called = tasksim(f"simulate cholesky {line}")
+    assert called.code == 2
+    assert message in called.err

@@ -204,6 +204,23 @@ def test_models_folder_of_another_library(write, here):
     assert platform.models_folder(Path("lib")) == here / "lib/models/mine"
 
 
+def test_models_folder_is_not_what_the_working_folder_calls_so(write, here):
+    """Only a library has names, such as the working folder's models/."""
+    (here / "mine").mkdir()
+    platform = load(write("version: 1\nmodels: mine\nworkers: {cpu: {count: 1}}\n", "there/p.yaml"))
+    with pytest.raises(InputError, match="unknown model 'mine'"):
+        platform.models_folder()
+    (here / "there/mine").mkdir()
+    assert platform.models_folder() == Path("there/mine")
+    (here / "near").mkdir()
+    path = "version: 1\nmodels: ./near\nworkers: {cpu: {count: 1}}\n"
+    platform = load(write(path, "there/q.yaml"))
+    with pytest.raises(InputError, match=r"models: no folder \./near beside this file; legal"):
+        platform.models_folder()
+    (here / "there/near").mkdir()
+    assert platform.models_folder() == Path("there/near")
+
+
 def test_models_that_are_inherited_stay_where_they_are(write, here):
     write("version: 1\nmodels: mine\nworkers: {cpu: {count: 1}}\n", "there/base.yaml")
     (here / "there/mine").mkdir()
