@@ -20,6 +20,7 @@ __all__ = ["FormatError", "Keys", "Node", "format_json", "position", "read_domai
 Keys = tuple[str | int, ...]
 
 WIDTH = 100
+"""Columns of a line of the files: two of them fit beside each other on a screen, for diff."""
 
 
 class FormatError(InputError):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["example_samples", "example_sizes", "examples_for"]
 
 SIZES = (64.0, 96.0, 128.0, 192.0)
+"""Of blocks as applications have them, not all powers of 2."""
 
 
 def example_samples(repetitions: int = 12, seed: int = 0) -> Samples:

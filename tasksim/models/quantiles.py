@@ -24,10 +24,14 @@ __all__ = [
 ]
 
 LEVELS: Final = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
-"""The quantiles that are kept; 0 and 1 are the extremes."""
+"""The quantiles that are kept; 0 and 1 are the extremes. The tails are denser: a barrier waits for
+the slowest of many tasks."""
 
 FENCE: Final = 3.0
+"""Tukey's "far out": of 50 log-normal samples 0.02 % are beyond, of stalls nearly all."""
 FENCE_MINIMUM: Final = 8
+"""Quartiles of fewer are too uncertain: of clean samples 3.3 % would be dropped from groups of 5,
+0.7 % from 8, 0.3 % from 12."""
 
 _LEVELS: Final = np.array(LEVELS)
 

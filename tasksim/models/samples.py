@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Samples", "checked_table", "unfit_duration"]
 
 UNKNOWN_RUN = -1
+"""The run of a sample of which it is not known; runs are numbered from 0."""
 
 LEGAL_S: Final = (1e-100, 1e100)
 """Durations to which a formula can be fitted: their squares, and the weights 1/y², are numbers,

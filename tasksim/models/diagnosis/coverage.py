@@ -27,10 +27,15 @@ __all__ = [
 ]
 
 REPETITIONS: Final = 5
+"""With fewer, the standard deviation of a configuration is itself uncertain by a third and
+more."""
 FEW_SHARE: Final = 0.1
+"""Of the configurations: rare ones are few by their nature, and cost little time together."""
 VALUES: Final = 5
-"""What Extra-P asks for per parameter."""
+"""What Extra-P asks for per parameter: four fix a curve of two terms, the fifth tests it."""
 TOGETHER: Final = 0.99
+"""The correlation of logarithms: at 0.99 a seventh of one parameter's spread is its own, too
+little to tell the two apart in any noise."""
 
 
 def few_repetitions(model: KernelModel, samples: Samples) -> list[Finding]:

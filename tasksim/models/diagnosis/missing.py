@@ -31,10 +31,18 @@ __all__ = ["missing"]
 LEVEL: Final = 1e-3
 """Of each test; small, since many are made, and samples are not quite independent."""
 SD: Final = 0.02
+"""An effect below it changes no makespan by more, and is below what machines change from day to
+day."""
 STRIPES_SD: Final = 0.03
+"""More than for a smooth effect: nothing can be done about it but to look for the parameter."""
 SHARE: Final = 0.1
+"""Of the errors that are left: a column that explains less by chance is told by the test, but a
+real one of so little is not worth a further parameter to measure."""
 NEIGHBOURS: Final = 0.3
+"""Of the variance. Errors that neighbours do not share have -1/4 (the mean of four others adds a
+quarter of it), errors that they share nearly 1: about the middle."""
 NAMED: Final = 3
+"""Terms that an advice names: of more, nobody can tell which."""
 
 
 def missing(model: KernelModel, res: Residuals) -> list[Finding]:

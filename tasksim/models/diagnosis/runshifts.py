@@ -23,14 +23,20 @@ if TYPE_CHECKING:
 __all__ = ["RunShifts", "run_shifts", "shifted_runs"]
 
 SHIFT: Final = 0.05
+"""A run that is off by less moves the mean of ten runs by half a percent."""
 SIGMAS: Final = 4.0
+"""Among a hundred runs chance alone gives a run of 4 standard deviations in one of 160 cases."""
 STEPS: Final = 10
+"""As many as R's medpolish does at most."""
 SHOWN: Final = 5
+"""Runs that a message lists: one line of a terminal."""
 MATTERS_SHARE: Final = 0.05
+"""Odd runs are a warning if they have so many of the samples, one in twenty, ..."""
 MATTERS_MEAN: Final = 0.005
-"""Odd runs are a warning if they have so many of the samples, or move their mean so much."""
+"""... or move their mean by so much, half the tolerance to which calibrations measure it."""
 SPREAD_RUNS: Final = 5
-"""From so many runs on, what is usual between runs can be told."""
+"""From so many runs on, what is usual between runs can be told: the median of their distances is
+then not that of the odd one."""
 
 
 @dataclass(frozen=True, eq=False)

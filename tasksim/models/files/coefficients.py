@@ -51,6 +51,7 @@ __all__ = [
 T = TypeVar("T")
 
 SCHEMA_VERSION = 1
+"""Of coefficient and model files; it grows when an older tasksim could not read them."""
 COUNTS = {"count": "samples", "dropped": "dropped", "configurations": "configurations"}
 
 

@@ -31,12 +31,13 @@ if TYPE_CHECKING:
 __all__ = ["SizeEntry", "SizeHistory"]
 
 FEW: Final = 10
-"""StarPU trusts the mean of so many samples."""
+"""StarPU trusts the mean of so many samples (STARPU_CALIBRATE_MINIMUM)."""
 
 ASSUMED: Final = 1.0
-"""The exponent where only one size was measured."""
+"""The exponent where only one size was measured: time in proportion to the data."""
 
 SHOWN: Final = 6
+"""Sizes that a text lists: one line of a terminal."""
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,15 @@ if TYPE_CHECKING:
 __all__ = ["PowerLaw"]
 
 BELOW: Final = 0.9
+"""What StarPU takes for inside: from so many times the least size ..."""
 ABOVE: Final = 1.1
-"""What StarPU takes for inside: from 0.9 times the least size to 1.1 times the largest."""
+"""... to so many times the largest."""
 
 STEPS: Final = 1000
+"""Of the search, at most; two thirds of the range are left after each, so that 100 end it."""
 CLOSE: Final = 1e-10
+"""Where the search ends: the correlation changes by less, and the constant by nothing that
+shows."""
 
 
 class PowerLaw(KernelModel):

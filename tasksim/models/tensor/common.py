@@ -41,25 +41,67 @@ if TYPE_CHECKING:
 __all__ = ["TensorBase"]
 
 MOST_CELLS: Final = 4096
+"""Per parameter: a tensor is to be smaller than the table of what was measured."""
 LARGEST: Final = 700.0
 """The largest logarithm of a duration that is predicted: beyond, exp overflows."""
 
 MIDDLING: Final = 16
-"""The cells of parameters for which nothing is said, where it is for others."""
+"""The cells of parameters for which nothing is said, where it is for others: the middle of those
+that a search tries."""
 
 SEARCHED_ANEW: Final = 1024
 """Fits of parts of so many configurations search anew: what is found still depends on the part."""
 
 FEW_POINTS: Final = 5
+"""A straight line beyond the ends through fewer is decided by noise."""
 REACH: Final = 3 / 0.6745
 """Of residuals, in median absolute deviations: three standard deviations, were they normal."""
 
 
 class TensorBase(KernelModel):
-    """A kernel model whose logarithm is a base plus a completed tensor."""
+    """A kernel model whose logarithm is a base plus a completed tensor.
+
+    Parameters
+    ----------
+    rank : int or None
+        How many products of factors are summed; None: chosen by cross-validation.
+    cells : int, mapping of str to int, or None
+        Into how many cells parameters are cut, all or each; None: chosen.
+    ridge : float or None
+        The shrinkage of the factors, relative to the number of cells observed per row; None:
+        chosen.
+    spacing : str or mapping
+        How parameters are cut, all or each: see :func:`~tasksim.models.tensor.grid.make_axis`.
+    extrapolation : str
+        How factors go on outside the domain: one of :attr:`methods`.
+    last : int
+        Through how many points, at least 2, a straight line beyond an end is drawn.
+    folds : int
+        Into how many parts cross-validation splits the configurations.
+    budget_s : float
+        About how long the search may take, in seconds of a nominal machine.
+    fence : float or None
+        Outliers of a configuration with 8 samples or more are dropped; None keeps all.
+    seed : int
+        Of the random starts, and of the folds.
+
+    Attributes
+    ----------
+    rank_ : int
+        The rank that was given or chosen.
+    cells_ : dict of str to int
+        The cells of each parameter.
+    ridge_ : float
+        The ridge that was given or chosen.
+    residual_quantiles_ : ndarray, shape (11,)
+        Quantiles of measured / predicted over the samples, at
+        :data:`~tasksim.models.quantiles.LEVELS`.
+    """
 
     base: ClassVar[str]
+    """What the tensor corrects, as of a :class:`~tasksim.models.tensor.fitting.Recipe`."""
     methods: ClassVar[tuple[str, ...]] = METHODS
+    """The legal values of the option ``extrapolation``."""
 
     rank: int | None
     cells: Any
@@ -76,12 +118,19 @@ class TensorBase(KernelModel):
     ridge_: float
     residual_quantiles_: NDArray[np.float64]
     _fitted_: Fitted
+    """Base and tensor."""
     _smear_: float
+    """What predictions are multiplied with, so that their mean is right, not that of logarithms."""
     _errors_: Errors
+    """Where the error comes from; for the report of the fit, not in files."""
     _choice_: Choice
+    """Rank, grid and ridge, with the error that was found for them; not in files."""
     _floored_: int
+    """The configurations for which the least duration is predicted; for the report."""
     _configurations_: int
+    """How many there were; not in files."""
     _taken: Choice | None = None
+    """What the next fit takes over instead of searching."""
 
     @property
     def cells_(self) -> dict[str, int]:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["Completed", "filled"]
 
 BLOCK: Final = 8192
-"""Rows evaluated at once: what they need stays in the cache."""
+"""Rows evaluated at once: what they need, some 64 kB per mode and component, stays in the
+cache."""
 
 
 @dataclass(frozen=True, eq=False)

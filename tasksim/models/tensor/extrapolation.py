@@ -20,7 +20,7 @@ __all__ = ["METHODS", "end_slopes", "rank_one", "slopes"]
 
 METHODS: Final = ("line", "spline", "hold")
 KNOTS: Final = 2
-"""The most knots that a spline has."""
+"""The most knots that a spline has: an overhead at the one end, a cache at the other."""
 
 PENALTY: Final = 3.0
 """What a knot costs in generalised cross-validation, in parameters (Friedman, Ann. Stat. 1991)."""

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["Errors", "Fitted", "Recipe", "bounds_of", "completed", "errors_of", "fit"]
 
 MARGIN: Final = 0.25
-"""Inside the domain no value is farther outside the range of what was measured than this share
-of it: elements that no observation determines must not be absurd."""
+"""Inside the domain no value is farther outside the range of what was measured than this share of
+it: elements that no observation determines must not be absurd. From 0.1 to 2 the error of
+generated durations is the same; with 0 it is 3 % larger."""
 
 
 @dataclass(frozen=True)

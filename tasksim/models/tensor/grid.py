@@ -37,7 +37,8 @@ SAME: Final = 1e-9
 """Values nearer to each other than this share of themselves are one: there is no cell between."""
 
 BEYOND: Final = 1e-3
-"""A logarithmic parameter counts as at least this share of its least value: 0 has no logarithm."""
+"""A logarithmic parameter counts as at least this share of its least value: 0 has no logarithm,
+and a thousandth is as far as any law is asked in earnest."""
 
 
 @dataclass(frozen=True)

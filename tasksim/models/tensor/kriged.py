@@ -39,15 +39,20 @@ __all__ = ["fit_kriged"]
 LADDER: Final = (
     (4, 2), (6, 3), (8, 4), (8, 8), (12, 8), (16, 8), (16, 16), (24, 16), (24, 24), (32, 24),
 )  # fmt: skip
-"""Cells per parameter and ranks that are tried, one after the other."""
+"""Cells per parameter and ranks that are tried, one after the other: each about 1.5 times as large
+as the one before, so that none is much larger than it had to be."""
 PER_CONFIGURATION: Final = 8
-"""The numbers that a tensor may have for each configuration that was measured."""
+"""The numbers that a tensor may have for each configuration that was measured: it copies a smooth
+function, not the configurations, and more would be larger than the process itself."""
 TRUE: Final = 0.1
-"""A copy that differs from the process by this share of the latter's error will do."""
+"""A copy that differs from the process by this share of the latter's error will do: the two errors
+add up to half a percent more."""
 MOST_CELLS: Final = 8192
-"""So many cells of a grid are asked for; of more, as many at random."""
+"""So many cells of a grid are asked for; of more, as many at random: twice the most configurations
+that a process has seen; it copies no more than it knows."""
 FEW: Final = 1024
-"""Up to so many configurations every fold is left out in turn, of more only the first."""
+"""Up to so many configurations every fold is left out in turn, of more only the first: the error
+is then known from 200 and more, and each fold takes a second."""
 
 
 def fit_kriged(

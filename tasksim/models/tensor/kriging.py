@@ -36,18 +36,21 @@ if TYPE_CHECKING:
 __all__ = ["MOST", "Kriging", "Scales", "krige", "learn_scales"]
 
 MOST: Final = 4096
-"""Rows beyond which the covariances do not fit well into memory."""
+"""Rows beyond which the covariances, 128 MB, and the time, n^3/3 operations, are too much."""
 LEARNING: Final = 512
-"""Rows that scales are learnt from."""
+"""Rows that scales are learnt from: some 30 evaluations of n^3 operations, a second on a busy
+core. With fewer it is faster, and scales are less certain."""
 STEPS: Final = 60
+"""Of the search for the scales: generated durations took 34 evaluations on average."""
 FIRST: Final = 0.5
-"""Of each range: where the search for its scale begins."""
+"""Of each range: where the search for its scale begins, in the middle of what scales can be."""
 SPREAD: Final = 1.5
-"""The prior deviation of the logarithms of scales and variances."""
+"""The prior deviation of the logarithms of scales and variances: a factor 4.5, hardly anything."""
 NOISE: Final = 0.1
-"""The share of noise in the variance before anything is known, and ..."""
+"""The share of noise in the variance before anything is known, in the middle of 1 % and all, and
+..."""
 LEAST: Final = 1e-6
-"""... the least there can be: covariances must be invertible."""
+"""... the least there can be: covariances must be invertible in double precision."""
 BLOCK: Final = 4_000_000
 """So many covariances are held at once: 32 MB."""
 CACHED: Final = 32_768

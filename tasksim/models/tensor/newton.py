@@ -13,6 +13,7 @@ the objective falls. λ and η are absolute, so *durations must be divided by th
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -27,18 +28,27 @@ if TYPE_CHECKING:
 
     Factors = list[NDArray[np.float64]]
 
-__all__ = ["complete_positive", "descend", "objective"]
+__all__ = ["RowProblem", "complete_positive"]
 
 BARRIERS: Final = tuple(10.0 / 8.0**step for step in range(14))
-"""The first sweep's; later ones, which start near the solution, take a few small ones."""
-
+"""From 10 to 2e-11, the range of the paper, by steps that one or two Newton steps follow. The
+first sweep takes all; later ones, which start near the solution, a few small ones."""
 WARM: Final = BARRIERS[5::2]
+"""Of later sweeps: 3e-4 and less, every other one."""
 ITERATIONS: Final = 40
+"""Newton steps per barrier, at most: of generated durations 3 gave the same error as 40."""
 HALVINGS: Final = 20
+"""A step a million times too long is found out; 2 gave the same error on generated durations."""
 TO_BOUNDARY: Final = 0.95
+"""Of the way to where an entry is 0. From 0.5 to 0.99 the error of generated durations is the same
+within 4 %; 0.5 takes a third longer."""
 STEP: Final = 1e-3
+"""A step shorter than this share of the row is the last: the next barrier moves it further."""
 SWEEPS: Final = 30
+"""They settle by :data:`SETTLED` before; 5 gave the same error on generated durations."""
 SETTLED: Final = 1e-4
+"""A sweep that lowers the loss by less than this share is the last. On generated durations the
+error is 9 % larger for 1e-2, 3 % for 1e-3, and 1 % smaller for 1e-5."""
 
 
 def complete_positive(
@@ -72,43 +82,72 @@ def complete_positive(
     return factors
 
 
-def objective(
-    rows: NDArray[np.float64],
-    k: NDArray[np.float64],
-    log_t: NDArray[np.float64],
-    part: Slices,
-    ridge: float,
-    barrier: float,
-) -> NDArray[np.float64]:
-    """Return the objective of each of the *rows*, float64 [rows, rank].
+@dataclass(frozen=True, eq=False)
+class RowProblem:
+    """What the rows of one factor are to be, all others being given.
 
-    *k*, float64 [n, rank], and *log_t* are sorted by row, as *part* says.
+    Parameters
+    ----------
+    k : ndarray, shape (observations, rank)
+        The products of the other factors' rows, sorted by row.
+    log_t : ndarray, shape (observations,)
+        The logarithms of durations, in the same order.
+    part : Slices
+        Which observations each row has.
+    ridge, barrier : float
+        λ and η.
     """
-    m = (k * np.repeat(rows, part.counts, axis=0)).sum(axis=1)
-    errors = np.add.reduceat((log_t - np.log(m)) ** 2, part.starts) / part.counts
-    inner = ridge * (rows**2).sum(axis=1) - barrier * np.log(rows).sum(axis=1)
-    return np.asarray(errors + inner)
 
+    k: NDArray[np.float64]
+    log_t: NDArray[np.float64]
+    part: Slices
+    ridge: float
+    barrier: float = 0.0
 
-def descend(
-    rows: NDArray[np.float64],
-    k: NDArray[np.float64],
-    log_t: NDArray[np.float64],
-    part: Slices,
-    ridge: float,
-    barrier: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return half the gradient of each row, and half its Gauss-Newton matrix."""
-    m = (k * np.repeat(rows, part.counts, axis=0)).sum(axis=1)
-    relative = k / m[:, None]
-    pull = (log_t - np.log(m))[:, None] * relative
-    gradient = -np.add.reduceat(pull, part.starts, axis=0) / part.counts[:, None]
-    outer = relative[:, :, None] * relative[:, None, :]
-    matrix = np.add.reduceat(outer, part.starts, axis=0) / part.counts[:, None, None]
-    gradient += ridge * rows - barrier / (2 * rows)
-    diagonal = np.arange(rows.shape[1])
-    matrix[:, diagonal, diagonal] += ridge + barrier / (2 * rows**2)
-    return np.asarray(gradient, dtype=np.float64), matrix
+    def objective(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the objective of each of the *rows*, float64 [rows, rank]."""
+        error = (self.log_t - np.log(self._durations(rows))) ** 2
+        errors = np.add.reduceat(error, self.part.starts) / self.part.counts
+        inner = self.ridge * (rows**2).sum(axis=1) - self.barrier * np.log(rows).sum(axis=1)
+        return np.asarray(errors + inner)
+
+    def descent(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return half the gradient of each row, and half its Gauss-Newton matrix."""
+        m, starts, counts = self._durations(rows), self.part.starts, self.part.counts
+        relative = self.k / m[:, None]
+        pull = (self.log_t - np.log(m))[:, None] * relative
+        gradient = -np.add.reduceat(pull, starts, axis=0) / counts[:, None]
+        outer = relative[:, :, None] * relative[:, None, :]
+        matrix = np.add.reduceat(outer, starts, axis=0) / counts[:, None, None]
+        gradient += self.ridge * rows - self.barrier / (2 * rows)
+        diagonal = np.arange(rows.shape[1])
+        matrix[:, diagonal, diagonal] += self.ridge + self.barrier / (2 * rows**2)
+        return np.asarray(gradient, dtype=np.float64), matrix
+
+    def minimised(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the *rows* after Newton steps, all at once, until they are small."""
+        value = self.objective(rows)
+        for _ in range(ITERATIONS):
+            gradient, matrix = self.descent(rows)
+            step = np.asarray(-np.linalg.solve(matrix, gradient[:, :, None])[:, :, 0], np.float64)
+            length = np.minimum(1.0, TO_BOUNDARY * _boundary(rows, step))
+            for _ in range(HALVINGS):
+                trial = rows + length[:, None] * step
+                reached = self.objective(trial)
+                uphill = ~(reached <= value)
+                if not uphill.any():
+                    break
+                length[uphill] /= 2
+            length[uphill] = 0.0
+            moved = length[:, None] * step
+            rows, value = rows + moved, np.where(uphill, value, reached)
+            if (np.linalg.norm(moved, axis=1) < STEP * np.linalg.norm(rows, axis=1)).all():
+                break
+        return rows
+
+    def _durations(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return m of each observation."""
+        return np.asarray((self.k * np.repeat(rows, self.part.counts, axis=0)).sum(axis=1))
 
 
 def _improve_mode(
@@ -120,41 +159,12 @@ def _improve_mode(
     barriers: tuple[float, ...],
 ) -> None:
     k = other_rows(factors, cells.index[part.order], mode)
-    log_t = cells.values[part.order]
+    problem = RowProblem(k, cells.values[part.order], part, ridge)
     rows = factors[mode][part.rows]
     for barrier in barriers:
-        rows = _minimised(rows, k, log_t, part, ridge, barrier)
+        rows = replace(problem, barrier=barrier).minimised(rows)
     factors[mode][:] = np.exp(np.log(rows).mean(axis=0))
     factors[mode][part.rows] = rows
-
-
-def _minimised(
-    rows: NDArray[np.float64],
-    k: NDArray[np.float64],
-    log_t: NDArray[np.float64],
-    part: Slices,
-    ridge: float,
-    barrier: float,
-) -> NDArray[np.float64]:
-    """Return the *rows* after Newton steps, all at once, until they are small."""
-    value = objective(rows, k, log_t, part, ridge, barrier)
-    for _ in range(ITERATIONS):
-        gradient, matrix = descend(rows, k, log_t, part, ridge, barrier)
-        step = np.asarray(-np.linalg.solve(matrix, gradient[:, :, None])[:, :, 0], np.float64)
-        length = np.minimum(1.0, TO_BOUNDARY * _boundary(rows, step))
-        for _ in range(HALVINGS):
-            trial = rows + length[:, None] * step
-            reached = objective(trial, k, log_t, part, ridge, barrier)
-            uphill = ~(reached <= value)
-            if not uphill.any():
-                break
-            length[uphill] /= 2
-        length[uphill] = 0.0
-        moved = length[:, None] * step
-        rows, value = rows + moved, np.where(uphill, value, reached)
-        if (np.linalg.norm(moved, axis=1) < STEP * np.linalg.norm(rows, axis=1)).all():
-            break
-    return rows
 
 
 def _boundary(rows: NDArray[np.float64], step: NDArray[np.float64]) -> NDArray[np.float64]:

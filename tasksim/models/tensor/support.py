@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["Support", "read_support", "support_of"]
 
 NEIGHBOURS: Final = 9
-"""A neighbourhood is as large as would hold this many observed cells, were they spread evenly."""
+"""A neighbourhood is as large as would hold this many observed cells, were they spread evenly:
+that none is there by chance has a probability of e^-9, 1 in 8000."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["Trend", "fit_trend"]
 
 RIDGE: Final = 1e-9
-"""Parameters that vary together (m = n everywhere) share the slope."""
+"""Parameters that vary together (m = n everywhere) share the slope; others lose a billionth of
+it."""
 
 
 @dataclass(frozen=True, eq=False)

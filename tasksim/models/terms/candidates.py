@@ -26,9 +26,13 @@ __all__ = ["AUTO", "Candidates", "Lattice", "find_candidates", "lattice_terms"]
 
 AUTO: Final = "auto"
 FEW_VALUES: Final = 5
+"""What Extra-P asks for per parameter, too."""
 MOST_LEVELS: Final = 20
+"""With more, each level has few samples: what varies so much is a quantity as a rule."""
 CORRELATED: Final = 0.999
+"""At 0.999 one parameter has 4 % of its spread to itself: any noise hides what it does."""
 MOST_CANDIDATES: Final = 1000
+"""Normal equations of so many columns take 8 MB per fold."""
 
 
 @dataclass(frozen=True)

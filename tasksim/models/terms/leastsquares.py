@@ -28,11 +28,16 @@ Weights = Literal["relative", "none", "huber"]
 WEIGHTS: Final = ("relative", "none", "huber")
 
 CONFIDENCE = 0.95
+"""Of intervals of coefficients: what statisticians print."""
 ALIASED = 1e-9
-"""Columns (of length 1) nearer than this to the space of the others are combinations of them."""
+"""Columns (of length 1) nearer than this to the space of the others are combinations of them: a
+thousand times the rounding errors of columns with a condition of 1e4."""
 
 STEPS = 30
+"""Of the iteration of weights, which settled in 9 to 12 on generated durations; where terms do not
+fit, it may go round in a circle."""
 SETTLED = 1e-10
+"""Weights that change by less give the same coefficients to ten digits."""
 
 
 @dataclass(frozen=True)

@@ -37,10 +37,17 @@ if TYPE_CHECKING:
 __all__ = ["Alternative", "Found", "search_terms"]
 
 MOST_TERMS: Final = 6
+"""Kernels have one to four; more follow noise, and each takes a further search in every fold."""
 LEAST_CONFIGURATIONS: Final = 4
+"""Half of them, two, are fitted by one term, with one to say how well."""
 LEAST_ROWS: Final = 512
+"""So many configurations are looked at whatever the number of candidates: of hidden sets of up to
+four terms 99 of 100 were found from 300."""
 MOST_VALUES: Final = 2_000_000
+"""Elements of the design, 16 MB: it is gone through once per fold."""
 ROUNDS: Final = 2
+"""The second has weights by what the first predicts; with 1 to 3 rounds 11 or 12 of 12 hidden sets
+were found from 100 configurations."""
 
 
 @dataclass(frozen=True)

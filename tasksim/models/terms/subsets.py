@@ -21,11 +21,16 @@ if TYPE_CHECKING:
 __all__ = ["Additions", "Normal", "additions", "best_subsets", "coefficients"]
 
 DISTINCT: Final = 1e-7
-"""Least share of its squared length that a column has outside the space of those chosen."""
+"""Least share of its squared length that a column has outside the space of those chosen: normal
+equations have half the digits, so less is rounding."""
 BETTER: Final = 1e-12
-"""Least share of the response's squared length that makes a subset better than another."""
+"""Least share of the response's squared length that makes a subset better than another:
+rounding."""
 STARTS: Final = 3
+"""First columns that are tried. 1, 3 and 6 found the same 11 of 12 hidden sets, in 0.4 to 0.5 s;
+where terms are nearly the same, a second start helps."""
 ROUNDS: Final = 20
+"""Of replacements per column, at most: 1 and 20 found the same 11 of 12 hidden sets."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,13 +34,19 @@ __all__ = [
 ]
 
 FLOOR: Final = 0.1
-"""Predictions are at least this share of the shortest duration that was measured."""
+"""Predictions are at least this share of the shortest duration that was measured: a formula may be
+negative beyond the samples, and what takes no time has no logarithm."""
 EQUAL: Final = 1e-6
 """Errors nearer to each other than this are equal: predictions that are exact but for rounding."""
 
 MOST_CONFIGURATIONS: Final = 4096
+"""Drawn of more: a mean error is then known to about 1 %, and the time does not grow."""
 ENOUGH: Final = 300
+"""Of fewer configurations several ways to make folds are averaged, until as many errors are. With
+0, 100, 300 and 900 the same 8 or 9 of 12 hidden sets were found from 40: it steadies the printed
+error, for a third of a second at most."""
 MOST_WAYS: Final = 10
+"""Ten ways of the folds of five configurations are nearly all there are."""
 
 
 @dataclass(frozen=True, eq=False)

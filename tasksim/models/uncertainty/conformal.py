@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["calibrate"]
 
 FEWEST: Final = 5
-"""Samples left out of fits, without which quantiles mean nothing."""
+"""Samples left out of fits, without which quantiles mean nothing: of five the outermost are at 1/6
+and 5/6."""
 LEAST_BOUND: Final = 0.5
 """A 90 % interval reaches at least so many deviations to either side, 1.64 if they are normal:
 where nearly all residuals have one sign, the other side is not known."""

@@ -23,17 +23,24 @@ if TYPE_CHECKING:
 __all__ = ["Anchors", "Counts", "Covariance", "Doubt", "read_doubt"]
 
 PRIOR: Final = 20.0
-"""So many samples weighs what is known of all configurations against the spread of one."""
+"""So many samples weighs what is known of all configurations against the spread of one. Of
+generated histories with three samples each, 90 % intervals cover 86 % with 2, 90 % with 5, 92 %
+with 20 and 93 % with 100: rather too wide."""
 
 ANCHORS: Final = 48
+"""Points where variances are taken. 6 and 12 cover as well in one parameter; several need more."""
 BEYOND: Final = 16
+"""Of these, some far outside; how fast predictions go wrong there, the drift says."""
 PUSHED: Final = 4.0
-"""Outside the domain, the doubt is taken at so many times the largest parameters."""
+"""Outside the domain, the doubt is taken at so many times the largest parameters: as far as what
+was measured is asked for, as a rule."""
 MOST_DRAWN: Final = 1024
 """So many configurations are drawn at most: of n, m are fitted m/n times as well, and n/m times
 as fast or more (P. J. Bickel, F. Götze and W. R. van Zwet, Statistica Sinica 7, 1997)."""
 FEWEST_FITS: Final = 5
+"""A variance of fewer is mostly chance."""
 NEAR: Final = 1e-9
+"""Added to squares of distances, of 1 over the domain: an anchor itself has its own variance."""
 SINGULAR: Final = 1e-12
 """Singular values below this share of the largest are rounding errors: two coefficients that
 cannot be told apart have no covariance of their own."""

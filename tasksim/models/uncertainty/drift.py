@@ -47,7 +47,8 @@ covered 79 to 100 % with it, but for two whose law was wrong inside already; wit
 with 0.1 21 to 100 %. It costs laws that do hold an interval of a factor 1.3 instead of 1.2
 where one parameter is twice as large, 2.2 where three are."""
 COVERED: Final = 0.9
-"""The share of the measurements beyond that the drift brings into their intervals of that level."""
+"""The share of the measurements beyond that the drift brings into their intervals of that level,
+the one that is printed."""
 MOST: Final = 512
 """So many configurations are looked at: two fits more must not take longer than the first."""
 FEWEST: Final = 5

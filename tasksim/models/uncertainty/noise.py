@@ -19,7 +19,11 @@ NORMAL_LOG_DEVIATION: Final = 1.11
 SURE: Final = 2.0
 """In standard errors: a slope nearer to 0 is none."""
 STEEPEST: Final = 1.0
+"""Noise of a fixed time, as of interrupts, falls with the duration; nothing is known to be
+steeper."""
 LEAST: Final = 1e-9
+"""No duration is known better: clocks have nine digits. Residuals of exactly 0 have no
+logarithm."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from tasksim.models.tensor.als import balance, complete, elements
 from tasksim.models.tensor.cells import Cells, cell_indices, observed, slices
 from tasksim.models.tensor.extrapolation import end_slopes, rank_one, slopes
 from tasksim.models.tensor.grid import make_axis
-from tasksim.models.tensor.newton import complete_positive, descend, objective
+from tasksim.models.tensor.newton import RowProblem, complete_positive
 
 
 def some_cells(factors, count, seed=0):
@@ -115,22 +115,24 @@ def problem(seed):
 
 def test_gradients_are_those_of_the_objective():
     rows, k, log_t, part = problem(0)
-    gradient, _ = descend(rows, k, log_t, part, 0.1, 0.2)
+    gradient, _ = RowProblem(k, log_t, part, 0.1, 0.2).descent(rows)
     for component in range(2):
         step = np.zeros_like(rows)
         step[:, component] = 1e-6
-        up, down = (objective(rows + s, k, log_t, part, 0.1, 0.2) for s in (step, -step))
+        up, down = (RowProblem(k, log_t, part, 0.1, 0.2).objective(rows + s) for s in (step, -step))
         assert 2 * gradient[:, component] == pytest.approx((up - down) / 2e-6, rel=1e-5, abs=1e-7)
 
 
 def test_the_matrix_is_the_hessian_where_the_fit_is_exact():
     rows, k, _, part = problem(1)
     log_t = np.log((k * np.repeat(rows, part.counts, axis=0)).sum(axis=1))
-    _, matrix = descend(rows, k, log_t, part, 0.1, 0.2)
+    _, matrix = RowProblem(k, log_t, part, 0.1, 0.2).descent(rows)
     for component in range(2):
         step = np.zeros_like(rows)
         step[:, component] = 1e-5
-        up, down = (descend(rows + s, k, log_t, part, 0.1, 0.2)[0] for s in (step, -step))
+        up, down = (
+            RowProblem(k, log_t, part, 0.1, 0.2).descent(rows + s)[0] for s in (step, -step)
+        )
         assert matrix[:, :, component] == pytest.approx((up - down) / 2e-5, rel=1e-4, abs=1e-6)
 
 
