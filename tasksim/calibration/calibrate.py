@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tasksim.base.arguments import flag, one_of, path_of, whole_number
 from tasksim.base.interruption import Interrupts
+from tasksim.base.lockfile import check_lock, locked
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.calibration_report import CalibrationReport, summaries
+from tasksim.calibration.earlier_calibrations import earlier_samples, earlier_terms
 from tasksim.calibration.insitu import Observed, measure_in_situ
 from tasksim.calibration.kernel_samples import KernelSamples
 from tasksim.calibration.kernels_under_load import KernelCall, measure_under_load
 from tasksim.calibration.library_files import (
-    ARCHITECTURE,
     Destination,
     Written,
     write_kernels,
@@ -28,7 +30,6 @@ from tasksim.calibration.machine import machine_name
 from tasksim.calibration.overheads import measured_overheads
 from tasksim.calibration.preconditions import check_preconditions, named_items
 from tasksim.graph.taskgraph import TaskGraph
-from tasksim.models.files.store import read_samples
 from tasksim.native.cores import usable_cores
 from tasksim.platform.description import MAX_WORKERS, Platform
 
@@ -79,7 +80,8 @@ def calibrate(
         When to stop.
     terms : mapping, optional
         Kernel -> terms of a linear model (``"m*n*k + m*n"``). All configurations of such a
-        kernel must be measured before it can be fitted.
+        kernel must be measured before it can be fitted. Kernels of which an earlier calibration was
+        given terms keep them, but with *replace*, or without a search.
     search : {"irregular", "all", "none"}
         Which other kernels get a linear model whose terms are searched for: those of graphs whose
         tasks hardly repeat each other (:func:`~tasksim.calibration.linear_kernels.irregular`), all,
@@ -104,27 +106,32 @@ def calibrate(
     OutputError
         If the files cannot be written.
     """
-    if workers is None:
-        workers = len(usable_cores())
+    begun = time.monotonic()
+    options, terms = options or CalibrationOptions(), dict(terms or {})
+    workers = len(usable_cores()) if workers is None else workers
     destination = Destination(
         path_of(library, "library"),
         machine or machine_name(),
         whole_number(workers, "workers", 1, MAX_WORKERS),
-        LinearKernels(terms or {}),
+        LinearKernels(terms),
     )
     one_of(search, ("irregular", "all", "none"), "search")
     flag(replace, "replace")
     items = named_items(items)
     check_preconditions(items, destination)
-    earlier = {} if replace else earlier_samples(destination.models_folder)
-    choice = choose_linear(items, terms or {}, search, earlier)
-    destination = dataclasses.replace(destination, choice=choice)
-    session = _Session(destination, options or CalibrationOptions(), earlier, progress)
-    begun = time.monotonic()
-    with Interrupts() as interrupts:
+    folder = destination.models_folder
+    # One calibration of a machine at a time: two would measure each other's load, and what the
+    # second one writes would be of the first one's samples as they were before.
+    with Interrupts() as interrupts, locked(folder, tell=warnings.warn):
+        earlier = {} if replace else earlier_samples(folder)
+        kept = {} if replace or search == "none" else earlier_terms(folder, _kernels(items))
+        choice = choose_linear(items, {**kept, **terms}, search, earlier)
+        destination = dataclasses.replace(destination, choice=choice)
+        check_preconditions(items, destination)
+        session = _Session(destination, options, earlier, progress)
         interrupted = False
         try:
-            session.measure(items, workers)
+            session.measure(items, destination.workers)
             interrupts.hold()
         except KeyboardInterrupt:
             interrupted = True
@@ -133,8 +140,27 @@ def calibrate(
         report.interrupted = interrupted or report.interrupted or interrupts.noted
     if written.refused is not None and not report.interrupted:
         raise written.refused
+    report.notes += _notes_on_earlier(kept.keys() - terms.keys(), choice)
     report.seconds = time.monotonic() - begun
     return report
+
+
+def _kernels(items: Sequence[TaskGraph | KernelCall]) -> set[str]:
+    """Return the names of the kernels that *items* measure, as their models are called."""
+    graphs = [item for item in items if isinstance(item, TaskGraph)]
+    return {
+        *(item.name for item in items if not isinstance(item, TaskGraph)),
+        *(name for graph in graphs for name in graph.model_names),
+    }
+
+
+def _notes_on_earlier(kernels: Collection[str], choice: LinearKernels) -> list[str]:
+    """Return the notes on *kernels*, whose terms are those of an earlier calibration."""
+    return [
+        f"{kernel}: a linear model of the terms {choice.terms[kernel]}, as in an earlier "
+        "calibration; other terms, or a history, are for you to ask for"
+        for kernel in sorted(kernels)
+    ]
 
 
 class _Session:
@@ -187,6 +213,7 @@ class _Session:
 
     def _save(self) -> Written:
         """Write all samples, and the models that are histories."""
+        check_lock(self.destination.models_folder)
         for kernel in self._linear:
             write_samples_of(self.destination, kernel, self.collected.samples[kernel])
         return self._write(self.collected.new.keys() - self._linear, Written())
@@ -232,6 +259,7 @@ class _Session:
 
     def _write(self, kernels: Collection[str], written: Written) -> Written:
         """Write *kernels*, models and samples, and the platform; note it in *written*."""
+        check_lock(self.destination.models_folder)
         rows = list(self.collected.configurations(self.options, kernels))
         locality = fit_locality(self.observed.far)
         write_kernels(
@@ -268,13 +296,3 @@ def _notes(choice: LinearKernels, written: Written) -> list[str]:
         for kernel, why in written.histories.items()
     ]
     return notes
-
-
-def earlier_samples(folder: Path) -> dict[str, Samples]:
-    """Return the samples of earlier calibrations in *folder*, by kernel."""
-    found = {}
-    for path in sorted(folder.glob("*.samples.csv")):
-        samples = read_samples(path).get(ARCHITECTURE)
-        if samples is not None:
-            found[path.name.removesuffix(".samples.csv")] = samples
-    return found

@@ -17,6 +17,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.base.interruption import Interrupts
+from tasksim.base.lockfile import check_lock, locked
 from tasksim.base.units import format_time
 from tasksim.base.wording import option
 from tasksim.calibration.clock_resolution import RESOLUTIONS, timer_resolution
@@ -107,8 +108,8 @@ def measure(
         If a file cannot be written.
     """
     campaign = Campaign(domain, output, options or MeasureOptions())
-    campaign.open(resume=resume, force=force)
-    with Interrupts() as interrupts:
+    with Interrupts() as interrupts, locked(output, wait=False):
+        campaign.open(resume=resume, force=force)
         interrupted = False
         try:
             campaign.run(progress)
@@ -275,6 +276,7 @@ class Campaign:
         """Write the samples of the configuration under way; return where the file ends."""
         if self._begun is None:
             return self._end
+        check_lock(self.file.path)
         configuration, run, first, offset = self._begun
         durations = configuration.durations_s
         return self.file.put(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import InputError
+from tasksim.base.lockfile import locked
 from tasksim.base.units import exact_quantity
 from tasksim.calibration.linear_kernels import LinearKernels
 from tasksim.calibration.machine import fingerprint, memory_bytes, processor
@@ -155,8 +156,9 @@ def _fitted(choice: LinearKernels, kernel: str, samples: Samples, written: Writt
 def write_samples_of(destination: Destination, kernel: str, samples: Samples) -> Path:
     """Write the *samples* of *kernel* without a model; return where they are."""
     path = samples_path(destination.models_folder, kernel)
-    others = read_samples(path) if path.exists() else {}
-    write_samples(path, {**others, ARCHITECTURE: samples})
+    with locked(kernel_path(destination.models_folder, kernel)):
+        others = read_samples(path) if path.exists() else {}
+        write_samples(path, {**others, ARCHITECTURE: samples})
     return path
 
 

@@ -75,7 +75,9 @@ HISTORY = "history"
     "cores; it may take until --max-time to see some.",
 )
 @click.option("--pin/--no-pin", default=True, help="Keep each thread on a core of its own.")
-@click.option("--replace", is_flag=True, help="Forget earlier samples instead of adding to them.")
+@click.option(
+    "--replace", is_flag=True, help="Forget earlier samples, and terms, instead of adding to them."
+)
 @json_option
 @click.pass_context
 def calibrate(

@@ -16,8 +16,9 @@ import pytest
 from tasksim.base.errors import InputError, OutputError
 from tasksim.calibration import calibrate as module
 from tasksim.calibration import kernel_samples, kernels_under_load
-from tasksim.calibration.calibrate import calibrate, earlier_samples
+from tasksim.calibration.calibrate import calibrate
 from tasksim.calibration.calibration_options import CalibrationOptions
+from tasksim.calibration.earlier_calibrations import earlier_samples
 from tasksim.calibration.kernels_under_load import KernelCall
 from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
@@ -430,6 +431,21 @@ def test_interrupted_what_was_measured_is_kept(machine, tmp_path):
     assert entry(tmp_path).model.report()["samples"] == 6
     assert len(load(str(report.platform_path)).workers) == 1
     assert here([CHAIN], tmp_path).rows[0].count >= 15  # and added to
+
+
+def test_terms_of_an_earlier_calibration_are_kept(machine, tmp_path):
+    machine.durations_s = seconds
+    graph = sizes(8.0, 9.0, 10.0)
+    here([graph], tmp_path, terms={"gemm": "1 + m"})
+    again = here([graph], tmp_path)
+    assert entry(tmp_path, "gemm").model.terms == "1 + m"
+    assert again.notes[-1].startswith("gemm: a linear model of the terms 1 + m, as in an earlier")
+    here([graph], tmp_path, terms={"gemm": "m"})
+    assert entry(tmp_path, "gemm").model.terms == "m"
+    for options in ({"replace": True}, {"search": "none"}):
+        here([graph], tmp_path, terms={"gemm": "m"})
+        assert here([graph], tmp_path, **options).notes == []
+        assert entry(tmp_path, "gemm").model.kind == "history"
 
 
 def pressing(times=1):

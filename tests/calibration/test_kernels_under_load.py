@@ -8,8 +8,9 @@ import pytest
 
 from tasksim.base.errors import TaskFailed
 from tasksim.calibration import kernels_under_load
-from tasksim.calibration.calibrate import calibrate, earlier_samples
+from tasksim.calibration.calibrate import calibrate
 from tasksim.calibration.calibration_options import CalibrationOptions
+from tasksim.calibration.earlier_calibrations import earlier_samples
 from tasksim.calibration.kernels_under_load import KernelCall
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder, R

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tasksim.base.arguments import flag, path_of
 from tasksim.base.errors import InputError
 from tasksim.base.files import new_folder, refuse_existing, refuse_folder, writing
+from tasksim.base.lockfile import locked
 from tasksim.formats.starpu.bus import read_affinity, read_bandwidth, read_config, read_latency
 from tasksim.formats.starpu.codelet_models import Codelet, read_codelet, to_models
 from tasksim.formats.starpu.machine_fields import Bus, MachineFields, machine_fields
@@ -234,7 +235,11 @@ def _write(
     force: bool,
 ) -> Platform:
     """Write platform and models: both are complete before either has its name."""
-    with writing(place.platform) as path, new_folder(place.models, force=force) as folder:
+    with (
+        locked(place.models),  # so that platform and models are of one import
+        writing(place.platform) as path,
+        new_folder(place.models, force=force) as folder,
+    ):
         for name, kernel in kernels.items():
             _write_kernel(folder, name, kernel, host)
         platform = _write_platform(path, host, hardware, bus, kernels)

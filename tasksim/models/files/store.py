@@ -8,6 +8,7 @@ from tasksim.base.arguments import path_of
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import exists, read_text, write_text
 from tasksim.base.library import find
+from tasksim.base.lockfile import locked
 from tasksim.models.columns import columns
 from tasksim.models.document import position
 from tasksim.models.files.coefficients import (
@@ -200,16 +201,17 @@ def save_kernel(
         Where the operating system refuses.
     """
     path = kernel_path(folder, kernel)
-    merged = dict(architectures)
-    if path.exists():
-        merged = {**load_kernel(path).architectures, **merged}
-    names = common_parameters(merged, str(path), "; remove the file to begin anew")
-    text = CoefficientFile(kernel, names, machine, merged).text()
-    if samples is not None:
-        beside = samples_path(folder, kernel)
-        write_samples(beside, {**(read_samples(beside) if beside.exists() else {}), **samples})
-    # The coefficients last: where they are, the samples that they come from are.
-    write_text(path, text)
+    with locked(path):  # what others write meanwhile of other architectures is kept, too
+        merged = dict(architectures)
+        if path.exists():
+            merged = {**load_kernel(path).architectures, **merged}
+        names = common_parameters(merged, str(path), "; remove the file to begin anew")
+        text = CoefficientFile(kernel, names, machine, merged).text()
+        if samples is not None:
+            beside = samples_path(folder, kernel)
+            write_samples(beside, {**(read_samples(beside) if beside.exists() else {}), **samples})
+        # The coefficients last: where they are, the samples that they come from are.
+        write_text(path, text)
     return path
 
 
