@@ -11,10 +11,12 @@ from tasksim.base.errors import CheckFailed, InputError, TasksimError
 from tasksim.cli.command import command
 from tasksim.cli.options import json_option, library_option
 from tasksim.cli.output import note, print_json
+from tasksim.formats.registry import format_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tasksim.formats.registry import Verb
     from tasksim.models.files.coefficients import CoefficientFile
 
 __all__ = ["validate"]
@@ -114,18 +116,21 @@ def _checker(path: Path) -> Callable[[Path, Path | None], str]:
         ".csv": _table,
         ".npz": _graph,
     }
-    if path.suffix not in checkers:
-        raise InputError(
-            f"{path}: not a kind of file that can be checked (legal: {', '.join(checkers)}, "
-            "and folders of runs)"
-        )
-    return checkers[path.suffix]
+    if path.suffix in checkers:
+        return checkers[path.suffix]
+    for verb, checker in _OF_FORMATS.items():
+        if format_of(path, verb) is not None:
+            return checker
+    raise InputError(
+        f"{path}: not a kind of file that can be checked (legal: {', '.join(checkers)}, "
+        "folders of runs, and what 'tasksim list formats' shows)"
+    )
 
 
 def _platform(path: Path, library: Path | None) -> str:
-    from tasksim.platform.load import load
+    from tasksim.formats.platforms import load_platform
 
-    return f"platform {load(path, library).summary()}"
+    return f"platform {load_platform(path, library).summary()}"
 
 
 def _model(path: Path, library: Path | None) -> str:  # noqa: ARG001
@@ -165,9 +170,8 @@ def _costs(path: Path) -> str:
     from tasksim.formats.costs_csv import read_costs
 
     graph, platform, _ = read_costs(path)
-    return (
-        f"costs of {len(graph)} tasks, {graph.edges} edges, on {len(platform.workers)} processors"
-    )
+    count = len(platform.workers)
+    return f"costs of {len(graph)} tasks, {graph.edges} edges, on {count} processors"
 
 
 def _samples(path: Path, library: Path | None) -> str:  # noqa: ARG001
@@ -178,10 +182,16 @@ def _samples(path: Path, library: Path | None) -> str:  # noqa: ARG001
 
 
 def _graph(path: Path, library: Path | None) -> str:  # noqa: ARG001
-    from tasksim.graph.graph_file import load
+    from tasksim.formats.graphs import graph_in
 
-    graph = load(path)
+    graph = graph_in(path).graph
     return f"task graph {graph.name}: {len(graph)} tasks, {graph.edges} edges"
+
+
+def _measured(path: Path, library: Path | None) -> str:  # noqa: ARG001
+    from tasksim.formats.samples import read_samples
+
+    return f"samples: {len(read_samples(path))}"
 
 
 def _run(path: Path, library: Path | None) -> str:  # noqa: ARG001
@@ -202,3 +212,12 @@ def _run(path: Path, library: Path | None) -> str:  # noqa: ARG001
         check_header(run, header)
     count = "1 task" if len(run) == 1 else f"{len(run)} tasks"
     return f"{run.kind} run of {run.graph_label}, {count}"
+
+
+_OF_FORMATS: dict[Verb, Callable[[Path, Path | None], str]] = {
+    "reads_graph": _graph,
+    "reads_run": _run,
+    "reads_platform": _platform,
+    "reads_samples": _measured,
+}
+"""How files of other formats are checked, by what these read."""

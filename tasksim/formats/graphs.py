@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["graph_format", "load_graph", "names_generator", "read_graph"]
+__all__ = ["graph_format", "graph_in", "load_graph", "names_generator", "read_graph"]
 
 
 def load_graph(text: str, settings: Iterable[str] = ()) -> TaskGraph:
@@ -86,7 +86,12 @@ def read_graph(text: str, settings: Iterable[str] = ()) -> GraphInput:
         raise unknown("task graph", text, registry.names())
     if given := list(settings):
         raise InputError(f"{text}: a file takes no settings; got {', '.join(given)}")
-    reader = graph_format(text).reads_graph
+    return graph_in(path)
+
+
+def graph_in(path: Path) -> GraphInput:
+    """Return the task graph in the file at *path*, with what the file brings along."""
+    reader = graph_format(str(path)).reads_graph
     assert reader is not None  # that is what it was chosen by
     return reader(path)
 

@@ -11,6 +11,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.base.files import is_file
 from tasksim.base.registry import is_own
+from tasksim.formats.graphs import graph_format, graph_in
 from tasksim.graph.apps import registry
 from tasksim.models.document import FormatError
 from tasksim.run.samples import RecordedRun
@@ -108,9 +109,7 @@ def graph_of(
 def _made_again(run: Run, where: Path, *, trust: bool) -> TaskGraph:
     path = _file_of(run)
     if path is not None:
-        from tasksim.graph.graph_file import load
-
-        return load(path)
+        return graph_in(path).graph
     if not (trust or run.graph_name in registry.GENERATORS):
         if is_own(run.graph_name):
             registry.refuse_foreign(run.graph_name, where)
@@ -131,7 +130,7 @@ def _file_of(run: Run) -> Path | None:
     if not isinstance(text, str) or text in registry.names():
         return None
     path = Path(text)
-    if path.suffix == ".csv":
+    if graph_format(text).brings_platform:
         raise InputError(f"it was read from {text}, costs of tasks that have no parameters")
     return path if path.suffix == ".npz" or is_file(path) else None
 

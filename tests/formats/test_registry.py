@@ -8,13 +8,16 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import tasksim
 from tasksim.base.errors import InputError
+from tasksim.cli.main import cli
 from tasksim.formats.registry import FORMATS, Format, GraphInput, format_of
 from tasksim.formats.samples import read_samples
 from tasksim.graph.builder import GraphBuilder
 from tasksim.models.samples import Samples
+from tasksim.scenario.recorded import recorded_runs
 
 
 def _read_graph(path):
@@ -98,3 +101,25 @@ def test_every_format_says_what_it_does():
         assert each.verbs(), name
         assert each.summary.endswith("."), name
         assert each.suffixes or name in ("run", "extra-p", "starpu-codelet", "starpu-samples")
+
+
+def test_files_of_other_formats_are_validated(theirs):
+    (theirs / "a.words").write_text("WORDS a b c\n")
+    (theirs / "b.tool").write_text("WORDS a\n")
+    (theirs / "c.tool").write_text("a\n")
+    called = CliRunner().invoke(cli, ["validate", "a.words", "b.tool", "c.tool"])
+    assert called.stdout == (
+        "a.words: ok, task graph edges: 3 tasks, 0 edges\n"
+        "b.tool: ok, task graph edges: 1 tasks, 0 edges\n"
+    )
+    assert called.stderr.startswith("Error: c.tool: not a kind of file that can be checked")
+    assert called.exit_code == 2
+
+
+def test_a_run_of_a_graph_in_another_format_is_repeated_and_reported(theirs):
+    (theirs / "a.words").write_text("WORDS a b c\n")
+    called = CliRunner().invoke(cli, ["simulate", "a.words", "--workers", "2", "-o", "run"])
+    assert called.exit_code == 0, called.output
+    assert CliRunner().invoke(cli, ["simulate", "--from", "run"]).exit_code == 0
+    (recorded,) = recorded_runs([(theirs / "run", tasksim.load_run("run"))])
+    assert recorded.graph.kernels == ("a", "b", "c")
