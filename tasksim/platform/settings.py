@@ -101,6 +101,10 @@ TREE: Final[Tree] = {
 }
 """What can be set; ``*`` stands for the names that the platform has."""
 
+LONGEST_PART: Final = 200
+"""Characters of a name or a pattern in a path: matching takes their number times that of the stars
+in it, and names in platform files have some twenty."""
+
 _MULTIPLY: Final = re.compile(r"[x×]\s*([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 
 
@@ -184,6 +188,8 @@ def _matches(data: Mapping[str, Any], pattern: list[str]) -> list[tuple[Location
     """Return the values that the *pattern* names; raise :exc:`InputError` if there are none."""
     frontier: list[tuple[Location, Leaf | Tree]] = [((), TREE)]
     for depth, part in enumerate(pattern):
+        if len(part) > LONGEST_PART:
+            raise InputError(f"unknown field (got {part[:20]!r}... of {len(part)} characters)")
         if all(isinstance(tree, Leaf) for _, tree in frontier):
             whole = ".".join(["platform", *pattern[:depth]])
             raise InputError(

@@ -31,6 +31,8 @@ __all__ = ["limit_memory", "main"]
 
 MOST_BYTES = 2**30
 """What an input may cost in memory."""
+PROGRESS = 50
+"""Inputs between two lines that say how far the search has come."""
 WATCHED = 0.5
 """The part of the inputs whose lines are watched: that takes two to four times as long."""
 
@@ -70,6 +72,14 @@ class Search:
             late = self.random.random() < 0.5
             given = self.random.choice(self.corpus[-20:] if late else self.corpus)
             self.step(mutated(given, self.corpus, self.random))
+            if self.inputs % PROGRESS == 0:
+                self.tell()
+
+    def tell(self) -> None:
+        """Say how far the search has come."""
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        so_far = {"inputs": self.inputs, "lines": self.coverage.lines, "peak_bytes": peak}
+        print(json.dumps({"so_far": so_far}), flush=True)
 
     def step(self, given: Input) -> None:
         """Try an input; keep it if it reached new lines."""
@@ -78,9 +88,12 @@ class Search:
         if find is not None and find.key not in self.found:
             self.found.add(find.key)
             kept = f"find-{len(self.found)}"
-            small = smaller(given, find.key, self.key_of)
-            put(small, self.folder.parent / kept)
+            put(given, self.folder.parent / kept)
             print(json.dumps({"find": find.__dict__, "kept": kept}), flush=True)
+            if find.rule not in ("time", "memory"):  # each try would take as long
+                small = smaller(given, find.key, self.key_of)
+                shutil.rmtree(self.folder.parent / kept)
+                put(small, self.folder.parent / kept)
         if self.coverage.lines > before and find is None:
             self.corpus.append(given)
 
@@ -113,13 +126,8 @@ def main() -> None:
     watch_actions()
     search = Search(given.reader, given.seed, given.folder / "input")
     search.run(given.seconds, given.inputs)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    summary = {
-        "inputs": search.inputs,
-        "corpus": len(search.corpus),
-        "lines": search.coverage.lines,
-    }
-    print(json.dumps({"done": {**summary, "peak_bytes": peak}}), flush=True)
+    search.tell()
+    print(json.dumps({"done": True}), flush=True)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,10 @@ TEXT = "text"
 
 def text_of(folder: Path) -> str:
     """Return the text that a shell would hand over: any characters but the null one."""
-    return (folder / TEXT).read_bytes().decode("utf-8", "replace").replace("\0", " ")
+    path = folder / TEXT
+    if not path.exists():
+        return ""
+    return path.read_bytes().decode("utf-8", "replace").replace("\0", " ")
 
 
 def platform(folder: Path) -> object:

@@ -103,7 +103,7 @@ def _environment(nice: int) -> dict[str, str]:
 
 def _take(result: Result, text: str, folder: Path, code: int) -> bool:
     """Add what a process has said to *result*; return whether it died before its time."""
-    done = False
+    done, so_far = False, {"inputs": 0, "lines": 0, "peak_bytes": 0}
     for line in text.splitlines():
         if not line.startswith("{"):
             continue
@@ -114,11 +114,13 @@ def _take(result: Result, text: str, folder: Path, code: int) -> bool:
             result.finds.append((what, in_folder(folder / said["kept"])))
         elif "bad_seed" in said:
             result.finds.append((f"a valid input is refused: {said['bad_seed']}", {}))
+        elif "so_far" in said:
+            so_far = said["so_far"]
         else:
             done = True
-            result.inputs += said["done"]["inputs"]
-            result.lines = max(result.lines, said["done"]["lines"])
-            result.peak_bytes = max(result.peak_bytes, said["done"]["peak_bytes"])
+    result.inputs += so_far["inputs"]
+    result.lines = max(result.lines, so_far["lines"])
+    result.peak_bytes = max(result.peak_bytes, so_far["peak_bytes"])
     if not done:
         last = text.strip().splitlines()[-1:] or [""]
         place = folder / "input"

@@ -142,12 +142,13 @@ def _read_matrix(path: Path, what: str, exponent: int) -> NDArray[np.float64]:
     problems = _Problems(path)
     rows = list(_rows(path))
     size = len(rows[0]) if rows else 0
-    values = np.full((size, size), np.nan)
+    # As large as the file only where it is square: a first line may have any length.
+    values = np.full((size, size if len(rows) == size else 0), np.nan)
     for index, row in enumerate(rows):
         numbers = [problems.number(word, what, exponent) for word in row]
         if len(row) != size:
             problems.at(row[min(size, len(row) - 1)], f"{size} numbers", f"{len(row)}")
-        elif index < size:
+        elif len(rows) == size:
             values[index] = numbers
     if not rows or len(rows) != size:
         where = rows[-1][0] if rows else Word("", 1, 1)
