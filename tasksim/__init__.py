@@ -39,10 +39,27 @@ Overheads                the costs of the runtime itself
 load_platform            a platform by name, or from a file
 import_machine           a platform and models of what StarPU measured
 export_models            models as StarPU reads them
-KernelModel              the duration of a kernel, as a function of its parameters
-Samples                  measured durations
 ModelLibrary             fitted models, in a folder or a file
 ConstantLibrary          durations that are given
+=======================  ===================================================================
+
+=======================  ===================================================================
+Kernel models
+=======================  ===================================================================
+Samples                  measured durations
+KernelModel              the duration of a kernel, as a function of its parameters
+HistoryModel             means of what was measured
+LinearModel              a sum of products of powers, given or searched for
+PowerLaw                 a power of the size of the data
+SizeHistory              means by the size of the data, power laws between and beyond
+TensorModel              a table over a grid, completed from few cells
+HybridModel              a simple law, corrected by such a table
+ConstantModel            a duration that is given
+select                   the kind of model that suits some samples
+Selection                what was chosen, and why
+diagnose                 what is wrong with a model, or missing in it
+Diagnosis                what was found
+Finding                  a thing to know of a model or its samples
 =======================  ===================================================================
 
 =======================  ===================================================================
@@ -107,9 +124,18 @@ if TYPE_CHECKING:
     from tasksim.graph.graph_file import save as save_graph
     from tasksim.graph.interchange import from_networkx, to_networkx
     from tasksim.graph.taskgraph import AccessMode, TaskGraph
+    from tasksim.models.diagnosis.diagnose import Diagnosis, diagnose
+    from tasksim.models.diagnosis.findings import Finding
     from tasksim.models.files.store import ModelLibrary
     from tasksim.models.kernelmodel import KernelModel, Samples
-    from tasksim.models.kinds.constant import ConstantLibrary
+    from tasksim.models.kinds.bysize import SizeHistory
+    from tasksim.models.kinds.constant import ConstantLibrary, ConstantModel
+    from tasksim.models.kinds.history import HistoryModel
+    from tasksim.models.kinds.linear import LinearModel
+    from tasksim.models.kinds.power import PowerLaw
+    from tasksim.models.selection import Selection, select
+    from tasksim.models.tensor.hybrid import HybridModel
+    from tasksim.models.tensor.model import TensorModel
     from tasksim.platform.costs import Allocation, Copying
     from tasksim.platform.description import (
         Device,
@@ -149,7 +175,16 @@ _HOMES = {
     "tasksim.graph.graph_file": ("save_graph",),
     "tasksim.graph.taskgraph": ("AccessMode", "TaskGraph"),
     "tasksim.models.kernelmodel": ("KernelModel", "Samples"),
-    "tasksim.models.kinds.constant": ("ConstantLibrary",),
+    "tasksim.models.diagnosis.diagnose": ("Diagnosis", "diagnose"),
+    "tasksim.models.diagnosis.findings": ("Finding",),
+    "tasksim.models.kinds.bysize": ("SizeHistory",),
+    "tasksim.models.kinds.constant": ("ConstantLibrary", "ConstantModel"),
+    "tasksim.models.kinds.history": ("HistoryModel",),
+    "tasksim.models.kinds.linear": ("LinearModel",),
+    "tasksim.models.kinds.power": ("PowerLaw",),
+    "tasksim.models.selection": ("Selection", "select"),
+    "tasksim.models.tensor.hybrid": ("HybridModel",),
+    "tasksim.models.tensor.model": ("TensorModel",),
     "tasksim.models.files.store": ("ModelLibrary",),
     "tasksim.platform.costs": ("Allocation", "Copying"),
     "tasksim.platform.description": (
@@ -191,11 +226,17 @@ __all__ = [
     "CheckFailed",
     "Commute",
     "ConstantLibrary",
+    "ConstantModel",
     "Copying",
     "Device",
+    "Diagnosis",
+    "Finding",
     "GraphBuilder",
+    "HistoryModel",
+    "HybridModel",
     "InputError",
     "KernelModel",
+    "LinearModel",
     "Link",
     "Memory",
     "MemoryTable",
@@ -203,6 +244,7 @@ __all__ = [
     "Overheads",
     "Plan",
     "Platform",
+    "PowerLaw",
     "Problem",
     "R",
     "Reduce",
@@ -212,8 +254,11 @@ __all__ = [
     "Scenario",
     "Scheduler",
     "Scratch",
+    "Selection",
+    "SizeHistory",
     "TaskGraph",
     "TasksimError",
+    "TensorModel",
     "TransferTable",
     "View",
     "W",
@@ -222,6 +267,7 @@ __all__ = [
     "calibrate",
     "check_run",
     "compare",
+    "diagnose",
     "durations",
     "execute",
     "export_models",
@@ -240,6 +286,7 @@ __all__ = [
     "save_graph",
     "save_run",
     "schedule_of",
+    "select",
     "simulate",
     "to_networkx",
     "write_schedule",

@@ -39,10 +39,41 @@ class KernelModel(ABC):
 
     Attributes
     ----------
-    names_
+    names_ : tuple of str
         The names of the parameters: those of the samples it was fitted to, in their order.
-    domain_
+    domain_ : dict
         Per parameter, the lowest and highest value in the samples.
+
+    See Also
+    --------
+    tasksim.HistoryModel, tasksim.LinearModel, tasksim.PowerLaw, tasksim.HybridModel : Kinds.
+    tasksim.select : The kind that suits some samples.
+
+    Examples
+    --------
+    A kind of one's own, the mean of all samples:
+
+    >>> class Mean(KernelModel):
+    ...     kind = "mean"
+    ...
+    ...     def _fit(self, samples):
+    ...         self.mean_s_ = float(samples.durations_s.mean())
+    ...         return np.ones(len(samples), dtype=bool)
+    ...
+    ...     def _predict(self, table):
+    ...         return np.full(len(table), self.mean_s_)
+    ...
+    ...     def _sample(self, table, rng):
+    ...         return self._predict(table)
+    ...
+    ...     def _to_json(self):
+    ...         return {"mean_s": self.mean_s_}
+    ...
+    ...     def _from_json(self, node):
+    ...         self.mean_s_ = node["mean_s"].positive()
+    >>> model = Mean().fit(Samples(("n",), [[1], [2]], [1.0, 3.0]))
+    >>> model.predict([[7]]).tolist(), model.inside([[7]]).tolist()
+    ([2.0], [False])
     """
 
     kind: ClassVar[str] = ""
@@ -80,6 +111,16 @@ class KernelModel(ABC):
 
     def fit(self, samples: Samples) -> Self:
         """Learn from *samples*; what was learnt before is forgotten.
+
+        Parameters
+        ----------
+        samples : Samples
+            What was measured.
+
+        Returns
+        -------
+        KernelModel
+            The model itself.
 
         Raises
         ------
@@ -144,8 +185,24 @@ class KernelModel(ABC):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return between which durations a measurement of each row is, at a probability *level*.
 
-        Raises what :meth:`predict` raises, and :exc:`ModelError` if no uncertainty was
-        calibrated (:func:`tasksim.models.uncertainty.conformal.calibrate`).
+        Parameters
+        ----------
+        parameters : array_like, shape (n, p)
+            As of :meth:`predict`. Outside the domain intervals widen with the distance.
+        level : float, default=0.9
+            The share of measurements that are inside.
+
+        Returns
+        -------
+        low, high : ndarray, shape (n,)
+            In seconds.
+
+        Raises
+        ------
+        ModelError
+            If no uncertainty was calibrated
+            (:func:`tasksim.models.uncertainty.conformal.calibrate`); and what :meth:`predict`
+            raises.
         """
         self._check_fitted("interval")
         if self.uncertainty_ is None:

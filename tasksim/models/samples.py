@@ -29,22 +29,26 @@ with a factor of 1e100 to spare for terms."""
 class Samples:
     """Measured durations of one kernel, and the parameters it was called with.
 
-    Attributes
+    Parameters
     ----------
-    names
+    names : sequence of str
         The names of the parameters.
-    parameters
-        float64 [samples, parameters], finite and not negative.
-    durations_s
-        float64 [samples], in seconds, finite and positive.
-    runs
-        int64 [samples] or None: which run of a calibration a sample comes from; -1 if that is
-        not known.
+    parameters : array_like, shape (samples, parameters)
+        Finite and not negative.
+    durations_s : array_like, shape (samples,)
+        In seconds, finite and positive.
+    runs : array_like of int, shape (samples,), default=None
+        Which run of a calibration a sample comes from; -1 if that is not known.
 
     Raises
     ------
     InputError
         Naming the sample and the parameter that is wrong.
+
+    See Also
+    --------
+    tasksim.select : The kind of model that suits them.
+    Samples.from_columns : From columns by name.
 
     Examples
     --------

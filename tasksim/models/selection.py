@@ -108,18 +108,29 @@ class Candidate:
 class Selection:
     """The model that was chosen.
 
-    Attributes
+    Parameters
     ----------
-    model
+    model : KernelModel
         Fitted to all samples, with its uncertainty, if there were enough samples for one.
-    table
-        A candidate per kind, in the order tried.
-    why
+    table : tuple of Candidate
+        One per kind, in the order tried.
+    why : str
         The choice, in words.
-    out
+    out : LeftOut or None
         What models of its kind predicted for samples left out.
-    warnings
+    warnings : tuple of str, default=()
         What to know before trusting it.
+
+    See Also
+    --------
+    tasksim.select : Makes it.
+
+    Examples
+    --------
+    >>> samples = Samples(("n",), [[1], [1], [2], [2], [4]], [1.0, 1.1, 2.0, 2.1, 4.0])
+    >>> found = select(samples, ["history"])
+    >>> found.chosen.kind, found.warnings[0].partition(":")[0]
+    ('history', 'no intervals')
     """
 
     model: KernelModel
@@ -195,7 +206,7 @@ def select(
     >>> noise = np.random.default_rng(0).lognormal(0.0, 0.02, len(n))
     >>> samples = Samples(("n",), n[:, None], 1e-9 * n**2 * noise)
     >>> found = select(samples, ["history", "power"])
-    >>> found.model.kind, found.model.formula(2)
+    >>> found.model.kind, found.model.formula(1)
     ('power', '1e-09*n^2')
     """
     expect(samples, Samples, "samples")

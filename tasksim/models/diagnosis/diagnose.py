@@ -94,16 +94,32 @@ class Coefficient:
 class Diagnosis:
     """All that is known about how good a model is.
 
-    Attributes
+    Parameters
     ----------
-    model, residuals
-        What was looked at.
-    influence, coefficients
-        Of linear models; None and empty for others.
-    training, held_out, test
+    model : KernelModel
+        The model that was looked at.
+    residuals : Residuals
+        What it leaves of the samples.
+    influence : Influence or None
+        What each configuration does to the coefficients; None if it is no linear form.
+    coefficients : tuple of Coefficient
+        With their intervals; empty if it is no linear form.
+    training, held_out, test : Errors or None
         Errors on the samples, cross-validated, and on test samples; None where there are none.
-    findings
+    findings : tuple of Finding
         In words, warnings first.
+
+    See Also
+    --------
+    tasksim.diagnose : Makes it.
+
+    Examples
+    --------
+    >>> from tasksim.models.kinds.history import HistoryModel
+    >>> samples = Samples(("n",), [[64], [64], [128]], [1.0, 1.1, 9.0])
+    >>> found = diagnose(HistoryModel().fit(samples), samples)
+    >>> found.has("few-repetitions"), found.training.configurations
+    (True, 2)
     """
 
     model: KernelModel
@@ -135,16 +151,21 @@ def diagnose(
 
     Parameters
     ----------
-    model
+    model : KernelModel
         Of any kind.
-    samples
+    samples : Samples
         What it was fitted to. Columns that the model ignores are candidates for a parameter
         that is missing.
-    test
+    test : Samples, default=None
         Samples that the model has not seen.
-    asked : array_like, shape (n, p)
+    asked : array_like, shape (n, p), default=None
         Configurations that will be asked for, the columns as in ``model.names_``: those of a
         task graph. Those outside of what was measured are reported.
+
+    Returns
+    -------
+    Diagnosis
+        Findings in words, errors, residuals; for linear models coefficients and influences.
 
     Raises
     ------
@@ -152,6 +173,24 @@ def diagnose(
         If the model is not fitted.
     InputError
         If the samples lack parameters of the model, or there are none.
+
+    See Also
+    --------
+    tasksim.select : Compares kinds of models, before.
+    tasksim.view.modelreport.write_report : A page with figures.
+
+    Examples
+    --------
+    A term is missing:
+
+    >>> from tasksim.models.kinds.linear import LinearModel
+    >>> n = np.repeat(np.arange(10.0, 200.0, 10.0), 5)
+    >>> noise = np.random.default_rng(0).lognormal(0.0, 0.01, len(n))
+    >>> samples = Samples(("n",), n[:, None], (1e-8 * n**2 + 1e-10 * n**3) * noise)
+    >>> model = LinearModel("n^2").fit(samples)
+    >>> diagnosis = diagnose(model, samples)
+    >>> diagnosis.warnings[0].code, diagnosis.warnings[0].names
+    ('missing-term', ('n^3', 'n'))
     """
     expect(model, KernelModel, "model")
     expect(samples, Samples, "samples")

@@ -17,20 +17,29 @@ Severity = Literal["warning", "note"]
 class Finding:
     """Something to know about a model or its samples.
 
-    Attributes
+    Parameters
     ----------
-    code
+    code : str
         Its name, the same in every version: ``"missing-parameter"``.
-    severity
+    severity : {"warning", "note"}
         ``warning``: predictions may be wrong. ``note``: good to know.
-    message
+    message : str
         What was found, in words.
-    evidence
+    evidence : mapping of str to float, default={}
         The numbers behind it, by name; shares are between 0 and 1.
-    advice
+    advice : str, default=""
         What to do next.
-    names
+    names : tuple of str, default=()
         The parameters or terms it is about, most important first.
+
+    See Also
+    --------
+    tasksim.diagnose : Finds them.
+
+    Examples
+    --------
+    >>> Finding("few-values", "note", "n has 3 values").text()
+    'note: n has 3 values.'
     """
 
     code: str

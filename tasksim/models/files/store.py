@@ -69,6 +69,17 @@ class ModelLibrary:
     ------
     InputError
         If there is neither, or the file cannot be read.
+
+    See Also
+    --------
+    tasksim.ConstantLibrary : Durations that are given.
+
+    Examples
+    --------
+    >>> from tasksim.base.library import find
+    >>> library = ModelLibrary(find("models", "xeon-2c"))
+    >>> library.model("gemm", "cpu").kind
+    'history'
     """
 
     def __init__(self, path: str | Path) -> None:

@@ -61,7 +61,7 @@ class SizeHistory(KernelModel):
 
     Parameters
     ----------
-    fence : float or None
+    fence : float or None, default=3.0
         As of :class:`~tasksim.models.kinds.history.HistoryModel`, for fits to samples.
 
     Attributes
@@ -82,6 +82,10 @@ class SizeHistory(KernelModel):
     size in turn of the calibrations that StarPU ships: half of the predictions are within 11 %
     between other sizes, 20 % above the largest, 37 % below the least (where overhead begins to
     count, and GPUs are not yet busy); nine of ten within 31, 58 and 123 %.
+
+    See Also
+    --------
+    tasksim.PowerLaw : One law for all sizes.
 
     Examples
     --------

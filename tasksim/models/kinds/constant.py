@@ -31,6 +31,10 @@ class ConstantModel(KernelModel):
     duration_s : float
         In seconds; finite and not negative.
 
+    See Also
+    --------
+    tasksim.ConstantLibrary : Constants for all kernels of a graph.
+
     Examples
     --------
     >>> ConstantModel(2.0).predict([[256], [512]]).tolist()

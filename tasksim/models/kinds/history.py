@@ -39,7 +39,7 @@ class HistoryModel(KernelModel):
 
     Parameters
     ----------
-    fence : float or None
+    fence : float or None, default=3.0
         Outliers are counted, and do not enter spread and quantiles: samples outside Tukey's
         fence of this width around the quartiles of their configuration
         (:func:`~tasksim.models.quantiles.within_fence`). None keeps all.
@@ -63,6 +63,21 @@ class HistoryModel(KernelModel):
     Like StarPU's history-based models, but for two rules: outliers are judged by the quartiles
     of all samples and not, one by one, by the mean so far; and a configuration that was never
     measured is an error and not a duration of 0.
+
+    See Also
+    --------
+    tasksim.SizeHistory : By the size of the data, with power laws between and beyond.
+    tasksim.LinearModel : Predicts what was not measured, too.
+
+    Examples
+    --------
+    >>> from tasksim.models.samples import Samples
+    >>> model = HistoryModel().fit(Samples(("n",), [[64], [64], [128]], [1.0, 3.0, 9.0]))
+    >>> model.predict([[64], [128]]).tolist()
+    [2.0, 9.0]
+    >>> model.predict([[96]])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tasksim.base.errors.OutOfDomainError: no samples with (n=96): a history model knows what ...
     """
 
     kind = "history"

@@ -56,24 +56,24 @@ class LinearModel(KernelModel):
         What explains the duration: ``"m*n*k + m*n"``, ``"m^2*n + n^3*k"``; a constant is added
         unless there is ``- 1``. See :mod:`tasksim.models.terms.formulas`. ``"auto"``: they are
         searched for when the model is fitted (:mod:`tasksim.models.terms.search`).
-    weights : {"relative", "none", "huber"}
+    weights : {"relative", "none", "huber"}, default="relative"
         ``relative``: relative errors count, each sample has the weight 1/y², with for y the
         fitted duration (see Notes). ``none``: ordinary least squares, absolute errors count,
         which is what StarPU does; long tasks decide, and short ones may be predicted badly.
         ``huber``: as ``relative``, and a sample far from the fit counts no more than one at
         1.345 standard deviations (Huber's M-estimator), for samples full of outliers.
-    fence : float or None
+    fence : float or None, default=3.0
         Outliers of a configuration with 8 samples or more are dropped, as in
         :class:`~tasksim.models.kinds.history.HistoryModel`. None keeps all.
-    candidates : str
+    candidates : str, default="auto"
         What a search chooses from: ``"auto"``, products of powers (see
         :mod:`tasksim.models.terms.candidates`); ``"m*n*k + m*n"``, these terms; ``"auto + m^5"``,
         both.
-    categorical : sequence of str
+    categorical : sequence of str, default=()
         Parameters whose values are names and no quantities, for a search.
-    positive : bool
+    positive : bool, default=True
         Whether a search finds terms with positive coefficients only, as costs have.
-    most_terms : int
+    most_terms : int, default=6
         The most terms that a search finds besides the constant.
 
     Attributes
@@ -109,6 +109,21 @@ class LinearModel(KernelModel):
 
     A logarithm, or a negative power, of a parameter is not defined at 0. If the samples have no
     0, terms may have them; rows that do are predicted as if it were the least measured value.
+
+    See Also
+    --------
+    tasksim.HybridModel : Where no sum of products is good enough.
+    tasksim.diagnose : Which terms are missing.
+
+    Examples
+    --------
+    >>> n = np.arange(100.0, 200.0, 10.0)
+    >>> samples = Samples(("n",), n[:, None], 1e-6 + 2e-9 * n**2)
+    >>> model = LinearModel("n^2").fit(samples)
+    >>> model.formula(3)
+    '1e-06 + 2e-09*n^2'
+    >>> LinearModel("auto").fit(samples).terms_
+    ('1', 'n^2')
     """
 
     kind = "mlr"

@@ -46,7 +46,7 @@ class PowerLaw(KernelModel):
 
     Parameters
     ----------
-    constant : bool
+    constant : bool, default=False
         Whether there is a constant c, the time that a task without data takes.
 
     Attributes
@@ -66,6 +66,11 @@ class PowerLaw(KernelModel):
     System's Perspective", PhD thesis, Bordeaux 2011, appendix B, and StarPU's
     ``src/core/perfmodel/regression.c``). A fit in logarithms predicts the geometric mean; at
     10 % of noise that is 0.5 % below the mean.
+
+    See Also
+    --------
+    tasksim.LinearModel : Of several parameters.
+    tasksim.SizeHistory : Exact where sizes were measured.
 
     Examples
     --------

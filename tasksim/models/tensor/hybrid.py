@@ -43,18 +43,18 @@ class HybridModel(TensorBase):
 
     Parameters
     ----------
-    rank : int or None
+    rank : int or None, default=None
         Of the tensor; 0: the law alone. None: chosen.
     cells, ridge, spacing, last, folds, budget_s, fence, seed
         As of :class:`~tasksim.models.tensor.model.TensorModel`.
-    law : {"automatic", "power", "products"}
+    law : {"automatic", "power", "products"}, default="automatic"
         What the tensor corrects.
-    extrapolation : {"automatic", "line", "spline", "hold"}
+    extrapolation : {"automatic", "line", "spline", "hold"}, default="automatic"
         How the correction goes on outside the domain, as of a
         :class:`~tasksim.models.tensor.model.TensorModel`; ``"hold"``: it stays what it is at the
         nearest point inside. Automatic: that for products, whose leading term is right far away;
         for power laws ``"line"``.
-    kriging : bool
+    kriging : bool, default=True
         Whether there may be a Gaussian process. Where rank, cells or ridge are given there is
         none.
 
@@ -64,6 +64,20 @@ class HybridModel(TensorBase):
         What was given or chosen.
     residual_quantiles_ : ndarray, shape (11,)
         Quantiles of measured / predicted over the samples; :meth:`sample` multiplies by draws.
+
+    See Also
+    --------
+    tasksim.TensorModel : The table alone.
+    tasksim.LinearModel : A formula that people can read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tasksim.models.samples import Samples
+    >>> table = 2.0 ** np.random.default_rng(0).uniform(4, 10, (40, 2))
+    >>> model = HybridModel().fit(Samples(("m", "n"), table, 1e-9 * table.prod(axis=1)))
+    >>> model.rank_, model.predict([[100, 100]]).round(7).tolist()
+    (0, [1e-05])
     """
 
     kind = "hybrid"

@@ -26,35 +26,35 @@ class TensorModel(TensorBase):
 
     Parameters
     ----------
-    mode : {"interpolation", "positive"}
+    mode : {"interpolation", "positive"}, default="interpolation"
         What is of low rank: the logarithms of durations, fitted by alternating least squares, or
         the durations themselves with positive factors, by alternating Newton steps. The second
         takes longer, needs fewer components where durations are products of powers, and goes on
         better outside the domain, above all in several parameters at once.
-    rank : int or None
+    rank : int or None, default=None
         How many products of factors are summed. None: chosen by cross-validation, as are
-    cells : int, dict of str to int, or None
+    cells : int, dict of str to int, or None, default=None
         into how many cells parameters are cut, all or each, and
-    ridge : float or None
+    ridge : float or None, default=None
         the shrinkage of the factors, relative to the number of cells observed per row.
-    spacing : str or dict
+    spacing : str or dict, default="automatic"
         How parameters are cut, all or each: ``"automatic"``, ``"log"``, ``"uniform"``,
         ``"own"``, ``"ordinal"``, ``"categorical"``, or edges:
         see :func:`~tasksim.models.tensor.grid.make_axis`.
-    extrapolation : {"line", "spline", "hold"}
+    extrapolation : {"line", "spline", "hold"}, default="line"
         How factors go on outside the domain: a straight line through the *last* points, or a
         piecewise linear spline, over the logarithm of the parameter; or not at all.
-    last : int
+    last : int, default=6
         Through how many points.
-    folds : int
+    folds : int, default=5
         Into how many parts cross-validation splits the configurations.
-    budget_s : float
+    budget_s : float, default=10.0
         About how long the search for rank, cells and ridge may take. It counts operations, not
         seconds: the same samples always give the same model.
-    fence : float or None
+    fence : float or None, default=3.0
         Outliers of a configuration with 8 samples or more are dropped, as in
         :class:`~tasksim.models.kinds.history.HistoryModel`. None keeps all.
-    seed : int
+    seed : int, default=0
         Of the random starts, and of the folds.
 
     Attributes
@@ -76,6 +76,21 @@ class TensorModel(TensorBase):
     ``inside`` wants rows in the box, and for every two parameters measured cells nearby.
     Outside, each parameter goes on along its tangent; ``extrapolates_badly`` in the report lists
     those with fewer than 5 points.
+
+    See Also
+    --------
+    tasksim.HybridModel : On top of a simple law, which few samples do not over-fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tasksim.models.samples import Samples
+    >>> m, n = np.meshgrid(2.0 ** np.arange(4, 10), 2.0 ** np.arange(4, 10))
+    >>> table = np.column_stack([m.ravel(), n.ravel()])
+    >>> samples = Samples(("m", "n"), table, 1e-9 * table.prod(axis=1))
+    >>> model = TensorModel(rank=2, cells=6).fit(samples)
+    >>> model.predict([[100, 100]]).round(7).tolist()
+    [1e-05]
     """
 
     kind = "cp"
