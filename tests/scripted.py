@@ -99,8 +99,8 @@ class Played:
 
     def __init__(self, replay):
         self.replay = replay
-        self.start = list(replay.ledger.start_s)
-        self.end = list(replay.ledger.end_s)
+        self.start = list(replay.ledger.start)
+        self.end = list(replay.ledger.end)
         self.worker = list(replay.ledger.worker)
         log = replay.node.memories.log
         rows = zip(log.handle, log.source, log.target, log.start, log.end, strict=True)

@@ -61,16 +61,15 @@ def ticks(seconds: float) -> int:
 class Alarm(Event):
     """An event that happens after *delay* and hands *value* to one *callback*.
 
-    SimPy's :class:`~simpy.events.Timeout` without what a replay does not use.
+    SimPy's :class:`~simpy.events.Timeout` without what a replay does not use: only :func:`run`
+    knows what to do with it.
     """
 
     def __init__(
         self, env: Environment, delay: SimTime, value: Any, callback: Callable[[Any], None]
     ) -> None:
-        self.env = env
-        self.callbacks = [callback]
         self._value = value
-        self._ok = True
+        self.callback = callback
         heappush(env._queue, (env._now + delay, NORMAL, next(env._eid), self))
 
 
@@ -146,5 +145,4 @@ def run(env: Clock) -> None:
             else:
                 heappush(queue, (now + delay, event.rank, next(count), event))
         else:
-            for callback in event.callbacks:
-                callback(event)
+            event.callback(event)

@@ -74,15 +74,21 @@ class Replay:
         self._clock = Clock()
         self._graph = graph
         self._scheduler = scheduler
-        self._overheads = platform.overheads
+        self._submission_s = platform.overheads.submission_s
+        self._task_s = platform.overheads.task_s
         self._class_of = class_of(platform)
         self._costs = [costs[group] for group in self._class_of]
         self._far = far
-        self._release = Release(graph, submitted=not self._overheads.submission_s)
+        self._release = Release(graph, submitted=not self._submission_s)
         self.ledger = Ledger(graph, platform, able)
         self.view = ReplayView(
             self._clock, graph, platform, scheduler, believed, able, self._on_awake
         )
+        # What the hot loop looks up, without the way to it.
+        self._start, self._end = self.ledger.start, self.ledger.end
+        self._make_ready = self.ledger.release
+        self._take, self._finish = self.ledger.take, self.ledger.finish
+        self._sleep = self.view.sleepers.sleep
         self._running = [-1] * len(platform.workers)
         self._started = unless_default(scheduler, "started")
         self._finished = unless_default(scheduler, "finished")
@@ -109,34 +115,44 @@ class Replay:
 
     def _submit(self) -> None:
         """Submit all tasks now, or the first of them where a submission takes time."""
-        if not self._overheads.submission_s:
+        if not self._submission_s:
             self.ledger.all_submitted = True
-            self._push(self._release.sources(), -1)
+            self._push(self._release.sources())
         elif len(self._graph):
-            self._submit_task(0)
+            self._submit_from(0)
 
-    def _submit_task(self, task: int) -> None:
-        """Submit *task*, and the next when that has taken its time."""
-        now = self._clock._now
+    def _submit_from(self, task: int) -> None:
+        """Submit *task* and those after it, each when it is time.
+
+        While a task is not ready and nothing else happens before the next is submitted, no event
+        is needed.
+        """
+        clock, submitted_s, cost_s = self._clock, self.ledger.submitted, self._submission_s
+        last, queue, submit = len(self._graph) - 1, clock._queue, self._release.submit
+        while True:
+            submitted_s[task] = clock._now
+            released = submit(task)
+            due = (task + 1) * cost_s
+            if released or task == last or (queue and queue[0][0] <= due):
+                break
+            task += 1
+            clock._now = due
         self.view.pusher = None
-        self.ledger.submitted_s[task] = now
-        self._push(self._release.submit(task), -1)
-        following = task + 1
-        if following < len(self._graph):
-            due = following * self._overheads.submission_s
-            Alarm(self._clock, max(0.0, due - now), following, self._on_submission)
-        else:
+        self._push(released)
+        if task == last:
             self.ledger.all_submitted = True
+        else:
+            Alarm(clock, max(0.0, due - clock._now), task + 1, self._on_submission)
 
     def _on_submission(self, event: Event) -> None:
-        self._submit_task(event._value)
+        self._submit_from(event._value)
         self._serve_at_the_end_of_this_instant()
 
-    def _push(self, released: list[int], released_by: int) -> None:
-        now, release, push = self._clock._now, self.ledger.release, self._scheduler.push
+    def _push(self, released: list[int]) -> None:
+        now = self._clock._now
         for task in released:
-            release(task, now, released_by)
-            push(task)
+            self.ledger.release(task, now, -1)
+            self._scheduler.push(task)
 
     def _on_awake(self, event: Event) -> None:
         self.view.awake.append(event._value)
@@ -145,17 +161,22 @@ class Replay:
     def _on_end(self, event: Event) -> None:
         worker: int = event._value
         task = self._running[worker]
-        ledger, view = self.ledger, self.view
-        ledger.end_s[task] = self._clock._now
-        ledger.finish(task)
+        now = self._clock._now
+        view = self.view
+        self._end[task] = now
+        self._finish(task)
         if self._finished is not None:
             self._finished(task, worker)
         released = self._release.complete(task)
         if released:
             view.pusher = worker
-            self._push(released, task)
+            for successor in released:
+                self._make_ready(successor, now, task)
+                self._scheduler.push(successor)
         view.awake.append(worker)
-        self._serve_at_the_end_of_this_instant()
+        queue = self._clock._queue
+        if not queue or queue[0][0] > now:  # the last event of this instant
+            self._serve()
 
     def _serve_at_the_end_of_this_instant(self) -> None:
         queue = self._clock._queue
@@ -163,32 +184,32 @@ class Replay:
             self._serve()
 
     def _serve(self) -> None:
-        """Let the workers that are awake ask for tasks, in order of their number."""
-        view, scheduler, take = self.view, self._scheduler, self.ledger.take
+        """Let the workers that are awake ask for tasks, in order of their number.
+
+        What they begin is written out here: this is the hottest loop of a replay.
+        """
+        view = self.view
         while view.awake:
             awake, view.awake = view.awake, []
             awake.sort()
             for worker in awake:
-                popped = scheduler.pop(worker)
+                popped = self._scheduler.pop(worker)
                 if popped is None:
                     self._let_sleep(worker)
-                else:
-                    self._begin(take(popped, worker, scheduler), worker)
+                    continue
+                task = self._take(popped, worker, self._scheduler)
+                self._running[worker] = task
+                self._start[task] = self._clock._now + self._task_s
+                if self._started is not None:
+                    self._started(task, worker)
+                cost_s = self._costs[worker][task]
+                if self._far is not None:
+                    cost_s += self._far.extra_s(task, self._class_of[worker])
+                Alarm(self._clock, self._task_s + cost_s, worker, self._on_end)
 
     def _let_sleep(self, worker: int) -> None:
-        self.view.sleepers.sleep(worker)
+        self._sleep(worker)
         patience = self._patience
         patience.left -= 1
         if not patience.left:
             patience.look(self._clock._now)
-
-    def _begin(self, task: int, worker: int) -> None:
-        self._running[worker] = task
-        overhead = self._overheads.task_s
-        self.ledger.start_s[task] = self._clock._now + overhead
-        if self._started is not None:
-            self._started(task, worker)
-        cost = self._costs[worker][task]
-        if self._far is not None:
-            cost += self._far.extra_s(task, self._class_of[worker])
-        Alarm(self._clock, overhead + cost, worker, self._on_end)

@@ -137,7 +137,7 @@ class Execution:
             try:
                 if self._over.is_set():
                     return
-                self.ledger.submitted_s[task] = self._view.now
+                self.ledger.submitted[task] = self._view.now
                 self._view.pusher = None
                 self._push_interruptibly(self._release.submit(task), interrupts)
             finally:
@@ -215,8 +215,8 @@ class Execution:
             label = self._graph.label(task)
             raise TaskFailed(f"{label} failed on worker {name}: {error}") from error
         ended = perf_counter()
-        self.ledger.start_s[task] = begun - origin
-        self.ledger.end_s[task] = ended - origin
+        self.ledger.start[task] = begun - origin
+        self.ledger.end[task] = ended - origin
 
     # Under the lock
 

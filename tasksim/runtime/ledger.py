@@ -45,7 +45,8 @@ class Ledger:
     """The states of all tasks of *graph* in one run, and what is known of each.
 
     Moves are methods and are checked. Times that are no moves are written into the columns by the
-    clock that knows them. All times are in seconds since the start of the submission.
+    clock that knows them. Times count from the start of the submission: in the clock's unit while
+    it runs, in seconds when :meth:`close` has been called.
 
     Parameters
     ----------
@@ -74,21 +75,22 @@ class Ledger:
         """The task whose end released it; -1: none, it waited for its submission."""
         # Arrays, not lists: for a million tasks, five million float objects that stay alive cost
         # more than all the rest of a replay.
-        self.submitted_s = array("d", bytes(8 * tasks))
-        self.ready_s = array("d", bytes(8 * tasks))
-        self.popped_s = array("d", [nan]) * tasks
+        self.submitted = array("d", bytes(8 * tasks))
+        self.ready = array("d", bytes(8 * tasks))
+        self.popped = array("d", [nan]) * tasks
         """When it was taken; NaN where that is not noted."""
-        self.start_s = array("d", bytes(8 * tasks))
-        self.end_s = array("d", bytes(8 * tasks))
+        self.start = array("d", bytes(8 * tasks))
+        self.end = array("d", bytes(8 * tasks))
 
     # The moves
 
-    def release(self, task: int, now_s: float, released_by: int) -> None:
+    def release(self, task: int, now: float, released_by: int) -> None:
         """Note that *task* is about to be pushed, as the task *released_by* has ended."""
-        if self.state[task]:
-            raise illegal_move("release", self._graph, self.state, task)
-        self.state[task] = READY
-        self.ready_s[task] = now_s
+        state = self.state
+        if state[task]:
+            raise illegal_move("release", self._graph, state, task)
+        state[task] = READY
+        self.ready[task] = now
         self.released_by[task] = released_by
 
     def take(self, popped: Any, worker: int, scheduler: Scheduler) -> int:
@@ -111,9 +113,10 @@ class Ledger:
 
     def finish(self, task: int) -> None:
         """Note that *task* is finished; what it releases comes next."""
-        if self.state[task] != TAKEN:
-            raise illegal_move("finish", self._graph, self.state, task)
-        self.state[task] = DONE
+        state = self.state
+        if state[task] != TAKEN:
+            raise illegal_move("finish", self._graph, state, task)
+        state[task] = DONE
 
     # What is known of all together
 
@@ -129,9 +132,18 @@ class Ledger:
         """Return how many moves there were: with each, something has happened."""
         return sum(self.state)
 
+    def close(self, units_per_s: float = 1.0) -> None:
+        """Turn all times into seconds, of which each has so many units of the clock."""
+        import numpy as np
+
+        if units_per_s != 1.0:
+            for column in (self.submitted, self.ready, self.popped, self.start, self.end):
+                # Divided, not multiplied: then 1000 ns are 1e-6 to the last bit.
+                np.frombuffer(column)[:] /= units_per_s
+
     def makespan_s(self) -> float:
-        """Return when the last task ended."""
-        return max(self.end_s, default=0.0)
+        """Return when the last task ended, in seconds; after :meth:`close`."""
+        return max(self.end, default=0.0)
 
     def table(self) -> TaskTable:
         """Return the columns as the table of a run."""
@@ -145,11 +157,11 @@ class Ledger:
             kernel=graph.kernel.astype(np.int16),
             worker=np.array(self.worker, dtype=np.int32),
             priority=graph.priority.astype(np.int32),
-            submitted_s=np.array(self.submitted_s),
-            ready_s=np.array(self.ready_s),
-            popped_s=np.array(self.popped_s),
-            start_s=np.array(self.start_s),
-            end_s=np.array(self.end_s),
+            submitted_s=np.array(self.submitted),
+            ready_s=np.array(self.ready),
+            popped_s=np.array(self.popped),
+            start_s=np.array(self.start),
+            end_s=np.array(self.end),
             released_by=np.array(self.released_by, dtype=np.int32),
         )
 

@@ -177,7 +177,7 @@ def test_submission_takes_the_main_thread_its_time_while_tasks_run():
     graph = tasks((1, [(R, 0)]), (1, [(R, 0)]), (1, [(R, 0)]))
     played = play(graph, machine(submission_s=2.0), {CPU: [0, 1, 2]})
     assert np.diff(played.start).tolist() == [2, 2]
-    submitted = list(played.replay.ledger.submitted_s)
+    submitted = list(played.replay.ledger.submitted)
     assert np.diff(submitted).tolist() == [2, 2]
 
 

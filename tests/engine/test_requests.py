@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasksim.engine.data.channels import Post
-from tasksim.engine.data.requests import DONE, FETCH, IDLE, PREFETCH, UNDER_WAY, Purpose, Request
+from tasksim.engine.data.requests import DONE, FETCH, IDLE, NOBODY, PREFETCH, UNDER_WAY, Request
 
 
 def request(kind, priority=0, handle=0):
-    return Request(handle, (0, 1), Purpose(kind, priority=priority))
+    return Request(handle, (0, 1), (kind, NOBODY, priority))
 
 
 class Desk:

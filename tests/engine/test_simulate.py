@@ -152,7 +152,7 @@ def test_check_verifies_the_run(monkeypatch):
     class Hasty(module.Replay):
         def run(self, rng):
             super().run(rng)
-            self.ledger.start_s[:] = array("d", bytes(8 * len(self.ledger.start_s)))
+            self.ledger.start[:] = array("d", bytes(8 * len(self.ledger.start)))
 
     monkeypatch.setattr(module, "Replay", Hasty)
     with pytest.raises(CheckFailed):

@@ -45,7 +45,7 @@ def ends_s(found, scheduler="heft"):
     policy = create(scheduler)
     replay = MachineReplay(graph, platform, policy, durations(graph, platform, models).tolist())
     replay.run(random.Random(0))
-    return list(replay.ledger.end_s), policy.plan.end_s.tolist()
+    return list(replay.ledger.end), policy.plan.end_s.tolist()
 
 
 def test_the_example_of_the_heft_paper_takes_80(files):

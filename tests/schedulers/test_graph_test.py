@@ -73,7 +73,7 @@ def test_deepest_first_whatever_the_application_says():
     first = builder.insert("task", priority=-9)
     builder.insert("task", after=[first])
     ours = run(builder.build(), Platform.identical(1), [[1.0, 1.0, 1.0]])
-    assert list(ours.ledger.start_s) == [1.0, 0.0, 2.0]
+    assert list(ours.ledger.start) == [1.0, 0.0, 2.0]
 
 
 def test_nothing_runs_before_all_are_submitted():
@@ -87,8 +87,8 @@ def test_nothing_runs_before_all_are_submitted():
         overheads=Overheads(submission_s=1.0),
     )
     ours = run(builder.build(), platform, [[5.0] * 3])
-    assert list(ours.ledger.ready_s) == [0.0, 1.0, 2.0]
-    assert list(ours.ledger.start_s) == [2.0, 2.0, 2.0]
+    assert list(ours.ledger.ready) == [0.0, 1.0, 2.0]
+    assert list(ours.ledger.start) == [2.0, 2.0, 2.0]
 
 
 def test_tasks_that_wait_for_a_commutative_handle_are_not_waited_for():
@@ -96,7 +96,7 @@ def test_tasks_that_wait_for_a_commutative_handle_are_not_waited_for():
     handle = builder.handle("x", 8)
     for _ in range(3):
         builder.insert("task", Commute(handle))
-    assert max(run(builder.build(), Platform.identical(2), [[1.0] * 3]).ledger.end_s) == 3.0
+    assert max(run(builder.build(), Platform.identical(2), [[1.0] * 3]).ledger.end) == 3.0
 
 
 def test_the_kind_with_more_speed_in_sum_takes_the_task():

@@ -106,7 +106,7 @@ def test_plans_can_be_followed_with_several_memories(data, graph, name):
     estimates = data.draw(costs(graph, platform))
     replay = MachineReplay(graph, platform, create(name), estimates)
     replay.run(random.Random(0))
-    assert max(replay.ledger.end_s, default=0) >= np.asarray(estimates).min(axis=0).max(initial=0)
+    assert max(replay.ledger.end, default=0) >= np.asarray(estimates).min(axis=0).max(initial=0)
 
 
 def test_what_is_written_is_sent_before_its_readers_are_ready():
@@ -119,7 +119,7 @@ def test_what_is_written_is_sent_before_its_readers_are_ready():
     times = [[1.0, 9, 9], [9.0, 4, 9], [9.0, 9, 1]]
     replay = MachineReplay(g.build(), processors([0, 1, 2]), create("heft"), times)
     replay.run(random.Random(0))
-    assert list(replay.ledger.end_s) == pytest.approx([1, 4, 6])
+    assert list(replay.ledger.end) == pytest.approx([1, 4, 6])
 
 
 def test_data_at_home_are_sent_some_tasks_ahead():
@@ -131,7 +131,7 @@ def test_data_at_home_are_sent_some_tasks_ahead():
     scheduler = Fixed([[], list(range(9))])
     replay = MachineReplay(g.build(), processors([0, 1]), scheduler, times)
     replay.run(random.Random(0))
-    assert max(replay.ledger.end_s) == pytest.approx(3 + 9 * 4)
+    assert max(replay.ledger.end) == pytest.approx(3 + 9 * 4)
 
 
 def test_data_that_commute_are_sent_when_they_are_free():
@@ -145,7 +145,7 @@ def test_data_that_commute_are_sent_when_they_are_free():
     times = [[1.0, 1.0, 5.0]] * 2
     replay = MachineReplay(g.build(), processors([0, 1]), scheduler, times)
     replay.run(random.Random(0))
-    assert list(replay.ledger.end_s) == pytest.approx([1, 6, 5])
+    assert list(replay.ledger.end) == pytest.approx([1, 6, 5])
 
 
 def test_native_execution_follows_a_plan():

@@ -112,7 +112,7 @@ def test_a_simulation_of_the_classic_model_is_the_plan(name, order, example):
     replay = MachineReplay(graph_of(len(costs), volumes), processors(range(3)), scheduler, table)
     replay.run(random.Random(0))
     assert replay.ledger.worker == scheduler.plan.worker.tolist()
-    assert list(replay.ledger.end_s) == pytest.approx(scheduler.plan.end_s.tolist())
+    assert list(replay.ledger.end) == pytest.approx(scheduler.plan.end_s.tolist())
 
 
 @pytest.mark.parametrize(("workers", "makespan_s"), [(1, 8000), (4, 2008), (8, 1014)])

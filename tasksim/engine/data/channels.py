@@ -12,7 +12,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
-from tasksim.engine.data.requests import IDLE
+from tasksim.engine.data.requests import IDLE, UNDER_WAY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -40,7 +40,7 @@ class Channel:
         while queue:
             request = heappop(queue)[2]
             # One whose class has changed was queued again where it belongs.
-            if request.kind == kind and not request.begun:
+            if request.kind == kind and request.state < UNDER_WAY:
                 return request
         return None
 
@@ -74,7 +74,7 @@ class Post:
     def promote(self, request: Request, kind: int) -> None:
         """Move *request* to the more urgent class *kind*."""
         request.kind = kind
-        if request.channel is not None and not request.begun:
+        if request.channel is not None and request.state < UNDER_WAY:
             self._append(request, request.channel)
 
     def _append(self, request: Request, channel: Channel) -> None:

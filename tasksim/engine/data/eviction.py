@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tasksim.engine.clock import ticks
-from tasksim.engine.data.requests import FETCH, IDLE, PREFETCH, WRITE_BACK, Purpose, Request
+from tasksim.engine.data.requests import FETCH, IDLE, NOBODY, PREFETCH, WRITE_BACK, Request
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -120,7 +120,7 @@ class Eviction:
     def _write_back(self, handle: int, memory: int) -> None:
         """Ask for the only copy of *handle*, which must leave *memory*, to be written home."""
         home = self._copies.home[handle]
-        request = self._requests.ask((handle, True, False), home, Purpose(FETCH))
+        request = self._requests.ask((handle, True, False), home, (FETCH, NOBODY, 0))
         while request.source != memory:  # by another memory: the first copy is the one that counts
             before = [r for r in self._requests.of[handle] if r.next_hop is request]
             if not before:

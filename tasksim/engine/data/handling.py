@@ -60,7 +60,8 @@ class Handling:
         self._log = log
         self._devices = devices
         self._copy_ticks = copy_ticks
-        self._loading: dict[tuple[int, int], Request] = {}  # by datum and target
+        self._memories = len(copies.stores)
+        self._loading: dict[int, Request] = {}  # by datum * memories + target
 
     def serve(self, memory: int) -> Generator[int | None, None, bool]:
         """Let the driver of *memory* look after its requests; return whether there was anything."""
@@ -75,17 +76,19 @@ class Handling:
         if request.source >= 0 and not copies.valid[handle] >> request.source & 1:
             self._source_left(request)
             return True
-        leader = self._loading.get((handle, target))
+        key = handle * self._memories + target
+        leader = self._loading.get(key)
         if leader is not None:
             self._follow(request, leader)
             return True
-        self._loading[handle, target] = request
+        self._loading[key] = request
         self._keep(request)
         if request.place is None:
             copies.places[handle] |= 1 << target
         elif not copies.places[handle] >> target & 1:
             request.state = PLACING
             if not (yield from self._eviction.place(request, request.place)):
+                del self._loading[key]
                 self._give_up_for_now(request)
                 return False
         if request.source < 0 or self._cancelled_meanwhile(request):
@@ -93,7 +96,12 @@ class Handling:
             return True
         request.state = UNDER_WAY
         if self._copy_ticks:
-            yield from self._locks.hold(handle, self._copy_ticks)
+            locks = self._locks
+            while locks.until and (delay := locks.wait_ticks(handle)):
+                yield delay
+            locks.until[handle] = self._clock._now + self._copy_ticks
+            yield self._copy_ticks
+            locks.until.pop(handle, None)
         assert request.channel is not None
         request.channel.pending += 1
         pair = (request.source, target)
@@ -136,7 +144,6 @@ class Handling:
 
     def _give_up_for_now(self, request: Request) -> None:
         """Have *request*, for which there was no room, wait again."""
-        del self._loading[request.handle, request.target]
         request.state = WAITING
         for store in (request.place, request.root):
             if store is not None:
@@ -160,8 +167,9 @@ class Handling:
         """Note that *request* is done: the state of the datum, who waited, who comes next."""
         handle, target = request.handle, request.target
         cancelled, request.state = request.state == CANCELLED, DONE
-        if self._loading.get((handle, target)) is request:
-            del self._loading[handle, target]
+        key = handle * self._memories + target
+        if self._loading.get(key) is request:
+            del self._loading[key]
         if not cancelled:
             self._note_copy(request)
         self._requests.close(request)

@@ -32,21 +32,8 @@ class Locks:
             return 0
         return -(-left // self._poll) * self._poll if self._poll else left
 
-    def free(self, handle: int) -> Steps:
-        """Wait until *handle* is free."""
-        while self.until and (delay := self.wait_ticks(handle)):
-            yield delay
-
     def all_free(self, needs: Iterable[tuple[int, bool, bool]]) -> Steps:
         """Wait until each of the data in *needs* was free once."""
         for handle, _, _ in needs:
             while delay := self.wait_ticks(handle):
                 yield delay
-
-    def hold(self, handle: int, ticks: int) -> Steps:
-        """Lock *handle* as soon as it is free, and keep it for so many *ticks*."""
-        while self.until and (delay := self.wait_ticks(handle)):
-            yield delay
-        self.until[handle] = self._clock._now + ticks
-        yield ticks
-        self.until.pop(handle, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from tasksim.engine.data.requests import DONE, FETCH, IDLE, NOBODY, PREFETCH, Purpose, Request
+from tasksim.engine.data.requests import DONE, FETCH, IDLE, NOBODY, PREFETCH, Request
 
 if TYPE_CHECKING:
     from tasksim.engine.data.accesses import Need, Needs
@@ -83,7 +83,7 @@ class Mover:
         others = self._in_the_way(handle, memory) if writes else []
         own = []
         if not self._copies.valid[handle] >> memory & 1:
-            own.append(self._requests.ask(need, memory, Purpose(FETCH, taker.task, taker.priority)))
+            own.append(self._requests.ask(need, memory, (FETCH, taker.task, taker.priority)))
         awaited = own + [r for r in others if r not in own and r.state != DONE]
         left = len(awaited)
 
@@ -140,7 +140,7 @@ class Mover:
                     store.want(handle)
             elif reads or store is not None:
                 need = (handle, reads, writes and reads)
-                self._requests.ask(need, memory, Purpose(PREFETCH, task, priority))
+                self._requests.ask(need, memory, (PREFETCH, task, priority))
 
     def will_not_be_used(self, handle: int) -> None:
         """Let *handle* leave first, and write it back when nothing else is to be copied."""
@@ -148,7 +148,7 @@ class Mover:
         copies.will_not_be_used(handle)
         home = copies.home[handle]
         if not copies.valid[handle] >> home & 1:
-            self._requests.ask((handle, True, False), home, Purpose(IDLE, NOBODY))
+            self._requests.ask((handle, True, False), home, (IDLE, NOBODY, 0))
 
     def release(self, needs: Needs, memory: int) -> None:
         """Take back that *memory* keeps what a task that has ended needed."""

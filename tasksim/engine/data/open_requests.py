@@ -58,15 +58,16 @@ class OpenRequests:
         """Return the request for *need* in *memory*: one there is already, or a new one."""
         handle, reads, writes = need
         hops = self._hops_to(memory, handle) if reads else [(NOWHERE, memory)]
-        found = self._find(handle, hops[-1], purpose.task)
+        kind, task, _ = purpose
+        found = self._find(handle, hops[-1], task)
         if found is not None:
             found.write |= writes
-            if purpose.kind < found.kind:
-                self.promote(found, purpose.kind)
+            if kind < found.kind:
+                self.promote(found, kind)
             return found
         last = Request(handle, hops[-1], purpose, write=writes)
         self._open(last)
-        self.send(self._before(last, hops[:-1]))
+        self.send(last if len(hops) == 1 else self._before(last, hops[:-1]))
         return last
 
     def ask_again(self, request: Request) -> None:
@@ -133,7 +134,7 @@ class OpenRequests:
 
     def _before(self, request: Request, hops: Sequence[Hop]) -> Request:
         """Open the requests for the *hops* before *request*; return the first to be made."""
-        purpose = Purpose(request.kind, request.task, request.priority)
+        purpose = (request.kind, request.task, request.priority)
         for hop in reversed(hops):
             earlier = Request(request.handle, hop, purpose)
             earlier.next_hop = request

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,12 +53,8 @@ DONE: Final = 4
 """What it asked for is there, or was given up."""
 
 
-class Purpose(NamedTuple):
-    """Why something is asked for: the class of the request, for which task, how urgent."""
-
-    kind: int
-    task: int = NOBODY
-    priority: int = 0
+Purpose: TypeAlias = tuple[int, int, int]
+"""Why something is asked for: the class of the request, for which task, how urgent."""
 
 
 class Request:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tasksim.engine.clock import TICKS_PER_S
 from tasksim.engine.machine.driver import RUN
 from tasksim.engine.machine.intake import COMING
 
@@ -23,8 +22,9 @@ def core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
     The loop of StarPU's ``drivers/cpu/driver_cpu.c``, which sleeps where that polls.
     """
     routine, intake, worker = driver.routine, driver.intake, driver.worker
-    clock, start_s, end_s = node.clock, node.ledger.start_s, node.ledger.end_s
-    locked, started = node.memories.locks.until, node.started
+    clock, start, end = node.clock, node.ledger.start, node.ledger.end
+    locked, started, cost = node.memories.locks.until, node.started, node.charges.ticks
+    pop, fetch, finish = node.pop, intake.fetch, node.finish
     wakeup, progress, task_cost = overheads.wakeup, overheads.progress, overheads.task
     yield None
     if wakeup:
@@ -33,7 +33,7 @@ def core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
         routine.woken = False
         routine.rank = driver.rank
         yield progress
-        task = node.pop(driver)
+        task = pop(driver)
         if task is None:
             if not routine.woken:
                 yield None
@@ -43,17 +43,17 @@ def core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
         routine.rank = RUN
         if locked:
             yield from node.unlocked(task)
-        cost = intake.fetch(task) + task_cost
-        if cost:
-            yield cost
+        overhead = fetch(task) + task_cost
+        if overhead:
+            yield overhead
         while intake.state == COMING:
             routine.woken = False
             yield None
             if progress:
                 yield progress
-        start_s[task] = clock._now / TICKS_PER_S
+        start[task] = clock._now
         if started is not None:
             started(task, worker)
-        yield node.charges.ticks(task, worker)
-        end_s[task] = clock._now / TICKS_PER_S
-        yield from node.finish(driver, task)
+        yield cost(task, worker)
+        end[task] = clock._now
+        yield from finish(driver, task)

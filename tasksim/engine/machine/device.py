@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from tasksim.engine.clock import TICKS_PER_S, Alarm
+from tasksim.engine.clock import Alarm
 from tasksim.engine.machine.driver import RUN
 from tasksim.engine.machine.intake import BLOCKED, COMING, EMPTY, THERE
 
@@ -37,7 +37,9 @@ class Device:
         self._driver = driver
         self._overheads = overheads
         self._alone = alone
-        self._start_s, self._end_s = node.ledger.start_s, node.ledger.end_s
+        self._routine, self._intake, self._worker = driver.routine, driver.intake, driver.worker
+        self._start, self._end = node.ledger.start, node.ledger.end
+        self._locked = node.memories.locks.until
         self._held: deque[int] = deque()
         """The tasks popped and not finished, the oldest first; the intake's is the newest."""
         self._queued: deque[int] = deque()
@@ -49,7 +51,7 @@ class Device:
         """Drive the device: one round of the loop after the other, for ever."""
         node, driver, held = self._node, self._driver, self._held
         routine, intake, pipeline = driver.routine, driver.intake, driver.pipeline
-        memory, serve = driver.memory, node.memories.handling.serve
+        alone, memory, serve = self._alone, driver.memory, node.memories.handling.serve
         post = node.memories.requests.posts[memory]
         serves = node.memories.requests.keepers[memory] is routine
         look = 2 * self._overheads.progress  # at main memory's requests, then at its own
@@ -57,7 +59,12 @@ class Device:
         while True:
             routine.woken = False
             if intake.state == THERE:
-                yield from self._launch_or_block()
+                task = held[-1]
+                if alone[task] and len(held) > 1:
+                    intake.state = BLOCKED
+                else:
+                    intake.state = EMPTY
+                    yield from self._launch(task)
             if self._over:
                 yield from self._take_back()
             pops = len(held) < pipeline and intake.state == EMPTY
@@ -80,15 +87,14 @@ class Device:
 
         Returns whether the driver has something new to look at.
         """
-        node, driver, held = self._node, self._driver, self._held
-        routine, intake = driver.routine, driver.intake
-        task = node.pop(driver)
+        node, routine, intake, held = self._node, self._routine, self._intake, self._held
+        task = node.pop(self._driver)
         told, routine.notified = routine.notified, False
         if task is None:
             return told
         held.append(task)
         intake.state = COMING
-        if node.memories.locks.until:
+        if self._locked:
             yield from node.unlocked(task)
         cost = intake.fetch(task)
         if intake.state == COMING or len(held) == 1 or self._alone[task]:
@@ -101,26 +107,16 @@ class Device:
             self._queue(task)
         return True
 
-    def _launch_or_block(self) -> Steps:
-        """Launch the newest task, whose data are there, unless it must wait to be alone."""
-        intake, held = self._driver.intake, self._held
-        task = held[-1]
-        if self._alone[task] and len(held) > 1:
-            intake.state = BLOCKED
-        else:
-            intake.state = EMPTY
-            yield from self._launch(task)
-
     def _launch(self, task: int) -> Steps:
         """Queue the kernel of *task* on the device, or, if it must be alone, see it through."""
-        node, routine, worker = self._node, self._driver.routine, self._driver.worker
+        node, routine, worker = self._node, self._routine, self._worker
         if len(self._held) == 1 and node.started is not None:
             node.started(task, worker)
         if self._alone[task]:
-            self._start_s[task] = node.clock._now / TICKS_PER_S
+            self._start[task] = node.clock._now
             routine.rank = RUN
             yield node.charges.ticks(task, worker)
-            self._end_s[task] = node.clock._now / TICKS_PER_S
+            self._end[task] = node.clock._now
             self._held.popleft()
             yield from node.finish(self._driver, task)
             return
@@ -137,19 +133,19 @@ class Device:
 
     def _run(self, task: int) -> None:
         node = self._node
-        self._start_s[task] = node.clock._now / TICKS_PER_S
-        Alarm(node.clock, node.charges.ticks(task, self._driver.worker), None, self._on_kernel_end)
+        self._start[task] = node.clock._now
+        Alarm(node.clock, node.charges.ticks(task, self._worker), None, self._on_kernel_end)
 
     def _on_kernel_end(self, _event: Any) -> None:
-        self._end_s[self._queued.popleft()] = self._node.clock._now / TICKS_PER_S
+        self._end[self._queued.popleft()] = self._node.clock._now
         self._over += 1
         if self._queued:
             self._run(self._queued[0])
-        self._driver.routine.wake()
+        self._routine.wake()
 
     def _take_back(self) -> Steps:
         """Finish the oldest task, which has ended on the device, and turn to the next."""
-        node, held, intake = self._node, self._held, self._driver.intake
+        node, held, intake = self._node, self._held, self._intake
         self._over -= 1
         yield from node.finish(self._driver, held.popleft())
         if not held or (len(held) == 1 and intake.state in (COMING, THERE)):
@@ -159,4 +155,4 @@ class Device:
             yield from self._launch(following)
             intake.state = EMPTY
         elif node.started is not None:
-            node.started(following, self._driver.worker)
+            node.started(following, self._worker)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from tasksim.runtime.ledger import DONE, TAKEN
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tasksim.engine.clock import Steps
     from tasksim.engine.data.accesses import Hints
     from tasksim.engine.data.memories import Memories
@@ -36,19 +38,21 @@ class HintFollower:
         """Say that *handle* will not be used any more, when *after* tasks had been submitted."""
         writer = self._hints.writer[after, handle]
         if writer < 0 or self._state[writer] == DONE:
-            yield from self._follow(handle)
+            yield from self._follow((handle,))
         else:
             self.waiting.setdefault(writer, []).append(handle)
 
     def follow_all(self, task: int) -> Steps:
         """Follow the hints that waited for the end of *task*."""
-        for handle in self.waiting.get(task, ()):
-            yield from self._follow(handle)
+        return self._follow(self.waiting.get(task, ()))
 
-    def _follow(self, handle: int) -> Steps:
-        if self._cost:
-            yield self._cost
-        yield from self._memories.locks.free(handle)
-        if not any(self._state[task] == TAKEN for task in self._hints.writers[handle]):
-            # Else a task that comes after the hint is writing it already.
-            self._memories.mover.will_not_be_used(handle)
+    def _follow(self, handles: Iterable[int]) -> Steps:
+        locks, state = self._memories.locks, self._state
+        for handle in handles:
+            if self._cost:
+                yield self._cost
+            while locks.until and (delay := locks.wait_ticks(handle)):
+                yield delay
+            if not any(state[task] == TAKEN for task in self._hints.writers[handle]):
+                # Else a task that comes after the hint is writing it already.
+                self._memories.mover.will_not_be_used(handle)

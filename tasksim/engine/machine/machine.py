@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from tasksim.engine.clock import TickClock, run
+from tasksim.engine.clock import TICKS_PER_S, TickClock, run
 from tasksim.engine.machine.charges import Charges
 from tasksim.engine.machine.node import Node
 from tasksim.engine.machine.submission import Submission
@@ -108,6 +108,7 @@ class MachineReplay:
             self.node.begin(rng)
             self._submission.begin()
             run(self._clock)
+        self.ledger.close(TICKS_PER_S)
         if not self.ledger.over():
             self.node.refuse_what_is_stuck()
             raise dropped(self._scheduler, self._graph, self.ledger.state, self.node.view.now)

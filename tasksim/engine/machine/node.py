@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError
-from tasksim.engine.clock import TICKS_PER_S, Routine
+from tasksim.engine.clock import Routine
 from tasksim.engine.data.accesses import Hints, ordered_accesses
 from tasksim.engine.data.capacity import keep_where_data_fit
 from tasksim.engine.data.memories import Memories
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tasksim.engine.clock import Steps, TickClock
+    from tasksim.engine.data.accesses import Needs
     from tasksim.engine.machine.charges import Charges
     from tasksim.engine.machine.ticks import OverheadTicks
     from tasksim.graph.taskgraph import TaskGraph
@@ -102,6 +103,13 @@ class Node:
             routines, self.memories, self._needs, reads, priorities,
         )  # fmt: skip
         self.hints = HintFollower(Hints.of(graph), ledger, self.memories, overheads)
+        # What the hot loops look up, without the way to it.
+        self._locked = self.memories.locks.until
+        self._hinted = self.hints.waiting
+        self._push_cost = overheads.push
+        self._make_ready, self._take, self._note_end = ledger.release, ledger.take, ledger.finish
+        self._popped = ledger.popped
+        self._asleep, self._sleep = self.view.sleepers.asleep, self.view.sleepers.sleep
         self._patience = Patience(scheduler, graph, ledger, len(routines), self._idle)
 
     def _make_drivers(self, routines: list[Routine], priorities: list[int]) -> list[Driver]:
@@ -169,18 +177,20 @@ class Node:
         """Ask the scheduler for a task for *driver*, which sleeps if there is none."""
         worker = driver.worker
         popped = self._scheduler.pop(worker)
-        view = self.view
-        if popped is None:
-            view.fruitless(worker)
-            patience = self._patience
-            patience.left -= 1
-            if not patience.left:
-                patience.look(view.now)
-            return None
-        task = self.ledger.take(popped, worker, self._scheduler)
-        view.asleep[worker] = False
-        self.ledger.popped_s[task] = self.clock._now / TICKS_PER_S
-        return task
+        if popped is not None:
+            task = self._take(popped, worker, self._scheduler)
+            self._asleep[worker] = False
+            self._popped[task] = self.clock._now
+            return task
+        if driver.routine.notified:  # told of something meanwhile: it does not sleep
+            self._asleep[worker] = False
+        else:
+            self._sleep(worker)
+        patience = self._patience
+        patience.left -= 1
+        if not patience.left:
+            patience.look(self.view.now)
+        return None
 
     def unlocked(self, task: int) -> Steps:
         """Wait until none of the data of *task* is being handed to a copy engine."""
@@ -188,18 +198,15 @@ class Node:
 
     def finish(self, driver: Driver, task: int) -> Steps:
         """Release what *task*, which *driver* has run, used, and the tasks that waited for it."""
-        worker, needs = driver.worker, self._needs[task]
-        self.ledger.finish(task)
-        locked = self.memories.locks.until
+        worker, locked = driver.worker, self._locked
+        self._note_end(task)
         if locked:
             yield from self.unlocked(task)
         if self._several:
-            self.memories.mover.release(needs, driver.memory)
-        if driver.turns is not None:
-            driver.turns.leave([handle for handle, _, _ in needs])
+            self._leave(self._needs[task], driver)
         if self._finished is not None:
             self._finished(task, worker)
-        push_cost = self._overheads.push
+        push_cost = self._push_cost
         for successor in self._release.complete_in_turn(task):
             if self._blind:
                 yield from self.push(successor, driver.routine, worker, task)
@@ -209,9 +216,17 @@ class Node:
                 yield push_cost
             if locked and self._looks:
                 yield from self.unlocked(successor)
-            self._give(successor, worker, task)
-        if task in self.hints.waiting:
+            self._make_ready(successor, self.clock._now, task)
+            self.view.pusher = worker
+            self._scheduler.push(successor)
+        if task in self._hinted:
             yield from self.hints.follow_all(task)
+
+    def _leave(self, needs: Needs, driver: Driver) -> None:
+        """Note that *driver* does not need the data of a task any more."""
+        self.memories.mover.release(needs, driver.memory)
+        if driver.turns is not None:
+            driver.turns.leave([handle for handle, _, _ in needs])
 
     # Pushes
 
@@ -219,26 +234,21 @@ class Node:
         self, task: int, routine: Routine, pusher: int | None = None, released_by: int = -1
     ) -> Steps:
         """Push *task*, which *pusher*'s task released, on its *routine*; else the main thread's."""
-        if self._overheads.push or self._blind:
+        if self._push_cost or self._blind:
             routine.rank = PUSH
-            yield self._overheads.push
-        if self._looks and self.memories.locks.until:
+            yield self._push_cost
+        if self._locked and self._looks:
             yield from self.unlocked(task)
-        if not self._blind:
-            self._give(task, pusher, released_by)
-            return
-        self.ledger.release(task, self.clock._now / TICKS_PER_S, released_by)
+        self._make_ready(task, self.clock._now, released_by)
         self.view.pusher = pusher
+        if not self._blind:
+            self._scheduler.push(task)
+            return
         choice = self._scheduler.choose(task)
         routine.rank = COMMIT
         yield 0
         self.view.pusher = pusher
         self._scheduler.commit(task, choice)
-
-    def _give(self, task: int, pusher: int | None, released_by: int) -> None:
-        self.ledger.release(task, self.clock._now / TICKS_PER_S, released_by)
-        self.view.pusher = pusher
-        self._scheduler.push(task)
 
 
 def _keepers(clock: TickClock, platform: Platform, routines: list[Routine]) -> list[Routine]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tasksim.engine.clock import TICKS_PER_S, Routine
+from tasksim.engine.clock import Routine
 
 if TYPE_CHECKING:
     from tasksim.engine.clock import Steps
@@ -46,10 +46,10 @@ class Submission:
         self._node.ledger.all_submitted = True
 
     def _one_by_one(self) -> Steps:
-        clock, submitted_s = self._clock, self._node.ledger.submitted_s
+        clock, submitted = self._clock, self._node.ledger.submitted
         position = 0
         due = clock._now
-        for task in range(len(submitted_s)):
+        for task in range(len(submitted)):
             while position < len(self._said) and self._said[position][0] <= task:
                 due += self._cost
                 if self._something_by(due):
@@ -59,7 +59,7 @@ class Submission:
                 position += 1
             if self._something_by(due):
                 yield due - clock._now
-            submitted_s[task] = max(due, clock._now) / TICKS_PER_S
+            submitted[task] = max(due, clock._now)
             for ready in self._release.submit(task):
                 if due > clock._now:
                     yield due - clock._now

@@ -55,8 +55,8 @@ class NodeView(RunView):
         self._driven = [worker for worker, drives in enumerate(self._drives) if drives]
         cores = {self.class_of[worker] for worker, drives in enumerate(self._drives) if not drives}
         self._cores = sum(1 << group for group in cores)
-        self._sleepers = Sleepers(self.classes, self.class_of)
-        self.asleep = self._sleepers.asleep
+        self.sleepers = Sleepers(self.classes, self.class_of)
+        self._asleep = self.sleepers.asleep
         self._one_memory = len(platform.memories) == 1
         self._needs, self._reads, self._priorities = needs, reads, priorities
         self._mover = memories.mover
@@ -67,13 +67,6 @@ class NodeView(RunView):
         self._best_s = memories.estimates.best_s
         self._copy_s = memories.estimates.copy_s
 
-    def fruitless(self, worker: int) -> None:
-        """Note that a pop gave *worker* nothing: it sleeps, unless it was told of something."""
-        if self._routines[worker].notified:
-            self.asleep[worker] = False
-        else:
-            self._sleepers.sleep(worker)
-
     @property
     def now(self) -> float:
         """The simulated time in seconds."""
@@ -81,16 +74,16 @@ class NodeView(RunView):
 
     def sleeping(self, worker: int) -> bool:
         """Return whether *worker* sleeps."""
-        return self.asleep[worker]
+        return self._asleep[worker]
 
     def wake(self, worker: int) -> None:
         """Let *worker* ask for a task, if it sleeps."""
-        if worker.__class__ is not int or not 0 <= worker < len(self.asleep):
+        if worker.__class__ is not int or not 0 <= worker < len(self._asleep):
             worker = self.known_worker(worker)
         routine = self._routines[worker]
         if not self._drives[worker]:
-            self.asleep[worker] = False
-        elif self.asleep[worker]:
+            self._asleep[worker] = False
+        elif self._asleep[worker]:
             routine.notified = True
         routine.wake()
 
@@ -103,24 +96,24 @@ class NodeView(RunView):
         """
         able = self.able[task]
         if not self._driven:
-            worker = self._sleepers.first(able)
+            worker = self.sleepers.first(able)
             if worker is not None:
                 self.wake(worker)
             return
         for worker in self._driven:
             if able >> self.class_of[worker] & 1:
                 routine = self._routines[worker]
-                alone = self.asleep[worker] and not routine.notified and worker != self.pusher
-                routine.notified |= self.asleep[worker]
+                alone = self._asleep[worker] and not routine.notified and worker != self.pusher
+                routine.notified |= self._asleep[worker]
                 routine.wake()
                 if alone:
                     return
-        for worker in self._sleepers.all(able & self._cores):
+        for worker in self.sleepers.all(able & self._cores):
             self.wake(worker)
 
     def wake_all(self, task: int) -> None:
         """Wake every sleeping worker that can run *task*."""
-        for worker in self._sleepers.all(self.able[task]):
+        for worker in self.sleepers.all(self.able[task]):
             self.wake(worker)
 
     def transfer_estimate(self, task: int, memory: int) -> float:
