@@ -7,6 +7,7 @@ order of their number. A worker that is served takes a task, or sleeps until it 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tasksim.engine.clock import Alarm, Clock, run
@@ -16,7 +17,7 @@ from tasksim.runtime.blame import blaming
 from tasksim.runtime.collector import no_garbage_collection
 from tasksim.runtime.hooks import unless_default
 from tasksim.runtime.ledger import Ledger, able_classes, class_of
-from tasksim.runtime.livelock import Patience
+from tasksim.runtime.livelock import AllDone, Patience
 from tasksim.runtime.release import Release
 from tasksim.runtime.rules import dropped
 
@@ -102,9 +103,10 @@ class Replay:
         """
         with no_garbage_collection(), blaming(self._scheduler, self._graph):
             self._scheduler.attach(self.view, rng)
-            self._submit()
-            self._serve()
-            run(self._clock)
+            with suppress(AllDone):
+                self._submit()
+                self._serve()
+                run(self._clock)
         if not self.ledger.over():
             raise dropped(self._scheduler, self._graph, self.ledger.state, self.view.now)
         return self.ledger.makespan_s()

@@ -37,7 +37,7 @@ def blaming(scheduler: Scheduler, graph: TaskGraph) -> Iterator[None]:
         told = blamed(error, scheduler, graph)
         if told is error:
             raise
-        raise told from error
+        raise told from told.__cause__
 
 
 def blamed(error: BaseException, scheduler: Scheduler, graph: TaskGraph) -> BaseException:
@@ -53,9 +53,12 @@ def blamed(error: BaseException, scheduler: Scheduler, graph: TaskGraph) -> Base
         return error
     where = f"{_call_name(frame[0], graph)}, {frame[1]}:{frame[2]}"
     if isinstance(error, SchedulerError):
-        return SchedulerError(f"{error} (in {where})")
-    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return SchedulerError(f"scheduler {called(scheduler)} failed in {where}: {what}")
+        told = SchedulerError(f"{error} (in {where})")
+    else:
+        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        told = SchedulerError(f"scheduler {called(scheduler)} failed in {where}: {what}")
+    told.__cause__ = error
+    return told
 
 
 def _call(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from simpy import Environment
+from simpy.events import NORMAL
 
 from tasksim.engine.clock import Alarm, Clock, Routine, run, ticks
 
@@ -89,3 +91,17 @@ def test_of_one_instant_the_lowest_rank_comes_first():
     Alarm(env, 4, None, lambda _: log.append("alarm"))
     run(env)
     assert log == ["alarm", 2.0, 2.5, 3.0]
+
+
+def test_simpys_environment_is_built_as_the_clock_assumes():
+    """Events wait in the heap ``_queue`` as (time, priority, number, event); ``_eid`` counts them.
+
+    The clock puts them there itself. If this fails, SimPy has changed, and the clock must follow.
+    """
+    env = Environment(3)
+    assert env._queue == []
+    assert env._now == 3
+    event = env.timeout(4)
+    assert env._queue == [(7, NORMAL, 0, event)]
+    assert next(env._eid) == 1
+    assert event.callbacks == []

@@ -17,11 +17,11 @@ from tasksim.engine.machine.machine import MachineReplay
 from tasksim.engine.replay import Replay
 from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
-from tasksim.graph.builder import RW, R, Reduce, Scratch, W
+from tasksim.graph.builder import RW, GraphBuilder, R, Reduce, Scratch, W
 from tasksim.graph.taskgraph import AccessMode
 from tasksim.models.kinds.constant import ConstantLibrary
 from tasksim.models.kinds.given import GivenDurations
-from tasksim.platform.description import Allocation, Copying, Platform
+from tasksim.platform.description import Allocation, Copying, Overheads, Platform
 from tasksim.run.runchecks import check_run
 from tasksim.schedulers.registry import create, names
 
@@ -387,3 +387,18 @@ def test_one_memory_without_costs_is_replayed_as_ever(data, graph, platform, sch
     for kind in (Replay, MachineReplay):
         spans.append(kind(graph, platform, create(scheduler), table).run(random.Random(0)))
     assert spans[1] == pytest.approx(spans[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("pushes", ["serial", "blind"])
+def test_a_task_is_submitted_when_those_before_it_have_been_whatever_the_replay(pushes):
+    """An option that only the replay of machines knows moves nothing by a submission."""
+    builder = GraphBuilder("independent")
+    for _ in range(4):
+        builder.insert("task", duration_s=1.0)
+    platform = replace(Platform.identical(4), overheads=Overheads(submission_s=1.0))
+    run = simulate(
+        builder.build(), platform, ConstantLibrary({"task": 1.0}), "eager",
+        simultaneous_pushes=pushes,
+    )  # fmt: skip
+    assert run.tasks.submitted_s.tolist() == [0.0, 1.0, 2.0, 3.0]
+    assert run.makespan_s == 4.0

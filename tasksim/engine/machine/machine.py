@@ -10,6 +10,7 @@ then the pushes that take time, in the order in which they were begun.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
 from tasksim.engine.clock import TICKS_PER_S, TickClock, run
@@ -21,6 +22,7 @@ from tasksim.engine.outcome import Outcome
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.collector import no_garbage_collection
 from tasksim.runtime.ledger import Ledger, able_classes
+from tasksim.runtime.livelock import AllDone
 from tasksim.runtime.release import Release
 from tasksim.runtime.rules import dropped
 
@@ -107,7 +109,8 @@ class MachineReplay:
         with no_garbage_collection(), blaming(self._scheduler, self._graph):
             self.node.begin(rng)
             self._submission.begin()
-            run(self._clock)
+            with suppress(AllDone):
+                run(self._clock)
         self.ledger.close(TICKS_PER_S)
         if not self.ledger.over():
             self.node.refuse_what_is_stuck()

@@ -1,0 +1,173 @@
+"""Errors of schedulers: whose they are, where, of which task; and schedulers that never end."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tasksim.base.errors import InputError, SchedulerError
+from tasksim.engine.machine.machine import MachineReplay
+from tasksim.engine.replay import Replay
+from tasksim.graph.apps.registry import generate
+from tasksim.native.execution import Execution
+from tasksim.platform.description import Overheads, Platform
+from tasksim.schedulers.eager import Eager
+
+GRAPH = generate("chain", length=3)
+
+
+def platform(**overheads):
+    free = Platform.identical(2)
+    return Platform(
+        name="two", workers=free.workers, memories=free.memories, overheads=Overheads(**overheads)
+    )
+
+
+def replay(scheduler, **overheads):
+    Replay(GRAPH, platform(**overheads), scheduler, [[1.0] * 3]).run(random.Random(0))
+
+
+def machine(scheduler, **overheads):
+    MachineReplay(GRAPH, platform(**overheads), scheduler, [[1.0] * 3]).run(random.Random(0))
+
+
+class Nothing:
+    """A program whose tasks do nothing."""
+
+    def run(self, task, worker):
+        pass
+
+
+def native(scheduler, **overheads):
+    execution = Execution(
+        GRAPH, platform(**overheads), scheduler, Nothing(), [[1.0] * 3], [1] * len(GRAPH)
+    )
+    execution.run(random.Random(0), pin=False)
+
+
+CLOCKS = [replay, machine, native]
+both = pytest.mark.parametrize("clock", CLOCKS)
+
+
+def line(text):
+    """The number of the line in this file that ends with the comment *text*."""
+    rows = Path(__file__).read_text().splitlines()
+    return next(n for n, row in enumerate(rows, 1) if row.endswith(f"# {text}"))
+
+
+class Fails(Eager):
+    def __init__(self, error, method):
+        super().__init__()
+        self.error, self.method = error, method
+
+    def fail(self, method):
+        if method == self.method:
+            raise self.error  # here
+
+    def attach(self, view, rng):
+        super().attach(view, rng)
+        self.fail("attach")
+
+    def push(self, task):
+        self.fail("push")
+        super().push(task)
+
+    def pop(self, worker):
+        self.fail("pop")
+        return super().pop(worker)
+
+    def started(self, task, worker):
+        self.fail("started")
+
+    def finished(self, task, worker):
+        self.fail("finished")
+
+
+@both
+@pytest.mark.parametrize("method", ["attach", "push", "pop", "started", "finished"])
+def test_an_error_names_class_method_task_file_and_line(clock, method):
+    task = "" if method in ("attach", "pop") else r" of task #0 \(.*\)"
+    place = rf"{method}{task}, .*test_scheduler_errors\.py:{line('here')}"
+    with pytest.raises(
+        SchedulerError, match=rf"scheduler Fails failed in {place}: ValueError: no"
+    ) as caught:
+        clock(Fails(ValueError("no"), method))
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+@both
+def test_a_scheduler_cannot_end_the_program(clock):
+    with pytest.raises(SchedulerError, match=r"failed in pop.*: SystemExit: 0"):
+        clock(Fails(SystemExit(0), "pop"))
+
+
+@both
+def test_what_the_user_asked_wrongly_stays_as_it_is(clock):
+    with pytest.raises(InputError, match=r"^option x is 7$"):
+        clock(Fails(InputError("option x is 7"), "attach"))
+
+
+@pytest.mark.parametrize("clock", [replay, machine])
+def test_an_interruption_stays_an_interruption(clock):
+    with pytest.raises(KeyboardInterrupt):
+        clock(Fails(KeyboardInterrupt(), "push"))
+
+
+class WakesAStranger(Eager):
+    def push(self, task):
+        self.view.wake(9)  # stranger
+
+
+@both
+def test_an_unknown_worker_is_told_with_the_line_that_wakes_it(clock):
+    where = rf"push of task #0 .*test_scheduler_errors\.py:{line('stranger')}"
+    message = rf"scheduler WakesAStranger woke worker 9; the workers are 0 to 1 \(in {where}\)"
+    with pytest.raises(SchedulerError, match=message):
+        clock(WakesAStranger())
+
+
+class Library(Eager):
+    def pop(self, worker):
+        return random.Random(0).choice([])  # library
+
+
+def test_an_error_in_a_library_names_the_line_that_called_it():
+    with pytest.raises(SchedulerError, match=rf"errors\.py:{line('library')}: IndexError"):
+        replay(Library())
+
+
+class Circles(Eager):
+    """Workers wake each other, or themselves, and get nothing."""
+
+    def pop(self, worker):
+        for other in range(2):
+            self.view.wake(other)
+
+
+@both
+@pytest.mark.parametrize("overheads", [{}, {"wakeup_s": 1e-6}, {"submission_s": 1e-6}])
+def test_a_scheduler_that_wakes_workers_for_ever_is_stopped(clock, overheads):
+    with pytest.raises(SchedulerError, match=r"scheduler Circles turns in circles .*task #0"):
+        clock(Circles(), **overheads)
+
+
+def test_so_it_is_where_asking_takes_time():
+    with pytest.raises(SchedulerError, match=r"turns in circles"):
+        machine(Circles(), progress_s=1e-6)
+
+
+class Polls(Eager):
+    """A worker that finds nothing asks again, until a task that runs has ended."""
+
+    def pop(self, worker):
+        task = super().pop(worker)
+        if task is None:
+            self.view.wake(1 - worker)
+        return task
+
+
+def test_asking_again_while_a_task_runs_is_no_circle_where_it_takes_time():
+    machine(Polls(), progress_s=1e-4)
+    replay(Polls(), wakeup_s=1e-4)
