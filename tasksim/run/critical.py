@@ -97,8 +97,34 @@ def practical_critical_path(run: Run) -> PracticalPath:
     task that released it, or for its submission. Of several tasks that end last, the first in
     order of submission is taken.
 
-    Raises :exc:`InputError` if the records go round in a circle, which no real run does, and
-    :exc:`CheckFailed` if they are not possible at all.
+    Parameters
+    ----------
+    run : Run
+        A run, simulated or native.
+
+    Returns
+    -------
+    PracticalPath
+
+    Raises
+    ------
+    InputError
+        If the records go round in a circle, which no real run does.
+    CheckFailed
+        If they are not possible at all.
+
+    See Also
+    --------
+    bounds : the critical path of a graph, which no run can beat.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> seconds = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+    >>> run = tasksim.simulate("cholesky tiles=4", workers=2, durations=seconds)
+    >>> path = tasksim.practical_critical_path(run)
+    >>> sum(path.kernel_s.values()) + sum(path.waited_s.values()) == run.makespan_s
+    True
     """
     expect(run, Run, "run")
     check_records(run)

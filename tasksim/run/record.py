@@ -74,7 +74,52 @@ def _version(name: str) -> str:
 class Run:
     """A run of a task graph on workers, simulated or native.
 
-    Two runs are equal if everything but ``wall_s`` is.
+    Two runs are equal if everything but ``wall_s`` is. In a notebook, a run shows what it was, how
+    busy its workers were, and its kernels.
+
+    Parameters
+    ----------
+    kind : {"simulated", "native"}
+        What made it.
+    graph_name, graph_arguments : str, dict
+        The generator of its graph, and what that was called with.
+    kernel_names : tuple of str
+        The kernels of the graph.
+    workers : tuple of WorkerInfo
+        What ran the tasks.
+    platform, scheduler : str
+        The name of the platform; the scheduler with its options.
+    seed : int or None
+        Of random choices.
+    tasks : TaskTable
+        The task records.
+    config : dict, optional
+        What repeats the run.
+    versions : dict, optional
+        Of tasksim, Python and libraries; default: those here.
+    wall_s : float, default 0.0
+        How long it took to simulate or to execute.
+    bounds : dict or None, default None
+        Lower bounds on the makespan, in seconds.
+    transfers, memory : TransferTable, MemoryTable or None, default None
+        The copies between memories, and how full these were.
+    memories : tuple of MemoryInfo, default ()
+        The memories of the platform.
+    evictions : int, default 0
+        How many copies of data were dropped to make room.
+
+    See Also
+    --------
+    simulate, execute : make runs.
+    load_run : reads one.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> seconds = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+    >>> run = tasksim.simulate("cholesky tiles=4", workers=2, durations=seconds)
+    >>> run.makespan_s, len(run), run.label(3)
+    (38.0, 20, 'trsm #3')
     """
 
     kind: RunKind

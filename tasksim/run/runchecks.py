@@ -29,18 +29,43 @@ def check_run(
     platform: Platform | None = None,
     durations_s: ArrayLike | None = None,
 ) -> None:
-    """Raise :exc:`CheckFailed`, which names the task and the worker, if *run* is impossible.
+    """Raise unless *run* is possible.
 
-    Always: every task once, times in order (submitted <= ready <= popped <= start <= end), no
-    two tasks at once on a worker; of copies, that they lead from one memory to another, times
-    in order (requested <= start <= end), and tasks after the copies made for them; of
-    memories, that nothing is fuller than it can be. With *graph*: its tasks and kernels, every
-    task after its predecessors, commutative accesses to one handle one at a time, and
-    ``released_by`` a task whose end made this one ready; that whatever a task reads is valid in
-    its worker's memory, and what is copied in the memory it comes from. With *platform*: its
-    workers and memories. With *durations_s* as well (a row per class of the platform, a column
-    per task, infinite where a class cannot run a task): every worker able. Differences of 1e-12
-    of the makespan are rounding.
+    Always checked: every task once, times in order (submitted <= ready <= popped <= start <=
+    end), no two tasks at once on a worker; of copies, that they lead from one memory to another,
+    times in order (requested <= start <= end), and tasks after the copies made for them; of
+    memories, that nothing is fuller than it can be. Differences of 1e-12 of the makespan are
+    rounding.
+
+    Parameters
+    ----------
+    run : Run
+        The run.
+    graph : TaskGraph or None, default None
+        Its graph, to check tasks and kernels, every task after its predecessors, commutative
+        accesses to one handle one at a time, ``released_by`` a task whose end made this one
+        ready, and that whatever is read or copied is valid where it is read or copied from.
+    platform : Platform or None, default None
+        Its platform, to check its workers and memories.
+    durations_s : array_like or None, default None
+        With *platform*: a row per class of workers, a column per task, infinite where a class
+        cannot run a task, to check that every worker is able.
+
+    Raises
+    ------
+    CheckFailed
+        If it is not; the message names the task and the worker.
+
+    See Also
+    --------
+    simulate : its ``check`` does this.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> seconds = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+    >>> run = tasksim.simulate("cholesky tiles=4", workers=2, durations=seconds)
+    >>> tasksim.check_run(run, tasksim.generate("cholesky", tiles=4))
     """
     expect(run, Run, "run")
     _Checker(run, graph).check(platform, durations_s)

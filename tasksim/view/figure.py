@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from io import BytesIO
 from math import lcm
+from numbers import Real
 from os import PathLike
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -44,6 +45,9 @@ _METADATA: dict[str, dict[str, Any]] = {
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     "svg": {"Date": None, "Creator": None},
 }
+_MOST_DOTS: Final = 1200.0
+"""What printers have; a chart of eight inches then takes half a gigabyte while it is drawn."""
+
 _TEXT_AS_TEXT: Any = {"svg.fonttype": "none", "svg.hashsalt": "tasksim", "pdf.fonttype": 42}
 
 
@@ -57,21 +61,39 @@ def figure(
 
     Parameters
     ----------
-    runs :
+    runs : Run, str, Path or a sequence of these
         A Gantt chart each, and panels of memory, one above another on one time axis; in the
         other panels they are together. Runs of which one is more than three times as long as
         another have time axes of their own, and panels of their own.
-    panels :
+    panels : sequence of str or None, default None
         Names out of :data:`PANELS`, or ``MODULE:NAME`` of a
         :class:`~tasksim.view.registry.Panel`; the panels over time are above those of kernels.
-        Default: ``gantt``, ``memory`` and ``bandwidth`` of runs that have them, ``ready``.
-    arrows :
-        Whether the Gantt charts have an arrow per copy between memories.
+        None: ``gantt``, ``memory`` and ``bandwidth`` of runs that have them, ``ready``.
+    arrows : bool, default False
+        Whether the Gantt charts have an arrow per copy between memories; of more than 80 copies
+        the longest of each 1/80 of the time.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A notebook shows it.
 
     Raises
     ------
     InputError
         If there is no run or no panel, a panel is unknown, or no run has what it shows.
+
+    See Also
+    --------
+    save_figure : writes it to a file.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> seconds = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+    >>> run = tasksim.simulate("cholesky tiles=4", workers=2, durations=seconds)
+    >>> [axes.get_ylabel() for axes in tasksim.figure(run, ["gantt", "ready"]).axes]
+    ['worker, idle %', 'ready tasks']
     """
     flag(arrows, "arrows")
     several = [runs] if isinstance(runs, Run | str | PathLike) else runs
@@ -107,16 +129,39 @@ def save_figure(
 ) -> None:
     """Write *fig* to *path*, all or nothing; the suffix says the format: png, pdf, svg.
 
+    Parameters
+    ----------
+    fig : matplotlib.figure.Figure
+        What to write; :func:`figure` draws it.
+    path : str or Path
+        Where. In PDF and SVG up to 20 000 tasks are shapes that stay sharp.
+    force : bool, default False
+        Whether to replace a file that is there.
+    dots_per_inch : float, default 150.0
+        Of PNG, and of what is drawn as pixels in the others.
+
     Raises
     ------
     InputError
-        If the suffix is another, or *path* exists and *force* is not given.
+        If the suffix is another, *path* exists and *force* is not given, or an argument is illegal.
     OutputError
         If the operating system refuses.
+
+    See Also
+    --------
+    figure : draws runs.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> seconds = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+    >>> run = tasksim.simulate("cholesky tiles=4", workers=2, durations=seconds)
+    >>> tasksim.save_figure(tasksim.figure(run), "cholesky.svg")  # doctest: +SKIP
     """
     expect(fig, Figure, "fig")
     target = path_of(path, "path")
     flag(force, "force")
+    resolution = _resolution(dots_per_inch)
     format_ = FORMATS.get(target.suffix.lower())
     if format_ is None:
         raise InputError(
@@ -126,8 +171,17 @@ def save_figure(
     # In memory first: where a disk is full, Matplotlib's PDF writer fails for other reasons.
     drawn = BytesIO()
     with mpl.rc_context(_TEXT_AS_TEXT):
-        fig.savefig(drawn, format=format_, dpi=dots_per_inch, metadata=_METADATA[format_])
+        fig.savefig(drawn, format=format_, dpi=resolution, metadata=_METADATA[format_])
     write_bytes(target, drawn.getvalue())
+
+
+def _resolution(value: Any) -> float:
+    """Return *value* if it is a number of dots per inch that fits into memory."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not 0 < value <= _MOST_DOTS:
+        legal = f"more than 0, {_MOST_DOTS:g} at most"
+        raise InputError(f"dots_per_inch: got {short(value)}; legal: {legal}")
+    return float(value)
 
 
 def _default_panels(runs: Sequence[Run]) -> dict[str, Panel]:

@@ -93,7 +93,7 @@ def kernel_colours(names: Iterable[str]) -> dict[str, str]:
     and it is not that of another kernel of the figure.
 
     >>> kernel_colours(["gemm", "p2p"])
-    {'gemm': '#238c38', 'p2p': '#080679'}
+    {'gemm': '#238c38', 'p2p': '#602045'}
     """
     wanted = list(dict.fromkeys(names))
     colours = {name: KERNEL_COLOURS[name] for name in wanted if name in KERNEL_COLOURS}

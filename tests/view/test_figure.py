@@ -289,3 +289,10 @@ def test_a_run_without_a_kernel_takes_no_room_in_its_bars(make):
     (axes,) = figure([one, other], ("kernels",)).axes
     centres = [bar.get_x() + bar.get_width() / 2 for bar in axes.patches]
     assert centres == pytest.approx([0.0, 0.8, 1.2, 2.0])
+
+
+@pytest.mark.parametrize("dots", ["150", 0, -1, float("nan"), float("inf"), 1e9, True, None])
+def test_other_resolutions_are_refused(make, tmp_path, dots):
+    with pytest.raises(InputError, match=r"dots_per_inch: got .*; legal: more than"):
+        save_figure(figure(make.run()), tmp_path / "a.png", dots_per_inch=dots)
+    assert not list(tmp_path.iterdir())
