@@ -11,6 +11,11 @@ runs of other sizes (6, 10 and 12 tiles), never from those that are predicted. T
   repetition is predicted from them; the error is the median over the repetitions. On a shared
   machine, faster in one minute and slower in the next, both sides then see the same machine.
 
+Every run waits for a calm moment, when nobody else uses the cores, as a probe on all of them
+tells; all runs together wait --patience seconds at most. If measured runs were disturbed all the
+same, the last line says how many: the errors are then those of the machine as much as of the
+prediction.
+
 The peer, StarPU-SimGrid against native StarPU on a 2-core machine: median 3.4 %, worst 8.1 %.
 """
 
@@ -33,6 +38,7 @@ from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
 from tasksim.kernels.program import bind
 from tasksim.models.kinds.history import HistoryModel
+from tasksim.native.calm_moments import CalmMoments, Probe
 from tasksim.native.cores import usable_cores
 from tasksim.native.execute import execute
 from tasksim.platform.description import Platform
@@ -56,20 +62,51 @@ Case = tuple[str, int, str]
 class Machine:
     """The machine itself: runs graphs, each bound to its data once and warmed up."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience_s: float) -> None:
         self.platform = Platform.identical(len(usable_cores()))
+        self.patience_s = patience_s
+        self.measured = self.disturbed = 0
         self.graphs: dict[tuple[str, int], TaskGraph] = {}
         self.programs: dict[tuple[str, int], Any] = {}
         for key in ((a, t) for a in APPLICATIONS for t in CALIBRATED + PREDICTED):
             graph = self.graphs[key] = generate(key[0], tiles=key[1])
             self.programs[key] = bind(graph, len(self.platform.workers))
             execute(graph, self.platform, "eager", program=self.programs[key])
+        self.moments = CalmMoments(Probe(len(self.platform.workers)))
 
-    def run(self, application: str, tiles: int, scheduler: str) -> Run:
-        """Run natively, and check the result."""
+    def run(self, application: str, tiles: int, scheduler: str) -> tuple[Run, bool]:
+        """Run natively in a calm moment, as far as patience goes; check the result.
+
+        Return the run, and whether the moment was calm.
+        """
         key = application, tiles
-        program = self.programs[key]
-        return execute(self.graphs[key], self.platform, scheduler, program=program, check=True)
+        graph, program = self.graphs[key], self.programs[key]
+        begun = started = time.monotonic()
+
+        def action() -> Run:
+            nonlocal started
+            started = time.monotonic()
+            return execute(graph, self.platform, scheduler, program=program, check=True)
+
+        run, probe_s = self.moments.during(action, begun + self.patience_s)
+        self.patience_s -= started - begun
+        return run, self.moments.is_calm(probe_s)
+
+    def measure(self, case: Case) -> float:
+        """Return the makespan of a run that counts, in seconds."""
+        run, calm = self.run(*case)
+        self.measured += 1
+        self.disturbed += not calm
+        return run.makespan_s
+
+    def calmness(self) -> str:
+        """Return a line about how calm the machine was."""
+        if not self.disturbed:
+            return f"calm: all {self.measured} measured runs had the cores to themselves"
+        return (
+            f"NOT CALM: {self.disturbed} of {self.measured} measured runs were made while others"
+            " used the cores; the errors are those of the machine as much as of the prediction"
+        )
 
 
 class Calibration:
@@ -86,7 +123,7 @@ class Calibration:
         tiles = CALIBRATED[turn % len(CALIBRATED)]
         scheduler = CALIBRATION_SCHEDULERS[turn // len(CALIBRATED) % len(CALIBRATION_SCHEDULERS)]
         graph = self.machine.graphs[application, tiles]
-        run = self.machine.run(application, tiles, scheduler)
+        run, _ = self.machine.run(application, tiles, scheduler)
         self.collected.add_run(run, graph)
         self.observed.gaps.append(gaps(run))
         self.observed.far.extend(far_samples(run, graph))
@@ -148,7 +185,7 @@ def repetition(machine: Machine, runs_before: int) -> tuple[dict[Case, float], d
         tell(f"{case[0]} tiles={case[1]}, {case[2]}")
         for _ in range(runs_before):
             calibration.go_on(case[0])
-        measured[case] = machine.run(*case).makespan_s
+        measured[case] = machine.measure(case)
     return measured, calibration.predict()
 
 
@@ -213,8 +250,12 @@ def main() -> None:
     parser.add_argument("--runs-before", type=int, default=2, help="calibration runs before each")
     parser.add_argument("--ahead-time", type=float, default=20.0, metavar="SECONDS")
     parser.add_argument("--json", type=Path, help="write all outcomes to this file")
+    parser.add_argument(
+        "--patience", type=float, default=120.0, metavar="SECONDS",
+        help="how long all runs together wait for calm moments, at most",
+    )  # fmt: skip
     options = parser.parse_args()
-    machine = Machine()
+    machine = Machine(options.patience)
     ahead = calibrate_ahead(machine, options.ahead_time)
     repetitions = [repetition(machine, options.runs_before) for _ in range(options.repetitions)]
     rows = [
@@ -224,6 +265,7 @@ def main() -> None:
         for case in CASES
     ]
     report(rows)
+    print(machine.calmness())
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n")
 
