@@ -23,9 +23,9 @@ from heapq import heapify, heappop, heappush
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from tasksim.base.csvtable import CsvRow, CsvTable, read_csv_table
 from tasksim.base.errors import CycleError, InputError, nearest
 from tasksim.base.files import is_file
-from tasksim.formats.csv_table import CsvRow, CsvTable, read_csv_table
 from tasksim.formats.registry import Format, GraphInput
 from tasksim.graph.builder import GraphBuilder, R, W
 from tasksim.models.kinds.processors import GivenCosts, parameter

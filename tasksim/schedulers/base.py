@@ -1,4 +1,4 @@
-"""What a scheduler is, and what it may know."""
+"""Scheduler: the interface of a policy, and the view of a run that it is given."""
 
 from __future__ import annotations
 

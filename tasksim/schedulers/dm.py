@@ -1,4 +1,4 @@
-"""Each task to the worker that is expected to end it first."""
+"""dm: each task to the worker that is expected to end it first."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from tasksim.base.errors import InputError
 from tasksim.schedulers.base import Scheduler, View
-from tasksim.schedulers.expected import Ends, expected_ends
-from tasksim.schedulers.rand import SPEEDUP
+from tasksim.schedulers.expected_ends import Ends, expected_ends
 from tasksim.schedulers.tasklists import PushOrder, TaskList
+from tasksim.schedulers.weighted_random import SPEEDUP
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
 
-__all__ = ["Choice", "DequeModel", "Group"]
+__all__ = ["Choice", "DequeModel", "WorkerGroup"]
 
 
 Choice = tuple[int, float, float]
 """A worker, and what a task is expected to take there: its length, its transfer, in seconds."""
 
 
-class Group(NamedTuple):
+class WorkerGroup(NamedTuple):
     """A class of workers as a decision sees it."""
 
     ends: Ends
@@ -75,11 +75,11 @@ class DequeModel(Scheduler):
         self._predicted = [0.0] * len(view.priority)
         self._predicted_transfer = [0.0] * len(view.priority)
         self._groups = [
-            Group(self._new_ends(group.workers), estimates, group.memory, group.workers)
+            WorkerGroup(self._new_ends(group.workers), estimates, group.memory, group.workers)
             for group, estimates in zip(view.classes, view.estimates, strict=True)
         ]
         self._changed = [self._groups[c].ends.changed for c in view.class_of]
-        self._able: dict[int, tuple[Group, ...]] = {}
+        self._able: dict[int, tuple[WorkerGroup, ...]] = {}
 
     def choose(self, task: int) -> Choice:
         """Return the worker with the earliest expected end of *task*."""
@@ -169,7 +169,7 @@ class DequeModel(Scheduler):
         self._exp_start[worker] = self.view.now + self._pipeline_len[worker]
         self._changed[worker](worker)
 
-    def _groups_for(self, task: int) -> tuple[Group, ...]:
+    def _groups_for(self, task: int) -> tuple[WorkerGroup, ...]:
         """Return the classes whose workers can run *task*."""
         able = self.view.able[task]
         groups = self._able.get(able)

@@ -1,13 +1,13 @@
-"""Expected ends with what moving the data costs: dmda and its relatives."""
+"""dmda and its relatives: expected ends with what moving the data costs."""
 
 from __future__ import annotations
 
 from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
-from tasksim.schedulers.ahead import EndsAhead, WeighedTasks
+from tasksim.schedulers.data_readiness import first_ready
 from tasksim.schedulers.dm import Choice, DequeModel
-from tasksim.schedulers.ready import first_ready
+from tasksim.schedulers.ends_ahead import EndsAhead, WeighedTasks
 from tasksim.schedulers.tasklists import SortedTasks, TaskList
 from tasksim.schedulers.weights import GAMMA, idle_weight, number
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import random
 
     from tasksim.schedulers.base import View
-    from tasksim.schedulers.expected import Ends
+    from tasksim.schedulers.expected_ends import Ends
 
     Candidate = tuple[float, float, int, float]
 

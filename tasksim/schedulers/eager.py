@@ -1,4 +1,4 @@
-"""One queue for all: the worker that asks first gets the oldest task."""
+"""eager: one queue for all; the worker that asks first gets the oldest task."""
 
 from __future__ import annotations
 

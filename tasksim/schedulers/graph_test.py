@@ -1,4 +1,4 @@
-"""Tasks by their place in the whole graph, on the kind of worker that is faster for them."""
+"""graph_test: tasks by their place in the whole graph, on the kind of worker that is faster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Buckets of tasks by kernel, which each architecture takes from in an order of its own."""
+"""heteroprio: buckets of tasks by kernel, which each architecture takes in an order of its own."""
 
 from __future__ import annotations
 

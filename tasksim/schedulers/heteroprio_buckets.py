@@ -1,4 +1,4 @@
-"""Which bucket a task belongs to, and who takes from which bucket first: learned, or given."""
+"""Buckets of heteroprio: of each task, and who takes from which first; learned, or given."""
 
 from __future__ import annotations
 

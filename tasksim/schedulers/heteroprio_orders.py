@@ -1,4 +1,4 @@
-"""Orders of buckets as a user gives them: which kernels an architecture takes first."""
+"""Orders of buckets as a user gives them: the kernels that an architecture takes first."""
 
 from __future__ import annotations
 

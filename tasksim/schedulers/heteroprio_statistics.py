@@ -1,4 +1,4 @@
-"""What automatic heteroprio learns while it runs, and the order of buckets that follows."""
+"""Statistics that heteroprio learns while it runs, and the order of buckets that follows."""
 
 from __future__ import annotations
 

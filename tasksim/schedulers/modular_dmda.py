@@ -1,4 +1,4 @@
-"""Each task where it is expected to end first, decided at push, in a tree of components."""
+"""modular-dmda and its relatives: expected ends, decided at push, in a tree of components."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ModularDmda", "ModularDmdap", "ModularDmdar", "ModularDmdas"]
 
-Entry = tuple[float, float, float, int]
+Candidate = tuple[float, float, float, int]
 """A class's best worker: the end of the task there, its transfer, its duration, the number."""
 
 
@@ -128,7 +128,7 @@ class ModularDmda(Scheduler):
     def _full(self, worker: int, duration: float) -> bool:  # noqa: ARG002
         return False
 
-    def _ends(self, task: int, now: float) -> list[Entry] | None:
+    def _ends(self, task: int, now: float) -> list[Candidate] | None:
         """Return an entry per able class; None: a duration is not known."""
         able, ends, known = self.view.able[task], [], 0.0
         for bit, index, workers, memory in self._members:
@@ -153,7 +153,7 @@ class ModularDmda(Scheduler):
                 earliest, chosen = free, worker
         return earliest, chosen
 
-    def _best(self, ends: list[Entry], now: float) -> Entry:
+    def _best(self, ends: list[Candidate], now: float) -> Candidate:
         alpha, beta, earliest = self.alpha, self.beta, min(ends)[0]
         latest = max(worker.end(now) for worker in self._expected) if self.power else inf
         best, least, lowest = ends[0], inf, -1

@@ -1,4 +1,4 @@
-"""One central queue from which every worker takes the first task, all woken by every push."""
+"""modular-eager and modular-prio: one central queue, all workers woken by every push."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a modular scheduler believes of a worker: when it will have done what it was given."""
+"""Expected end of a worker, as the modular schedulers keep it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounded queues below a sorted one: tasks are bound to a worker late."""
+"""modular-heft: bounded queues below a sorted one; tasks are bound to a worker late."""
 
 from __future__ import annotations
 

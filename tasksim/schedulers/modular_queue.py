@@ -1,4 +1,4 @@
-"""A worker's own queue below a decision: by priority or not, data-aware or not."""
+"""Queue of one worker in the modular schedulers: by priority or not, data-aware or not."""
 
 from __future__ import annotations
 

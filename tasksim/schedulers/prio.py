@@ -1,4 +1,4 @@
-"""One queue for all, sorted by priority."""
+"""prio: one queue for all, sorted by priority."""
 
 from __future__ import annotations
 

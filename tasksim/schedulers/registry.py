@@ -49,7 +49,7 @@ SCHEDULERS: Registry[type[Scheduler]] = Registry(
     {
         "eager": "tasksim.schedulers.eager:Eager",
         "prio": "tasksim.schedulers.prio:Prio",
-        "random": "tasksim.schedulers.rand:Random",
+        "random": "tasksim.schedulers.weighted_random:Random",
         "ws": "tasksim.schedulers.ws:WorkStealing",
         "lws": "tasksim.schedulers.ws:LocalityWorkStealing",
         "dm": "tasksim.schedulers.dm:DequeModel",
@@ -72,7 +72,7 @@ SCHEDULERS: Registry[type[Scheduler]] = Registry(
         "peft": "tasksim.schedulers.static.peft:Peft",
         "min-min": "tasksim.schedulers.static.batch:MinMin",
         "max-min": "tasksim.schedulers.static.batch:MaxMin",
-        "static": "tasksim.schedulers.static.given:Given",
+        "static": "tasksim.schedulers.static.plan_from_file:Given",
     },
     _adopt,
 )

@@ -1,4 +1,4 @@
-"""The queue of one worker: in the order of pushes, or by priority."""
+"""Queues of one worker in the dm family: in the order of pushes, or by priority."""
 
 from __future__ import annotations
 

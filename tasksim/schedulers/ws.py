@@ -1,4 +1,4 @@
-"""Work stealing: a queue per worker, and idle workers help themselves from the others'."""
+"""ws and lws: work stealing; a queue per worker, and idle workers take from the others'."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from tasksim.engine.conformance import parametrize_with_checks
 from tasksim.engine.replay import Replay
 from tasksim.graph.apps.registry import generate
 from tasksim.platform.description import Platform
-from tasksim.schedulers.ahead import WeighedTasks
-from tasksim.schedulers.ready import first_ready
+from tasksim.schedulers.data_readiness import first_ready
+from tasksim.schedulers.ends_ahead import WeighedTasks
 from tasksim.schedulers.registry import create
 from tasksim.schedulers.tasklists import PushOrder, SortedTasks
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasksim.schedulers import expected
+from tasksim.schedulers import expected_ends as expected
 from tasksim.schedulers.registry import create
 
 FAMILY = ["dm", "dmda", "dmdap", "dmdar", "dmdas", "dmdasd"]

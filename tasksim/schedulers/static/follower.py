@@ -1,4 +1,4 @@
-"""Following a plan, in simulation and natively: each worker runs its own tasks, as planned."""
+"""Static scheduler: follows a plan, in simulation and natively; each worker runs its own tasks."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class StaticScheduler(Scheduler):
         self._taken = [False] * len(self._worker)
         self._early: list[list[int]] = [[] for _ in view.workers]
         self._commuting = set() if self.order == "ready" else set(problem.commuting)
-        self._post = Post(view, problem, self._worker)
+        self._post = DataSender(view, problem, self._worker)
         self._begun = False
 
     def push(self, task: int) -> None:
@@ -126,7 +126,7 @@ class StaticScheduler(Scheduler):
         return tasks[turn]
 
 
-class Post:
+class DataSender:
     """Who needs which data where, as planned: what is sent when."""
 
     def __init__(self, view: View, problem: Problem, worker: list[int]) -> None:

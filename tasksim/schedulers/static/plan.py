@@ -1,4 +1,4 @@
-"""A plan: which worker runs each task, and when it is expected to."""
+"""Plan: the worker of each task, and when it is expected to run there."""
 
 from __future__ import annotations
 

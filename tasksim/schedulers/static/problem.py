@@ -1,4 +1,4 @@
-"""What a static scheduler plans with: tasks, how long they take where, what flows between them."""
+"""Problem of static scheduling: tasks, how long they take where, what flows between them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.graph.taskgraph import AccessMode
 from tasksim.platform.copyestimates import copy_seconds
-from tasksim.schedulers.static.edges import Edges, Flows, edges_of, flows_of
+from tasksim.schedulers.static.dataflow import Edges, Flows, edges_of, flows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""How urgent tasks are: upward and downward ranks, the optimistic cost table, order by rank."""
+"""Ranks of tasks: upward and downward, the optimistic cost table, order by rank."""
 
 from __future__ import annotations
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tasksim.base.arguments import flag, path_of
+from tasksim.base.csvtable import CsvRow, read_csv_table
 from tasksim.base.errors import InputError, expect, nearest
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.base.numerals import whole_number
-from tasksim.formats.csv_table import CsvRow, read_csv_table
 from tasksim.schedulers.static.plan import Plan
 
 if TYPE_CHECKING:
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["Entry", "Schedule", "read_schedule", "write_schedule"]
+__all__ = ["Schedule", "ScheduleRow", "read_schedule", "write_schedule"]
 
 HEADERS = (("task", "worker"), ("task", "worker", "order"))
 SHOWN = 8
 
 
-class Entry(NamedTuple):
+class ScheduleRow(NamedTuple):
     """A line of a schedule: the texts that name a task and a worker, and its place."""
 
     row: CsvRow
@@ -45,7 +45,7 @@ class Schedule(NamedTuple):
     """Per task the line that is about it."""
 
 
-def read_schedule(path: str | Path) -> list[Entry]:
+def read_schedule(path: str | Path) -> list[ScheduleRow]:
     """Return the lines of the schedule in the file at *path*.
 
     Without a column ``order``, the order is that of the lines.
@@ -63,12 +63,12 @@ def read_schedule(path: str | Path) -> list[Entry]:
     entries = []
     for place, row in enumerate(rows.body):
         order = row.number(row.fields[2], "order") if len(header) > 2 else float(place)
-        entries.append(Entry(row, row.fields[0], row.fields[1], order))
+        entries.append(ScheduleRow(row, row.fields[0], row.fields[1], order))
     return entries
 
 
 def match(
-    entries: Sequence[Entry], path: str | Path, graph: TaskGraph, workers: Sequence[str]
+    entries: Sequence[ScheduleRow], path: str | Path, graph: TaskGraph, workers: Sequence[str]
 ) -> Schedule:
     """Return the schedule for *graph* on *workers*, in order.
 

@@ -1,4 +1,4 @@
-"""Workers' timelines while a plan is made: what is free when, and how early a task can end.
+"""Timelines of workers while a plan is made: what is free when, how early a task can end.
 
 Tasks may go into gaps between tasks planned before (the insertion-based policy of HEFT;
 H. Topcuoglu, S. Hariri, M.-Y. Wu, "Performance-effective and low-complexity task scheduling for

@@ -1,4 +1,4 @@
-"""Each task to a worker drawn at random, in proportion to its speed."""
+"""random: each task to a worker drawn at random, in proportion to its speed."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasksim.schedulers.expected import FEW, ExpectedEnds, ScannedEnds, expected_ends
+from tasksim.schedulers.expected_ends import FEW, ExpectedEnds, ScannedEnds, expected_ends
 
 KINDS = pytest.mark.parametrize("kind", [ExpectedEnds, ScannedEnds])
 

@@ -1,4 +1,4 @@
-"""When workers are expected to be free, ordered so that the earliest is at hand."""
+"""Expected ends of the work of a class of workers, the earliest at hand."""
 
 from __future__ import annotations
 

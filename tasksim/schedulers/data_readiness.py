@@ -1,4 +1,4 @@
-"""Which of a worker's tasks goes first because its data are there."""
+"""Readiness of data: the task of a worker's queue that lacks the fewest bytes goes first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Following a schedule that somebody else has made."""
+"""static: a scheduler that follows a plan from a file."""
 
 from __future__ import annotations
 

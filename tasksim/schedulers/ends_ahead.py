@@ -1,4 +1,4 @@
-"""What would run before a task of a given priority, and when that is expected to end."""
+"""Expected ends of what would run before a task of a given priority: for dmdasd."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class WeighedTasks(SortedTasks):
 
 
 class EndsAhead:
-    """Expected ends (:class:`~tasksim.schedulers.expected.Ends`) of what is more urgent.
+    """Expected ends (:class:`~tasksim.schedulers.expected_ends.Ends`) of what is more urgent.
 
     To a task of :attr:`priority`, a worker is free when what was handed out and what would go
     before it in the queue are done: ``max(start, now)`` and how long that takes, which is the

@@ -1,4 +1,4 @@
-"""What flows between the tasks of a graph: who must wait for whose data, and how much it is."""
+"""Data flow between the tasks of a graph: who waits for whose data, and how much it is."""
 
 from __future__ import annotations
 
