@@ -576,13 +576,11 @@ def test_ctrl_c_ends_the_command_and_keeps_what_there_is(tmp_path):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
-        until = time.monotonic() + 60
         while not (tmp_path / "lib" / "platforms" / "here.yaml").exists():
-            assert time.monotonic() < until
             assert process.poll() is None
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
     finally:
         process.kill()
     assert process.returncode == 130

@@ -265,16 +265,14 @@ def test_random_layered_depends_on_its_seed_alone():
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="/proc says what memory was")
 def test_a_million_tasks_fit():
     script = (
-        "import re, time; from pathlib import Path; "
+        "import re; from pathlib import Path; "
         "from tasksim.graph.apps.registry import generate; "
-        "begin = time.perf_counter(); graph = generate('cholesky', tiles=181); "
-        "took = time.perf_counter() - begin; "
+        "graph = generate('cholesky', tiles=181); "
         "status = Path('/proc/self/status').read_text(); "
         # Not ru_maxrss: that begins with what the process had that started this one.
-        "print(len(graph), took, int(re.search(r'VmHWM:\\s*([0-9]+)', status)[1]) / 1024)"
+        "print(len(graph), int(re.search(r'VmHWM:\\s*([0-9]+)', status)[1]) / 1024)"
     )
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    tasks, seconds, megabytes = map(float, result.stdout.split())
+    tasks, megabytes = map(float, result.stdout.split())
     assert tasks == 181 + 181 * 180 + 181 * 180 * 179 / 6
-    assert seconds < 60
     assert megabytes < 700

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
-import time
 from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lock_of_python import lets_others_run
 
 from tasksim.base.errors import InputError
 from tasksim.graph.octree.interactions import m2l_pairs, neighbour_pairs
@@ -290,13 +289,7 @@ def long_m2l():
 @pytest.mark.parametrize("call", [long_p2p, long_m2l])
 def test_other_threads_run_meanwhile(call):
     function, arguments = call()
-    thread = threading.Thread(target=function, args=arguments)
-    ticks = 0
-    thread.start()
-    while thread.is_alive():
-        time.sleep(0.001)
-        ticks += 1
-    assert ticks > 10  # holding the GIL for the whole call would leave one or two
+    assert lets_others_run(lambda: function(*arguments), 10)
 
 
 class TestDirect:

@@ -6,6 +6,7 @@ import signal
 import threading
 from collections import deque
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,12 +45,14 @@ def test_every_invariant_holds_for_random_graphs_under_every_scheduler(graph, wo
     assert sorted(result.tasks.task.tolist()) == list(range(len(graph)))
 
 
-def test_independent_waits_overlap():
+def test_independent_tasks_overlap():
     builder = GraphBuilder("independent")
     for _ in range(4):
-        builder.insert("task", duration_s=0.2)
-    result = run(builder.build(), workers=4)
-    assert result.makespan_s < 0.6
+        builder.insert("task")
+    graph = builder.build()
+    met = threading.Barrier(4)
+    result = run(graph, workers=4, program=of_functions(graph, lambda task: met.wait(120)))
+    assert result.tasks.start_s.max() < result.tasks.end_s.min()
     assert set(result.tasks.worker.tolist()) == {0, 1, 2, 3}
 
 
@@ -61,7 +64,7 @@ def test_a_run_records_its_releases_and_submissions():
     result = run(builder.build())
     assert result.kind == "native"
     assert result.tasks.released_by.tolist() == [-1, 0]
-    assert (result.tasks.submitted_s < 0.1).all()
+    assert (np.diff(result.tasks.submitted_s) > 0).all()
     assert result.tasks.ready_s[1] >= result.tasks.end_s[0]
 
 

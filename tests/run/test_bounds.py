@@ -1,7 +1,6 @@
-from time import perf_counter
-
 import numpy as np
 import pytest
+from growth import growth, nearly_linear
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -111,11 +110,8 @@ def test_tasks_that_are_all_different(classes):
 
 
 def test_many_tasks_that_are_all_different_take_a_moment():
-    rng = np.random.default_rng(0)
-    durations = rng.uniform(0.1, 10, (30_000, 3))
-    begun = perf_counter()
-    area_bound(np.ones(len(durations)), durations, [9, 1, 1])
-    assert perf_counter() - begun < 10
+    durations = np.random.default_rng(0).uniform(0.1, 10, (32_000, 3))
+    assert nearly_linear(lambda n: area_bound(np.ones(n), durations[:n], [9, 1, 1]), 4_000, 32_000)
 
 
 @given(program=programs(3), seed=st.integers(0, 100))
@@ -197,12 +193,14 @@ def test_more_or_faster_workers_never_raise_the_bounds_of_a_graph(make, seed, ti
 
 
 def test_large_graphs_of_few_kernels_take_a_moment(make):
-    graph = make.cholesky(40)
     seconds = np.array([[1, 3, 3, 6], [3, 0.3, 0.3, 0.25], [INF, 0.3, 0.4, 0.3]])
-    begun = perf_counter()
-    found = bounds(graph, seconds[:, graph.kernel], [9, 2, 1])
-    assert perf_counter() - begun < 5
-    assert found.area_s > found.critical_path_s > 0
+    graphs = {tiles: make.cholesky(tiles) for tiles in (20, 40)}
+
+    def bounded(tiles):
+        found = bounds(graphs[tiles], seconds[:, graphs[tiles].kernel], [9, 2, 1])
+        assert found.area_s > found.critical_path_s > 0
+
+    assert growth(bounded, 20, 40) < (len(graphs[40]) / len(graphs[20])) ** 1.5
 
 
 @given(seed=st.integers(0, 1000), workers=st.integers(1, 6), tiles=st.integers(1, 6))

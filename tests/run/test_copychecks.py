@@ -1,8 +1,8 @@
 import dataclasses
-from time import perf_counter
 
 import numpy as np
 import pytest
+from growth import nearly_linear
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -219,12 +219,12 @@ def test_every_copy_counts(make, moves, seed):
 
 
 def test_large_runs_are_checked_in_a_moment(make):
-    moves = np.random.default_rng(0).integers(0, 2, 20_000).tolist()
-    graph, rows, copies = two_node_chain(len(moves), moves, 0)
-    run = dataclasses.replace(
-        make.run(rows, kernels=("a",)),
-        **(two_workers() | {"transfers": TransferTable(*zip(*copies, strict=True))}),
-    )
-    begun = perf_counter()
-    check_run(run, graph)
-    assert perf_counter() - begun < 20
+    def made(tasks):
+        moves = np.random.default_rng(0).integers(0, 2, tasks).tolist()
+        graph, rows, copies = two_node_chain(tasks, moves, 0)
+        transfers = {"transfers": TransferTable(*zip(*copies, strict=True))}
+        run = make.run(rows, kernels=("a",))
+        return dataclasses.replace(run, **(two_workers() | transfers)), graph
+
+    runs = {tasks: made(tasks) for tasks in (2_500, 20_000)}
+    assert nearly_linear(lambda tasks: check_run(*runs[tasks]), 2_500, 20_000)

@@ -159,4 +159,4 @@ def test_with_a_probe_it_says_how_calm_the_machine_was(recorder):
 def test_real_runs():
     found = measure([CASE.vary(durations=None)], 2)
     assert [run.kind for run in found.cells[0].runs] == ["native"] * 2
-    assert 0 < found.cells[0].median_s < 5
+    assert found.cells[0].median_s > 0

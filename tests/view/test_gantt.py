@@ -1,7 +1,6 @@
-import time
-
 import numpy as np
 import pytest
+from growth import nearly_linear
 from matplotlib.colors import to_rgb
 
 from tasksim.run.bounds import Bounds
@@ -151,16 +150,21 @@ def test_an_empty_run_is_an_empty_panel(make):
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_tasks_take_seconds_and_no_minutes(make, tmp_path):
-    run = make.run(workers=64, tasks=100_000)
-    begin = time.perf_counter()
-    save_figure(figure(run), tmp_path / "large.png")
-    assert time.perf_counter() - begin < 20
+def test_many_tasks_take_a_time_in_proportion(make, tmp_path):
+    runs = {n: make.run(workers=64, tasks=n) for n in (12_500, 100_000)}
+    assert nearly_linear(
+        lambda n: save_figure(figure(runs[n]), tmp_path / f"{n}.png", force=True),
+        12_500,
+        100_000,
+        1,
+    )
 
 
 @pytest.mark.slow
-def test_thirty_thousand_copies_more_take_seconds_and_no_minutes(make, tmp_path):
-    run = make.hybrid(8, 56, tasks=100_000, copies=30_000)
-    begin = time.perf_counter()
-    save_figure(figure(run, arrows=True), tmp_path / "large.png")
-    assert time.perf_counter() - begin < 30
+def test_many_copies_take_a_time_in_proportion(make, tmp_path):
+    runs = {n: make.hybrid(8, 56, tasks=10 * n // 3, copies=n) for n in (3_750, 30_000)}
+
+    def drawn(n):
+        save_figure(figure(runs[n], arrows=True), tmp_path / f"{n}.png", force=True)
+
+    assert nearly_linear(drawn, 3_750, 30_000, 1)

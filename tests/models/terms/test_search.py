@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -346,9 +345,7 @@ def test_a_million_samples_all_different():
     exact = 1e-10 * table[:, :3].prod(axis=1) + 1e-8 * table[:, 0] * table[:, 3]
     durations = exact * (1 + 0.05 * rng.standard_normal(len(table)))
     samples = Samples(("a", "b", "c", "d", "e"), table, durations)
-    begin = time.perf_counter()
     model = searched(samples)
-    assert time.perf_counter() - begin < 60
     assert set(model.terms_) - {"1"} == {"a*b*c", "a*d"}
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2 * 2**20  # KiB
 
