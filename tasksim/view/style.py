@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import colorsys
 import zlib
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -139,9 +140,18 @@ class _RepeatableLayout(ConstrainedLayoutEngine):
         return result
 
 
+class _ShownFigure(Figure):
+    """A figure that notebooks show, whether or not they know of Matplotlib."""
+
+    def _repr_png_(self) -> bytes:
+        drawn = BytesIO()
+        self.savefig(drawn, format="png", dpi=100.0, metadata={"Software": None})
+        return drawn.getvalue()
+
+
 def new_figure(height_inches: float, width_inches: float = WIDTH_INCHES) -> Figure:
     """Return an empty figure that nothing global knows of, with a layout without overlaps."""
-    figure = Figure(figsize=(width_inches, height_inches), layout=_RepeatableLayout())
+    figure = _ShownFigure(figsize=(width_inches, height_inches), layout=_RepeatableLayout())
     FigureCanvasAgg(figure)
     return figure
 

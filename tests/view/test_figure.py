@@ -296,3 +296,7 @@ def test_other_resolutions_are_refused(make, tmp_path, dots):
     with pytest.raises(InputError, match=r"dots_per_inch: got .*; legal: more than"):
         save_figure(figure(make.run()), tmp_path / "a.png", dots_per_inch=dots)
     assert not list(tmp_path.iterdir())
+
+
+def test_notebooks_show_figures(make):
+    assert figure(make.run())._repr_png_().startswith(b"\x89PNG")
