@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import groupby
 from operator import itemgetter
 from statistics import fmean
@@ -34,6 +32,7 @@ from tasksim.kernels.memory import refuse_too_large
 from tasksim.kernels.pointers import precision
 from tasksim.kernels.standalone import standalone
 from tasksim.kernels.threads import single_threaded_blas
+from tasksim.runtime.collector import no_garbage_collection
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -182,7 +181,7 @@ class Campaign:
         left = sum(max(0, rounds - len(c.ends)) for c in self.configurations)
         tell = _Told(progress, left, self.options.budget_s, self.begun)
         done = 0
-        with single_threaded_blas(), _no_garbage_collection():
+        with single_threaded_blas(), no_garbage_collection():
             for number in range(rounds):
                 todo = [c for c in self._order(number) if len(c.ends) <= number]
                 for configuration in todo:
@@ -367,14 +366,3 @@ def _named(kernel: str, dtype: str | None) -> tuple[str, str, str]:
         real_type = precision(dtype)
     single = real_type.dtype == "float32"
     return found.name, found.name + NAME_OF_SINGLE * single, real_type.dtype
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

@@ -6,7 +6,6 @@ Python's global lock. A worker that finds no task waits on a bell of its own.
 
 from __future__ import annotations
 
-import gc
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +18,7 @@ from tasksim.base.interruption import Interrupts
 from tasksim.native.cores import cores_for, pin_thread
 from tasksim.native.view import ThreadsView
 from tasksim.runtime.blame import blamed, blaming
+from tasksim.runtime.collector import no_garbage_collection
 from tasksim.runtime.ledger import Ledger
 from tasksim.runtime.livelock import Patience
 from tasksim.runtime.release import Release
@@ -291,12 +291,9 @@ def _interrupt(program: Program) -> None:
 def _undisturbed() -> Iterator[None]:
     """Keep the garbage collector and long turns of Python's lock out of the measurement."""
     interval = sys.getswitchinterval()
-    was_enabled = gc.isenabled()
-    gc.disable()
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     try:
-        yield
+        with no_garbage_collection():
+            yield
     finally:
         sys.setswitchinterval(interval)
-        if was_enabled:
-            gc.enable()

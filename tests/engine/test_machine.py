@@ -21,7 +21,7 @@ from tasksim.graph.builder import RW, GraphBuilder, R, Reduce, Scratch, W
 from tasksim.graph.taskgraph import AccessMode
 from tasksim.models.kinds.constant import ConstantLibrary
 from tasksim.models.kinds.given import GivenDurations
-from tasksim.platform.description import Allocation, Copying, Overheads, Platform
+from tasksim.platform.description import Allocation, Copying, Device, Overheads, Platform
 from tasksim.run.runchecks import check_run
 from tasksim.schedulers.registry import create, names
 
@@ -402,3 +402,12 @@ def test_a_task_is_submitted_when_those_before_it_have_been_whatever_the_replay(
     )  # fmt: skip
     assert run.tasks.submitted_s.tolist() == [0.0, 1.0, 2.0, 3.0]
     assert run.makespan_s == 4.0
+
+
+def test_devices_may_share_the_only_memory():
+    free = Platform.identical(2)
+    workers = tuple(replace(w, architecture="cuda") for w in free.workers)
+    shared = replace(free, workers=workers, devices={"cuda": Device(2, ())})
+    graph = tasks((2, [(W, 0)]), (2, [(R, 0)]), (1, [(W, 1)]))
+    run = simulate(graph, shared, GivenDurations(graph), "eager", check=True)
+    assert run.tasks.start_s.tolist() == [0, 3, 2]  # the first driver queues a second kernel

@@ -14,7 +14,9 @@ __all__ = ["COMMIT", "POP", "PUSH", "RUN", "Driver"]
 RUN: Final = 1.0
 """The rank, within an instant, of what ends: SimPy's own."""
 POP: Final = 2.0
-"""The rank of workers that ask for tasks; plus their number / 65536."""
+"""The rank of workers that ask for tasks, plus their number divided by :data:`MOST`."""
+MOST: Final = 1 << 20
+"""More workers than any machine has: ranks of their own for a million, a power of two, so exact."""
 PUSH: Final = 3.0
 """The rank of pushes that take time, and of choices when pushes do not see each other."""
 COMMIT: Final = 4.0
@@ -41,4 +43,4 @@ class Driver:
     ) -> None:
         self.worker, self.memory, self.pipeline = worker, memory, pipeline
         self.routine, self.intake, self.turns = routine, intake, turns
-        self.rank = POP + worker / 65536
+        self.rank = POP + worker / MOST
