@@ -9,17 +9,38 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
+from experiments.irregular_kernels.bars import (
+    DOWN,
+    cut_at,
+    error_bars,
+    error_limit,
+    grouped_bars,
+    makespan_bars,
+    makespans,
+)
 from experiments.irregular_kernels.durations import (
     duration_distances,
     durations,
     totals_s,
 )
+from experiments.irregular_kernels.look import (
+    COLOURS,
+    DARK,
+    NATIVE,
+    WIDTH_INCHES,
+    bare,
+    by_distribution,
+    legend,
+    name_variants,
+    plain,
+    short,
+    simulated,
+    variants,
+)
 from experiments.irregular_kernels.results import (
     GENERAL,
     KERNELS,
     NAIVE,
-    SPECIFIC,
-    VARIANTS,
 )
 from tasksim.base.times import time_unit
 from tasksim.models.validation.metrics import log_ratio
@@ -30,7 +51,6 @@ from tasksim.view.style import TEXT, kernel_colours, new_figure
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
@@ -48,18 +68,6 @@ __all__ = [
     "variants",
 ]
 
-NATIVE: Final = "native"
-WIDTH_INCHES: Final = 9.0
-"""As wide as a page shows without shrinking."""
-COLOURS: Final = {NATIVE: "#7d8790", NAIVE: "#d55e00", SPECIFIC: "#56b4e9", GENERAL: "#0072b2"}
-"""Of native runs and models; apart in lightness too (after Okabe and Ito)."""
-DARK, SHADE = "#222222", "#eceff2"
-UP, DOWN = "↑", "↓"
-"""Behind the values of bars that go on beyond the axis."""
-CUT_FROM: Final = 1.6
-"""Where the naive model is this many times above all others, its bars are cut."""
-LEAST_ERROR_PERCENT: Final = 5.0
-"""To which the axis of errors goes at least, so that small ones look small."""
 BINS: Final = 30
 
 
@@ -73,12 +81,12 @@ def makespans_figure(outcomes: Sequence[Outcome]) -> Figure:
     columns = by_distribution(outcomes)
     made = new_figure(5.6, WIDTH_INCHES)
     grid = made.subplots(2, len(columns), squeeze=False, sharey="row", height_ratios=(3, 2))
-    limit = _cut_at(_makespans(outcomes))
-    percent = _error_limit(outcomes)
+    limit = cut_at(makespans(outcomes))
+    percent = error_limit(outcomes)
     for column, (distribution, members) in enumerate(columns.items()):
         upper, lower = grid[0, column], grid[1, column]
-        _makespan_bars(upper, members, limit)
-        _error_bars(lower, members, percent)
+        makespan_bars(upper, members, limit)
+        error_bars(lower, members, percent)
         upper.set_title(distribution, fontsize=TEXT["title"], loc="left", pad=14.0)
     if any(DOWN in text.get_text() for axes in grid[1] for text in axes.texts):
         # The names of the inputs are below the values of cut bars, in all columns alike.
@@ -86,13 +94,13 @@ def makespans_figure(outcomes: Sequence[Outcome]) -> Figure:
             axes.tick_params(axis="x", pad=14.0)
     grid[0, 0].set_ylabel("makespan (s)", fontsize=TEXT["normal"])
     grid[1, 0].set_ylabel("error of the makespan (%)", fontsize=TEXT["normal"])
-    _name_variants(made, variants(outcomes), bad=any(o.input.badly_chosen for o in outcomes))
+    name_variants(made, variants(outcomes), bad=any(o.input.badly_chosen for o in outcomes))
     return made
 
 
 def gantt_figure(outcome: Outcome) -> Figure:
     """Draw the median native run and the simulated ones on one time axis (figure 8)."""
-    runs = {NATIVE: outcome.median_run} | _simulated(outcome)
+    runs = {NATIVE: outcome.median_run} | simulated(outcome)
     height = gantt_height_inches(outcome.median_run)
     made = new_figure(height * len(runs) + 0.5, WIDTH_INCHES)
     until_s = max(run.makespan_s for run in runs.values())
@@ -106,7 +114,7 @@ def gantt_figure(outcome: Outcome) -> Figure:
         axes.set_xlabel("")
         axes.tick_params(axis="x", labelbottom=False)
     names = {str(handle.get_label()): handle for handle in colour_legend(list(runs.values()))}
-    _legend(made, [names.pop(kernel) for kernel in KERNELS if kernel in names] + [*names.values()])
+    legend(made, [names.pop(kernel) for kernel in KERNELS if kernel in names] + [*names.values()])
     return made
 
 
@@ -116,7 +124,7 @@ def totals_figure(outcomes: Sequence[Outcome]) -> Figure:
     panels = made.subplots(len(outcomes), 1, squeeze=False)[:, 0]
     for axes, outcome in zip(panels, outcomes, strict=True):
         workers = len(outcome.median_run.workers)
-        runs = {NATIVE: outcome.median_run} | _simulated(outcome)
+        runs = {NATIVE: outcome.median_run} | simulated(outcome)
         totals = {name: totals_s(run) for name, run in runs.items()}
         kernels = list(totals[NATIVE])
         heights = {
@@ -124,12 +132,12 @@ def totals_figure(outcomes: Sequence[Outcome]) -> Figure:
         }
         factor, unit = time_unit(max(heights[NATIVE]))
         scaled = {name: [factor * value for value in row] for name, row in heights.items()}
-        _grouped_bars(axes, scaled, _cut_at(scaled))
+        grouped_bars(axes, scaled, cut_at(scaled))
         axes.set_xticks(range(len(kernels)), kernels, fontsize=TEXT["small"])
         axes.set_ylabel(f"total time / {workers} workers ({unit})", fontsize=TEXT["normal"])
         axes.set_title(outcome.input.text, fontsize=TEXT["title"], loc="left", pad=14.0)
-        _bare(axes)
-    _name_variants(made, variants(outcomes))
+        bare(axes)
+    name_variants(made, variants(outcomes))
     return made
 
 
@@ -140,18 +148,18 @@ def distributions_figure(outcome: Outcome) -> Figure:
     general model as a line; the naive model predicts the same for all. The titles have the
     Kolmogorov-Smirnov distances to the native run.
     """
-    native, simulated = outcome.median_run, _simulated(outcome)
+    native, runs = outcome.median_run, simulated(outcome)
     measured = durations(native)
     colours = kernel_colours(measured)
-    predicted = {name: durations(run) for name, run in simulated.items()}
-    distances = {name: duration_distances(native, run) for name, run in simulated.items()}
+    predicted = {name: durations(run) for name, run in runs.items()}
+    distances = {name: duration_distances(native, run) for name, run in runs.items()}
     rows = -(-len(measured) // 4)
     made = new_figure(2.3 * rows + 0.3, WIDTH_INCHES)
     panels = made.subplots(rows, 4, squeeze=False).ravel()
     for axes, (kernel, values) in zip(panels, measured.items(), strict=False):
         shown = {n: found[kernel] for n, found in predicted.items() if kernel in found}
         _distribution(axes, values, shown, colours[kernel])
-        said = [f"{_short(n)} {distances[n][kernel]:.2f}" for n in (GENERAL, NAIVE) if n in shown]
+        said = [f"{short(n)} {distances[n][kernel]:.2f}" for n in (GENERAL, NAIVE) if n in shown]
         title = f"{kernel}, {len(values):,} tasks\nKS: {', '.join(said)}"
         axes.set_title(title, fontsize=TEXT["small"], loc="left")
     for axes in panels[len(measured) :]:
@@ -163,7 +171,7 @@ def distributions_figure(outcome: Outcome) -> Figure:
         Line2D([], [], color=COLOURS[GENERAL], linewidth=1.5, label=GENERAL),
         Line2D([], [], color=COLOURS[NAIVE], linewidth=1.5, linestyle="--", label=NAIVE),
     ]
-    _legend(made, handles)
+    legend(made, handles)
     return made
 
 
@@ -191,136 +199,10 @@ def m2l_figure(
         axes.set_title(f"{title}: MLogQ {mlogq:.3f}", fontsize=TEXT["title"], loc="left")
         axes.grid(color="#e8ecf0", linewidth=0.6)
         axes.set_axisbelow(True)
-        _bare(axes)
+        bare(axes)
     panels[1].set_ylabel("")
-    _legend(made, panels[0].get_legend_handles_labels()[0])
+    legend(made, panels[0].get_legend_handles_labels()[0])
     return made
-
-
-# Bars
-
-
-def _makespans(outcomes: Sequence[Outcome]) -> dict[str, list[float]]:
-    """Return the makespans in seconds by name of model; natively, the medians."""
-    heights = {NATIVE: [outcome.median_s for outcome in outcomes]}
-    for name in variants(outcomes):
-        heights[name] = [_makespan(outcome, name) for outcome in outcomes]
-    return heights
-
-
-def _makespan(outcome: Outcome, name: str) -> float:
-    return outcome.simulated[name].makespan_s if name in outcome.simulated else np.nan
-
-
-def _makespan_bars(axes: Axes, outcomes: Sequence[Outcome], limit: float | None) -> None:
-    heights = _makespans(outcomes)
-    _grouped_bars(axes, heights, limit)
-    for place, outcome in enumerate(outcomes):
-        makespans = [run.makespan_s for run in outcome.native]
-        at = place + _offset(0, len(heights))
-        _whisker(axes, at, outcome.median_s, min(makespans), max(makespans))
-    _mark_badly_chosen(axes, outcomes)
-    axes.set_xticks(range(len(outcomes)), [""] * len(outcomes))
-    _bare(axes)
-
-
-def _error_bars(axes: Axes, outcomes: Sequence[Outcome], limit: float) -> None:
-    heights = {
-        name: [100.0 * _makespan(outcome, name) / outcome.median_s - 100.0 for outcome in outcomes]
-        for name in variants(outcomes)
-    }
-    _grouped_bars(axes, heights, limit, signed=True)
-    axes.axhline(0.0, color=DARK, linewidth=0.8)
-    for place, outcome in enumerate(outcomes):
-        relative = [100.0 * run.makespan_s / outcome.median_s - 100.0 for run in outcome.native]
-        axes.vlines(place - 0.46, min(relative), max(relative), color=COLOURS[NATIVE], linewidth=3)
-    _mark_badly_chosen(axes, outcomes)
-    labels = [outcome.input.text.split(" ", 1)[1].replace(" ", "\n") for outcome in outcomes]
-    axes.set_xticks(range(len(outcomes)), labels, fontsize=TEXT["small"])
-    axes.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10]))
-    _bare(axes)
-
-
-def _grouped_bars(
-    axes: Axes,
-    heights: Mapping[str, Sequence[float]],
-    limit: float | None,
-    *,
-    signed: bool = False,
-) -> None:
-    """Draw bars beside each other, a group per position, one of each name.
-
-    Bars beyond *limit* (None: there is none) end there, with their values; *signed*: the axis
-    goes as far below 0 as above.
-    """
-    for index, (name, row) in enumerate(heights.items()):
-        places = np.arange(len(row)) + _offset(index, len(heights))
-        values = np.asarray(row, dtype=np.float64)
-        shown = values if limit is None else np.clip(values, -limit, limit)
-        axes.bar(places, shown, 0.8 / len(heights), color=COLOURS[name], linewidth=0, label=name)
-        for place, value, end in zip(places, values, shown, strict=True):
-            if end != value and not np.isnan(value):
-                _say_cut(axes, place, value, signed)
-    axes.set_xlim(-0.6, len(next(iter(heights.values()))) - 0.4)
-    if limit is not None:
-        axes.set_ylim(-limit if signed else 0.0, limit)
-
-
-def _offset(index: int, count: int) -> float:
-    """Return where the bar of one name is, from the middle of its group."""
-    return (index - (count - 1) / 2) * 0.8 / count
-
-
-def _say_cut(axes: Axes, place: float, value: float, signed: bool) -> None:
-    """Write the *value* of a bar that is cut beyond the end of the axis."""
-    up = value > 0
-    text = f"{value:+,.0f}".replace("-", "−") if signed else _plain(value)
-    axes.annotate(
-        f"{text}{UP if up else DOWN}",
-        (place, 1.0 if up else 0.0),
-        (0.0, 2.0 if up else -2.0),
-        xycoords=("data", "axes fraction"),
-        textcoords="offset points",
-        ha="center",
-        va="bottom" if up else "top",
-        fontsize=TEXT["small"],
-        color=COLOURS[NAIVE],
-        annotation_clip=False,
-    )
-
-
-def _whisker(axes: Axes, place: float, middle: float, low: float, high: float) -> None:
-    errors = [[middle - low], [high - middle]]
-    axes.errorbar(
-        [place], [middle], errors, fmt="none", ecolor=DARK, elinewidth=1.0, capsize=2.0, zorder=3
-    )
-
-
-def _mark_badly_chosen(axes: Axes, outcomes: Sequence[Outcome]) -> None:
-    for place, outcome in enumerate(outcomes):
-        if outcome.input.badly_chosen:
-            axes.axvspan(place - 0.5, place + 0.5, color=SHADE, linewidth=0, zorder=0)
-
-
-def _cut_at(heights: Mapping[str, Sequence[float]]) -> float | None:
-    """Return where to cut the bars of the naive model; None: nowhere."""
-    others = max(max(row) for name, row in heights.items() if name != NAIVE)
-    if NAIVE not in heights or max(heights[NAIVE]) <= CUT_FROM * others:
-        return None
-    return 1.2 * others
-
-
-def _error_limit(outcomes: Sequence[Outcome]) -> float:
-    """Return how far the axis of errors goes, in percent: the errors of all but the naive."""
-    names = [name for name in variants(outcomes) if name != NAIVE] or [NAIVE]
-    largest = max(
-        abs(outcome.error(name)) for outcome in outcomes for name in names
-        if name in outcome.simulated
-    )  # fmt: skip
-    spread = max(
-        abs(run.makespan_s / outcome.median_s - 1) for outcome in outcomes for run in outcome.native
-    )
-    return max(LEAST_ERROR_PERCENT, 115.0 * max(largest, spread))
 
 
 # Distributions
@@ -345,7 +227,7 @@ def _distribution(
         axes.axvline(at, color=COLOURS[NAIVE], linewidth=1.5, linestyle="--")
     _log_times(axes, low, high, "duration")
     axes.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
-    _bare(axes)
+    bare(axes)
 
 
 def _shares(values: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -384,58 +266,5 @@ def _log_times(axes: Axes, low: float, high: float, label: str, *, vertical: boo
     axis.set_major_locator(LogLocator(subs=subs))
     axis.set_minor_locator(NullLocator())
     axis.set_minor_formatter(NullFormatter())
-    axis.set_major_formatter(FuncFormatter(lambda x, _: _plain(x * factor)))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: plain(x * factor)))
     axis.set_label_text(f"{label} ({unit})", fontsize=TEXT["normal"])
-
-
-# Names and numbers
-
-
-def _plain(value: float) -> str:
-    """Return a number with three digits, or all those before the point."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-
-
-def _simulated(outcome: Outcome) -> dict[str, Any]:
-    """Return the simulated runs in the order of :data:`VARIANTS`."""
-    return {name: outcome.simulated[name] for name in VARIANTS if name in outcome.simulated}
-
-
-def by_distribution(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
-    """Return the outcomes per distribution of particles, in the order in which they come."""
-    found: dict[str, list[Outcome]] = {}
-    for outcome in outcomes:
-        found.setdefault(outcome.input.distribution, []).append(outcome)
-    return found
-
-
-def variants(outcomes: Sequence[Outcome]) -> list[str]:
-    """Return which of :data:`VARIANTS` predicted any of *outcomes*."""
-    return [name for name in VARIANTS if any(name in o.simulated for o in outcomes)]
-
-
-def _short(name: str) -> str:
-    return name.removeprefix("MLR ")
-
-
-def _name_variants(made: Figure, names: Sequence[str], *, bad: bool = False) -> None:
-    handles = [Patch(color=COLOURS[name], label=name) for name in (NATIVE, *names)]
-    if bad:
-        handles.append(Patch(color=SHADE, label="badly chosen group size"))
-    _legend(made, handles)
-
-
-def _legend(made: Figure, handles: Sequence[Artist]) -> None:
-    made.legend(
-        handles=list(handles),
-        loc="outside lower center",
-        ncols=len(handles),
-        fontsize=TEXT["small"],
-        frameon=False,
-    )
-
-
-def _bare(axes: Axes) -> None:
-    axes.tick_params(labelsize=TEXT["small"])
-    axes.tick_params(axis="x", length=0 if axes.get_xscale() == "linear" else 3)
-    axes.spines[["top", "right"]].set_visible(False)

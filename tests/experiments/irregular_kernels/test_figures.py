@@ -9,6 +9,7 @@ from outcomes import with_runs
 from experiments.irregular_kernels import figures
 from experiments.irregular_kernels.durations import duration_distances, totals_s
 from experiments.irregular_kernels.inputs import Input
+from experiments.irregular_kernels.look import SHADE
 from experiments.irregular_kernels.results import (
     GENERAL,
     KERNELS,
@@ -176,7 +177,7 @@ def test_whiskers_reach_from_the_shortest_to_the_longest_repetition(results):
 def test_badly_chosen_inputs_are_shaded(results):
     made = figures.makespans_figure(results.seen)
     for axes in made.axes:
-        shaded = [p for p in axes.patches if p.get_facecolor()[:3] == to_rgb(figures.SHADE)]
+        shaded = [p for p in axes.patches if p.get_facecolor()[:3] == to_rgb(SHADE)]
         assert [(p.get_x(), p.get_width()) for p in shaded] == [(1.5, 1.0)]
     assert named(made)[-1] == "badly chosen group size"
 
