@@ -40,11 +40,11 @@ def save(graph: TaskGraph, path: str | Path, *, force: bool = False) -> None:
 
     Parameters
     ----------
-    graph
+    graph : TaskGraph
         The task graph.
-    path
+    path : str or Path
         Where to; the name ends in ``.npz``.
-    force
+    force : bool, default False
         Whether to replace an existing file.
 
     Raises
@@ -53,6 +53,19 @@ def save(graph: TaskGraph, path: str | Path, *, force: bool = False) -> None:
         If the name has another ending, or the file exists and *force* is not given.
     OutputError
         If the operating system refuses.
+
+    See Also
+    --------
+    load : reads it back, as :func:`tasksim.load_graph` does.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from tasksim.graph.apps.registry import generate
+    >>> with TemporaryDirectory() as folder:
+    ...     save(generate("cholesky", tiles=4), f"{folder}/graph.npz")
+    ...     load(f"{folder}/graph.npz")
+    <TaskGraph cholesky: 20 tasks, 30 edges>
     """
     expect(graph, TaskGraph, "graph")
     path = path_of(path, "path")
@@ -70,12 +83,21 @@ def save(graph: TaskGraph, path: str | Path, *, force: bool = False) -> None:
 def load(path: str | Path) -> TaskGraph:
     """Return the task graph in the file *path*, validated.
 
+    Parameters
+    ----------
+    path : str or Path
+        As :func:`save` wrote it, now or with an earlier version.
+
     Raises
     ------
     InputError
         If there is no such file, it is not a task graph, damaged, or of a newer version.
     GraphError
         If the graph in it is malformed.
+
+    See Also
+    --------
+    save : writes it.
     """
     path = Path(path)
     if is_folder(path):

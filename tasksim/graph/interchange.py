@@ -25,9 +25,9 @@ def to_networkx(graph: TaskGraph, durations_s: ArrayLike | None = None) -> nx.Di
 
     Parameters
     ----------
-    graph
+    graph : TaskGraph
         The task graph.
-    durations_s
+    durations_s : array_like, optional
         Duration of every task in seconds, to be kept in the nodes.
 
     Returns
@@ -38,6 +38,16 @@ def to_networkx(graph: TaskGraph, durations_s: ArrayLike | None = None) -> nx.Di
         that were hinted at after this task), if any, and ``duration_s``, if given.
         The graph has ``name``, ``arguments``, ``model_names``, ``handle_size``,
         ``handle_home``, ``handle_blocks`` and ``wont_use`` (hints before the first task).
+
+    Raises
+    ------
+    InputError
+        If *graph* is no task graph.
+
+    See Also
+    --------
+    from_networkx : the way back.
+    save_graph : keeps a graph in a file.
 
     Examples
     --------
@@ -85,7 +95,7 @@ def from_networkx(G: nx.DiGraph) -> TaskGraph:
 
     Parameters
     ----------
-    G
+    G : networkx.DiGraph
         Nodes of any kind. All attributes are optional: ``kernel`` ("task"), ``priority`` (0),
         ``parameters`` (none; or ``duration_s``, also called ``duration``, where a node has
         that), ``accesses``, ``wont_use``; and those of the graph as :func:`to_networkx` writes
@@ -101,6 +111,17 @@ def from_networkx(G: nx.DiGraph) -> TaskGraph:
         If *G* has a cycle; with its nodes.
     InputError
         If *G* is not directed, or the attributes of a node make no sense; with the node.
+
+    See Also
+    --------
+    to_networkx : the way back.
+    GraphBuilder : makes graphs whose data imply the dependencies.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from_networkx(nx.DiGraph([("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")]))
+    <TaskGraph networkx: 4 tasks, 4 edges>
     """
     import networkx as nx
 

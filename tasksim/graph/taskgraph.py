@@ -29,6 +29,17 @@ class AccessMode(IntEnum):
     The first three combine by their bits: a task that reads and writes has mode ``R | W``.
     Commutative accesses may run in any order but not together; reductions may run together;
     scratch memory is private to the task and orders nothing.
+
+    See Also
+    --------
+    R, W, RW, Commute, Reduce, Scratch : accesses in these modes, for :class:`GraphBuilder`.
+
+    Examples
+    --------
+    >>> AccessMode.R | AccessMode.W == AccessMode.RW
+    True
+    >>> AccessMode(4).name
+    'COMMUTATIVE'
     """
 
     R = 1
@@ -111,6 +122,18 @@ class TaskGraph:
     hint_handle, hint_after
         int32 [hints]: the handles of which was said that they will not be used any more, and
         when: how many tasks had been submitted by then, ascending.
+
+    See Also
+    --------
+    GraphBuilder : builds one.
+    save_graph, load_graph : to and from a file.
+
+    Examples
+    --------
+    >>> from tasksim import generate
+    >>> graph = generate("cholesky", tiles=3)
+    >>> graph, graph.kernels, graph.successors_of(0)
+    (<TaskGraph cholesky: 10 tasks, 12 edges>, ('potrf', 'trsm', 'syrk', 'gemm'), [1, 2])
     """
 
     name: str

@@ -15,24 +15,45 @@ KIB, MIB = 1024.0, 1024.0**2
 
 @dataclass(frozen=True, slots=True)
 class Overheads:
-    """The time that the runtime itself takes, in seconds; zero by default."""
+    """The time that the runtime itself takes, in seconds; zero by default.
+
+    Parameters
+    ----------
+    submission_s : float, default 0.0
+        Task *i* is submitted at ``i * submission_s``.
+    task_s : float, default 0.0
+        From a worker's pop to the start of the kernel.
+    wakeup_s : float, default 0.0
+        Added to ``task_s`` when the worker was asleep.
+    push_s : float, default 0.0
+        To give one released task to the scheduler, on the worker whose task released it.
+    fetch_s : float, default 0.0
+        Per datum of a task, on the worker that has popped it.
+    progress_s : float, default 0.0
+        One round of a worker's loop, per memory that it looks after, before it pops.
+    kernel_s : float, default 0.0
+        To queue a kernel on a device, on the worker that drives it.
+    copy_s : float, default 0.0
+        To start a copy, on the worker that drives the device.
+
+    See Also
+    --------
+    Allocation, Copying : what devices and copies cost.
+
+    Examples
+    --------
+    >>> Overheads(push_s=1e-6).only_basic, Overheads(task_s=1e-6).only_basic
+    (False, True)
+    """
 
     submission_s: float = 0.0
-    """Task *i* is submitted at ``i * submission_s``."""
     task_s: float = 0.0
-    """From a worker's pop to the start of the kernel."""
     wakeup_s: float = 0.0
-    """Added to ``task_s`` when the worker was asleep."""
     push_s: float = 0.0
-    """To give one released task to the scheduler, on the worker whose task released it."""
     fetch_s: float = 0.0
-    """Per datum of a task, on the worker that has popped it."""
     progress_s: float = 0.0
-    """One round of a worker's loop, per memory that it looks after, before it pops."""
     kernel_s: float = 0.0
-    """To queue a kernel on a device, on the worker that drives it."""
     copy_s: float = 0.0
-    """To start a copy, on the worker that drives the device."""
 
     @property
     def only_basic(self) -> bool:
@@ -48,36 +69,73 @@ class Allocation:
     Blocks up to ``largest_bytes`` come, in whole units, out of chunks that are allocated
     at once; larger ones are allocated each on its own. Allocations of all devices exclude each
     other, as those of CUDA do.
+
+    Parameters
+    ----------
+    allocate_s : float, default 0.0
+        One allocation by the driver.
+    free_s : float, default 0.0
+        One release by the driver.
+    chunk_bytes : float, default 32 MiB
+        What is allocated at once for small blocks.
+    unit_bytes : float, default 16 KiB
+        Small blocks are whole multiples of this.
+    largest_bytes : float, default 4 MiB
+        The largest block that is small; 0: none is.
+    usable : float, default 1.0
+        The part of a device's memory that the runtime uses.
+
+    See Also
+    --------
+    Overheads : what the runtime takes.
+    Memory : how large a device's is.
+
+    Examples
+    --------
+    >>> Allocation(usable=0.9).largest_bytes
+    4194304.0
     """
 
     allocate_s: float = 0.0
-    """One allocation by the driver."""
     free_s: float = 0.0
-    """One release by the driver."""
     chunk_bytes: float = 32 * MIB
-    """What is allocated at once for small blocks."""
     unit_bytes: float = 16 * KIB
-    """Small blocks are whole multiples of this."""
     largest_bytes: float = 4 * MIB
-    """The largest block that is small; 0: none is."""
     usable: float = 1.0
-    """The part of a device's memory that the runtime uses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Copying:
-    """How copies between memories are started, and what schedulers believe of them."""
+    """How copies between memories are started, and what schedulers believe of them.
+
+    Parameters
+    ----------
+    fetches : int, default 5
+        A copy that a task waits for starts while fewer than this many are under way between
+        the two memories, in its direction.
+    prefetches : int, default 2
+        The same for copies made ahead.
+    idle : int, default 1
+        The same for copies that nobody waits for, such as writing back.
+    serialised : bool, default False
+        Whether copies exclude each other as CUDA's do: see
+        :mod:`tasksim.engine.data.engines`.
+    contention : float, default 0.0
+        Schedulers believe that a copy takes ``latency + max(1, contention * devices in use) *
+        bytes / bandwidth``.
+
+    See Also
+    --------
+    Link : what copies take once they have begun.
+
+    Examples
+    --------
+    >>> Copying(fetches=2).prefetches
+    2
+    """
 
     fetches: int = 5
-    """A copy that a task waits for starts while fewer than this many are under way between
-    the two memories, in its direction."""
     prefetches: int = 2
-    """The same for copies made ahead."""
     idle: int = 1
-    """The same for copies that nobody waits for, such as writing back."""
     serialised: bool = False
-    """Whether copies exclude each other as CUDA's do: see
-    :mod:`tasksim.engine.data.engines`."""
     contention: float = 0.0
-    """Schedulers believe that a copy takes ``latency + max(1, contention * devices in use) *
-    bytes / bandwidth``."""

@@ -16,6 +16,7 @@ from tasksim.base.files import is_folder
 from tasksim.base.notebook import html_summary
 from tasksim.platform.checks import check_platform
 from tasksim.platform.costs import Allocation, Copying, Overheads
+from tasksim.platform.parts import Device, Link, Memory, Route, Worker, WorkerClass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,101 +41,63 @@ MAX_WORKERS: Final = 1_000_000
 zeros ends in a message, and not in a machine without memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Worker:
-    """A processing unit that runs one task at a time."""
-
-    id: int
-    """Its number, from 0; its index in :attr:`Platform.workers`."""
-    name: str
-    """``cpu3``; on a platform of several nodes ``node0/cpu3``."""
-    architecture: str
-    memory: int
-    """The number of the memory its tasks read and write."""
-    node: int = 0
-    core: int | None = None
-    """The operating system's number of the core it is bound to, or None."""
-    models: str | None = None
-    """The architecture whose models it uses, where devices of one architecture differ; None:
-    what :attr:`Platform.model_architecture` says."""
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """A memory node: the RAM of a node or NUMA domain, the memory of a GPU."""
-
-    id: int
-    name: str
-    node: int = 0
-    size_bytes: float | None = None
-    """None: without limit."""
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """Something that data move over, with a bandwidth that those on it share.
-
-    A link between two memories is by itself a route from each to the other. A link between none
-    is a part of the routes that name it: a bus, a switch, one direction of a cable.
-    """
-
-    id: int
-    name: str
-    between: tuple[int, int] | None
-    """The numbers of its two memories, or None."""
-    bandwidth_bytes_per_s: float
-    latency_s: float = 0.0
-    measured_bandwidth_bytes_per_s: float | None = None
-    """What was measured from end to end on a route whose first link this is, which schedulers
-    believe. None: the least bandwidth of the route."""
-    measured_latency_s: float | None = None
-    """The same for the latency. None: the sum of the route's."""
-    shared: bool = True
-    """Whether copies that cross it together share its bandwidth; else each has all of it, as the
-    classic model of static scheduling has it (SimGrid: a fat pipe)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """The way from one memory to another."""
-
-    source: int
-    target: int
-    links: tuple[int, ...]
-    """The numbers of the links it crosses. One that it crosses twice counts twice."""
-
-
-@dataclass(frozen=True, slots=True)
-class Device:
-    """How the workers of an architecture are driven."""
-
-    pipeline: int = 0
-    """How many tasks a worker may hold, the running one included; 0: the worker is a core,
-    which runs a task itself and does nothing else meanwhile."""
-    synchronous: tuple[str, ...] = ()
-    """The kernels, by the names of their models, during which a driver does nothing else."""
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerClass:
-    """Workers alike but for the time at which they are free."""
-
-    architecture: str
-    memory: int
-    workers: tuple[int, ...]
-    models: str = ""
-    """The architecture whose models they use."""
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Platform:
     """The machine that a task graph runs on.
 
-    Raises :exc:`InputError`, with all that is wrong, unless it is consistent: see
-    :mod:`tasksim.platform.checks`.
-
     ``speeds`` and ``model_architecture`` are completed: every architecture that a worker has is
     a key of both, with speed 1 and its own models unless something else is said.
+
+    Parameters
+    ----------
+    name : str
+        What people call it.
+    workers : tuple[Worker, ...]
+        The workers, in the order of their numbers.
+    memories : tuple[Memory, ...]
+        The memories; data are in the first one at first.
+    overheads : Overheads, default Overheads()
+        What the runtime itself takes; nothing by default.
+    speeds : dict[str, float], default {}
+        Per architecture: the durations of the models are divided by this.
+    models : str or None, default None
+        The folder of coefficient files, as the platform file names it.
+    fingerprint : dict[str, Any], default {}
+        What the calibration noted about the machine.
+    path : Path or None, default None
+        The file it comes from.
+    model_architecture : dict[str, str], default {}
+        Per architecture: the architecture whose models it uses.
+    links : tuple[Link, ...], default ()
+        What data move over.
+    description : str, default ''
+        A line for people.
+    routes : tuple[Route, ...], default ()
+        Ways of several links, or of one direction; see :meth:`route`.
+    devices : dict[str, Device], default {}
+        Per architecture how its workers are driven; those not named are cores.
+    allocation : Allocation, default Allocation()
+        How memory is allocated on devices.
+    copying : Copying, default Copying()
+        How copies between memories are started.
+
+    Raises
+    ------
+    InputError
+        With all that is wrong, unless it is consistent: see :mod:`tasksim.platform.checks`.
+
+    See Also
+    --------
+    load_platform : reads one from a file.
+    Platform.identical : workers that are alike, without overheads.
+
+    Examples
+    --------
+    >>> workers = (Worker(0, "cpu0", "cpu", 0), Worker(1, "gpu", "cuda", 1))
+    >>> memories = (Memory(0, "ram"), Memory(1, "gpu0", size_bytes=2**30))
+    >>> link = Link(0, "bus", (0, 1), bandwidth_bytes_per_s=6e9)
+    >>> Platform("small", workers, memories, links=(link,)).summary()
+    'small: 1 cpu + 1 cuda; 2 memories: ram, gpu0 1 GiB; no overheads'
     """
 
     name: str
@@ -142,21 +105,14 @@ class Platform:
     memories: tuple[Memory, ...]
     overheads: Overheads = field(default_factory=Overheads)
     speeds: dict[str, float] = field(default_factory=dict)
-    """Per architecture: the durations of the models are divided by this."""
     models: str | None = None
-    """The folder of coefficient files, as the platform file names it."""
     fingerprint: dict[str, Any] = field(default_factory=dict)
-    """What the calibration noted about the machine."""
     path: Path | None = None
-    """The file it comes from."""
     model_architecture: dict[str, str] = field(default_factory=dict)
-    """Per architecture: the architecture whose models it uses."""
     links: tuple[Link, ...] = ()
     description: str = ""
     routes: tuple[Route, ...] = ()
-    """Ways of several links, or of one direction; see :meth:`route`."""
     devices: dict[str, Device] = field(default_factory=dict)
-    """Per architecture how its workers are driven; those not named are cores."""
     allocation: Allocation = field(default_factory=Allocation)
     copying: Copying = field(default_factory=Copying)
     _ways: dict[tuple[int, int], tuple[int, ...]] = field(

@@ -35,11 +35,11 @@ def load(
 
     Parameters
     ----------
-    name_or_path
+    name_or_path : str or Path
         The name of a platform in one of the libraries, or the path of a file.
-    library
+    library : Path, optional
         A folder whose ``platforms/`` is searched first.
-    settings
+    settings : sequence of str, default ()
         Changes to the file: ``"platform.workers.cpu.count=24"``; ``"platform.arch.cpu.speed=x1.5"``
         multiplies what is there; ``"platform.links.*.bandwidth=x2"`` changes several.
 
@@ -48,6 +48,16 @@ def load(
     InputError
         No such platform, or anything wrong with the file or the settings: all of it at once, one
         line each.
+
+    See Also
+    --------
+    dump : writes a platform file.
+    tasksim.load_platform : also reads platforms of other formats.
+
+    Examples
+    --------
+    >>> load("identical-8", settings=["platform.workers.cpu.count=2"]).summary()
+    'identical-8: 2 cpu; 1 memory: ram; no overheads'
     """
     if isinstance(settings, str):
         raise InputError(f"settings: expected a list of texts, got the text {settings!r}")
@@ -64,12 +74,36 @@ def dump(
 ) -> Platform:
     """Write a platform file, all or nothing, and return the platform it describes.
 
-    An existing file is replaced. *description* has the fields of the file, quantities as text
-    with units (:func:`tasksim.base.units.exact_quantity` writes them so that they read back to
-    the same float); ``version`` may be left out. *comment* becomes the first line: what wrote it
-    and when.
+    Parameters
+    ----------
+    description : mapping
+        The fields of the file, quantities as text with units
+        (:func:`tasksim.base.units.exact_quantity` writes them so that they read back to the same
+        float); ``version`` may be left out.
+    path : Path
+        An existing file is replaced.
+    comment : str, default "Written by tasksim."
+        The first line: what wrote it and when.
+    library : Path, optional
+        A folder whose ``platforms/`` is searched first for what the file extends.
 
-    Raises :exc:`InputError`, and writes nothing, if the description is not valid.
+    Raises
+    ------
+    InputError
+        If the description is not valid; nothing is written.
+
+    See Also
+    --------
+    load : reads it back.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     platform = dump({"workers": {"cpu": {"count": 2}}}, Path(folder, "two.yaml"))
+    >>> platform.summary()
+    'two: 2 cpu; 1 memory: ram; no overheads'
     """
     text = _text(description, comment)
     platform = _resolve(YamlDocument.parse(text, path), library, ())

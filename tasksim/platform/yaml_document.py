@@ -33,6 +33,9 @@ _SPECIAL = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)|0x[0-9a-fA-F]+")
 """What YAML reads beside decimal digits, and nobody reads otherwise."""
 _TOO_LARGE = re.compile(r"[-+]?[1-9][0-9]*(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 """A number, but none that a float can hold: the schema says so."""
+MOST_BYTES = 2**20
+"""Of a file: four times what 32,767 workers take that are all bound to cores. PyYAML takes up to
+350 bytes of memory for each (measured), and for this many ten seconds."""
 _MOST_VALUES = 1_000_000
 """What a few lines of aliases of aliases may stand for, before memory runs out: a platform file
 has some hundred values."""
@@ -74,7 +77,7 @@ class YamlDocument:
     @classmethod
     def read(cls, path: Path) -> YamlDocument:
         """Read a file; raises :exc:`InputError` where it is missing or not YAML."""
-        return cls.parse(read_text(path), path)
+        return cls.parse(read_text(path, MOST_BYTES), path)
 
     @classmethod
     def parse(cls, text: str, path: Path) -> YamlDocument:
@@ -173,7 +176,7 @@ def _prepare(
             size += yield from _prepare(item, (*location, index), above, sizes)
     if size > _MOST_VALUES:
         raise yaml.MarkedYAMLError(
-            problem=f"aliases stand for more than {_MOST_VALUES} values",
+            problem=f"more than {_MOST_VALUES} values, each alias counted as what it stands for",
             problem_mark=node.start_mark,
         )
     sizes[id(node)] = size

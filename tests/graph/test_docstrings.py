@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import pkgutil
 
 import pytest
 
+import tasksim.graph
 
-@pytest.mark.parametrize(
-    "module",
-    [
-        "analysis",
-        "apps.dense",
-        "apps.registry",
-        "access_codes",
-        "builder",
-        "handles",
-        "flop",
-        "interchange",
-    ],
-)
-def test_examples(module):
-    result = doctest.testmod(importlib.import_module(f"tasksim.graph.{module}"))
-    assert result.attempted > 0
-    assert result.failed == 0
+MODULES = [
+    module.name for module in pkgutil.walk_packages(tasksim.graph.__path__, "tasksim.graph.")
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name):
+    assert doctest.testmod(importlib.import_module(name)).failed == 0

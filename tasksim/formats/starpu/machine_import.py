@@ -85,15 +85,15 @@ def import_machine(
 
     Parameters
     ----------
-    sampling
+    sampling : str or Path
         A sampling directory, or a folder around or inside it: ``~/.starpu`` will do.
-    host
+    host : str or None
         The machine's name there; None if there is only one.
-    library
+    library : str or Path
         Where ``platforms/HOST.yaml`` and ``models/HOST/`` are written: both, or nothing.
-    skip_bad
+    skip_bad : bool, default False
         Pass over files that are malformed, as far as a platform can be made without them.
-    force
+    force : bool, default False
         Replace what is there.
 
     Returns
@@ -108,6 +108,22 @@ def import_machine(
         ``file:line:column: expected ..., found ...``.
     OutputError
         Where the operating system refuses.
+
+    See Also
+    --------
+    export_models : the way back.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as name:
+    ...     folder = Path(name)
+    ...     (folder / "bus").mkdir()
+    ...     xml = "<platform version='4'><host id='CPU0'/><host id='RAM'/></platform>"
+    ...     _ = (folder / "bus" / "laptop.platform.v4.xml").write_text(xml)
+    ...     import_machine(folder, "laptop", folder / "library").summary
+    '1 CPUs'
     """
     sampling, library = path_of(sampling, "sampling"), path_of(library, "library")
     flag(skip_bad, "skip_bad")

@@ -51,16 +51,21 @@ def export_models(
 
     Parameters
     ----------
-    models
+    models : str or Path
         A folder of coefficient files.
-    host
+    host : str
         What StarPU calls the machine: its host name, up to the first dot.
-    sampling
+    sampling : str or Path
         The sampling directory; it need not exist.
-    names
+    names : str, default "{kernel}"
         What the performance models are called: ``"chol_model_{kernel}"``.
-    force
+    force : bool, default False
         Replace files that exist.
+
+    Returns
+    -------
+    Exported
+        The files, and what StarPU does not get to know.
 
     Raises
     ------
@@ -68,6 +73,19 @@ def export_models(
         Files exist; models that StarPU cannot have: all of them at once, and nothing is written.
     OutputError
         Where the operating system refuses.
+
+    See Also
+    --------
+    import_machine : the way back.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from tasksim.base.library import find
+    >>> with TemporaryDirectory() as folder:
+    ...     made = export_models(find("models", "xeon-2c"), "laptop", folder)
+    >>> made.host, made.paths[0].name
+    ('laptop', 'L2L.laptop')
     """
     sampling = path_of(sampling, "sampling")
     flag(force, "force")

@@ -219,10 +219,22 @@ def generate(name: str, /, **arguments: object) -> TaskGraph:
 
     The graph's ``arguments`` are complete: with them, the same call gives the same graph.
 
+    Parameters
+    ----------
+    name : str
+        A registered name, or ``MODULE:FUNCTION`` of one's own.
+    **arguments : int, float or str
+        As the generator's signature has them; numbers may be texts.
+
     Raises
     ------
     InputError
         If the generator or an argument is unknown, a value illegal, or a required one missing.
+
+    See Also
+    --------
+    generator : registers a function.
+    load_graph : a graph by name or from a file.
 
     Examples
     --------

@@ -1,0 +1,194 @@
+"""Parts of platforms: workers, memories, links, routes, devices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Device", "Link", "Memory", "Route", "Worker", "WorkerClass"]
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """A processing unit that runs one task at a time.
+
+    Parameters
+    ----------
+    id : int
+        Its number, from 0; its index in :attr:`Platform.workers`.
+    name : str
+        ``cpu3``; on a platform of several nodes ``node0/cpu3``.
+    architecture : str
+        Its kind, such as ``cpu`` or ``cuda``, which says which models it uses.
+    memory : int
+        The number of the memory its tasks read and write.
+    node : int, default 0
+        The number of the node that it is on.
+    core : int or None, default None
+        The operating system's number of the core it is bound to, or None.
+    models : str or None, default None
+        The architecture whose models it uses, where devices of one architecture differ; None:
+        what :attr:`Platform.model_architecture` says.
+
+    See Also
+    --------
+    Platform : has them.
+    Device : how those of an architecture are driven.
+
+    Examples
+    --------
+    >>> Worker(0, "cpu0", "cpu", memory=0)
+    Worker(id=0, name='cpu0', architecture='cpu', memory=0, node=0, core=None, models=None)
+    """
+
+    id: int
+    name: str
+    architecture: str
+    memory: int
+    node: int = 0
+    core: int | None = None
+    models: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A memory node: the RAM of a node or NUMA domain, the memory of a GPU.
+
+    Parameters
+    ----------
+    id : int
+        Its number, from 0; its index in :attr:`Platform.memories`.
+    name : str
+        ``ram``, ``gpu0``; on a platform of several nodes ``node0/ram``.
+    node : int, default 0
+        The number of the node that it is on.
+    size_bytes : float or None, default None
+        How much it holds; None: without limit.
+
+    See Also
+    --------
+    Platform : has them.
+    Link : leads from one to another.
+
+    Examples
+    --------
+    >>> Memory(1, "gpu0", size_bytes=5.25 * 2**30).size_bytes
+    5637144576.0
+    """
+
+    id: int
+    name: str
+    node: int = 0
+    size_bytes: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Something that data move over, with a bandwidth that those on it share.
+
+    A link between two memories is by itself a route from each to the other. A link between none
+    is a part of the routes that name it: a bus, a switch, one direction of a cable.
+
+    Parameters
+    ----------
+    id : int
+        Its number, from 0; its index in :attr:`Platform.links`.
+    name : str
+        ``ram-gpu0``.
+    between : tuple[int, int] or None
+        The numbers of its two memories, or None.
+    bandwidth_bytes_per_s : float
+        What the copies on it share.
+    latency_s : float, default 0.0
+        What a copy that crosses it waits before its first byte.
+    measured_bandwidth_bytes_per_s : float or None, default None
+        What was measured from end to end on a route whose first link this is, which
+        schedulers believe. None: the least bandwidth of the route.
+    measured_latency_s : float or None, default None
+        The same for the latency. None: the sum of the route's.
+    shared : bool, default True
+        Whether copies that cross it together share its bandwidth; else each has all of it, as
+        the classic model of static scheduling has it (SimGrid: a fat pipe).
+
+    See Also
+    --------
+    Route : a way over several links.
+
+    Examples
+    --------
+    >>> Link(0, "ram-gpu0", (0, 1), bandwidth_bytes_per_s=6e9, latency_s=1e-5).shared
+    True
+    """
+
+    id: int
+    name: str
+    between: tuple[int, int] | None
+    bandwidth_bytes_per_s: float
+    latency_s: float = 0.0
+    measured_bandwidth_bytes_per_s: float | None = None
+    measured_latency_s: float | None = None
+    shared: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The way from one memory to another.
+
+    Parameters
+    ----------
+    source : int
+        The number of the memory where it begins.
+    target : int
+        The number of the memory where it ends.
+    links : tuple[int, ...]
+        The numbers of the links it crosses. One that it crosses twice counts twice.
+
+    See Also
+    --------
+    Link : by itself a way between two memories.
+
+    Examples
+    --------
+    >>> Route(source=0, target=1, links=(0, 2)).links
+    (0, 2)
+    """
+
+    source: int
+    target: int
+    links: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """How the workers of an architecture are driven.
+
+    Parameters
+    ----------
+    pipeline : int, default 0
+        How many tasks a worker may hold, the running one included; 0: the worker is a core,
+        which runs a task itself and does nothing else meanwhile.
+    synchronous : tuple[str, ...], default ()
+        The kernels, by the names of their models, during which a driver does nothing else.
+
+    See Also
+    --------
+    Platform : says by architecture which ones have it.
+
+    Examples
+    --------
+    >>> Device(pipeline=2, synchronous=("potrf",)).pipeline
+    2
+    """
+
+    pipeline: int = 0
+    synchronous: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerClass:
+    """Workers alike but for the time at which they are free."""
+
+    architecture: str
+    memory: int
+    workers: tuple[int, ...]
+    models: str = ""
+    """The architecture whose models they use."""
