@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from tasksim.base.errors import InputError, ModelError, NotFittedError, unknown
+from tasksim.base.errors import InputError, ModelError, NotFittedError, OutOfDomainError, unknown
 from tasksim.models.document import Node, read_domain, to_data
 from tasksim.models.fitreport import fit_report
 from tasksim.models.quantiles import FENCE
@@ -165,7 +165,16 @@ class KernelModel(ABC):
             Where the model cannot say anything; models that can, extrapolate (:meth:`inside`).
         """
         self._check_fitted("predict")
-        return self._predict(self._table(parameters))
+        table = self._table(parameters)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = self._predict(table)
+        beyond = np.flatnonzero(~np.isfinite(found))
+        if len(beyond):
+            values = zip(self.names_, table[beyond[0]], strict=True)
+            where = ", ".join(f"{name}={value:g}" for name, value in values)
+            got = f"{found[beyond[0]]} s for {where}"
+            raise OutOfDomainError(f"{self.kind}: its prediction is no duration: {got}")
+        return found
 
     def sample(self, parameters: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """Return a random duration for each row, in seconds; their mean is what predict says.
