@@ -119,11 +119,12 @@ if TYPE_CHECKING:
     from tasksim.formats.runs_by_name import check_run, compare, practical_critical_path
     from tasksim.formats.starpu.machine_import import import_machine
     from tasksim.formats.starpu.sampling_export import export_models
+    from tasksim.graph.access_mode import AccessMode
     from tasksim.graph.apps.registry import generate, generator
     from tasksim.graph.builder import RW, Commute, GraphBuilder, R, Reduce, Scratch, W
     from tasksim.graph.graph_file import save as save_graph
     from tasksim.graph.interchange import from_networkx, to_networkx
-    from tasksim.graph.taskgraph import AccessMode, TaskGraph
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.diagnosis.diagnose import Diagnosis, diagnose
     from tasksim.models.diagnosis.findings import Finding
     from tasksim.models.files.store import ModelLibrary
@@ -173,7 +174,8 @@ _HOMES = {
     "tasksim.graph.interchange": ("from_networkx", "to_networkx"),
     "tasksim.formats.graphs": ("load_graph",),
     "tasksim.graph.graph_file": ("save_graph",),
-    "tasksim.graph.taskgraph": ("AccessMode", "TaskGraph"),
+    "tasksim.graph.access_mode": ("AccessMode",),
+    "tasksim.graph.taskgraph": ("TaskGraph",),
     "tasksim.models.kernelmodel": ("KernelModel", "Samples"),
     "tasksim.models.diagnosis.diagnose": ("Diagnosis", "diagnose"),
     "tasksim.models.diagnosis.findings": ("Finding",),

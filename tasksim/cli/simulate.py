@@ -90,9 +90,11 @@ def simulate(
         raise click.UsageError("Missing argument 'GRAPH' (or --from RUN).")
     else:
         scenario = scenario.vary(scheduler=scheduler, seed=seed, noise=noise)
+    from tasksim.scenario.solving import solve
+
     results.refuse_early()
     resolved = _resolve(scenario)
-    run = resolved.solve(check=check)
+    run = solve(resolved, check=check)
     if recorded is not None and not changed:
         _warn_of_differences(recorded, run)
     try:

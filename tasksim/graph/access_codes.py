@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.base.errors import GraphError
+from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.csr import owner
 from tasksim.graph.dependencies import Accesses
-from tasksim.graph.taskgraph import AccessMode
 
 if TYPE_CHECKING:
     from array import array

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasksim.graph.taskgraph import AccessMode
+from tasksim.graph.access_mode import AccessMode
 
 if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tasksim.graph.taskgraph import AccessMode
+from tasksim.graph.access_mode import AccessMode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

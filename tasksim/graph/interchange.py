@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import CycleError, GraphError, InputError, expect, unknown
+from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.builder import GraphBuilder, access
-from tasksim.graph.taskgraph import AccessMode, HandleBlock, TaskGraph
+from tasksim.graph.taskgraph import HandleBlock, TaskGraph
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping

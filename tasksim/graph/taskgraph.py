@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field, fields
-from enum import IntEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from tasksim.base.notebook import html_summary
 from tasksim.base.units import format_size
+from tasksim.graph.access_mode import AccessMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,34 +20,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.csr import Int32, Int64
 
-__all__ = ["AccessMode", "HandleBlock", "TaskGraph"]
-
-
-class AccessMode(IntEnum):
-    """How a task accesses a data handle.
-
-    The first three combine by their bits: a task that reads and writes has mode ``R | W``.
-    Commutative accesses may run in any order but not together; reductions may run together;
-    scratch memory is private to the task and orders nothing.
-
-    See Also
-    --------
-    R, W, RW, Commute, Reduce, Scratch : accesses in these modes, for :class:`GraphBuilder`.
-
-    Examples
-    --------
-    >>> AccessMode.R | AccessMode.W == AccessMode.RW
-    True
-    >>> AccessMode(4).name
-    'COMMUTATIVE'
-    """
-
-    R = 1
-    W = 2
-    RW = 3
-    COMMUTATIVE = 4
-    REDUCTION = 5
-    SCRATCH = 6
+__all__ = ["HandleBlock", "TaskGraph"]
 
 
 class HandleBlock(NamedTuple):

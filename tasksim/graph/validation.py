@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import CycleError, GraphError
+from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.csr import owner, transpose
-from tasksim.graph.taskgraph import AccessMode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from tasksim.base.errors import CheckFailed, expect
-from tasksim.graph.taskgraph import AccessMode
+from tasksim.graph.access_mode import AccessMode
 from tasksim.run.copychecks import CopyChecker, others, place
 from tasksim.run.record import Run
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tasksim.base.arguments import short
 from tasksim.base.errors import InputError
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from tasksim.scenario.scenario import Scenario
 
 __all__ = [
+    "CLOCKS",
+    "NOISES",
+    "Clock",
+    "Noise",
     "check_scheduler",
     "check_template",
     "check_together",
@@ -23,6 +27,11 @@ __all__ = [
     "is_plain",
     "name_or",
 ]
+
+Clock = Literal["simulated", "native"]
+CLOCKS: tuple[Clock, ...] = ("simulated", "native")
+Noise = Literal["none", "model"]
+NOISES: tuple[Noise, ...] = ("none", "model")
 
 
 def check_template(model_names: object) -> None:

@@ -27,13 +27,14 @@ from tasksim.formats.graphs import names_generator
 from tasksim.graph.apps import registry
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.platform.description import Platform
+from tasksim.scenario.checks import CLOCKS, NOISES, Clock, Noise
 from tasksim.scenario.fingerprints import digests
-from tasksim.scenario.scenario import CLOCKS, NOISES, Clock, Noise, Scenario
 from tasksim.schedulers import registry as schedulers
 
 if TYPE_CHECKING:
     from tasksim.models.document import Node
     from tasksim.scenario.resolved import Resolved
+    from tasksim.scenario.scenario import Scenario
 
 __all__ = ["VERSION", "decode", "encode"]
 
@@ -85,11 +86,15 @@ def encode(scenario: Scenario, found: Resolved | None = None) -> dict[str, Any]:
     return data
 
 
-def decode(data: Any, where: str | Path = "scenario", *, trust: bool = False) -> Scenario:
+def decode(
+    kind: type[Scenario], data: Any, where: str | Path = "scenario", *, trust: bool = False
+) -> Scenario:
     """Return the scenario that :func:`encode` has written, in this version or an earlier one.
 
     Parameters
     ----------
+    kind : type
+        The class of scenarios.
     data : dict
         Plain JSON data.
     where : str or Path, default "scenario"
@@ -110,9 +115,9 @@ def decode(data: Any, where: str | Path = "scenario", *, trust: bool = False) ->
     node = Node(data, ("config",))
     version = node.get("version", 1)
     if version.value == 1:
-        found = _old_native(node) if "workers" in node.mapping() else _scenario(node)
+        found = _old_native(kind, node) if "workers" in node.mapping() else _scenario(kind, node)
     elif version.value == VERSION:
-        found = _scenario(node)
+        found = _scenario(kind, node)
     else:
         raise version.error(f"scenario of version {version.value!r}, this tasksim reads {VERSION}")
     if not trust:
@@ -210,11 +215,11 @@ def _refuse_objects(scenario: Scenario, data: dict[str, Any]) -> None:
 # Reading
 
 
-def _scenario(node: Node) -> Scenario:
+def _scenario(kind: type[Scenario], node: Node) -> Scenario:
     graph, platform, models = node["graph"], node["platform"], node["models"]
     durations = models["durations_s"]
     given = durations.value is not None
-    return Scenario(
+    return kind(
         graph=_place(graph) or "",
         settings=tuple(each.text() for each in graph["settings"]),
         platform=_place(platform),
@@ -232,11 +237,11 @@ def _scenario(node: Node) -> Scenario:
     )
 
 
-def _old_native(node: Node) -> Scenario:
+def _old_native(kind: type[Scenario], node: Node) -> Scenario:
     graph = node["graph"]
     name = graph["name"].text()
     generated = names_generator(name)
-    return Scenario(
+    return kind(
         graph=name,
         settings=tuple(each.text() for each in graph["settings"]) if generated else (),
         workers=node["workers"].integer(),

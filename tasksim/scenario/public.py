@@ -16,6 +16,7 @@ from tasksim.platform.description import Platform
 from tasksim.scenario.changes import ENGINE_OPTIONS
 from tasksim.scenario.resolved import Resolver, resolve
 from tasksim.scenario.scenario import Noise, Scenario
+from tasksim.scenario.solving import solve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -124,7 +125,7 @@ def simulate(
     resolved = resolve(asked)
     for line in resolved.without_noise():
         warnings.warn(line, stacklevel=2)
-    return _with_config(resolved.solve(check=check), config)
+    return _with_config(solve(resolved, check=check), config)
 
 
 def execute(

@@ -16,6 +16,7 @@ from tasksim.graph.apps import registry
 from tasksim.models.document import FormatError
 from tasksim.run.samples import RecordedRun
 from tasksim.scenario.document import decode
+from tasksim.scenario.scenario import Scenario
 from tasksim.schedulers import registry as schedulers
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
-    from tasksim.scenario.scenario import Scenario
 
 __all__ = ["graph_of", "recorded_runs", "scenario_of"]
 
@@ -50,7 +50,7 @@ def scenario_of(run: Run, where: Path, *, trust: bool = False) -> Scenario:
     if run.kind != "simulated":
         raise InputError(f"{where}: a {run.kind} run cannot be repeated, only a simulated one")
     try:
-        found = decode(run.config, where, trust=trust)
+        found = decode(Scenario, run.config, where, trust=trust)
     except FormatError as error:
         raise InputError(
             f"{where}: it does not say how to repeat the run: {error}; "

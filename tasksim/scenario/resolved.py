@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from tasksim.formats.registry import GraphInput
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.files.store import ModelLibrary
-    from tasksim.run.record import Run
     from tasksim.scenario.scenario import Scenario
-    from tasksim.scenario.solving import Progress
 
 __all__ = [
     "Resolved",
@@ -65,12 +63,6 @@ class Resolved:
         from tasksim.scenario.advice import refuse_misspelt_synchronous
 
         refuse_misspelt_synchronous(self.graph, self.platform, self.library)
-
-    def solve(self, *, check: bool = False, progress: Progress | None = None) -> Run:
-        """Return the run; see :meth:`tasksim.scenario.scenario.Scenario.solve`."""
-        from tasksim.scenario import solving
-
-        return solving.solve(self, check=check, progress=progress)
 
     def bounds(self) -> dict[str, float]:
         """Return the lower bounds on the makespan, the same as those of a simulation."""
@@ -117,12 +109,6 @@ class Resolved:
         if self.scenario.noise == "none" or self.models is None:
             return []
         return without_noise(self.graph, self.models, model_architectures(self.platform))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the scenario as ``run.json`` has it: with paths and what is in the files."""
-        from tasksim.scenario.document import encode
-
-        return encode(self.scenario, self)
 
 
 def resolve(scenario: Scenario) -> Resolved:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from tasksim.base.arguments import flag, one_of, whole_number
 from tasksim.base.errors import InputError
@@ -20,6 +20,10 @@ from tasksim.base.wording import option
 from tasksim.platform.description import MAX_WORKERS, Platform
 from tasksim.scenario.changes import changed, engine_options, setting_texts, with_texts
 from tasksim.scenario.checks import (
+    CLOCKS,
+    NOISES,
+    Clock,
+    Noise,
     check_scheduler,
     check_template,
     check_together,
@@ -44,12 +48,7 @@ if TYPE_CHECKING:
     AnyModels = str | Path | Models | Mapping[str, Any]
     AnyScheduler = str | Scheduler | type[Scheduler]
 
-__all__ = ["CLOCKS", "NOISES", "Clock", "Noise", "Scenario"]
-
-Clock = Literal["simulated", "native"]
-CLOCKS: tuple[Clock, ...] = ("simulated", "native")
-Noise = Literal["none", "model"]
-NOISES: tuple[Noise, ...] = ("none", "model")
+__all__ = ["Clock", "Noise", "Scenario"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -338,8 +337,9 @@ class Scenario:
             If *check* finds anything wrong.
         """
         from tasksim.scenario.resolved import resolve
+        from tasksim.scenario.solving import solve
 
-        return resolve(self).solve(check=check, progress=progress)
+        return solve(resolve(self), check=check, progress=progress)
 
     @property
     def fingerprint(self) -> str:
@@ -382,4 +382,4 @@ class Scenario:
         """
         from tasksim.scenario.document import decode
 
-        return decode(data, trust=trust)
+        return decode(cls, data, trust=trust)

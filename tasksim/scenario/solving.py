@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import CheckFailed, InputError
 from tasksim.native.execution import Progress
+from tasksim.scenario.document import encode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,7 +80,7 @@ def simulate(resolved: Resolved, *, check: bool = False) -> Run:
         seed=scenario.seed,
         noise=scenario.noise,
         check=check,
-        config=resolved.to_json(),
+        config=encode(resolved.scenario, resolved),
         **scenario.engine,
     )
 
@@ -108,7 +109,7 @@ def execute(
         seed=scenario.seed,
         pin=scenario.pin,
         progress=progress,
-        config=resolved.to_json(),
+        config=encode(resolved.scenario, resolved),
     )
     return replace(done, bounds=_bounds(resolved.graph, done))
 

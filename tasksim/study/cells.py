@@ -85,8 +85,9 @@ def solved(scenario: Scenario, resolver: Resolver | None = None) -> Cell:
         Makes what several scenarios name only once.
     """
     from tasksim.scenario.resolved import Resolver
+    from tasksim.scenario.solving import solve
 
-    return Cell(scenario, ((resolver or Resolver()).resolve(scenario).solve(),))
+    return Cell(scenario, (solve((resolver or Resolver()).resolve(scenario)),))
 
 
 @dataclass(frozen=True, eq=False)

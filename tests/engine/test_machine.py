@@ -16,9 +16,9 @@ from tasksim.base.errors import InputError, SchedulerError
 from tasksim.engine.machine.machine import MachineReplay
 from tasksim.engine.replay import Replay
 from tasksim.engine.simulate import simulate
+from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder, R, Reduce, Scratch, W
-from tasksim.graph.taskgraph import AccessMode
 from tasksim.models.kinds.constant import ConstantLibrary
 from tasksim.models.kinds.given import GivenDurations
 from tasksim.platform.description import Allocation, Copying, Device, Overheads, Platform

@@ -138,8 +138,9 @@ def starpu_machine(folder: Path) -> object:
 def scenario(folder: Path) -> object:
     from tasksim.base.jsontext import read_json
     from tasksim.scenario.document import decode, encode
+    from tasksim.scenario.scenario import Scenario
 
-    return encode(decode(read_json(folder / "scenario.json"), folder / "scenario.json"))
+    return encode(decode(Scenario, read_json(folder / "scenario.json"), folder / "scenario.json"))
 
 
 def scheduler(folder: Path) -> object:

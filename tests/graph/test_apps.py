@@ -10,9 +10,9 @@ import pytest
 
 from tasksim.base.errors import InputError
 from tasksim.graph import analysis
+from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.flop import task_flop
-from tasksim.graph.taskgraph import AccessMode
 
 TOGETHER = {AccessMode.R, AccessMode.COMMUTATIVE, AccessMode.REDUCTION}
 

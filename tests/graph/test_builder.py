@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import GraphError
+from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.builder import RW, Commute, GraphBuilder, R, Reduce, Scratch, W, access
 from tasksim.graph.graph_file import load, save
-from tasksim.graph.taskgraph import AccessMode
 
 
 def test_columns_hold_what_was_inserted():

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.builder import RW, Commute, GraphBuilder, R, Reduce, Scratch, W, access
-from tasksim.graph.taskgraph import AccessMode
 
 WRITES = {AccessMode.W, AccessMode.RW}
 TOGETHER = {AccessMode.R, AccessMode.COMMUTATIVE, AccessMode.REDUCTION}

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError
 from tasksim.engine.simulate import simulate
+from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.apps.fmm import Distribution, graph_of_tree
 from tasksim.graph.apps.fmm_groups import groups_of
 from tasksim.graph.apps.fmm_passes import KERNELS
@@ -18,7 +19,6 @@ from tasksim.graph.apps.registry import find, generate, parse, parse_settings
 from tasksim.graph.octree.interactions import m2l_pairs, neighbour_pairs
 from tasksim.graph.octree.particles import DISTRIBUTIONS
 from tasksim.graph.octree.tree import tree_of_counts
-from tasksim.graph.taskgraph import AccessMode
 from tasksim.models.kinds.constant import ConstantLibrary
 from tasksim.platform.description import Platform
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import graphs
 
+from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder, R, Scratch, W
 from tasksim.graph.reuse import ReuseTracker, accessed_bytes, reuse_distances
-from tasksim.graph.taskgraph import AccessMode
 
 INF = np.inf
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.graph.taskgraph import AccessMode
+from tasksim.graph.access_mode import AccessMode
 from tasksim.platform.copyestimates import copy_seconds
 from tasksim.schedulers.static.dataflow import Edges, Flows, edges_of, flows_of
 

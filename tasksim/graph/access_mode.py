@@ -1,0 +1,34 @@
+"""Access mode: how a task uses a datum."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+__all__ = ["AccessMode"]
+
+
+class AccessMode(IntEnum):
+    """How a task accesses a data handle.
+
+    The first three combine by their bits: a task that reads and writes has mode ``R | W``.
+    Commutative accesses may run in any order but not together; reductions may run together;
+    scratch memory is private to the task and orders nothing.
+
+    See Also
+    --------
+    R, W, RW, Commute, Reduce, Scratch : accesses in these modes, for :class:`GraphBuilder`.
+
+    Examples
+    --------
+    >>> AccessMode.R | AccessMode.W == AccessMode.RW
+    True
+    >>> AccessMode(4).name
+    'COMMUTATIVE'
+    """
+
+    R = 1
+    W = 2
+    RW = 3
+    COMMUTATIVE = 4
+    REDUCTION = 5
+    SCRATCH = 6
