@@ -12,6 +12,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Final
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.figure import Figure
 
 from tasksim.base.arguments import flag, path_of, short
@@ -81,7 +82,8 @@ def figure(
     Raises
     ------
     InputError
-        If there is no run or no panel, a panel is unknown, or no run has what it shows.
+        If there is no run or no panel, a panel is unknown, no run has what it shows, or times of
+        a run are not finite.
 
     See Also
     --------
@@ -209,6 +211,10 @@ def _chosen(runs: Sequence[Run], names: Sequence[str]) -> dict[str, Panel]:
 def _check(runs: Sequence[Run], panels: int = 2) -> None:
     for run in runs:
         expect(run, Run, "run")
+        tasks = run.tasks
+        for name in ("submitted_s", "ready_s", "start_s", "end_s"):
+            if not np.isfinite(getattr(tasks, name)).all():
+                raise InputError(f"run of {run.graph_label}: {name} of its tasks is not finite")
     if not runs or not panels:
         raise InputError(f"nothing to draw: {len(runs)} runs, {panels} panels")
 

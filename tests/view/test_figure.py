@@ -300,3 +300,20 @@ def test_other_resolutions_are_refused(make, tmp_path, dots):
 
 def test_notebooks_show_figures(make):
     assert figure(make.run())._repr_png_().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("column", ["submitted_s", "ready_s", "start_s", "end_s"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_times_that_are_not_finite_are_refused(make, column, value):
+    run = make.run()
+    times = getattr(run.tasks, column).copy()
+    times[3] = value
+    bad = dataclasses.replace(run, tasks=dataclasses.replace(run.tasks, **{column: times}))
+    with pytest.raises(InputError, match=f"{column} of its tasks is not finite"):
+        figure(bad)
+
+
+def test_runs_that_take_no_time(make):
+    run = make.rows([(0, 0, 0.0, 0.0), (1, 1, 0.0, 0.0)], 2)
+    figure([run, run], ("gantt", "ready", "kernels", "distributions")).canvas.draw()
+    figure([run, make.run()], ("gantt", "ready")).canvas.draw()
