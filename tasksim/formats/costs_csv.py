@@ -42,7 +42,9 @@ __all__ = ["COSTS", "CostFiles", "beside", "read_costs"]
 MAX_TASKS: Final = 32767
 """Every task is a kernel of its own, and records of runs number kernels with 16 bits."""
 UNLIMITED: Final = 2**31 - 1
+"""Copies under way at once: papers on static scheduling have no limit."""
 MAX_DECIMALS: Final = 9
+"""Of volumes, which are made whole numbers of bytes: more, and larger ones leave 64 bits."""
 
 
 class CostFiles(NamedTuple):

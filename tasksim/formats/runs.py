@@ -31,6 +31,16 @@ def load_run(path: str | Path) -> Run:
     See Also
     --------
     save_run : writes a run.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import tasksim
+    >>> run = tasksim.simulate(tasksim.generate("chain", length=2), tasksim.Platform.identical(1))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_run(run, Path(folder, "run"))
+    ...     load_run(Path(folder, "run")).makespan_s
+    0.002
     """
     where = path_of(path, "run")
     found = format_of(where, "reads_run") or FORMATS.find("run")

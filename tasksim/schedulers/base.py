@@ -16,7 +16,29 @@ __all__ = ["Scheduler", "View"]
 
 
 class View(ABC):
-    """What a scheduler sees of a run, simulated or native, and what it can ask of it."""
+    """What a scheduler sees of a run, simulated or native, and what it can ask of it.
+
+    The runtime makes one per run and hands it to :meth:`Scheduler.attach`. Tasks, workers, classes,
+    memories and data are numbers from 0.
+
+    See Also
+    --------
+    Scheduler : what is given one.
+
+    Examples
+    --------
+    A policy that says how many workers it was given:
+
+    >>> from tasksim.schedulers.eager import Eager
+    >>> class Talkative(Eager):
+    ...     def attach(self, view, rng):
+    ...         super().attach(view, rng)
+    ...         print(len(view.workers), "workers of", len(view.classes), "class")
+    >>> import tasksim
+    >>> graph = tasksim.generate("chain", length=1)
+    >>> run = tasksim.simulate(graph, tasksim.Platform.identical(2), scheduler=Talkative())
+    2 workers of 1 class
+    """
 
     graph: TaskGraph
     """All tasks, for schedulers that plan ahead; what happens when is not in it."""
@@ -112,7 +134,32 @@ class Scheduler:
     The same object works under both clocks. It has none of its own, and draws random numbers
     only from the generator it is given. Subclasses override :meth:`pop`, and :meth:`push` or
     the two halves of it, :meth:`choose` and :meth:`commit`;
-    a policy that needs tables of its own builds them in :meth:`attach`.
+    a policy that needs tables of its own builds them in :meth:`attach`. Options of a policy are the
+    keyword arguments of its ``__init__``.
+
+    See Also
+    --------
+    View : what it sees of a run.
+    tasksim.schedulers.registry.create : a scheduler by its name.
+
+    Examples
+    --------
+    Last in, first out:
+
+    >>> class Lifo(Scheduler):
+    ...     def attach(self, view, rng):
+    ...         super().attach(view, rng)
+    ...         self.stack = []
+    ...     def push(self, task):
+    ...         self.stack.append(task)
+    ...         self.view.wake_any(task)
+    ...     def pop(self, worker):
+    ...         return self.stack.pop() if self.stack else None
+    >>> import tasksim
+    >>> graph = tasksim.generate("fork-join", width=3, duration=1.0)
+    >>> run = tasksim.simulate(graph, tasksim.Platform.identical(1), scheduler=Lifo())
+    >>> run.scheduler, run.tasks.start_s.tolist()
+    ('Lifo', [0.0, 3.0, 2.0, 1.0, 4.0])
     """
 
     name: ClassVar[str] = ""
@@ -134,7 +181,15 @@ class Scheduler:
             cls.name = cls.__name__
 
     def attach(self, view: View, rng: random.Random) -> None:
-        """Start a run that *view* shows. Called once, before anything else."""
+        """Start a run that *view* shows. Called once, before anything else.
+
+        Parameters
+        ----------
+        view : View
+            The run.
+        rng : random.Random
+            The only source of random numbers: same seed, same run.
+        """
         self.view = view
         self.rng = rng
 

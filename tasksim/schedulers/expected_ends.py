@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Ends", "ExpectedEnds", "ScannedEnds", "expected_ends"]
 
-FEW: Final = 16
-"""Up to so many workers, looking at each costs less than keeping them ordered."""
+FEW: Final = 32
+"""Up to so many workers of a class, looking at each costs less than keeping them ordered: measured
+on simulations of dm, 0.86 of the time at 16 workers, 0.94 at 32, 1.11 at 64; both give the same."""
 
 
 class Ends(Protocol):

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 __all__ = ["Heteroprio"]
 
 HOST = "cpu"
+"""Workers of this architecture are CPUs, all others accelerators."""
 PREFETCH = 2
-"""How many tasks a worker holds, the one that it is about to run among them."""
+"""How many tasks a worker holds, the one that it is about to run among them: StarPU's default of
+``STARPU_HETEROPRIO_MAX_PREFETCH``."""
 
 
 class Heteroprio(Scheduler):

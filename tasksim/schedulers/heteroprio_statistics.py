@@ -9,14 +9,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Statistics"]
 
+# All as StarPU has them in sched_policies/heteroprio.c, whose decisions are to be reproduced.
 LIFE = 256
 """An average forgets: what is new never weighs less than 1/256."""
 SAMPLES = 16
 """Below this number of measured durations, a bucket comes first, to be measured."""
 BONUS = 99999999.0
+"""What such a bucket's score is raised by: more than any score."""
 DEFAULT_S = 1e-3
 """The duration of what an architecture can run and has never run."""
 DEFAULT_RELEASED = 1000.0
+"""What a task is taken to release before any task of its bucket has ended."""
 NEVER = 999999999999999.0
 """The normalised duration on the other architecture where there is no other."""
 

@@ -19,8 +19,9 @@ __all__ = ["ModularHeft"]
 class ModularHeft(ModularDmdas):
     """As ``modular-dmdas`` with bounded queues: what finds one full waits centrally.
 
-    A worker's queue takes no task when it holds *tasks* of them (30), or when its expected work
-    would reach *seconds* (1000 s; a queue that is empty takes any). The task then stays first in
+    A worker's queue takes no task when it holds *tasks* of them (30, StarPU's default of
+    ``STARPU_NTASKS_THRESHOLD``), or when its expected work would reach *seconds* (1000 s, that of
+    ``STARPU_EXP_LEN_THRESHOLD``; a queue that is empty takes any). The task then stays first in
     the central queue, sorted by priority, and holds back those behind it; whenever a worker asks
     for a task, as many as fit are decided anew. As StarPU's ``modular-heft``
     (``modular_heft.c``, ``modular_ez.c``). Decisions while a worker takes a task do not count

