@@ -1,4 +1,4 @@
-"""Do models of irregular kernels predict real runs? The fast multipole method on this machine.
+"""Irregular kernels of the fast multipole method: how well models of them predict real runs here.
 
 ::
 

@@ -1,4 +1,4 @@
-"""``python -m experiments.irregular_kernels``."""
+"""Command ``python -m experiments.irregular_kernels``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The experiment from the first run to the report.
+"""Experiment, from the first run to the report.
 
 ::
 

@@ -1,4 +1,4 @@
-"""The inputs of the experiment: distributions, sizes, heights and group sizes."""
+"""Inputs of the experiment: distributions, sizes, heights and group sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The models that are compared: naive lines, and linear regressions of the tasks' parameters."""
+"""Models that are compared: naive lines, and linear regressions of the tasks' parameters."""
 
 from __future__ import annotations
 

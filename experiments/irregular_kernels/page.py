@@ -1,4 +1,4 @@
-"""The report of the experiment: a page with figures and tables.
+"""Report of the experiment: a page with figures and tables.
 
 ::
 

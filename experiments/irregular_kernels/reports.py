@@ -1,4 +1,4 @@
-"""A report on every model of the experiment: coefficients, residuals, what is to be noticed.
+"""Reports on every model of the experiment: coefficients, residuals, what is to be noticed.
 
 ::
 

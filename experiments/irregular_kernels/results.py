@@ -1,4 +1,4 @@
-"""What the experiment finds, as plain data: all that its report shows."""
+"""Results of the experiment as plain data: all that its report shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all commands have in common: examples first in the help, exit codes last."""
+"""Commands and groups of commands: examples first in the help, exit codes last."""
 
 from __future__ import annotations
 

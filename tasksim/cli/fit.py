@@ -29,6 +29,7 @@ TENSORS = ("hybrid", "cp")
 REPORTS = (".html", ".md")
 LANGUAGES = {".c": "c", ".py": "python"}
 MOST_LISTED = 6
+"""Of parameters or terms in one line of text: more would not fit a terminal; JSON has all."""
 
 
 @command(

@@ -36,6 +36,7 @@ tiles that each works on."""
 TILE_SIZES = (960, 640, 320, 1024, 512, 256)
 """Those that StarPU's examples are run with, the usual ones first."""
 WIDTH = 96
+"""Of the notes in characters: a terminal of 100 has room, and lines are still read with ease."""
 
 
 @click.group("import", cls=Group, what="format", examples=EXAMPLES)

@@ -1,4 +1,4 @@
-"""The entry point: which commands there are, and how errors end.
+"""Entry point of the command line: which commands there are, and how errors end.
 
 A command is imported when it is called, so that ``tasksim --help`` takes no longer than Python
 itself.

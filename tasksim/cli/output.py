@@ -1,4 +1,4 @@
-"""What commands print: one JSON object, or text; and the run that they keep."""
+"""Output of commands: one JSON object, or text; and the run that they keep."""
 
 from __future__ import annotations
 

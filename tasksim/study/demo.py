@@ -32,8 +32,12 @@ PREDICTED = ((8, "eager"), (8, "prio"), (12, "eager"), (12, "lws"), (14, "prio")
 """Tiles and scheduler of what is predicted: other sizes than those of the calibration."""
 DRAWN = (12, "lws")
 TILE_SIZE = 256
+"""What a gemm of takes a millisecond: long beside the costs of the runtime, as in real use."""
 REPETITIONS = 5
+"""The least odd number whose median two disturbed runs do not move to a disturbed one."""
 CALIBRATION_S = 25.0
+"""In which each kernel of the small graphs is known to a few percent on two cores, while the whole
+demo takes about a minute."""
 PATIENCE_S = 20.0
 """How long calm moments are waited for: on a quiet machine none of it is used, and on a busy one
 the demo still ends in about a minute."""

@@ -115,7 +115,7 @@ def test_with_force_it_is_replaced(existing, monkeypatch):
 
 def stop_at(message, error):
     def progress(what, share):
-        if what.startswith(message):
+        if message in what:
             raise error
 
     return progress
@@ -125,7 +125,7 @@ def stop_at(message, error):
     ("when", "error"),
     [
         ("calibrating, round 1", KeyboardInterrupt()),
-        ("1 of 6 runs", TaskFailed("gemm #3 failed")),
+        ("of 6 runs", TaskFailed("gemm #3 failed")),
         ("drawing", KeyboardInterrupt()),
     ],
 )
