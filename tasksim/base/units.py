@@ -72,7 +72,7 @@ _EXAMPLES: Final[dict[Dimension, str]] = {
     "flop_rate": "30 Gflop/s",
     "factor": "1.5",
 }
-_NUMBER: Final = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_NUMBER: Final = r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _QUANTITY: Final = re.compile(rf"({_NUMBER})\s*(.*)", re.DOTALL)
 _FACTOR: Final = re.compile(rf"[x×]?\s*({_NUMBER})")
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tasksim.base.arguments import flag, one_of, path_of, whole_number
 from tasksim.base.interruption import Interrupts
 from tasksim.base.lockfile import check_lock, locked
+from tasksim.base.wording import option
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.calibration_report import CalibrationReport, summaries
 from tasksim.calibration.earlier_calibrations import earlier_samples, earlier_terms
@@ -158,7 +159,7 @@ def _notes_on_earlier(kernels: Collection[str], choice: LinearKernels) -> list[s
     """Return the notes on *kernels*, whose terms are those of an earlier calibration."""
     return [
         f"{kernel}: a linear model of the terms {choice.terms[kernel]}, as in an earlier "
-        "calibration; other terms, or a history, are for you to ask for"
+        f"calibration; {_how_to_ask()}"
         for kernel in sorted(kernels)
     ]
 
@@ -273,6 +274,14 @@ class _Session:
         return measured_overheads(gaps) if gaps else None
 
 
+def _how_to_ask() -> str:
+    """Return how other models are asked for, here or on the command line."""
+    terms = option("terms")
+    histories = f"{terms} history" if terms.startswith("-") else "search='none'"
+    named = f"{terms} KERNEL=TERMS" if terms.startswith("-") else "terms={kernel: terms}"
+    return f"{named} names terms, {histories} asks for histories"
+
+
 def _notes(choice: LinearKernels, written: Written) -> list[str]:
     """Return what is to be said of models that nobody asked for, or that tell little."""
     notes = []
@@ -281,8 +290,8 @@ def _notes(choice: LinearKernels, written: Written) -> list[str]:
     if unasked:
         notes.append(
             f"{', '.join(unasked)}: linear models, whose terms were searched for, as tasks of the "
-            "graph hardly repeat each other, and a history predicts no other input; --terms "
-            "KERNEL=TERMS names terms, --terms history asks for histories"
+            "graph hardly repeat each other, and a history predicts no other input; "
+            + _how_to_ask()
         )
     searched = sorted(choice.searched & found.keys())
     constant = [kernel for kernel in searched if getattr(found[kernel], "terms_", ()) == ("1",)]

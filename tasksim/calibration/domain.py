@@ -46,7 +46,7 @@ AT_ONCE: Final = 256
 FRUITLESS: Final = 20
 """After this many draws in a row that brought nothing new, what there is has to do."""
 
-_RANGE: Final = re.compile(r"([0-9]{1,18})\.\.([0-9]{1,18})(:log)?")
+_RANGE: Final = re.compile(r"([1-9][0-9]{0,17}|0)\.\.([1-9][0-9]{0,17}|0)(:log)?")
 _LEGAL: Final = "a size 64, a list 64,128,256, a range 32..2048, 32..2048:log, another parameter"
 
 

@@ -211,3 +211,13 @@ def test_huge_numbers_of_numpy_are_written_without_a_warning():
 def test_numbers_beyond_floats_are_refused(value):
     with pytest.raises(InputError, match=r"is not a time|too large"):
         parse_quantity(value, "time")
+
+
+@pytest.mark.parametrize("text", ["010 us", "1_0 us", "00.5 s", "+01 s", "1:30 s", "\u0661 s"])
+def test_what_only_python_or_yaml_takes_for_a_number_is_none(text):
+    with pytest.raises(InputError, match="is not a time"):
+        parse_quantity(text, "time")
+    number = text.split()[0]
+    with pytest.raises(InputError, match="is not a factor"):
+        parse_quantity(number, "factor")
+    assert parse_quantity("0.5 s", "time") == parse_quantity(".5 s", "time") == 0.5

@@ -152,3 +152,9 @@ def test_a_grid_is_as_large_as_fits(axes, limit):
     assert all(c == length for c, length, held in zip(counts, lengths, fixed, strict=True) if held)
     least = [n if held else min(n, 2) for n, held in axes]
     assert np.prod(counts) <= max(limit, np.prod(least))
+
+
+@pytest.mark.parametrize("text", ["010", "1_0", "8..010", "08..16", "1_0..16"])
+def test_numbers_that_are_questions_are_refused(text):
+    with pytest.raises(InputError, match="legal: a size 64"):
+        parse_axis(text, "m")
