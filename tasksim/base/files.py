@@ -11,6 +11,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from tasksim.base.errors import InputError, OutputError
+from tasksim.base.lockfile import locked
 from tasksim.base.units import format_size
 from tasksim.base.wording import option
 
@@ -182,19 +183,25 @@ def _too_large(path: Path, got: str, limit: int) -> InputError:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[Path]:
+def writing(path: Path, *, force: bool = True) -> Iterator[Path]:
     """Yield a temporary path beside *path*; rename it to *path* when the block succeeds.
 
     Whatever goes wrong, *path* is what it was before. A link stays one: what it leads to is
     written. Raises :exc:`OutputError` where the operating system refuses (no permission, no
-    space, no such folder).
+    space, no such folder); without *force* :exc:`InputError` if another process has written
+    *path* meanwhile.
     """
     target = _target(path)
     temporary = _beside(target).with_suffix(f".tmp{target.suffix}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
-        temporary.replace(target)
+        if force:
+            temporary.replace(target)
+        else:
+            with locked(target):
+                refuse_existing(path, force=False)
+                temporary.replace(target)
     except OSError as error:
         raise _refused(path, error) from error
     finally:
@@ -202,15 +209,15 @@ def writing(path: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
-def write_bytes(path: Path, data: bytes) -> None:
-    """Write *data* to *path*, all or nothing."""
-    with writing(path) as temporary:
+def write_bytes(path: Path, data: bytes, *, force: bool = True) -> None:
+    """Write *data* to *path*, all or nothing; *force* as for :func:`writing`."""
+    with writing(path, force=force) as temporary:
         temporary.write_bytes(data)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write *text* (UTF-8) to *path*, all or nothing."""
-    write_bytes(path, text.encode())
+def write_text(path: Path, text: str, *, force: bool = True) -> None:
+    """Write *text* (UTF-8) to *path*, all or nothing; *force* as for :func:`writing`."""
+    write_bytes(path, text.encode(), force=force)
 
 
 def refuse_existing(path: Path, *, force: bool) -> None:
@@ -242,7 +249,8 @@ def refuse_folder(path: Path, *, force: bool, what: str, mark: str) -> None:
 def new_folder(path: Path, *, force: bool = False) -> Iterator[Path]:
     """Yield an empty temporary folder that becomes *path* when the block succeeds.
 
-    An existing *path* is refused, or replaced with *force*: only once the new one is complete.
+    An existing *path* is refused, or replaced with *force*: only once the new one is complete. So
+    is one that another process has made meanwhile.
     """
     refuse_existing(path, force=force)
     if path.exists():
@@ -253,7 +261,9 @@ def new_folder(path: Path, *, force: bool = False) -> Iterator[Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary.mkdir()
         yield temporary
-        _put_in_place(temporary, target)
+        with locked(target):
+            refuse_existing(path, force=force)
+            _put_in_place(temporary, target)
     except OSError as error:
         raise _refused(path, error) from error
     finally:

@@ -23,7 +23,6 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import InputError, OutputError
-from tasksim.base.files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -94,9 +93,9 @@ class Owner:
     def read(cls, path: Path) -> Owner | None:
         """Return the owner that a lock file names; None if there is none, or it is none of ours."""
         try:
-            found = json.loads(read_text(path, LARGEST))
-            return cls(**found)
-        except (InputError, ValueError, TypeError, RecursionError):
+            with path.open("rb") as file:
+                return cls(**json.loads(file.read(LARGEST)))
+        except (OSError, ValueError, TypeError, RecursionError):
             return None
 
     def __str__(self) -> str:

@@ -45,7 +45,7 @@ class ResumableFile:
     def create(self, *, force: bool) -> int:
         """Write the header, with *force* over the file that is there; return where it ends."""
         refuse_existing(self.path, force=force)
-        write_text(self.path, self.header)
+        write_text(self.path, self.header, force=force)
         return len(self.header)
 
     def resume(self) -> tuple[Found, int]:

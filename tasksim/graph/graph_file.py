@@ -76,7 +76,7 @@ def save(graph: TaskGraph, path: str | Path, *, force: bool = False) -> None:
     arrays: dict[str, Any] = {name: getattr(graph, name) for name in (*_COLUMNS, *_ADDED)}
     arrays |= {f"parameters_{kernel}": table for kernel, table in enumerate(graph.parameters)}
     header = np.frombuffer(json.dumps(_header(graph)).encode(), dtype=np.uint8)
-    with writing(path) as temporary:
+    with writing(path, force=force) as temporary:
         np.savez(temporary, header=header, **arrays)
 
 

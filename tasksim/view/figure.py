@@ -174,7 +174,7 @@ def save_figure(
     drawn = BytesIO()
     with mpl.rc_context(_TEXT_AS_TEXT):
         fig.savefig(drawn, format=format_, dpi=resolution, metadata=_METADATA[format_])
-    write_bytes(target, drawn.getvalue())
+    write_bytes(target, drawn.getvalue(), force=force)
 
 
 def _resolution(value: Any) -> float:

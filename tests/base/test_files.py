@@ -242,3 +242,33 @@ def test_reading_closes_the_file_and_keeps_the_errors_of_the_block(tmp_path):
     with pytest.raises(ValueError, match="mine"), reading(path) as file:
         raise ValueError("mine")
     assert file.closed
+
+
+def test_what_another_one_wrote_meanwhile_is_not_replaced(tmp_path):
+    path, folder = tmp_path / "a.txt", tmp_path / "run"
+
+    def write_file(*, force):
+        with writing(path, force=force) as temporary:
+            temporary.write_text("mine")
+            path.write_text("theirs")
+
+    def write_folder(text, *, force, meanwhile=lambda: None):
+        with new_folder(folder, force=force) as temporary:
+            (temporary / "run.json").write_text(text)
+            meanwhile()
+
+    def both():
+        return path.read_text(), (folder / "run.json").read_text()
+
+    def theirs():
+        write_folder("theirs", force=True)
+
+    with pytest.raises(InputError, match=r"a\.txt exists"):
+        write_file(force=False)
+    with pytest.raises(InputError, match="run exists"):
+        write_folder("mine", force=False, meanwhile=theirs)
+    assert both() == ("theirs", "theirs")
+    write_file(force=True)
+    write_folder("mine", force=True, meanwhile=theirs)
+    assert both() == ("mine", "mine")
+    assert names(tmp_path) == ["a.txt", "run"]

@@ -180,7 +180,7 @@ def write_schedule(
     for worker, listed in zip(workers, plan.orders(len(workers)), strict=True):
         for place, task in enumerate(listed):
             writer.writerow([tasks[task] if tasks else task, worker, place])
-    write_text(Path(path), out.getvalue())
+    write_text(Path(path), out.getvalue(), force=force)
 
 
 def _task_names(graph: TaskGraph) -> dict[str, int]:
