@@ -15,6 +15,7 @@ from tasksim.engine.outcome import Outcome
 from tasksim.engine.view import ReplayView
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.collector import no_garbage_collection
+from tasksim.runtime.facts import Facts
 from tasksim.runtime.hooks import unless_default
 from tasksim.runtime.ledger import Ledger, able_classes, class_of
 from tasksim.runtime.livelock import AllDone, Patience
@@ -72,6 +73,7 @@ class Replay:
     ) -> None:
         able = able_classes(graph, costs)
         believed = costs if estimates is None else estimates
+        facts = Facts(graph, platform, scheduler, believed, able)
         self._clock = Clock()
         self._graph = graph
         self._scheduler = scheduler
@@ -82,9 +84,7 @@ class Replay:
         self._far = far
         self._release = Release(graph, submitted=not self._submission_s)
         self.ledger = Ledger(graph, platform, able)
-        self.view = ReplayView(
-            self._clock, graph, platform, scheduler, believed, able, self._on_awake
-        )
+        self.view = ReplayView(facts, self._clock, self._on_awake)
         # What the hot loop looks up, without the way to it.
         self._start, self._end = self.ledger.start, self.ledger.end
         self._make_ready = self.ledger.release
@@ -93,8 +93,7 @@ class Replay:
         self._running = [-1] * len(platform.workers)
         self._started = unless_default(scheduler, "started")
         self._finished = unless_default(scheduler, "finished")
-        workers = len(platform.workers)
-        self._patience = Patience(scheduler, graph, self.ledger, workers, self.ledger.idle)
+        self._patience = Patience(facts, self.ledger, self.ledger.idle)
 
     def run(self, rng: random.Random) -> float:
         """Replay the graph; return the makespan in seconds.

@@ -9,37 +9,27 @@ from tasksim.runtime.sleepers import Sleepers
 from tasksim.runtime.view import RunView
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from simpy.events import Event
 
     from tasksim.engine.clock import Clock
-    from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.platform.description import Platform
-    from tasksim.schedulers.base import Scheduler
+    from tasksim.runtime.facts import Facts
 
 __all__ = ["ReplayView"]
 
 
 class ReplayView(RunView):
-    """What *scheduler* sees. Workers that are woken are added to ``awake``, for the clock to serve.
+    """What the scheduler of *facts* sees.
 
-    Where waking takes time, *on_awake* is called with an event when a worker is awake.
+    Workers that are woken are added to ``awake``, for the clock to serve. Where waking takes time,
+    *on_awake* is called with an event when a worker is awake.
     """
 
-    def __init__(
-        self,
-        clock: Clock,
-        graph: TaskGraph,
-        platform: Platform,
-        scheduler: Scheduler,
-        estimates: Sequence[Sequence[float]],
-        able: Sequence[int],
-        on_awake: Callable[[Event], None],
-    ) -> None:
-        super().__init__(graph, platform, scheduler, estimates, able)
+    def __init__(self, facts: Facts, clock: Clock, on_awake: Callable[[Event], None]) -> None:
+        super().__init__(facts)
         self._clock = clock
-        self._wakeup_s = platform.overheads.wakeup_s
+        self._wakeup_s = facts.platform.overheads.wakeup_s
         self._on_awake = on_awake
         self.awake: list[int] = []
         self.sleepers = Sleepers(self.classes, self.class_of)

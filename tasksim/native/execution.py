@@ -19,6 +19,7 @@ from tasksim.native.cores import cores_for, pin_thread
 from tasksim.native.view import ThreadsView
 from tasksim.runtime.blame import blamed, blaming
 from tasksim.runtime.collector import no_garbage_collection
+from tasksim.runtime.facts import Facts
 from tasksim.runtime.ledger import Ledger
 from tasksim.runtime.livelock import Patience
 from tasksim.runtime.release import Release
@@ -67,8 +68,9 @@ class Execution:
         scheduler: Scheduler,
         program: Program,
         estimates: Sequence[Sequence[float]],
-        able: Sequence[int],
+        able: list[int],
     ) -> None:
+        facts = Facts(graph, platform, scheduler, estimates, able)
         self._graph = graph
         self._workers = platform.workers
         self._scheduler = scheduler
@@ -79,9 +81,8 @@ class Execution:
         self._over = threading.Event()
         self._error: BaseException | None = None
         self.ledger = Ledger(graph, platform, able)
-        self._view = ThreadsView(graph, platform, scheduler, estimates, able, self._lock)
-        workers = len(self._workers)
-        self._patience = Patience(scheduler, graph, self.ledger, workers, self.ledger.idle)
+        self._view = ThreadsView(facts, self._lock)
+        self._patience = Patience(facts, self.ledger, self.ledger.idle)
 
     # The main thread
 

@@ -9,30 +9,19 @@ from typing import TYPE_CHECKING
 from tasksim.runtime.view import RunView
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.platform.description import Platform
-    from tasksim.schedulers.base import Scheduler
+    from tasksim.runtime.facts import Facts
 
 __all__ = ["ThreadsView"]
 
 
 class ThreadsView(RunView):
-    """What *scheduler* sees of the threads that execute; all of it under *lock*."""
+    """What the scheduler of *facts* sees of the threads that execute; all of it under *lock*."""
 
-    def __init__(
-        self,
-        graph: TaskGraph,
-        platform: Platform,
-        scheduler: Scheduler,
-        estimates: Sequence[Sequence[float]],
-        able: Sequence[int],
-        lock: threading.Lock,
-    ) -> None:
-        super().__init__(graph, platform, scheduler, estimates, able)
-        self._bells = [threading.Condition(lock) for _ in platform.workers]
-        self._asleep = [False] * len(platform.workers)
+    def __init__(self, facts: Facts, lock: threading.Lock) -> None:
+        super().__init__(facts)
+        workers = facts.platform.workers
+        self._bells = [threading.Condition(lock) for _ in workers]
+        self._asleep = [False] * len(workers)
         self.origin = 0.0
         """When the clock was started, on the system's."""
 

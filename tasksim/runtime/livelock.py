@@ -9,9 +9,8 @@ from tasksim.runtime.rules import livelock
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.runtime.facts import Facts
     from tasksim.runtime.ledger import Ledger
-    from tasksim.schedulers.base import Scheduler
 
 __all__ = ["AllDone", "Patience"]
 
@@ -41,15 +40,9 @@ class Patience:
     nothing ever will.
     """
 
-    def __init__(
-        self,
-        scheduler: Scheduler,
-        graph: TaskGraph,
-        ledger: Ledger,
-        workers: int,
-        idle: Callable[[], bool],
-    ) -> None:
-        self._scheduler = scheduler
+    def __init__(self, facts: Facts, ledger: Ledger, idle: Callable[[], bool]) -> None:
+        workers, graph = len(facts.platform.workers), facts.graph
+        self._scheduler = facts.scheduler
         self._graph = graph
         self._ledger = ledger
         self._idle = idle

@@ -12,40 +12,29 @@ from tasksim.runtime.rules import known_worker
 from tasksim.schedulers.base import View
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.platform.description import Platform
-    from tasksim.schedulers.base import Scheduler
+    from tasksim.runtime.facts import Facts
 
 __all__ = ["RunView"]
 
 
 class RunView(View):
-    """The facts that *scheduler* may ask for, in plain lists, where all share one memory.
+    """The *facts* that a scheduler may ask for, in plain lists, where all share one memory.
 
-    *estimates* has a row per class of workers and a column per task, in seconds; *able* a bit
-    mask of classes per task. Each clock adds the time and the waking.
+    Each clock adds the time and the waking.
     """
 
-    def __init__(
-        self,
-        graph: TaskGraph,
-        platform: Platform,
-        scheduler: Scheduler,
-        estimates: Sequence[Sequence[float]],
-        able: Sequence[int],
-    ) -> None:
+    def __init__(self, facts: Facts) -> None:
+        graph, platform = facts.graph, facts.platform
         self.graph = graph
         self.workers = platform.workers
         self.classes = platform.classes
         self.class_of = class_of(platform)
         self.priority = graph.priority.tolist()
-        self.estimates = estimates
-        self.able = able
+        self.estimates = facts.estimates
+        self.able = facts.able
         self.pusher = None
         self.platform = platform
-        self._scheduler = scheduler
+        self._scheduler = facts.scheduler
 
     @cached_property
     def sizes(self) -> list[int]:

@@ -13,7 +13,7 @@ from tasksim.graph.access_mode import AccessMode
 if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["Hints", "Need", "Needs", "ordered_accesses", "writers"]
+__all__ = ["Hints", "Need", "Needs", "TaskAccesses", "ordered_accesses", "writers"]
 
 Need: TypeAlias = tuple[int, bool, bool]
 """One of the data that a task accesses: which, whether it is read, whether it is written."""
@@ -23,6 +23,14 @@ Needs: TypeAlias = Sequence[Need]
 
 READS: Final = [int(mode) for mode in (AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE)]
 WRITES: Final = [int(mode) for mode in (AccessMode.W, AccessMode.RW, AccessMode.COMMUTATIVE)]
+
+
+class TaskAccesses(NamedTuple):
+    """What each task accesses, what of it is read, and how urgent copies for it are."""
+
+    needs: Sequence[Needs]
+    reads: Sequence[Sequence[int]]
+    priorities: Sequence[int]
 
 
 def ordered_accesses(graph: TaskGraph) -> tuple[list[Needs], list[list[int]]]:

@@ -21,6 +21,7 @@ from tasksim.engine.machine.ticks import OverheadTicks
 from tasksim.engine.outcome import Outcome
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.collector import no_garbage_collection
+from tasksim.runtime.facts import Facts
 from tasksim.runtime.ledger import Ledger, able_classes
 from tasksim.runtime.livelock import AllDone
 from tasksim.runtime.release import Release
@@ -87,16 +88,12 @@ class MachineReplay:
         release = Release(graph, submitted=not overheads.submission)
         self.ledger = Ledger(graph, platform, able)
         self.node = Node(
+            Facts(graph, platform, scheduler, costs if estimates is None else estimates, able),
             self._clock,
             self.ledger,
             release,
-            graph,
-            platform,
-            scheduler,
             overheads,
             Charges(platform, costs, far),
-            costs if estimates is None else estimates,
-            able,
             blind=simultaneous_pushes == "blind",
         )
         self._submission = Submission(self.node, release, overheads.submission)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError
 from tasksim.engine.clock import Routine
-from tasksim.engine.data.accesses import Hints, ordered_accesses
+from tasksim.engine.data.accesses import Hints, TaskAccesses, ordered_accesses
 from tasksim.engine.data.capacity import keep_where_data_fit
 from tasksim.engine.data.memories import Memories
 from tasksim.engine.data.turns import turns_of
@@ -26,56 +26,47 @@ from tasksim.runtime.livelock import Patience
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Sequence
 
     from tasksim.engine.clock import Steps, TickClock
     from tasksim.engine.data.accesses import Needs
     from tasksim.engine.machine.charges import Charges
     from tasksim.engine.machine.ticks import OverheadTicks
-    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
+    from tasksim.runtime.facts import Facts
     from tasksim.runtime.ledger import Ledger
     from tasksim.runtime.release import Release
-    from tasksim.schedulers.base import Scheduler
 
 __all__ = ["Node"]
 
 
 class Node:
-    """The workers of *platform* under one *scheduler*.
+    """The workers of a platform under one scheduler.
 
     Parameters
     ----------
+    facts : Facts
+        What is run where, who decides, what it believes. Classes in whose memory the data of a task
+        do not fit are taken from those that can run it.
     clock, ledger, release : TickClock, Ledger, Release
         Those of the whole run.
-    graph, platform, scheduler : TaskGraph, Platform, Scheduler
-        What is run where, and who decides.
     overheads, charges : OverheadTicks, Charges
         What the runtime's own work takes, and what the tasks do.
-    estimates : sequence of sequences of float
-        What the scheduler believes, seconds, ``[class][task]``.
-    able : list of int
-        Per task, a bit mask of the classes that can run it. Those in whose memory its data do not
-        fit are taken away.
     blind : bool
         Whether all pushes of one instant choose before any of them is committed.
     """
 
     def __init__(
         self,
+        facts: Facts,
         clock: TickClock,
         ledger: Ledger,
         release: Release,
-        graph: TaskGraph,
-        platform: Platform,
-        scheduler: Scheduler,
         overheads: OverheadTicks,
         charges: Charges,
-        estimates: Sequence[Sequence[float]],
-        able: list[int],
         *,
         blind: bool,
     ) -> None:
+        graph, platform, scheduler, estimates, able = facts
         self.clock = clock
         self.ledger = ledger
         self.charges = charges
@@ -91,18 +82,17 @@ class Node:
         self._needs, reads = ordered_accesses(graph)
         priorities = graph.priority.tolist() if scheduler.uses_priorities else [0] * len(graph)
         routines = [Routine(clock) for _ in platform.workers]
-        keepers = _keepers(clock, platform, routines)
-        self.memories = Memories(clock, graph, platform, keepers)
+        self.memories = Memories(clock, graph, platform, _keepers(clock, platform, routines))
         estimates = keep_where_data_fit(
             graph, platform.classes, self._needs, self.memories.copies, able, estimates
         )
         self._several = len(platform.memories) > 1
         self._drivers = self._make_drivers(routines, priorities)
-        self.view = NodeView(
-            clock, ledger, graph, platform, scheduler, estimates, able,
-            routines, self.memories, self._needs, reads, priorities,
-        )  # fmt: skip
+        seen = facts._replace(estimates=estimates)
+        accesses = TaskAccesses(self._needs, reads, priorities)
+        self.view = NodeView(seen, clock, ledger, routines, self.memories, accesses)
         self.hints = HintFollower(Hints.of(graph), ledger, self.memories, overheads)
+        self._patience = Patience(facts, ledger, self._idle)
         # What the hot loops look up, without the way to it.
         self._locked = self.memories.locks.until
         self._hinted = self.hints.waiting
@@ -110,7 +100,6 @@ class Node:
         self._make_ready, self._take, self._note_end = ledger.release, ledger.take, ledger.finish
         self._popped = ledger.popped
         self._asleep, self._sleep = self.view.sleepers.asleep, self.view.sleepers.sleep
-        self._patience = Patience(scheduler, graph, ledger, len(routines), self._idle)
 
     def _make_drivers(self, routines: list[Routine], priorities: list[int]) -> list[Driver]:
         platform, copies = self._platform, self.memories.copies

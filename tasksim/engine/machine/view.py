@@ -15,39 +15,31 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tasksim.engine.clock import Routine, TickClock
-    from tasksim.engine.data.accesses import Needs
+    from tasksim.engine.data.accesses import TaskAccesses
     from tasksim.engine.data.memories import Memories
-    from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.platform.description import Platform
+    from tasksim.runtime.facts import Facts
     from tasksim.runtime.ledger import Ledger
-    from tasksim.schedulers.base import Scheduler
 
 __all__ = ["NodeView"]
 
 
 class NodeView(RunView):
-    """The time, the workers and where data are, for the *scheduler* of a node.
+    """The time, the workers and where data are, for the scheduler of a node.
 
-    *ledger* is that of the run, *routines* are those of the workers; *needs*, *reads* and
-    *priorities* (of copies) have an entry per task.
+    *ledger* is that of the run; *routines* are those of the workers.
     """
 
     def __init__(
         self,
+        facts: Facts,
         clock: TickClock,
         ledger: Ledger,
-        graph: TaskGraph,
-        platform: Platform,
-        scheduler: Scheduler,
-        estimates: Sequence[Sequence[float]],
-        able: Sequence[int],
         routines: Sequence[Routine],
         memories: Memories,
-        needs: Sequence[Needs],
-        reads: Sequence[Sequence[int]],
-        priorities: Sequence[int],
+        accesses: TaskAccesses,
     ) -> None:
-        super().__init__(graph, platform, scheduler, estimates, able)
+        super().__init__(facts)
+        platform = facts.platform
         self._clock = clock
         self._state = ledger.state
         self._routines = routines
@@ -58,7 +50,7 @@ class NodeView(RunView):
         self.sleepers = Sleepers(self.classes, self.class_of)
         self._asleep = self.sleepers.asleep
         self._one_memory = len(platform.memories) == 1
-        self._needs, self._reads, self._priorities = needs, reads, priorities
+        self._needs, self._reads, self._priorities = accesses
         self._mover = memories.mover
         # What schedulers look up most, without the way to it.
         copies = memories.copies
