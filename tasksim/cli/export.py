@@ -34,7 +34,11 @@ def exporting() -> None:
 @exporting.command("models", cls=Command, examples=EXAMPLES[:1])
 @click.argument("models", metavar="MODELS_DIR|NAME")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, help="A model file, .json."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="A model file, .json; or a file of another format that writes models.",
 )
 @library_option
 @force_option
@@ -47,13 +51,15 @@ def several(models: str, output: Path, library: Path | None, force: bool, as_jso
     refuse_existing(output, force=force)
     refuse_unwritable(output)
     from tasksim.base.library import find
-    from tasksim.models.files.store import ModelLibrary, common_machine, save_models
+    from tasksim.formats.registry import FORMATS, format_of
+    from tasksim.models.files.store import ModelLibrary, common_machine
 
     known = ModelLibrary(find("models", models, library=library))
     files = _files(known)
-    machine, differing = common_machine(files)
-    notes = [f"{name} is not in the fingerprint: the files differ in it" for name in differing]
-    save_models(output, {file.kernel: file.architectures for file in files}, machine=machine)
+    machine, _ = common_machine(files)
+    writer = (format_of(output, "writes_models") or FORMATS.find("models")).writes_models
+    assert writer is not None  # that is what it was chosen by
+    notes = writer(known, output, force)
     if as_json:
         kernels = {file.kernel: sorted(file.architectures) for file in files}
         found = {"machine": machine.name, "kernels": kernels, "notes": notes, "output": output}

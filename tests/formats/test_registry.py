@@ -35,6 +35,11 @@ def _write_run(run, path, force):
     path.write_text(json.dumps([run.makespan_s, force]))
 
 
+def _write_models(models, path, force):
+    path.write_text(" ".join(models.kernels()))
+    return ["no spread"]
+
+
 THEIRS = Format(
     summary="A word a task.",
     suffixes=(".words",),
@@ -44,6 +49,7 @@ THEIRS = Format(
     reads_platform=lambda path: tasksim.Platform.identical(3),
     reads_samples=_read_samples,
     writes_run=_write_run,
+    writes_models=_write_models,
 )
 
 
@@ -123,3 +129,10 @@ def test_a_run_of_a_graph_in_another_format_is_repeated_and_reported(theirs):
     assert CliRunner().invoke(cli, ["simulate", "--from", "run"]).exit_code == 0
     (recorded,) = recorded_runs([(theirs / "run", tasksim.load_run("run"))])
     assert recorded.graph.kernels == ("a", "b", "c")
+
+
+def test_models_are_exported_to_another_format(theirs):
+    called = CliRunner().invoke(cli, ["export", "models", "xeon-2c", "-o", "all.words"])
+    assert called.exit_code == 0, called.output
+    assert "note: no spread" in called.stdout
+    assert {"gemm", "potrf"} <= set((theirs / "all.words").read_text().split())
