@@ -1,4 +1,4 @@
-"""What every kind of kernel model must do: a battery for the built-in ones and for a user's own.
+"""Conformance of kinds of kernel models: a battery for the built-in ones and for a user's own.
 
 ::
 

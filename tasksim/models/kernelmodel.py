@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from tasksim.base.errors import InputError, ModelError, NotFittedError, OutOfDomainError, unknown
-from tasksim.models.document import Node, read_domain, to_data
+from tasksim.base.errors import InputError, ModelError, NotFittedError, OutOfDomainError
+from tasksim.models.document import Node
 from tasksim.models.fitreport import fit_report
+from tasksim.models.modeldata import model_data, read_model
 from tasksim.models.quantiles import FENCE
-from tasksim.models.rows import plain_number
 from tasksim.models.samples import Samples, checked_table, unfit_duration
 from tasksim.models.uncertainty.doubt import Anchors
-from tasksim.models.uncertainty.intervals import Uncertainty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from tasksim.models.forms import LinearForm, MeansForm, PowerForm
     from tasksim.models.uncertainty.doubt import Doubt
+    from tasksim.models.uncertainty.intervals import Uncertainty
 
 __all__ = ["KernelModel", "Samples"]
 
@@ -240,10 +240,7 @@ class KernelModel(ABC):
         return type(self)(**self.get_params())
 
     def settled(self) -> Self:
-        """Return the fitted model, what it searched for now given: a fit does not search again.
-
-        It predicts the same. The model itself where there is nothing to search for.
-        """
+        """Return the fitted model, what it searched for now given: a fit does not search again."""
         return self
 
     def refitted(self, samples: Samples) -> Self:
@@ -263,10 +260,7 @@ class KernelModel(ABC):
         return self.names_
 
     def coefficient_count(self, rows: NDArray[np.float64]) -> int:
-        """Return how many numbers it learnt from the configurations *rows*.
-
-        For tests of what it leaves of them.
-        """
+        """Return how many numbers it learnt from the configurations *rows*, for tests of fit."""
         return len(np.unique(rows, axis=0)) if self.exact else 1
 
     def formula(self, digits: int = 6) -> str | None:  # noqa: ARG002
@@ -293,17 +287,8 @@ class KernelModel(ABC):
     def source(self, language: str, name: str = "duration_s") -> str:  # noqa: ARG002
         """Return the source of a function *name* that predicts what the model does.
 
-        Parameters
-        ----------
-        language : str
-            One of :attr:`languages`.
-        name : str, default="duration_s"
-            What the function is called.
-
-        Raises
-        ------
-        InputError
-            If the kind cannot be written in that language, or a name cannot be one there.
+        The *language* is one of :attr:`languages`. Raises :exc:`InputError` for others, and for
+        names that cannot be some there.
         """
         raise self._refusal(
             f"models of kind {self.kind} cannot be written as source code in {language}"
@@ -323,18 +308,7 @@ class KernelModel(ABC):
     def to_json(self) -> dict[str, Any]:
         """Return the model as plain data, from which :meth:`from_json` makes it again."""
         self._check_fitted("to_json")
-        data = {
-            "kind": self.kind,
-            "options": self.get_params(),
-            "parameters": self.names_,
-            "domain": {n: tuple(map(plain_number, box)) for n, box in self.domain_.items()},
-            **self._to_json(),
-            "report": self._report,
-        }
-        if self.uncertainty_ is not None:
-            data["uncertainty"] = self.uncertainty_.to_json()
-        plain: dict[str, Any] = to_data(data)
-        return plain
+        return model_data(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any] | Node) -> Self:
@@ -345,33 +319,7 @@ class KernelModel(ABC):
         FormatError
             An :exc:`InputError`, with the path to what is missing or wrong.
         """
-        node = data if isinstance(data, Node) else Node(dict(data))
-        if node["kind"].text() != cls.kind:
-            raise node["kind"].expected(f"'{cls.kind}'")
-        model = cls(**cls._options(node["options"]))
-        model._from_json(node)
-        if cls.needs_fit:
-            model.names_ = node["parameters"].texts()
-            model.domain_ = read_domain(node["domain"], model.names_)
-            model._report = node["report"].mapping()
-            model._read_uncertainty(node)
-        return model
-
-    def _read_uncertainty(self, node: Node) -> None:
-        if "uncertainty" in node.mapping():
-            self.uncertainty_ = Uncertainty.from_json(node["uncertainty"], self)
-
-    @classmethod
-    def _options(cls, node: Node) -> dict[str, Any]:
-        options = node.mapping()
-        known = cls.option_names()
-        for name in options:
-            if name not in known:
-                raise node.error(str(unknown(f"option of {cls.kind} models", name, known)))
-        for name, parameter in inspect.signature(cls).parameters.items():
-            if parameter.default is parameter.empty and name not in options:
-                raise node.error(f"'{name}' is missing")
-        return options
+        return read_model(cls, data if isinstance(data, Node) else Node(dict(data)))
 
     def get_params(self) -> dict[str, Any]:
         """Return the options that the model was made with."""
@@ -419,19 +367,13 @@ class KernelModel(ABC):
         """Set what :meth:`_to_json` returned. ``names_`` is not yet there."""
 
     def _elasticities(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return d ln duration / d ln coefficient, shape (rows, coefficients).
-
-        For kinds whose doubt is a covariance of the logarithms of coefficients.
-        """
+        """Return d ln duration / d ln coefficient, shape (rows, coefficients)."""
         raise NotImplementedError
 
     def _repetitions(
         self, table: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return how many samples each row's configuration has, and their relative spread.
-
-        For kinds whose doubt comes from counts.
-        """
+        """Return how many samples each row's configuration has, and their relative spread."""
         raise NotImplementedError
 
     def _inside(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:

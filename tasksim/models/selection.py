@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import json
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.base.errors import InputError, OutOfDomainError, TasksimError, expect
+from tasksim.base.errors import InputError, TasksimError, expect
+from tasksim.models.candidate import Candidate, percent, size_bytes
 from tasksim.models.registry import KINDS, model_class
 from tasksim.models.registry import kinds as installed
 from tasksim.models.samples import Samples
@@ -20,8 +20,6 @@ from tasksim.models.validation.separable import check_separable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
     from tasksim.models.kernelmodel import KernelModel
 
@@ -57,51 +55,6 @@ LEAST_SEARCH_S: Final = 1e-3
 ENOUGH: Final = 0.5
 """The share of configurations that a kind must be able to predict: of fewer, the error is that of
 others than those it would be compared on."""
-
-
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """A kind of model, and how well it does; or why it was not tried."""
-
-    kind: str
-    reason: str
-    model: KernelModel | None = None
-    out: LeftOut | None = None
-    errors: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    fit_seconds: float = 0.0
-    refit_seconds: float = 0.0
-
-    @property
-    def mlogq_cv(self) -> float | None:
-        """The MLogQ over the configurations that were left out; None if it is not known."""
-        known = np.isfinite(self.errors)
-        return float(self.errors[known].mean()) if known.any() else None
-
-    @property
-    def judged(self) -> float:
-        """The MLogQ to compare by: infinite if it is not known."""
-        return np.inf if self.mlogq_cv is None else self.mlogq_cv
-
-    @property
-    def exact(self) -> bool:
-        """Whether it predicts nothing but what was measured."""
-        return self.out is not None and self.out.by == "sample"
-
-    @property
-    def size_bytes(self) -> int | None:
-        """Return what the model takes in a file; None if there is none."""
-        return None if self.model is None else size_bytes(self.model)
-
-    def row(self) -> dict[str, Any]:
-        """Return what to print of it."""
-        return {
-            "kind": self.kind,
-            "mlogq_cv": self.mlogq_cv,
-            "size_bytes": self.size_bytes,
-            "fit_seconds": self.fit_seconds if self.model is not None else None,
-            "domain": None if self.model is None else _domain(self.model),
-            "reason": self.reason,
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,12 +195,6 @@ def automatic_kinds() -> list[str]:
     return [*AUTO, *(kind for kind, found in others.items() if found.automatic)]
 
 
-def size_bytes(model: KernelModel) -> int:
-    """Return what *model* takes as compact JSON, without its report and its uncertainty."""
-    data = {k: v for k, v in model.to_json().items() if k not in ("report", "uncertainty")}
-    return len(json.dumps(data, separators=(",", ":")).encode())
-
-
 @dataclass
 class _Clock:
     """How much time is left, and what all fits share."""
@@ -347,8 +294,8 @@ def _choose(fitted: Sequence[Candidate]) -> tuple[Candidate, str]:
     history = min(exact, key=lambda c: c.judged, default=None)
     if history is not None and chosen.judged > max(FAR, WORSE * history.judged):
         return history, (
-            f"{history.kind}: the best formula, {best.kind}, errs by {_percent(best)} on sizes "
-            f"left out, and {history.kind} by {_percent(history)} on what it knows; it predicts "
+            f"{history.kind}: the best formula, {best.kind}, errs by {percent(best)} on sizes "
+            f"left out, and {history.kind} by {percent(history)} on what it knows; it predicts "
             "nothing else"
         )
     return chosen, _why(chosen, best, general)
@@ -375,26 +322,21 @@ def _alone(chosen: Candidate, fitted: Sequence[Candidate]) -> str:
         return "nothing can be compared: no samples to leave out"
     others = "the only one that can be judged" if len(fitted) > 1 else "the only one that fits"
     where = "on further samples of what it knows" if chosen.exact else "on sizes left out"
-    return f"{others}; it errs by {_percent(chosen)} {where}"
+    return f"{others}; it errs by {percent(chosen)} {where}"
 
 
 def _why(chosen: Candidate, best: Candidate, general: Sequence[Candidate]) -> str:
-    error = f"errs by {_percent(chosen)} on sizes left out"
+    error = f"errs by {percent(chosen)} on sizes left out"
     others = sorted((c for c in general if c is not chosen), key=lambda c: c.judged)
     if not others:
         return f"{chosen.kind}: {error}; no other kind predicts what was not measured"
-    compared = ", ".join(f"{c.kind} by {_percent(c)}" for c in others)
+    compared = ", ".join(f"{c.kind} by {percent(c)}" for c in others)
     if chosen is best:
         return f"{chosen.kind}: {error}, the least ({compared})"
     return (
         f"{chosen.kind}: {error}, as little as the best within what can be told ({compared}), "
         f"and is smaller: {chosen.size_bytes} bytes, {best.kind} {best.size_bytes}"
     )
-
-
-def _percent(candidate: Candidate) -> str:
-    percent = 100 * float(np.expm1(min(candidate.judged, 700.0)))
-    return f"{percent if percent > 1e-6 else 0:.3g} %"
 
 
 def _none_fits(table: Sequence[Candidate]) -> str:
@@ -413,7 +355,7 @@ def _calibrated(chosen: Candidate, samples: Samples, clock: _Clock) -> Iterator[
         return
     if not chosen.exact and POOR < chosen.judged < np.inf:
         yield (
-            f"{chosen.kind} errs by {_percent(chosen)} on sizes left out: measure more sizes, "
+            f"{chosen.kind} errs by {percent(chosen)} on sizes left out: measure more sizes, "
             "or look for a parameter that is missing"
         )
     resamples = clock.resamples(chosen.refit_seconds)
@@ -424,15 +366,3 @@ def _calibrated(chosen: Candidate, samples: Samples, clock: _Clock) -> Iterator[
         return
     if found.count < FEW:
         yield f"only {found.count} samples could be left out: intervals are no wider than theirs"
-
-
-def _domain(model: KernelModel) -> str:
-    """Return where a model can be asked, for people."""
-    high = np.array([[high for _, high in model.domain_.values()]])
-    try:
-        model.predict(2 * high)
-    except OutOfDomainError:
-        return "only what was measured" if model.exact else f"only {model.measured()}"
-    except TasksimError:
-        return model.measured()
-    return f"{model.measured()}, and beyond"

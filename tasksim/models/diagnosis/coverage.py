@@ -1,4 +1,4 @@
-"""Where samples are: repetitions, values per parameter, the box of the domain, and beyond."""
+"""Coverage of the domain by samples: repetitions, values per parameter, its box, and beyond."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that took longer or shorter than others for the same configurations.
+"""Run shifts: runs that took longer or shorter than others for the same configurations.
 
 A bogus run (another frequency, another program on the machine) fits as well as a good one and
 misleads all the same, so this is to be looked at before fitting.

@@ -16,6 +16,7 @@ from tasksim.models.forms import LinearForm
 from tasksim.models.groups import group_means, group_medians
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.kinds.loglog import LEAST_S
+from tasksim.models.kinds.termtable import read_interval, read_terms, term_table, undecidable
 from tasksim.models.quantiles import (
     FENCE,
     LEVELS,
@@ -28,7 +29,7 @@ from tasksim.models.quantiles import (
 from tasksim.models.samples import Samples
 from tasksim.models.terms.candidates import AUTO, find_candidates
 from tasksim.models.terms.formulas import Terms, parse_terms
-from tasksim.models.terms.leastsquares import WEIGHTS, Fit, Weights, aliased, fit_design
+from tasksim.models.terms.leastsquares import WEIGHTS, Fit, Weights, fit_design
 from tasksim.models.terms.search import MOST_TERMS, search_terms
 from tasksim.models.terms.sourcecode import LANGUAGES, source
 from tasksim.models.terms.termerrors import FLOOR, Measurements, error_of_terms
@@ -241,10 +242,7 @@ class LinearModel(KernelModel):
         return len(self.coef_)
 
     def formula(self, digits: int = 6) -> str:
-        """Return the fitted formula, in seconds, for people.
-
-        Something like ``1.2e-06 + 3.4e-11*m*n*k - 5e-09*m``.
-        """
+        """Return the formula, in seconds, for people: ``1.2e-06 + 3.4e-11*m*n*k - 5e-09*m``."""
         return self.linear().formula(digits)
 
     def linear(self) -> LinearForm:
@@ -269,10 +267,7 @@ class LinearModel(KernelModel):
         return source(self.linear(), language, name)
 
     def settled(self) -> Self:
-        """Return the fitted model with the terms that were found as those given.
-
-        It predicts the same; fitted again, to other samples, it does not search for others.
-        """
+        """Return the fitted model with the terms that were found as those given."""
         self._check_fitted("settled")
         model = copy(self)
         model.terms = str(self._parsed_)
@@ -295,12 +290,13 @@ class LinearModel(KernelModel):
         )
         terms = self._settle_terms(samples.names, measured)
         configurations = self._design(terms, rows)
-        self._check_samples(terms, configurations, len(used))
+        if wrong := undecidable(terms, configurations, len(used)):
+            raise self._refusal(wrong)
         fit = fit_design(configurations, used.durations_s, group, self.weights, terms.constant)
         self._learn(terms, fit, samples)
         self._learn_residuals(used)
         self._floored_ = int((self._raw(rows) < self.floor_s_).sum())
-        self._diagnostics_ = {"terms": _term_table(terms, fit), **self._judged(terms, measured)}
+        self._diagnostics_ = {"terms": term_table(terms, fit), **self._judged(terms, measured)}
         return kept
 
     def _settle_terms(self, names: tuple[str, ...], measured: Measurements) -> Terms:
@@ -324,29 +320,6 @@ class LinearModel(KernelModel):
             return self._found_.to_data()
         mlogq, standard_error = error_of_terms(measured, terms)
         return {"cv_mlogq": mlogq, "cv_standard_error": standard_error}
-
-    def _check_samples(self, terms: Terms, configurations: NDArray[np.float64], count: int) -> None:
-        needed = len(terms)
-        if len(configurations) < needed:
-            raise self._refusal(
-                f"{needed} terms ({terms}) need samples of at least {needed} configurations "
-                f"(different parameters), got {len(configurations)}: measure more, or ask for less"
-            )
-        if count <= needed:
-            raise self._refusal(
-                f"{needed} terms ({terms}) need more than {needed} samples, got {count}"
-            )
-        names = [str(term) for term in terms.terms]
-        combined = aliased(configurations)
-        if combined:
-            said = "; ".join(
-                f"{names[index]} is a combination of {', '.join(names[i] for i in of)}"
-                for index, of in combined.items()
-            )
-            raise self._refusal(
-                f"the samples cannot tell these terms apart: {said}. Measure configurations in "
-                "which the parameters vary independently, or leave terms out"
-            )
 
     def _learn(self, terms: Terms, fit: Fit, samples: Samples) -> None:
         self._set_terms(terms)
@@ -416,42 +389,12 @@ class LinearModel(KernelModel):
 
     def _from_json(self, node: Node) -> None:
         entries = list(node["terms"])
-        self._set_terms(_read_terms(node, entries))
+        self._set_terms(read_terms(node, entries))
         self.coef_ = np.array([entry["coefficient"].number() for entry in entries])
-        self.intervals_ = np.array([_interval(entry["interval"]) for entry in entries])
+        self.intervals_ = np.array([read_interval(entry["interval"]) for entry in entries])
         self.pvalues_ = np.array([entry["p_value"].optional() for entry in entries])
         self.rsquared_ = node["rsquared"].optional()
         self.rsquared_adj_ = node["rsquared_adj"].optional()
         self.floor_s_ = node["floor_s"].positive()
         node["quantile_levels"].exactly(list(LEVELS))
         self.residual_quantiles_ = read_quantiles(node["residual_quantiles"])
-
-
-def _term_table(terms: Terms, fit: Fit) -> list[dict[str, Any]]:
-    """Return what a report says of each term; ``vif`` is its variance inflation factor."""
-    names = ("coefficient", "standard_error", "interval", "p_value", "vif")
-    columns_of = (fit.coef, fit.standard_errors, fit.intervals, fit.pvalues, fit.inflation)
-    rows = zip(*(column.tolist() for column in columns_of), strict=True)
-    return [
-        {"term": str(term), **dict(zip(names, row, strict=True))}
-        for term, row in zip(terms.terms, rows, strict=True)
-    ]
-
-
-def _interval(node: Node) -> list[float]:
-    bounds = [bound.optional() for bound in node]
-    if len(bounds) != 2:
-        raise node.expected("a list of two numbers")
-    return bounds
-
-
-def _read_terms(node: Node, entries: list[Node]) -> Terms:
-    """Return the terms of a coefficient file, which must be those of its option ``terms``."""
-    written = " + ".join(["0", *(entry["term"].text() for entry in entries)])
-    try:
-        terms = parse_terms(written, node["parameters"].texts())
-    except InputError as error:
-        raise node["terms"].error(str(error)) from None
-    if len(terms) != len(entries):
-        raise node["terms"].error(f"'1' is given twice ({written})")
-    return terms

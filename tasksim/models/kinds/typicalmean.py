@@ -1,4 +1,4 @@
-"""A mean that a rare stall does not move, and a stall of every day does."""
+"""Typical mean: one that a rare stall does not move, and a stall of every day does."""
 
 from __future__ import annotations
 

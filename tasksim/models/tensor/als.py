@@ -1,4 +1,4 @@
-"""Completing a tensor of logarithms: alternating regularised least squares.
+"""Alternating least squares, regularised: completing a tensor of logarithms.
 
 The element at (i, j, ...) is modelled as the sum over r of U[i, r]·V[j, r]·...: a canonical
 polyadic (CP) decomposition of rank R. With all factors but one fixed, each row u of that one is

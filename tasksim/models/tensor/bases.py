@@ -1,4 +1,4 @@
-"""What a tensor corrects: a power law, or a sum of products."""
+"""Bases that a tensor corrects: a power law, or a sum of products."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outside the domain: along one mode, how the logarithm of a duration goes on.
+"""Extrapolation of a tensor along one mode: how the logarithm of a duration goes on.
 
 Beyond the ends of an axis the fitted tensor says nothing; its factors, over the logarithm of the
 parameter, are continued from their last points, by a straight line or by a piecewise linear

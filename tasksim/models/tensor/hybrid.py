@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 from tasksim.base.errors import unknown
 from tasksim.models.quantiles import FENCE
 from tasksim.models.tensor.bases import BASES, choose_base
-from tasksim.models.tensor.common import TensorBase
 from tasksim.models.tensor.extrapolation import METHODS
 from tasksim.models.tensor.kriged import fit_kriged
 from tasksim.models.tensor.kriging import MOST
+from tasksim.models.tensor.tensorbase import TensorBase
 from tasksim.models.tensor.trend import Trend
 
 if TYPE_CHECKING:

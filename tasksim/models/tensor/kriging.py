@@ -1,4 +1,4 @@
-"""What is probably between few measurements: a Gaussian process.
+"""Kriging: what is probably between few measurements, by a Gaussian process.
 
 Least squares alone cannot complete a fine grid from few cells: each row of a factor has a handful
 of observations. A Gaussian process knows one thing more, that durations at like parameters are

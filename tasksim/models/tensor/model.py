@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tasksim.base.errors import unknown
 from tasksim.models.quantiles import FENCE
-from tasksim.models.tensor.common import TensorBase
+from tasksim.models.tensor.tensorbase import TensorBase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Completing a tensor of durations with positive factors: alternating Newton with log barriers.
+"""Newton steps, alternating, with log barriers: completing durations with positive factors.
 
 Fits the durations themselves, in the loss (log t - log m)², m being a sum of products of
 positive factors; see :mod:`~tasksim.models.tensor.als` for those of logarithms. Per row,

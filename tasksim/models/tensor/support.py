@@ -1,4 +1,4 @@
-"""Which parts of a box were measured at all."""
+"""Support: which parts of a box were measured at all."""
 
 from __future__ import annotations
 

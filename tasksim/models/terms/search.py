@@ -20,7 +20,7 @@ from tasksim.models.terms.subsets import best_subsets, coefficients
 from tasksim.models.terms.termerrors import (
     EQUAL,
     MOST_CONFIGURATIONS,
-    HeldOut,
+    TermErrors,
     mean_and_error,
     means_and_errors,
     repeated_folds,
@@ -155,7 +155,7 @@ def search_terms(
     return search.run(most, candidates.notes, positive=positive)
 
 
-class _Search(HeldOut):
+class _Search(TermErrors):
     """Sets of terms, the first column of all being the constant."""
 
     def run(self, most: int, notes: tuple[str, ...], *, positive: bool) -> Found:

@@ -25,8 +25,8 @@ __all__ = [
     "EQUAL",
     "FLOOR",
     "MOST_CONFIGURATIONS",
-    "HeldOut",
     "Measurements",
+    "TermErrors",
     "error_of_terms",
     "mean_and_error",
     "means_and_errors",
@@ -89,7 +89,7 @@ def error_of_terms(
     parts = repeated_folds(count, folds, seed)
     if count - max(map(len, parts)) < len(terms):
         parts = list(np.arange(count, dtype=np.intp)[:, None])
-    held = HeldOut(few, terms, parts)
+    held = TermErrors(few, terms, parts)
     every = tuple(range(len(terms)))
     held.refer(every)
     return mean_and_error(held.errors_of(every))
@@ -124,7 +124,7 @@ def means_and_errors(
     return mean, np.asarray(spread)
 
 
-class HeldOut:
+class TermErrors:
     """The columns of all terms, and the folds; each configuration is in as many of them."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""How far predictions are from measurements.
+"""Metrics of errors: how far predictions are from measurements.
 
 With q = predicted / measured and e = q - 1, over n configurations or samples:
 

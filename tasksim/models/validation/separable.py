@@ -1,4 +1,4 @@
-"""Whether samples can tell what each parameter does to the duration."""
+"""Separable parameters: whether samples can tell what each does to the duration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kernel models of completed tensors share: options, fitting, files, reports."""
+"""Tensor base: options, fitting, files, reports of kernel models that are completed tensors."""
 
 from __future__ import annotations
 

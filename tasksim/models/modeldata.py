@@ -1,0 +1,62 @@
+"""Data of a kernel model: what ``to_json`` writes of every kind, and ``from_json`` reads."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tasksim.base.errors import unknown
+from tasksim.models.document import read_domain, to_data
+from tasksim.models.rows import plain_number
+from tasksim.models.uncertainty.intervals import Uncertainty
+
+if TYPE_CHECKING:
+    from tasksim.models.document import Node
+    from tasksim.models.kernelmodel import KernelModel
+
+__all__ = ["model_data", "read_model"]
+
+Model = TypeVar("Model", bound="KernelModel")
+
+
+def model_data(model: KernelModel) -> dict[str, Any]:
+    """Return a fitted *model* as plain data, from which :func:`read_model` makes it again."""
+    data = {
+        "kind": model.kind,
+        "options": model.get_params(),
+        "parameters": model.names_,
+        "domain": {n: tuple(map(plain_number, box)) for n, box in model.domain_.items()},
+        **model._to_json(),
+        "report": model._report,
+    }
+    if model.uncertainty_ is not None:
+        data["uncertainty"] = model.uncertainty_.to_json()
+    plain: dict[str, Any] = to_data(data)
+    return plain
+
+
+def read_model(kind: type[Model], node: Node) -> Model:
+    """Return the model of a *kind* that *node* describes."""
+    if node["kind"].text() != kind.kind:
+        raise node["kind"].expected(f"'{kind.kind}'")
+    model = kind(**_options(kind, node["options"]))
+    model._from_json(node)
+    if kind.needs_fit:
+        model.names_ = node["parameters"].texts()
+        model.domain_ = read_domain(node["domain"], model.names_)
+        model._report = node["report"].mapping()
+        if "uncertainty" in node.mapping():
+            model.uncertainty_ = Uncertainty.from_json(node["uncertainty"], model)
+    return model
+
+
+def _options(kind: type[KernelModel], node: Node) -> dict[str, Any]:
+    options = node.mapping()
+    known = kind.option_names()
+    for name in options:
+        if name not in known:
+            raise node.error(str(unknown(f"option of {kind.kind} models", name, known)))
+    for name, parameter in inspect.signature(kind).parameters.items():
+        if parameter.default is parameter.empty and name not in options:
+            raise node.error(f"'{name}' is missing")
+    return options
