@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from tasksim.calibration.library_files import ARCHITECTURE
 from tasksim.models.files.store import kernel_path, load_kernel, read_samples
-from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.terms.candidates import AUTO
 
 if TYPE_CHECKING:
@@ -37,6 +36,6 @@ def earlier_terms(folder: Path, kernels: Iterable[str]) -> dict[str, str]:
     for kernel in kernels:
         path = kernel_path(folder, kernel)
         entry = load_kernel(path).architectures.get(ARCHITECTURE) if path.exists() else None
-        if entry is not None and isinstance(entry.model, LinearModel):
-            found[kernel] = entry.model.terms
+        if entry is not None and "terms" in entry.model.option_names():
+            found[kernel] = entry.model.get_params()["terms"]
     return {kernel: terms for kernel, terms in found.items() if terms != AUTO}
