@@ -13,6 +13,7 @@ from tasksim.models.document import Node
 from tasksim.models.fitreport import fit_report
 from tasksim.models.modeldata import model_data, read_model
 from tasksim.models.quantiles import FENCE
+from tasksim.models.rows import describe_row
 from tasksim.models.samples import Samples, checked_table, unfit_duration
 from tasksim.models.uncertainty.doubt import Anchors
 
@@ -170,17 +171,12 @@ class KernelModel(ABC):
             found = self._predict(table)
         beyond = np.flatnonzero(~np.isfinite(found))
         if len(beyond):
-            values = zip(self.names_, table[beyond[0]], strict=True)
-            where = ", ".join(f"{name}={value:g}" for name, value in values)
-            got = f"{found[beyond[0]]} s for {where}"
+            got = f"{found[beyond[0]]} s for {describe_row(self.names_, table[beyond[0]])}"
             raise OutOfDomainError(f"{self.kind}: its prediction is no duration: {got}")
         return found
 
     def sample(self, parameters: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return a random duration for each row, in seconds; their mean is what predict says.
-
-        Raises what :meth:`predict` raises.
-        """
+        """Return a random duration for each row, in seconds; their mean is what predict says."""
         self._check_fitted("sample")
         if not isinstance(rng, np.random.Generator):
             raise InputError(f"rng must be a numpy.random.Generator, got {type(rng).__name__}")
