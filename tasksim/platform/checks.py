@@ -19,9 +19,11 @@ __all__ = ["MAX_DEVICES", "MAX_MEMORIES", "MAX_PIPELINE", "check_platform"]
 MAX_MEMORIES: Final = 32767
 """The most memories of a platform: records of runs number them with 16 bits."""
 MAX_PIPELINE: Final = 16
-"""The most tasks that a worker may hold."""
+"""The most tasks that a worker may hold. StarPU's default is 2; what is taken
+early is decided early, and a typing error should be told."""
 MAX_DEVICES: Final = 256
-"""The most workers, on each node, of a group whose workers have memories of their own."""
+"""The most workers, on each node, of a group whose workers have memories of their own: there is a
+route for every two of them, 65,000 here."""
 
 
 def check_platform(platform: Platform) -> None:

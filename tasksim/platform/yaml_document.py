@@ -34,7 +34,7 @@ _SPECIAL = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)|0x[0-9a-fA-F]+")
 _TOO_LARGE = re.compile(r"[-+]?[1-9][0-9]*(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 """A number, but none that a float can hold: the schema says so."""
 MOST_BYTES = 2**20
-"""Of a file: four times what 32,767 workers take that are all bound to cores. PyYAML takes up to
+"""Of a file: four times what the numbers of 32,767 cores take. PyYAML takes up to
 350 bytes of memory for each (measured), and for this many ten seconds."""
 _MOST_VALUES = 1_000_000
 """What a few lines of aliases of aliases may stand for, before memory runs out: a platform file

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 KEPT = sorted(path for path in FINDS.glob("*/*") if path.is_dir())
 INPUTS = 60
 """For each reader in every run of the tests: from a tenth of a second to two."""
-SECONDS = float(os.environ.get("TASKSIM_FUZZ_SECONDS", "20"))
+SECONDS = float(os.environ.get("TASKSIM_FUZZ_SECONDS", "8"))
 """For each reader in the slow tests."""
 
 

@@ -30,6 +30,7 @@ BOOKKEEPING: Final = ("run", "repetition", "architecture")
 """Columns that say where a sample comes from; never parameters unless asked for."""
 
 LARGEST_RUN: Final = 2.0**53
+"""Numbers of runs are read as floats, which are exact up to this."""
 
 _WORDS: Final = ("duration", "runtime", "time", "elapsed", "walltime", "seconds")
 _UNIT: Final = re.compile(r"(.+?)[ _.]*[ _.\[(](ns|us|\u00b5s|ms|s)[\])]?")

@@ -46,6 +46,7 @@ COSTS: Final[dict[str, Any]] = {
 }
 """What StarPU-SimGrid charges for its runtime and its devices."""
 PIPELINE: Final = 2
+"""Tasks that a device of StarPU holds, STARPU_CUDA_PIPELINE by default."""
 
 
 @dataclass(frozen=True)

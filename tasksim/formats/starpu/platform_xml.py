@@ -33,6 +33,7 @@ TIMES: Final = {"": "s", "s": "s", "ms": "ms", "us": "us", "ns": "ns"}
 VERSIONS: Final = ("3", "4")
 SHARED: Final = "SHARED"
 DEEPEST: Final = 100
+"""Elements inside each other: StarPU's files have four, and what walks them is recursive."""
 
 _QUANTITY = re.compile(r"\s*([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]{1,3})?)\s*([A-Za-z]*)\s*")
 

@@ -19,6 +19,7 @@ _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]
 _NAN: Final = re.compile(r"[+-]?nan(?:\([^)]*\))?", re.IGNORECASE)
 
 SHOWN: Final = 40
+"""Characters of a word in a message: the rest of the line says where it is and what is legal."""
 
 
 class Word(NamedTuple):

@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 __all__ = ["CHUNK", "DISTRIBUTIONS", "all_positions", "charges", "positions"]
 
 CHUNK = 2**20
-"""Particles of a chunk."""
+"""Particles of a chunk: 24 MB of coordinates in three dimensions, so that any number is drawn in
+little memory. Another number gives other particles for the same seed."""
 
 _POSITIONS, _CHARGES = 0, 1  # the streams of one seed
 _PLUMMER_RADII = 10.0
+"""Where the distribution is cut: 98.5 % of the mass of Plummer's model lie within."""
 _BELOW_ONE = float(np.nextafter(1.0, 0.0))
 
 
