@@ -48,9 +48,45 @@ class TickClock(Clock):
     """The clock of machines with devices: it counts whole ticks."""
 
     _now: int
+    _eid: Any
 
     def __init__(self) -> None:
         super().__init__(0)
+        self.keep_order: Callable[[], None] = _nothing
+        """Lets the next wait end after those that were begun before it, as waits do by themselves;
+        where they end in reverse, the run of a kernel does not."""
+
+    def end_waits_in_reverse(self) -> None:
+        """Let waits that were begun at one instant, and end at one, end last begun first."""
+        order = self._eid = LastFirst(self)
+        self.keep_order = order.keep
+
+
+def _nothing() -> None:
+    pass
+
+
+class LastFirst:
+    """Numbers of events: those of one instant fall, from one instant to the next they rise.
+
+    As in SimGrid, which puts a sleep in front of what began at the same instant
+    (``CpuCas01::sleep``), and an execution behind it.
+    """
+
+    def __init__(self, clock: TickClock) -> None:
+        self._clock = clock
+        self._count = 0
+        self._forward = False
+
+    def keep(self) -> None:
+        """Let the next number be higher than those before."""
+        self._forward = True
+
+    def __next__(self) -> int:
+        self._count += 1
+        step = self._count if self._forward else -self._count
+        self._forward = False
+        return (self._clock._now << 44) + step  # room for 2**43 events, more than anybody waits for
 
 
 def ticks(seconds: float) -> int:

@@ -205,6 +205,13 @@ class Scheduler:
         """
         raise NotImplementedError
 
+    def chosen(self, choice: Any) -> int | None:  # noqa: ARG002
+        """Return the worker that *choice*, of :meth:`choose`, is for; None: nobody asks.
+
+        With ``simultaneous_pushes=blind``, choices of the worker that pushes are committed first.
+        """
+        return None
+
     def commit(self, task: int, choice: Any) -> None:
         """Do with *task* what :meth:`choose` returned, and wake whoever may run it."""
         raise NotImplementedError

@@ -95,6 +95,10 @@ class DequeModel(Scheduler):
                 best, best_end, best_length = worker, end, length
         return best, best_length, 0.0
 
+    def chosen(self, choice: Choice) -> int:
+        """Return the worker that was chosen."""
+        return choice[0]
+
     def commit(self, task: int, choice: Choice) -> None:
         """Add *task* to the queue of the worker that was chosen, and wake it.
 

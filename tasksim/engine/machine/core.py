@@ -26,6 +26,7 @@ def core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
     locked, started, cost = node.memories.locks.until, node.started, node.charges.ticks
     pop, fetch, finish = node.pop, intake.fetch, node.finish
     wakeup, progress, task_cost = overheads.wakeup, overheads.progress, overheads.task
+    stepwise, needs, keep_order = node.instant.stepwise, node.needs, clock.keep_order
     yield None
     if wakeup:
         yield wakeup
@@ -45,6 +46,8 @@ def core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
             yield from node.unlocked(task)
         overhead = fetch(task) + task_cost
         if overhead:
+            if stepwise and not len(needs[task]) % 2:
+                keep_order()  # a wait for each datum: the second turns the first around
             yield overhead
         while intake.state == COMING:
             routine.woken = False
@@ -54,6 +57,7 @@ def core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
         start[task] = clock._now
         if started is not None:
             started(task, worker)
+        keep_order()
         yield cost(task, worker)
         end[task] = clock._now
         yield from finish(driver, task)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.engine.clock import Alarm
 from tasksim.engine.machine.driver import RUN
+from tasksim.engine.machine.instant import SERVE
 from tasksim.engine.machine.intake import BLOCKED, COMING, EMPTY, THERE
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class Device:
         alone, memory, serve = self._alone, driver.memory, node.memories.handling.serve
         post = node.memories.requests.posts[memory]
         serves = node.memories.requests.keepers[memory] is routine
+        stepwise, clock = node.instant.stepwise, node.clock
         look = 2 * self._overheads.progress  # at main memory's requests, then at its own
         yield None
         while True:
@@ -71,13 +73,21 @@ class Device:
             if not (pops or self._over or post.waiting or post.arrived or routine.woken):
                 yield None  # a round of the loop that would find nothing to do
                 continue
-            routine.rank = driver.rank
+            if stepwise:
+                routine.rank = SERVE
+                clock.keep_order()  # two waits
+            else:
+                routine.rank = driver.rank
             yield look
             worked = False
             if serves and (post.waiting or post.arrived):
                 worked = yield from serve(memory)
             popped = False
             if len(held) < pipeline and intake.state == EMPTY:
+                if stepwise:
+                    routine.rank = node.instant.pop_after_copy if worked else driver.rank
+                    clock.keep_order()
+                    yield 0
                 popped = yield from self._take_one()
             if not (worked or popped or self._over or routine.woken):
                 yield None
@@ -115,6 +125,7 @@ class Device:
         if self._alone[task]:
             self._start[task] = node.clock._now
             routine.rank = RUN
+            node.clock.keep_order()
             yield node.charges.ticks(task, worker)
             self._end[task] = node.clock._now
             self._held.popleft()
@@ -134,6 +145,7 @@ class Device:
     def _run(self, task: int) -> None:
         node = self._node
         self._start[task] = node.clock._now
+        node.clock.keep_order()
         Alarm(node.clock, node.charges.ticks(task, self._worker), None, self._on_kernel_end)
 
     def _on_kernel_end(self, _event: Any) -> None:

@@ -15,8 +15,9 @@ from tasksim.engine.data.memories import Memories
 from tasksim.engine.data.turns import turns_of
 from tasksim.engine.machine.core import core
 from tasksim.engine.machine.device import Device
-from tasksim.engine.machine.driver import COMMIT, PUSH, Driver
+from tasksim.engine.machine.driver import PUSH, Driver
 from tasksim.engine.machine.hints import HintFollower
+from tasksim.engine.machine.instant import BY_NUMBER, in_steps
 from tasksim.engine.machine.intake import COMING, Intake
 from tasksim.engine.machine.keeper import keeper
 from tasksim.engine.machine.view import NodeView
@@ -76,20 +77,23 @@ class Node:
         self._scheduler = scheduler
         self._overheads = overheads
         self._blind = blind and chooses_apart(scheduler)
+        self.instant = in_steps(platform) if self._blind else BY_NUMBER
+        if self.instant.stepwise:
+            clock.end_waits_in_reverse()
         self._looks = scheduler.looks_at_data
         self.started = unless_default(scheduler, "started")
         self._finished = unless_default(scheduler, "finished")
-        self._needs, reads = ordered_accesses(graph)
+        self.needs, reads = ordered_accesses(graph)
         priorities = graph.priority.tolist() if scheduler.uses_priorities else [0] * len(graph)
         routines = [Routine(clock) for _ in platform.workers]
         self.memories = Memories(clock, graph, platform, _keepers(clock, platform, routines))
         estimates = keep_where_data_fit(
-            graph, platform.classes, self._needs, self.memories.copies, able, estimates
+            graph, platform.classes, self.needs, self.memories.copies, able, estimates
         )
         self._several = len(platform.memories) > 1
         self._drivers = self._make_drivers(routines, priorities)
         seen = facts._replace(estimates=estimates)
-        accesses = TaskAccesses(self._needs, reads, priorities)
+        accesses = TaskAccesses(self.needs, reads, priorities)
         self.view = NodeView(seen, clock, ledger, routines, self.memories, accesses)
         self.hints = HintFollower(Hints.of(graph), ledger, self.memories, overheads)
         self._patience = Patience(facts, ledger, self._idle)
@@ -109,12 +113,14 @@ class Node:
         for worker, routine in zip(platform.workers, routines, strict=True):
             intake = Intake(
                 routine, worker.memory, mover, turns[worker.memory],
-                self._needs, priorities, self._overheads.fetch,
+                self.needs, priorities, self._overheads.fetch,
             )  # fmt: skip
             pipeline = platform.device(worker.architecture).pipeline
-            drivers.append(
-                Driver(worker.id, worker.memory, pipeline, routine, intake, turns[worker.memory])
+            driver = Driver(
+                worker.id, worker.memory, pipeline, routine, intake, turns[worker.memory]
             )
+            driver.rank = self.instant.pop_rank(worker.id)
+            drivers.append(driver)
         return drivers
 
     # From the start to the end of a run
@@ -183,7 +189,7 @@ class Node:
 
     def unlocked(self, task: int) -> Steps:
         """Wait until none of the data of *task* is being handed to a copy engine."""
-        return self.memories.locks.all_free(self._needs[task])
+        return self.memories.locks.all_free(self.needs[task])
 
     def finish(self, driver: Driver, task: int) -> Steps:
         """Release what *task*, which *driver* has run, used, and the tasks that waited for it."""
@@ -192,7 +198,7 @@ class Node:
         if locked:
             yield from self.unlocked(task)
         if self._several:
-            self._leave(self._needs[task], driver)
+            self._leave(self.needs[task], driver)
         if self._finished is not None:
             self._finished(task, worker)
         push_cost = self._push_cost
@@ -223,8 +229,10 @@ class Node:
         self, task: int, routine: Routine, pusher: int | None = None, released_by: int = -1
     ) -> Steps:
         """Push *task*, which *pusher*'s task released, on its *routine*; else the main thread's."""
+        if self._blind and self._locked:
+            yield from self.unlocked(task)  # a task that is released takes its data first
         if self._push_cost or self._blind:
-            routine.rank = PUSH
+            routine.rank = self.instant.push
             yield self._push_cost
         if self._locked and self._looks:
             yield from self.unlocked(task)
@@ -234,7 +242,9 @@ class Node:
             self._scheduler.push(task)
             return
         choice = self._scheduler.choose(task)
-        routine.rank = COMMIT
+        own = pusher is not None and self._scheduler.chosen(choice) == pusher
+        routine.rank = self.instant.commit_own if own else self.instant.commit
+        self.clock.keep_order()
         yield 0
         self.view.pusher = pusher
         self._scheduler.commit(task, choice)

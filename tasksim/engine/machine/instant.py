@@ -1,0 +1,79 @@
+"""Instant: the ranks of what happens at one, by number of workers or by SimGrid's steps.
+
+In StarPU-SimGrid each thread is an actor, and actors take turns: a lock, an unlock or a signal is
+one *step* of an actor, and all that are awake make their next step before any makes another one. So
+what threads do at one simulated instant is ordered by how many steps each needs to come to it.
+The numbers below were counted in StarPU 1.4.99: the calls of SimGrid between the moment when a
+thread wakes and the one at which it reads or writes what others see of the scheduler.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tasksim.engine.machine.driver import COMMIT, POP, PUSH
+
+if TYPE_CHECKING:
+    from tasksim.platform.description import Platform
+
+__all__ = ["BY_NUMBER", "SERVE", "Instant", "in_steps"]
+
+SERVE: Final = 3.0
+"""Steps of a driver from the end of its wait to the requests that it looks after."""
+CHOOSE: Final = 5.0
+"""Steps of a push to the choice of a worker."""
+ASK: Final = 18.0
+"""Steps of a worker from the end of its wait to the scheduler's pop, without devices."""
+ASK_PER_DEVICE: Final = 16.0
+"""More for each device's memory: a worker looks at the requests to and from every one."""
+ASK_AFTER_COPY: Final = 15.0
+"""Steps of a driver that has just begun a copy to the pop: it waited for the copy's start."""
+COMMIT_OWN: Final = 56.0
+"""Steps of a push to the commitment of a choice of the worker that pushes."""
+COMMIT_OTHER: Final = 60.0
+"""The same for a choice of another worker, whose lock has to be taken."""
+
+
+class Instant(NamedTuple):
+    """The ranks of what happens at one instant, the lowest first.
+
+    *stepwise*: they are steps, and waits that were begun at one instant end in reverse.
+    """
+
+    stepwise: bool
+    pop: float
+    per_worker: float
+    pop_after_copy: float
+    push: float
+    commit: float
+    commit_own: float
+
+    def pop_rank(self, worker: int) -> float:
+        """Return the rank at which *worker* asks for a task."""
+        return self.pop + worker * self.per_worker
+
+
+BY_NUMBER: Final = Instant(
+    stepwise=False,
+    pop=POP,
+    per_worker=1 / 65536,
+    pop_after_copy=POP,
+    push=PUSH,
+    commit=COMMIT,
+    commit_own=COMMIT,
+)
+"""Workers that ask come in order of their number, then pushes, then what they have chosen."""
+
+
+def in_steps(platform: Platform) -> Instant:
+    """Return the ranks on *platform* under StarPU's schedulers that choose a worker at push."""
+    driven = {w.memory for w in platform.workers if platform.device(w.architecture).pipeline}
+    return Instant(
+        stepwise=True,
+        pop=ASK + ASK_PER_DEVICE * len(driven),
+        per_worker=0.0,
+        pop_after_copy=ASK_AFTER_COPY,
+        push=CHOOSE,
+        commit=COMMIT_OTHER,
+        commit_own=COMMIT_OWN,
+    )
