@@ -9,10 +9,11 @@ from __future__ import annotations
 import operator
 from array import array
 from math import nan
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import InputError
 from tasksim.runtime.rules import illegal_move, illegal_pop
+from tasksim.runtime.states import DONE, MOVES, READY, TAKEN, WAITING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,22 +24,6 @@ if TYPE_CHECKING:
     from tasksim.schedulers.base import Scheduler
 
 __all__ = ["DONE", "MOVES", "READY", "TAKEN", "WAITING", "Ledger", "able_classes", "class_of"]
-
-WAITING: Final = 0
-"""The task waits for its dependencies or its submission."""
-READY: Final = 1
-"""The task was pushed to the scheduler."""
-TAKEN: Final = 2
-"""A worker popped the task and executes it."""
-DONE: Final = 3
-"""The task is finished."""
-
-MOVES: Final = {
-    "release": (WAITING, READY),
-    "take": (READY, TAKEN),
-    "finish": (TAKEN, DONE),
-}
-"""The legal moves, each a method of :class:`Ledger`: from which state to which."""
 
 
 class Ledger:

@@ -6,6 +6,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import SchedulerError
+from tasksim.runtime.states import DONE, READY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +22,7 @@ STORY: Final = (
     "which a worker is executing already",
     "which is finished already",
 )
-"""What to say of a task in each state of :mod:`tasksim.runtime.ledger`."""
-READY, DONE = 1, 3  # as there, which uses this module
+"""What to say of a task in each state of :mod:`tasksim.runtime.states`."""
 
 
 def called(scheduler: Scheduler) -> str:
