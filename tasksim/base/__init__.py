@@ -1,1 +1,1 @@
-"""What every room needs: errors, names, units, files, the library of data."""
+"""Basis of every room: errors, names, units, files, the library of data."""

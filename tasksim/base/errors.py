@@ -64,7 +64,21 @@ def _readable_line(line: str) -> str:
 
 
 class TasksimError(Exception):
-    """Anything that tasksim refuses or fails to do."""
+    """Anything that tasksim refuses or fails to do.
+
+    See Also
+    --------
+    InputError, CheckFailed : its kinds that one expects.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> try:
+    ...     tasksim.load_run("no such folder")
+    ... except tasksim.TasksimError as error:
+    ...     print(error.exit_code)
+    2
+    """
 
     exit_code: ClassVar[int] = 1
 
@@ -74,7 +88,21 @@ class TasksimError(Exception):
 
 
 class InputError(TasksimError, ValueError):
-    """The user's input is wrong: a name, a value, a file."""
+    """The user's input is wrong: a name, a value, a file.
+
+    See Also
+    --------
+    TasksimError : all that can be raised.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> try:
+    ...     tasksim.generate("cholesky", tile=4)
+    ... except tasksim.InputError as error:
+    ...     print("did you mean" in str(error))
+    True
+    """
 
     exit_code = 2
 
@@ -114,7 +142,23 @@ class OutputError(TasksimError):
 
 
 class CheckFailed(TasksimError):
-    """Everything ran, but a check that was asked for does not hold."""
+    """Everything ran, but a check that was asked for does not hold.
+
+    See Also
+    --------
+    check_run : raises it.
+
+    Examples
+    --------
+    >>> import dataclasses, tasksim
+    >>> run = tasksim.simulate("chain length=2", workers=1)
+    >>> early = dataclasses.replace(run.tasks, start_s=run.tasks.start_s - 1)
+    >>> try:
+    ...     tasksim.check_run(dataclasses.replace(run, tasks=early))
+    ... except tasksim.CheckFailed as error:
+    ...     print(error.exit_code)
+    3
+    """
 
     exit_code = 3
 

@@ -1,4 +1,4 @@
-"""Where platform files, coefficient files and traces are found by name.
+"""Libraries: folders where platform files, coefficient files and traces are found by name.
 
 A *library* is a folder with ``platforms/``, ``models/`` and ``traces/``. They are searched in
 this order: the folder given (``--library``), the working directory, the user's data

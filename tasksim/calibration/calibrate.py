@@ -106,6 +106,21 @@ def calibrate(
         are written all the same.
     OutputError
         If the files cannot be written.
+
+    See Also
+    --------
+    load_platform : loads the platform that it writes.
+    ModelLibrary : finds the models that it writes.
+
+    Examples
+    --------
+    Two rounds of a graph of four tasks, on one core:
+
+    >>> from tasksim.calibration.calibration_options import CalibrationOptions
+    >>> few = CalibrationOptions(max_seconds=1.0)
+    >>> report = calibrate(["cholesky tiles=2 tile_size=32"], "lib", workers=1, options=few)
+    >>> (report.models_folder / "potrf.json").is_file(), report.platform_path.parent.name
+    (True, 'platforms')
     """
     begun = time.monotonic()
     options, terms = options or CalibrationOptions(), dict(terms or {})

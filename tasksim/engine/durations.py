@@ -1,4 +1,4 @@
-"""How long each task takes in each class of workers: settled before the clock starts."""
+"""Durations of all tasks in each class of workers: settled before the clock starts."""
 
 from __future__ import annotations
 

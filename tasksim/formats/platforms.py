@@ -41,6 +41,11 @@ def load_platform(
         No such platform, or anything wrong with the file or the settings: all of it at once, one
         line each.
 
+    See Also
+    --------
+    Platform.identical : workers alike, without a file.
+    import_machine : a platform of what StarPU measured.
+
     Examples
     --------
     >>> load_platform("identical-8").architectures

@@ -77,6 +77,14 @@ def save_run(run: Run, folder: str | Path, force: bool = False) -> None:
     See Also
     --------
     load_run : reads a run back.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> run = tasksim.simulate("chain length=3", workers=1)
+    >>> save_run(run, "kept")
+    >>> tasksim.load_run("kept") == run
+    True
     """
     where = path_of(folder, "folder")
     flag(force, "force")

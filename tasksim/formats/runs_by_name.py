@@ -29,8 +29,10 @@ def compare(
 
     Parameters
     ----------
-    a, b : Run, str or Path
-        Runs, or the folders that they are kept in.
+    a : Run, str or Path
+        The reference: a run, or the folder that it is kept in.
+    b : Run, str or Path
+        What is compared with it.
     any_graph : bool, default False
         Whether runs of different graphs are compared too.
 

@@ -33,7 +33,7 @@ def R(handle: int) -> int:  # noqa: N802
     Parameters
     ----------
     handle : int
-        A handle as :meth:`GraphBuilder.handle`, :class:`Matrix` or :class:`Vector` give it.
+        A handle as :meth:`GraphBuilder.handle` gives it, or an element of a matrix or vector.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def W(handle: int) -> int:  # noqa: N802
     Parameters
     ----------
     handle : int
-        A handle as :meth:`GraphBuilder.handle`, :class:`Matrix` or :class:`Vector` give it.
+        A handle as :meth:`GraphBuilder.handle` gives it, or an element of a matrix or vector.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def RW(handle: int) -> int:  # noqa: N802
     Parameters
     ----------
     handle : int
-        A handle as :meth:`GraphBuilder.handle`, :class:`Matrix` or :class:`Vector` give it.
+        A handle as :meth:`GraphBuilder.handle` gives it, or an element of a matrix or vector.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def Commute(handle: int) -> int:  # noqa: N802
     Parameters
     ----------
     handle : int
-        A handle as :meth:`GraphBuilder.handle`, :class:`Matrix` or :class:`Vector` give it.
+        A handle as :meth:`GraphBuilder.handle` gives it, or an element of a matrix or vector.
 
     Returns
     -------
@@ -183,7 +183,7 @@ def Reduce(handle: int) -> int:  # noqa: N802
     Parameters
     ----------
     handle : int
-        A handle as :meth:`GraphBuilder.handle`, :class:`Matrix` or :class:`Vector` give it.
+        A handle as :meth:`GraphBuilder.handle` gives it, or an element of a matrix or vector.
 
     Returns
     -------
@@ -220,7 +220,7 @@ def Scratch(handle: int) -> int:  # noqa: N802
     Parameters
     ----------
     handle : int
-        A handle as :meth:`GraphBuilder.handle`, :class:`Matrix` or :class:`Vector` give it.
+        A handle as :meth:`GraphBuilder.handle` gives it, or an element of a matrix or vector.
 
     Returns
     -------

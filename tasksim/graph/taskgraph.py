@@ -72,29 +72,46 @@ class TaskGraph:
     order. Lists of lists (accesses, successors) are in compressed sparse row form: those of
     task *i* are at positions ``ptr[i]`` to ``ptr[i + 1]``.
 
-    Attributes
+    Parameters
     ----------
-    name, arguments
-        The generator, and what it was called with.
-    kernels, parameter_names, model_names
-        Per kernel its name, the names of its parameters, the name of its kernel model.
-    parameters
-        Per kernel a float64 table of shape (configurations, parameters).
-    kernel, row, priority
-        int32 [tasks]: the task's kernel, its row of that kernel's table, its priority
-        (larger is more urgent).
-    access_ptr, access_handle, access_mode
-        int64 [tasks + 1], int32, int8: the accesses, in the order given, at most one per
-        task and handle.
-    successor_ptr, successors
-        int64 [tasks + 1], int32: the successors, ascending, no duplicates.
-    handle_size, handle_home
-        int64 [handles] in bytes; int32 [handles]: the memory where the data are at first.
-    handle_blocks
+    name : str
+        The generator.
+    arguments : dict
+        What it was called with.
+    kernels : tuple of str
+        The names of the kernels.
+    parameter_names : tuple of tuple of str
+        Per kernel, the names of its parameters.
+    parameters : tuple of ndarray
+        Per kernel, a float64 table of shape (configurations, parameters).
+    model_names : tuple of str
+        Per kernel, the name of its kernel model.
+    kernel : ndarray, int32 [tasks]
+        The task's kernel.
+    row : ndarray, int32 [tasks]
+        Its row of that kernel's table.
+    priority : ndarray, int32 [tasks]
+        Larger is more urgent.
+    access_ptr : ndarray, int64 [tasks + 1]
+        Where the accesses of each task begin; at most one per task and handle, as given.
+    access_handle : ndarray, int32 [accesses]
+        The handle of each access.
+    access_mode : ndarray, int8 [accesses]
+        Its mode: an :class:`AccessMode`.
+    successor_ptr : ndarray, int64 [tasks + 1]
+        Where the successors of each task begin.
+    successors : ndarray, int32 [edges]
+        The successors, ascending, no duplicates.
+    handle_size : ndarray, int64 [handles]
+        In bytes.
+    handle_home : ndarray, int32 [handles]
+        The memory where the data are at first.
+    handle_blocks : tuple of HandleBlock, default ()
         The names of the handles, per block; see :meth:`handle_name`.
-    hint_handle, hint_after
-        int32 [hints]: the handles of which was said that they will not be used any more, and
-        when: how many tasks had been submitted by then, ascending.
+    hint_handle : ndarray, int32 [hints], default none
+        The handles of which was said that they will not be used any more.
+    hint_after : ndarray, int32 [hints], default none
+        When: how many tasks had been submitted by then, ascending.
 
     See Also
     --------

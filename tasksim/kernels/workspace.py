@@ -1,4 +1,4 @@
-"""What each worker has to itself while kernels run."""
+"""Workspace: memory that each worker has to itself while kernels run."""
 
 from __future__ import annotations
 

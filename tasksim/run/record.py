@@ -81,14 +81,18 @@ class Run:
     ----------
     kind : {"simulated", "native"}
         What made it.
-    graph_name, graph_arguments : str, dict
-        The generator of its graph, and what that was called with.
+    graph_name : str
+        The generator of its graph.
+    graph_arguments : dict
+        What that was called with.
     kernel_names : tuple of str
         The kernels of the graph.
     workers : tuple of WorkerInfo
         What ran the tasks.
-    platform, scheduler : str
-        The name of the platform; the scheduler with its options.
+    platform : str
+        The name of the platform.
+    scheduler : str
+        The scheduler with its options.
     seed : int or None
         Of random choices.
     tasks : TaskTable

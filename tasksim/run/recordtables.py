@@ -167,6 +167,11 @@ class TransferTable(RecordTable):
     >>> table = TransferTable([7], [0], [1], [2**20], [0.0], [0.5], [0.75], [0], [3])
     >>> table.duration_s, TransferReason(table.reason[0]).name
     (array([0.25]), 'FETCH')
+
+    See Also
+    --------
+    MemoryTable : what was allocated for them.
+    Run : has one where there are several memories.
     """
 
     what: ClassVar[str] = "transfer table"
@@ -186,10 +191,15 @@ class TransferTable(RecordTable):
     handle: NDArray[np.int32]
     """The number of the datum in its graph."""
     source: NDArray[np.int16]
+    """The memory it was copied from."""
     target: NDArray[np.int16]
+    """The memory it was copied to."""
     size_bytes: NDArray[np.int64]
+    """What was copied."""
     requested_s: NDArray[np.float64]
+    """When it was asked for."""
     start_s: NDArray[np.float64]
+    """When the copy began."""
     end_s: NDArray[np.float64]
     """When the datum was there."""
     reason: NDArray[np.int8]
@@ -211,6 +221,11 @@ class MemoryTable(RecordTable):
     --------
     >>> MemoryTable([0.0, 0.5], [1, 1], [2**20, 0]).used_bytes
     array([1048576,       0])
+
+    See Also
+    --------
+    TransferTable : the copies that filled them.
+    Run : has one where memories are limited.
     """
 
     what: ClassVar[str] = "memory table"
@@ -222,6 +237,7 @@ class MemoryTable(RecordTable):
     }
 
     time_s: NDArray[np.float64]
+    """When it changed."""
     memory: NDArray[np.int16]
     """Index into the run's ``memories``."""
     used_bytes: NDArray[np.int64]

@@ -87,7 +87,7 @@ def tree_of_counts(
     Parameters
     ----------
     dimension, height : int
-        As in :class:`Tree`.
+        As in :class:`~tasksim.graph.octree.tree.Tree`.
     leaves : int64 array [n]
         Morton indices of the leaves that hold particles, strictly ascending.
     counts : int64 array [n]
@@ -114,7 +114,7 @@ def tree_of_particles(positions: NDArray[np.float64], height: int) -> tuple[Tree
     positions : float64 array [n, d]
         In the unit box; both borders are allowed, see :func:`~.morton.leaf_index`.
     height : int
-        As in :class:`Tree`.
+        As in :class:`~tasksim.graph.octree.tree.Tree`.
 
     Returns
     -------

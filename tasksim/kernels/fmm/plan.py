@@ -1,4 +1,4 @@
-"""What each task of a fast multipole method does, in terms of rows of the arrays of all cells."""
+"""Plan of a fast multipole method: the rows of the arrays of all cells that each task works on."""
 
 from __future__ import annotations
 

@@ -77,8 +77,12 @@ class Diagnosis:
         What each configuration does to the coefficients; None if it is no linear form.
     coefficients : tuple of Coefficient
         With their intervals; empty if it is no linear form.
-    training, held_out, test : Errors or None
-        Errors on the samples, cross-validated, and on test samples; None where there are none.
+    training : Errors or None
+        Errors on the samples that it was fitted to; None where they are not known.
+    held_out : Errors or None
+        Errors of cross-validation; None where there was none.
+    test : Errors or None
+        Errors on test samples; None if there are none.
     findings : tuple of Finding
         In words, warnings first.
 

@@ -111,6 +111,10 @@ class ConstantLibrary:
     InputError
         If a duration is not a finite number, or is negative.
 
+    See Also
+    --------
+    ModelLibrary : models that were fitted.
+
     Examples
     --------
     >>> library = ConstantLibrary({"potrf": 0.02, "gemm": {"cpu": 0.06, "cuda": 0.003}})

@@ -45,8 +45,26 @@ class HybridModel(TensorBase):
     ----------
     rank : int or None, default=None
         Of the tensor; 0: the law alone. None: chosen.
-    cells, ridge, spacing, last, folds, budget_s, fence, seed
-        As of :class:`~tasksim.models.tensor.model.TensorModel`.
+    cells : int, dict of str to int, or None, default=None
+        Into how many cells parameters are cut, all or each. None: chosen.
+    ridge : float or None, default=None
+        the shrinkage of the factors, relative to the number of cells observed per row.
+    spacing : str or dict, default="automatic"
+        How parameters are cut, all or each: ``"automatic"``, ``"log"``, ``"uniform"``,
+        ``"own"``, ``"ordinal"``, ``"categorical"``, or edges:
+        see :func:`~tasksim.models.tensor.grid.make_axis`.
+    last : int, default=6
+        Through how many points.
+    folds : int, default=5
+        Into how many parts cross-validation splits the configurations.
+    budget_s : float, default=10.0
+        About how long the search for rank, cells and ridge may take. It counts operations, not
+        seconds: the same samples always give the same model.
+    fence : float or None, default=3.0
+        Outliers of a configuration with 8 samples or more are dropped, as in
+        :class:`~tasksim.models.kinds.history.HistoryModel`. None keeps all.
+    seed : int, default=0
+        Of the random starts, and of the folds.
     law : {"automatic", "power", "products"}, default="automatic"
         What the tensor corrects.
     extrapolation : {"automatic", "line", "spline", "hold"}, default="automatic"

@@ -1,0 +1,80 @@
+"""The structure of the code: circles of imports, sizes of modules, how docstrings open."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "tasksim"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+LONGEST = 400
+"""Lines of a module: what a reader takes in at one sitting; SimPy's longest, twice as long, are two
+concepts each."""
+QUESTIONS = {
+    "what", "whether", "how", "from", "of", "which", "where", "when", "who", "why", "in", "to",
+    "is", "that", "it", "this", "with", "by", "for", "as", "on", "at",
+}  # fmt: skip
+"""Words with which no name of a thing begins."""
+
+
+def name_of(path: Path) -> str:
+    """Return the dotted name of the module in *path*."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@functools.cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+def is_type_only(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) in {
+        "TYPE_CHECKING",
+        "typing.TYPE_CHECKING",
+    }
+
+
+def imported(path: Path) -> set[str]:
+    """Return the modules of the package that *path* imports when it runs, at any depth of it."""
+    names = {name_of(module) for module in MODULES}
+    found: set[str] = set()
+    todo: list[ast.AST] = [tree_of(path)]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.stmt) and is_type_only(node):
+            todo.extend(node.orelse)
+            continue
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+        todo.extend(ast.iter_child_nodes(node))
+    return (found & names) - {name_of(path)}
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    """Imports inside functions count too: they hide a circle and do not cut it."""
+    graph = nx.DiGraph()
+    for path in MODULES:
+        graph.add_edges_from((name_of(path), other) for other in imported(path))
+    circles = [sorted(group) for group in nx.strongly_connected_components(graph) if len(group) > 1]
+    assert circles == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_module_is_no_longer_than_one_can_take_in(path):
+    assert len(path.read_text().splitlines()) <= LONGEST
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_module_docstring_opens_with_what_the_module_is(path):
+    opening = (ast.get_docstring(tree_of(path)) or "").split(maxsplit=1)
+    assert opening, "no docstring"
+    assert opening[0].rstrip(":,").lower() not in QUESTIONS, ast.get_docstring(tree_of(path))
