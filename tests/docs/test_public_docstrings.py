@@ -105,7 +105,9 @@ def test_an_example_runs(name, tmp_path, monkeypatch):
     found = getattr(tasksim, name)
     module = importlib.import_module(found.__module__)
     text = inspect.getdoc(found) or ""
-    names = {**vars(module), **vars(tasksim), "tasksim": tasksim}
+    # The module's own names last, and among them __name__: what an example registers is the same
+    # thing as when the tests of the module run it.
+    names = {**vars(tasksim), **vars(module), "tasksim": tasksim}
     test = doctest.DocTestParser().get_doctest(text, names, name, None, None)
     assert test.examples, "no example"
     told: list[str] = []
