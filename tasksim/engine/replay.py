@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
 
-    from simpy.events import Event
-
     from tasksim.engine.locality import FarCharge
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
@@ -145,8 +143,8 @@ class Replay:
         else:
             Alarm(clock, max(0.0, due - clock._now), task + 1, self._on_submission)
 
-    def _on_submission(self, event: Event) -> None:
-        self._submit_from(event._value)
+    def _on_submission(self, event: Alarm) -> None:
+        self._submit_from(event.value)
         self._serve_at_the_end_of_this_instant()
 
     def _push(self, released: list[int]) -> None:
@@ -155,12 +153,12 @@ class Replay:
             self.ledger.release(task, now, -1)
             self._scheduler.push(task)
 
-    def _on_awake(self, event: Event) -> None:
-        self.view.awake.append(event._value)
+    def _on_awake(self, event: Alarm) -> None:
+        self.view.awake.append(event.value)
         self._serve_at_the_end_of_this_instant()
 
-    def _on_end(self, event: Event) -> None:
-        worker: int = event._value
+    def _on_end(self, event: Alarm) -> None:
+        worker: int = event.value
         task = self._running[worker]
         now = self._clock._now
         view = self.view
@@ -189,24 +187,26 @@ class Replay:
 
         What they begin is written out here: this is the hottest loop of a replay.
         """
-        view = self.view
+        view, scheduler, take = self.view, self._scheduler, self._take
+        running, clock, task_s = self._running, self._clock, self._task_s
         while view.awake:
             awake, view.awake = view.awake, []
-            awake.sort()
+            if len(awake) > 1:
+                awake.sort()
             for worker in awake:
-                popped = self._scheduler.pop(worker)
+                popped = scheduler.pop(worker)
                 if popped is None:
                     self._let_sleep(worker)
                     continue
-                task = self._take(popped, worker, self._scheduler)
-                self._running[worker] = task
-                self._start[task] = self._clock._now + self._task_s
+                task = take(popped, worker, scheduler)
+                running[worker] = task
+                self._start[task] = clock._now + task_s
                 if self._started is not None:
                     self._started(task, worker)
                 cost_s = self._costs[worker][task]
                 if self._far is not None:
                     cost_s += self._far.extra_s(task, self._class_of[worker])
-                Alarm(self._clock, self._task_s + cost_s, worker, self._on_end)
+                Alarm(clock, task_s + cost_s, worker, self._on_end)
 
     def _let_sleep(self, worker: int) -> None:
         self._sleep(worker)

@@ -11,8 +11,6 @@ from tasksim.runtime.view import RunView
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from simpy.events import Event
-
     from tasksim.engine.clock import Clock
     from tasksim.runtime.facts import Facts
 
@@ -26,7 +24,7 @@ class ReplayView(RunView):
     *on_awake* is called with an event when a worker is awake.
     """
 
-    def __init__(self, facts: Facts, clock: Clock, on_awake: Callable[[Event], None]) -> None:
+    def __init__(self, facts: Facts, clock: Clock, on_awake: Callable[[Alarm], None]) -> None:
         super().__init__(facts)
         self._clock = clock
         self._wakeup_s = facts.platform.overheads.wakeup_s

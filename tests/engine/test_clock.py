@@ -29,7 +29,7 @@ def test_sums_of_microseconds_do_not_depend_on_their_order(waits, rng):
 def test_alarms_go_off_in_order_of_time_then_of_setting(delays):
     env, heard = Clock(0), []
     for number, delay in enumerate(delays):
-        Alarm(env, delay, number, lambda event: heard.append((env.now, event._value)))
+        Alarm(env, delay, number, lambda event: heard.append((env.now, event.value)))
     run(env)
     assert heard == sorted((delay, number) for number, delay in enumerate(delays))
 

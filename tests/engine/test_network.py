@@ -41,7 +41,7 @@ def ends(machine, copies):
     for number, (when, source, target, size) in enumerate(copies):
 
         def send(event, source=source, target=target, size=size):
-            network.send(source, target, size, arrived, event._value)
+            network.send(source, target, size, arrived, event.value)
 
         Alarm(env, ticks(when), number, send)
     run(env)

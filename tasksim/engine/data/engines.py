@@ -82,7 +82,7 @@ class CopyEngines:
             self._send(copy)
 
     def _on_first_use(self, event: Any) -> None:
-        self._send(event._value)
+        self._send(event.value)
 
     def _send(self, copy: Copy) -> None:
         copy.started = self._env._now

@@ -93,7 +93,7 @@ class Network:
             self._enter(flow)
 
     def _on_latency(self, event: Any) -> None:
-        self._enter(event._value)
+        self._enter(event.value)
 
     def _enter(self, flow: Flow) -> None:
         self._advance()
@@ -101,7 +101,7 @@ class Network:
         self._settle()
 
     def _on_end(self, event: Any) -> None:
-        if event._value != self._settled:
+        if event.value != self._settled:
             return
         self._advance()
         # What is left for less than a tick is over: SimGrid merges such events, too.
