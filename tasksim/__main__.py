@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 
 INTERRUPTED = 130
+"""As :data:`tasksim.base.interruption.INTERRUPTED`, before anything can be imported."""
 
 
 def main() -> None:

@@ -21,13 +21,16 @@ import signal
 import threading
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-__all__ = ["Interrupts"]
+__all__ = ["INTERRUPTED", "Interrupts"]
+
+INTERRUPTED: Final = 130
+"""The exit code of what Ctrl-C ended: 128 + SIGINT, as shells have it."""
 
 _USUAL = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
 """The handlers that are set where nobody has set another."""

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["CalibrationReport", "calibrate"]
 
 SAVE_EVERY_S = 5.0
+"""What is measured is written this often: what a kill -9 may cost, and nobody minds to lose."""
 SAVING = 10
 """Times as long as a saving took, at least, are until the next."""
 

@@ -11,6 +11,7 @@ __all__ = ["RESOLUTIONS", "timer_resolution"]
 RESOLUTIONS: Final = 100
 """What is shorter than so many resolutions is known to no better than a percent."""
 READINGS: Final = 2000
+"""A tenth of a millisecond of readings: their least difference is the same from a hundred on."""
 
 
 def timer_resolution() -> float:

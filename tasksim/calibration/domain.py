@@ -39,6 +39,7 @@ Design = Literal["lhs", "random", "grid"]
 DESIGNS: Final[tuple[Design, ...]] = get_args(Design)
 
 LARGEST: Final = 2**31 - 1
+"""The largest size of a parameter: BLAS and LAPACK take 32-bit integers."""
 ENUMERATED: Final = 200_000
 """Domains up to this size are drawn from without replacement, exactly."""
 AT_ONCE: Final = 256

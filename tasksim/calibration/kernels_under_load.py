@@ -28,6 +28,7 @@ __all__ = ["KernelCall", "measure_under_load"]
 BATCH_S = 0.25
 """How long the workers run between two looks at whether it is enough."""
 WARM_UP = 3
+"""Executions that are dropped first: the first two touch memory and fill caches."""
 MOST_KEPT = 200
 """Of one worker between two looks, this many repetitions are kept, evenly spaced: a tiny kernel has
 tens of thousands, which tell no more of the differences between runs."""

@@ -25,6 +25,8 @@ REACHES = tuple(float(2**exponent) for exponent in range(20, 29))
 """The reaches that are tried: 1 MiB to 256 MiB, by powers of two."""
 
 MIN_SAMPLES = 30
+"""Tasks of a kernel below which no slope is fitted. Not measured: fewer would fit noise, more would
+leave out the rare kernels, whose far data cost little altogether."""
 
 
 @dataclass(frozen=True)

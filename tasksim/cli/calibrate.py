@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tasksim.base.errors import InputError, unknown
+from tasksim.base.interruption import INTERRUPTED
 from tasksim.base.numerals import decimal_number
 from tasksim.cli.command import command
 from tasksim.cli.options import SHARE, TIME, WORKERS, json_option, terms_by_kernel
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["calibrate", "parse_items"]
 
-INTERRUPTED = 130
 AUTO = "auto"
 HISTORY = "history"
 

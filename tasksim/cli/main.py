@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from tasksim.base.errors import TasksimError, nearest
-from tasksim.base.interruption import Interrupts
+from tasksim.base.interruption import INTERRUPTED, Interrupts
 from tasksim.base.wording import on_command_line
 from tasksim.cli.command import EXIT_CODES, SETTINGS, debug_option
 
@@ -51,7 +51,6 @@ EXAMPLES = (
     "tasksim simulate cholesky tiles=20 --workers 8 --durations potrf=1,trsm=3,syrk=3,gemm=6",
     "tasksim demo",
 )
-INTERRUPTED = 130
 AGAIN_S = 0.5
 """Two signals within so short a time are one: a person has not read yet what the first one did."""
 

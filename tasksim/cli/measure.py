@@ -6,14 +6,13 @@ from pathlib import Path
 
 import click
 
+from tasksim.base.interruption import INTERRUPTED
 from tasksim.cli.command import command
 from tasksim.cli.options import SHARE, TIME, WholeNumber, force_option, json_option
 from tasksim.cli.output import note, print_json, refuse_unwritable, warn
 from tasksim.cli.progress import showing
 
 __all__ = ["measure"]
-
-INTERRUPTED = 130
 
 
 @command(

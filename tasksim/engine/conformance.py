@@ -36,6 +36,7 @@ Factory = Callable[[], "Scheduler"]
 Check = Callable[[Factory], None]
 
 COSTS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0, "task": 1.0}
+"""In proportion to their flop; any would do."""
 
 
 def checks() -> Iterator[Check]:
