@@ -183,6 +183,8 @@ def report(rows: list[Row]) -> None:
     print()
     for name, schedulers, has, median, high, signed in GROUPS:
         some = [row for row in rows if row.scheduler in schedulers and has(row.gpus)]
+        if not some:  # --only left this group out
+            continue
         print(line(f"{name}: {schedulers[0]}{'...' * (len(schedulers) > 1)}", some))
         mean = "" if signed is None else f", mean signed within {signed} %"
         print(f"{'':24}   targets: median {median} %, 95th percentile {high} %{mean}")
