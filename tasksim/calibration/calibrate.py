@@ -118,9 +118,11 @@ def calibrate(
     Two rounds of a graph of four tasks, on one core:
 
     >>> from tasksim.calibration.calibration_options import CalibrationOptions
+    >>> import tempfile
     >>> few = CalibrationOptions(max_seconds=1.0)
-    >>> report = calibrate(["cholesky tiles=2 tile_size=32"], "lib", workers=1, options=few)
-    >>> (report.models_folder / "potrf.json").is_file(), report.platform_path.parent.name
+    >>> with tempfile.TemporaryDirectory() as lib:
+    ...     report = calibrate(["cholesky tiles=2 tile_size=32"], lib, workers=1, options=few)
+    ...     (report.models_folder / "potrf.json").is_file(), report.platform_path.parent.name
     (True, 'platforms')
     """
     begun = time.monotonic()

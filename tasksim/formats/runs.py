@@ -80,10 +80,11 @@ def save_run(run: Run, folder: str | Path, force: bool = False) -> None:
 
     Examples
     --------
-    >>> import tasksim
+    >>> import tasksim, tempfile
     >>> run = tasksim.simulate("chain length=3", workers=1)
-    >>> save_run(run, "kept")
-    >>> tasksim.load_run("kept") == run
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_run(run, f"{folder}/kept")
+    ...     tasksim.load_run(f"{folder}/kept") == run
     True
     """
     where = path_of(folder, "folder")
