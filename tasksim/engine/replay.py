@@ -123,8 +123,8 @@ class Replay:
     def _submit_from(self, task: int) -> None:
         """Submit *task* and those after it, each when it is time.
 
-        While a task is not ready and nothing else happens before the next is submitted, no event
-        is needed.
+        While a task is not ready, no worker waits to be served at this instant, and nothing else
+        happens before the next is submitted, no event is needed.
         """
         clock, submitted_s, cost_s = self._clock, self.ledger.submitted, self._submission_s
         last, queue, submit = len(self._graph) - 1, clock._queue, self._release.submit
@@ -132,7 +132,7 @@ class Replay:
             submitted_s[task] = clock._now
             released = submit(task)
             due = (task + 1) * cost_s
-            if released or task == last or (queue and queue[0][0] <= due):
+            if released or task == last or self.view.awake or (queue and queue[0][0] <= due):
                 break
             task += 1
             clock._now = due

@@ -84,6 +84,18 @@ def test_a_cost_per_task_delays_every_task_of_a_chain():
     assert result.ledger.end.tolist() == [5.0, 8.0, 11.0, 14.0]
 
 
+def test_a_worker_is_served_at_once_while_tasks_that_wait_are_submitted():
+    """The end of a task and a submission fall on one instant; what is submitted is not ready."""
+    builder = GraphBuilder("g")
+    x = builder.handle("x", size_bytes=8)
+    builder.insert("task", duration_s=2.0)
+    for _ in range(9):
+        builder.insert("task", RW(x), duration_s=1.0)
+    machine = with_overheads(1, submission_s=1.0)
+    result = replay(builder.build(), machine, "eager", [[2.0, *[1.0] * 9]])
+    assert result.ledger.start.tolist() == [0.0, *map(float, range(2, 11))]
+
+
 def test_submission_goes_on_while_tasks_run():
     builder = GraphBuilder("independent")
     for _ in range(4):
