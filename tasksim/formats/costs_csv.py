@@ -222,9 +222,10 @@ def _graph(
     accesses: list[list[int]] = [[] for _ in names]
     waits: list[list[int]] = [[] for _ in names]
     for (source, target), (row, text) in volumes.items():
-        size = round(float(text) * scale)
-        if not size < 2**63:
+        scaled = float(text) * scale  # may be infinite, which is no whole number
+        if not scaled < 2**63:
             raise row.error(f"volume: got '{text}'; legal: less than {2**63 // scale}")
+        size = round(scaled)
         waits[target].append(source)
         if size:
             handle = g.handle(f"{names[source]}->{names[target]}", size_bytes=size)

@@ -23,6 +23,7 @@ COSTS = "task,P0,P1,P2\n" + "".join(
 )
 EDGES = "from,to,volume\n" + "".join(f"T{a},T{b},{v}\n" for (a, b), v in TOPCUOGLU[1].items())
 SMALL = "task,P0,P1\na,1,2\nb,3,4\n"
+THREE = "task,P0\na,1\nb,1\nc,1\n"
 
 
 @pytest.fixture
@@ -138,6 +139,7 @@ def test_the_name_of_the_files(tmp_path):
         (SMALL, "from,to,volume\na,a,1\n", None, r"edges.csv:2: task 'a' to itself; legal: two"),
         (SMALL, "from,to,volume\na,b,much\n", None, r"edges.csv:2: volume: got 'much'; legal: a"),
         (SMALL, "from,to,volume\na,b,1e30\n", None, r"edges.csv:2: volume: got '1e30'; legal: "),
+        (THREE, "from,to,volume\na,b,1e308\na,c,.2\n", None, r"edges.csv:2: volume: got '1e308'"),
         (SMALL, "x,a\na,1\n", None, r"edges.csv:1: got 'x,a' and 1 rows; legal: a list with"),
         (SMALL, None, "from,to,bandwidth\n", r"links.csv:1: no link between P0 and P1; legal:"),
         (SMALL, None, "from,to,bandwidth\nP0,P1,0\n", r"links.csv:2: bandwidth: got '0'; legal: a"),
