@@ -12,6 +12,7 @@ import resource
 import shutil
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -38,11 +39,11 @@ WATCHED = 0.5
 
 
 def limit_memory() -> None:
-    """Let this process take 1 GiB more than it has, for data: libraries do not count."""
+    """Let this process take 1 GiB more than it has now, for data: libraries do not count."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     data = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmData"))
     limit = data * 1024 + MOST_BYTES
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, resource.RLIM_INFINITY))
 
 
 class Search:
@@ -67,7 +68,6 @@ class Search:
             if find is not None:
                 print(json.dumps({"bad_seed": str(find)}), flush=True)
             self.corpus.append(seed)
-        limit_memory()
         while time.monotonic() < end and self.inputs < inputs:
             late = self.random.random() < 0.5
             given = self.random.choice(self.corpus[-20:] if late else self.corpus)
@@ -103,15 +103,19 @@ class Search:
         return None if find is None else find.key
 
     def try_input(self, given: Input) -> Find | None:
-        """Return the rule that the input breaks, if it breaks one."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Return the rule that the input breaks, if it breaks one.
+
+        Its files are in the folder only while it is read: this process may die of it.
+        """
         self.folder.mkdir(parents=True)
         put(given, self.folder)
         self.inputs += 1
-        if self.random.random() > WATCHED:
-            return check(self.read, self.folder)
-        with self.coverage.watching():
-            return check(self.read, self.folder)
+        limit_memory()  # what inputs before it left behind, and the corpus, are not its cost
+        watched = self.random.random() <= WATCHED
+        with self.coverage.watching() if watched else nullcontext():
+            find = check(self.read, self.folder)
+        shutil.rmtree(self.folder)
+        return find
 
 
 def main() -> None:

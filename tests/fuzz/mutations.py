@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -44,6 +45,8 @@ WORDS = (
 """Words that mean something to some format, or must not."""
 _NUMBER = re.compile(rb"[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?")
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
+MOST_MERGES = 8
+"""In a file of YAML whose tree is changed: PyYAML writes out what they merge, 2**30 for 30."""
 _DEPTHS = (10, 101, 1000, 30_000)
 
 
@@ -169,6 +172,8 @@ def _tree_file(name: str, content: bytes, random: Random) -> bytes:
     """Return a file of JSON, JSON lines or YAML with its tree changed, if it is one."""
     try:
         if name.endswith(".yaml"):
+            if content.count(b"<<") > MOST_MERGES:
+                return _flip(content, content, random)
             tree = _tree(yaml.safe_load(content), random)
             return yaml.safe_dump(tree, sort_keys=False, allow_unicode=True).encode()
         if name.endswith(".jsonl"):
@@ -187,12 +192,7 @@ def _json(tree: Any) -> bytes:
 
 def _tree(tree: Any, random: Random) -> Any:
     """Return *tree* with one of its branches changed."""
-    branches = [(None, None, tree)]
-    for _, _, branch in branches:
-        if isinstance(branch, dict):
-            branches += [(branch, key, value) for key, value in branch.items()]
-        elif isinstance(branch, list):
-            branches += [(branch, key, value) for key, value in enumerate(branch)]
+    branches = _branches(tree)
     above, key, value = random.choice(branches)
     new = _branch(value, random.choice(branches)[2], random)
     if above is None:
@@ -206,6 +206,22 @@ def _tree(tree: Any, random: Random) -> Any:
     return tree
 
 
+def _branches(tree: Any) -> list[tuple[Any, Any, Any]]:
+    """Return (container, key, value) of all that is in *tree*.
+
+    Each container counts once: aliases of YAML share them, even with themselves.
+    """
+    found = [(None, None, tree)]
+    seen: set[int] = set()
+    for _, _, branch in found:
+        if not isinstance(branch, dict | list) or id(branch) in seen:
+            continue
+        seen.add(id(branch))
+        entries = branch.items() if isinstance(branch, dict) else enumerate(branch)
+        found += [(branch, key, value) for key, value in entries]
+    return found
+
+
 def _name(random: Random) -> str:
     return random.choice(random.choice((NUMBERS, WORDS)))
 
@@ -213,7 +229,7 @@ def _name(random: Random) -> str:
 def _branch(value: Any, other: Any, random: Random) -> Any:
     match random.randrange(6):
         case 0:
-            return json.loads(json.dumps(other, default=str))
+            return deepcopy(other)  # what is shared stays shared: written out it may be endless
         case 1:
             return [value] * random.choice((0, 1, 2, 50))
         case 2:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import datetime
 import os
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from fuzz.inputs import in_folder, put
+from fuzz.inputs import LARGEST, in_folder, put
+from fuzz.mutations import mutated
 from fuzz.rules import check
 from fuzz.search import FINDS, search
 from fuzz.smaller import smaller
@@ -76,6 +78,13 @@ def test_rules_that_are_broken_are_told(tmp_path):
     assert check(lambda folder: 3, tmp_path) is None
     assert check(fails, tmp_path).what == "KeyError: 'x'"
     assert check(imports, tmp_path).rule == "message"
+
+
+def test_trees_that_contain_themselves_are_mutated():
+    content = b"a: &a {b: 1, c: [*a, *a]}\nd: &d [*d]\ne: {<<: *a}\n"
+    for seed in range(200):
+        found = mutated({"machine.yaml": content}, [{"machine.yaml": content}], Random(seed))
+        assert len(found["machine.yaml"]) <= LARGEST
 
 
 def test_finds_are_made_small():
