@@ -1,0 +1,91 @@
+// Problem: what is replayed where, as the engine reads it. Checked once, shared by many replays.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "tasksim_core.h"
+
+namespace tasksim {
+
+using i64 = std::int64_t;
+using u64 = std::uint64_t;
+
+inline constexpr double INF = std::numeric_limits<double>::infinity();
+inline constexpr int MOST_CLASSES = 64;   // a mask of classes is one word
+inline constexpr int MOST_MEMORIES = 64;  // and so is one of memories
+
+// Arrays that are out of range.
+struct BadArrays {};
+
+// One of the data that a task accesses.
+struct Need {
+  std::int32_t handle;
+  bool reads, writes;
+};
+
+// Lists of different lengths, one after the other.
+template <class T>
+class Ragged {
+ public:
+  std::span<const T> operator[](i64 row) const {
+    return {items.data() + ptr[row], static_cast<std::size_t>(ptr[row + 1] - ptr[row])};
+  }
+  bool empty() const { return items.empty(); }
+
+  std::vector<i64> ptr;
+  std::vector<T> items;
+};
+
+// A task graph (graph/taskgraph.py), and what a replay reads out of it.
+class Graph {
+ public:
+  explicit Graph(const tasksim_graph &given);  // throws BadArrays
+
+  std::span<const std::int32_t> successors_of(int task) const {
+    return successors.subspan(successor_ptr[task], successor_ptr[task + 1] - successor_ptr[task]);
+  }
+
+  int tasks, handles, kernels;
+  std::span<const std::int32_t> kernel, priority;
+  std::span<const i64> successor_ptr;
+  std::span<const std::int32_t> successors;
+  std::span<const i64> access_ptr;
+  std::span<const std::int32_t> access_handle;
+  std::span<const std::int8_t> access_mode;
+  std::span<const i64> size;            // per handle, bytes
+  std::span<const std::int32_t> home;   // per handle
+  std::span<const std::int32_t> hint_after, hint_handle;
+
+  std::vector<std::int32_t> predecessors;  // how many, per task
+  Ragged<Need> needs;                      // what is written first, then by handle, as StarPU does
+  Ragged<std::int32_t> reads;              // of those, what is read
+  Ragged<std::int32_t> exclusive;          // commutative handles per task; empty if there are none
+  Ragged<std::int32_t> writers;            // per handle, its tasks in order of number
+  std::vector<std::int32_t> hint_writer;   // per hint: the last task before it that writes, or -1
+};
+
+// A platform (platform/description.py) as a replay sees it.
+class Platform {
+ public:
+  explicit Platform(const tasksim_platform &given);  // throws BadArrays
+
+  bool connects(int source, int target) const { return path[source * memories + target] >= 0; }
+
+  tasksim_platform given;
+  int workers, classes, memories, links;
+  std::span<const std::int32_t> class_of, memory_of, node_of, pipeline;
+  std::span<const double> nominal_speed;
+  std::span<const double> memory_bytes;
+  std::span<const std::int32_t> path;
+
+  std::vector<std::vector<int>> class_workers;  // per class, in order of number
+  std::vector<int> class_memory;
+  std::vector<bool> devices;  // per memory: a worker there drives a device
+  int driven_memories = 0;
+};
+
+}  // namespace tasksim

@@ -1,0 +1,108 @@
+// Scheduler: the interface of a policy, and the view of a run that it is given.
+//
+// As schedulers/base.py, the same words: tasks are pushed when ready, workers pop them.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "../problem.h"
+#include "twister.h"
+
+namespace tasksim {
+
+inline constexpr int NONE = -1;  // no task, no worker
+
+// What of a task's data a memory lacks: bytes that are not there, of them those on no way there,
+// and those without a place. Compared in this order.
+struct Lacks {
+  i64 missing = 0, absent = 0, unplaced = 0;
+  auto operator<=>(const Lacks &) const = default;
+};
+
+// What a scheduler sees of a run, simulated or native, and what it can ask of it.
+class View {
+ public:
+  View(const Graph &graph, const Platform &platform) : graph(graph), platform(platform) {}
+  virtual ~View() = default;
+
+  virtual double now() const = 0;  // seconds
+  virtual bool sleeping(int worker) const = 0;
+  virtual void wake(int worker) = 0;
+  virtual void wake_any(int task) = 0;
+  virtual void wake_all(int task) = 0;
+  virtual double transfer_estimate(int /*task*/, int /*memory*/) { return 0.0; }
+  virtual Lacks unready(int /*task*/, int /*memory*/) { return {}; }
+  virtual double copy_estimate(double /*bytes*/, int /*source*/, int /*target*/) { return 0.0; }
+  virtual void prefetch(int /*task*/, int /*memory*/) {}
+  virtual void prefetch_handle(int /*handle*/, int /*memory*/) {}
+
+  double estimate_of_class(int task, int group) const {
+    return estimates[static_cast<i64>(group) * graph.tasks + task];
+  }
+  double estimate(int task, int worker) const {
+    return estimate_of_class(task, platform.class_of[worker]);
+  }
+  bool can_run(int task, int worker) const { return able[task] >> platform.class_of[worker] & 1; }
+  int workers() const { return platform.workers; }
+
+  const Graph &graph;
+  const Platform &platform;
+  const double *estimates = nullptr;  // classes x tasks
+  std::vector<u64> able;              // per task, a mask of classes
+  int pusher = NONE;  // the worker whose task released the one being pushed; NONE: by submission
+};
+
+// What to do with a task, chosen apart from doing it.
+struct Choice {
+  int worker = NONE;
+  double length = 0.0, transfer = 0.0;
+};
+
+class Scheduler {
+ public:
+  virtual ~Scheduler() = default;
+
+  virtual void attach(View &given) { view = &given; }
+  virtual void push(int task) { commit(task, choose(task)); }
+  virtual Choice choose(int /*task*/) { return {}; }
+  virtual void commit(int /*task*/, const Choice & /*choice*/) {}
+  virtual int pop(int worker) = 0;  // the task that *worker* shall run next, or NONE
+  virtual void started(int /*task*/, int /*worker*/) {}
+  virtual void finished(int /*task*/, int /*worker*/) {}
+
+ protected:
+  View *view = nullptr;
+};
+
+// The options of a policy, by name; throws BadArrays for one that is not given.
+class Options {
+ public:
+  explicit Options(const tasksim_scheduler &given);
+
+  double number(const std::string &name) const;
+  bool flag(const std::string &name) const { return number(name) != 0.0; }
+  std::span<const i64> table(const std::string &name) const;
+  Twister twister() const;  // Python's random numbers; of seed 0 if none were given
+
+ private:
+  std::map<std::string, double> numbers_;
+  std::map<std::string, std::span<const i64>> tables_;
+  const std::uint32_t *twister_;
+};
+
+// Policies by name: each file has a line `static const Register name("name", make);`.
+using Maker = std::function<std::unique_ptr<Scheduler>(const Options &)>;
+
+struct Register {
+  Register(const std::string &name, Maker maker);
+};
+
+std::unique_ptr<Scheduler> make_scheduler(const tasksim_scheduler &given);  // null: no such policy
+
+}  // namespace tasksim

@@ -1,0 +1,148 @@
+// The C interface of the compiled core: plain structures of arrays, for ctypes.
+//
+// Whoever calls keeps all arrays alive and unchanged until the object made of them is freed. All
+// are checked before they are used: what is out of range is refused, whatever it is.
+#ifndef TASKSIM_CORE_H
+#define TASKSIM_CORE_H
+
+#include <stdint.h>
+
+#define TASKSIM_CORE_VERSION 1
+
+#if defined(__GNUC__)
+#define TASKSIM_API __attribute__((visibility("default")))
+#else
+#define TASKSIM_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// What a call has come to. Messages are made by the caller, who knows the names of things.
+enum tasksim_status {
+  TASKSIM_DONE = 0,
+  TASKSIM_MORE = 1,          // the run goes on: call tasksim_replay_go_on again
+  TASKSIM_BAD_ARRAYS = 2,    // something given is out of range
+  TASKSIM_NO_MEMORY = 3,
+  TASKSIM_DROPPED = 4,       // the clock has stopped, and tasks are left
+  TASKSIM_ILLEGAL_POP = 5,   // `task` was given to `worker`, which must not have it
+  TASKSIM_LIVELOCK = 6,      // `number` pops gave nothing while nothing else happened
+  TASKSIM_STUCK = 7,         // no room was found for the data of `task`, in memory `worker`
+  TASKSIM_TOO_LARGE = 8,     // the data of `task` fit in the memory of no worker that can run it
+  TASKSIM_NOBODY = 9,        // no worker can run `task`
+  TASKSIM_CALLBACK = 10,     // a callback has failed; the caller knows how
+  TASKSIM_UNKNOWN = 11,      // no such scheduler here
+  TASKSIM_BUG = 12,          // a move that the engine must not make
+};
+
+typedef struct {
+  int64_t tasks, handles, kernels, hints;
+  const int32_t *kernel, *priority;        // per task
+  const int64_t *successor_ptr;            // tasks + 1
+  const int32_t *successors;
+  const int64_t *access_ptr;               // tasks + 1
+  const int32_t *access_handle;
+  const int8_t *access_mode;               // graph/access_mode.py
+  const int64_t *handle_size;              // bytes
+  const int32_t *handle_home;
+  const int32_t *hint_after, *hint_handle; // per hint
+} tasksim_graph;
+
+typedef struct {
+  int64_t workers, classes, memories, links;
+  const int32_t *class_of, *memory_of, *node_of, *pipeline; // per worker; pipeline 0: a core
+  const double *nominal_speed;                              // per worker: SPEEDUP of random
+  double submission_s, task_s, wakeup_s;                    // the replay of one memory
+  int64_t submission, task, wakeup, push, fetch, progress, kernel, copy; // ticks
+  int64_t allocate, free;                                   // ticks
+  double unit_bytes, chunk_bytes, largest_bytes, usable;
+  const double *memory_bytes;                               // per memory; negative: no limit
+  int64_t fetches, prefetches, idle, serialised;
+  const double *fixed_s, *per_byte_s;                       // memories x memories: estimates
+  const int8_t *direct;                                     // the same: a route with links
+  const int32_t *path;                                      // the same: number of the path, or -1
+  int64_t paths;
+  const int64_t *path_latency;                              // per path, ticks
+  const double *path_weight, *path_limit;
+  const int64_t *path_ptr;                                  // paths + 1
+  const int32_t *path_link, *path_times;
+  const double *capacity;                                   // per link, bytes per tick
+} tasksim_platform;
+
+// Numbers and tables of a policy by name, as its file in core/schedulers asks for them.
+typedef struct {
+  const char *name;
+  int64_t numbers;
+  const char *const *number_names;
+  const double *number_values;
+  int64_t tables;
+  const char *const *table_names;
+  const int64_t *const *table_values;
+  const int64_t *table_lengths;
+  const uint32_t *twister;                 // 624 words and a position: Python's generator
+} tasksim_scheduler;
+
+// A scheduler that is no policy of the core. Callbacks return what is said, or less than -1 when
+// they have failed. Those that it does not have are null.
+typedef struct {
+  int64_t (*attach)(void);
+  int64_t (*push)(int64_t task);
+  int64_t (*choose)(int64_t task);         // the worker chosen, -1: none is
+  int64_t (*commit)(int64_t task);
+  int64_t (*pop)(int64_t worker);          // a task, or -1
+  int64_t (*started)(int64_t task, int64_t worker);
+  int64_t (*finished)(int64_t task, int64_t worker);
+} tasksim_callbacks;
+
+typedef struct {
+  const double *costs, *estimates;         // classes x tasks, seconds; infinite: cannot run it
+  const double *reach_bytes, *far_s_per_byte; // the same; null: nothing is charged for far data
+  const int8_t *alone;                     // classes x kernels: cannot be queued on a device
+  int64_t machine;                         // whether the replay is that of machines
+  int64_t blind;                           // whether pushes of one instant do not see each other
+  int64_t uses_priorities, looks_at_data, chooses_apart, hears_started, hears_finished;
+} tasksim_question;
+
+typedef struct {
+  int64_t worker, task, number;            // of what went wrong
+  double now_s;
+  int64_t events, evictions, copies, changes;
+} tasksim_outcome;
+
+// Columns to be filled; those that are null are left out. Times are in seconds.
+typedef struct {
+  double *submitted_s, *ready_s, *popped_s, *start_s, *end_s;
+  int32_t *worker, *released_by;
+  int8_t *state;
+} tasksim_tasks;
+
+typedef struct {
+  int64_t *handle, *task, *source, *target, *reason, *asked, *start, *end; // ticks
+  int64_t *time, *memory, *used;
+} tasksim_log;
+
+TASKSIM_API int32_t tasksim_core_version(void);
+
+// Objects: made, used by as many replays as wanted, freed. Null and a status if they cannot be.
+TASKSIM_API void *tasksim_graph_new(const tasksim_graph *given, int32_t *status);
+TASKSIM_API void tasksim_graph_free(void *graph);
+TASKSIM_API void *tasksim_platform_new(const tasksim_platform *given, int32_t *status);
+TASKSIM_API void tasksim_platform_free(void *platform);
+
+TASKSIM_API void *tasksim_replay_new(const void *graph, const void *platform,
+                                     const tasksim_question *question,
+                                     const tasksim_scheduler *scheduler,
+                                     const tasksim_callbacks *callbacks, int32_t *status,
+                                     tasksim_outcome *outcome);
+// Goes on for at most so many events: between two calls a user's interruption is heard.
+TASKSIM_API int32_t tasksim_replay_go_on(void *replay, int64_t events);
+TASKSIM_API void tasksim_replay_outcome(const void *replay, tasksim_outcome *outcome);
+TASKSIM_API void tasksim_replay_tasks(const void *replay, const tasksim_tasks *columns);
+TASKSIM_API void tasksim_replay_log(const void *replay, const tasksim_log *columns);
+TASKSIM_API void tasksim_replay_free(void *replay);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
