@@ -1,0 +1,193 @@
+#include "problem.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace tasksim {
+
+namespace {
+
+constexpr i64 MOST_TASKS = std::numeric_limits<std::int32_t>::max() - 1;
+enum Mode : std::int8_t { R = 1, W = 2, RW = 3, COMMUTATIVE = 4, REDUCTION = 5, SCRATCH = 6 };
+
+void expect(bool holds) {
+  if (!holds) throw BadArrays{};
+}
+
+template <class T>
+std::span<const T> array(const T *given, i64 length) {
+  expect(length >= 0 && (given || !length));
+  return {given, static_cast<std::size_t>(length)};
+}
+
+template <class T>
+void expect_within(std::span<const T> values, i64 least, i64 most) {
+  for (const T value : values) expect(value >= least && value <= most);
+}
+
+// Where each row of a ragged table begins: from 0, never falling.
+std::span<const i64> pointer(const i64 *given, i64 rows) {
+  const auto found = array(given, rows + 1);
+  expect(found[0] == 0 && std::is_sorted(found.begin(), found.end()));
+  expect(found[rows] <= i64{1} << 40);
+  return found;
+}
+
+bool reads(std::int8_t mode) { return mode == R || mode == RW || mode == COMMUTATIVE; }
+bool writes(std::int8_t mode) { return mode == W || mode == RW || mode == COMMUTATIVE; }
+
+// The accesses for which something is copied, in StarPU's order: what is written first.
+Ragged<Need> ordered_needs(const Graph &graph) {
+  Ragged<Need> found;
+  found.ptr.push_back(0);
+  found.items.reserve(graph.access_handle.size());
+  for (int task = 0; task < graph.tasks; ++task) {
+    for (i64 k = graph.access_ptr[task]; k < graph.access_ptr[task + 1]; ++k) {
+      const auto mode = graph.access_mode[k];
+      if (reads(mode) || writes(mode))
+        found.items.push_back({graph.access_handle[k], reads(mode), writes(mode)});
+    }
+    std::stable_sort(found.items.begin() + found.ptr.back(), found.items.end(),
+                     [](const Need &one, const Need &other) {
+                       return one.writes != other.writes ? one.writes : one.handle < other.handle;
+                     });
+    found.ptr.push_back(static_cast<i64>(found.items.size()));
+  }
+  return found;
+}
+
+Ragged<std::int32_t> read_handles(const Ragged<Need> &needs) {
+  Ragged<std::int32_t> found;
+  found.ptr.push_back(0);
+  for (std::size_t task = 0; task + 1 < needs.ptr.size(); ++task) {
+    for (const Need &need : needs[static_cast<i64>(task)])
+      if (need.reads) found.items.push_back(need.handle);
+    found.ptr.push_back(static_cast<i64>(found.items.size()));
+  }
+  return found;
+}
+
+Ragged<std::int32_t> commutative_handles(const Graph &graph) {
+  Ragged<std::int32_t> found;
+  found.ptr.assign(1, 0);
+  for (int task = 0; task < graph.tasks; ++task) {
+    for (i64 k = graph.access_ptr[task]; k < graph.access_ptr[task + 1]; ++k)
+      if (graph.access_mode[k] == COMMUTATIVE) found.items.push_back(graph.access_handle[k]);
+    found.ptr.push_back(static_cast<i64>(found.items.size()));
+  }
+  return found;
+}
+
+// Per handle the tasks that write it, once per access, in order of number.
+Ragged<std::int32_t> writers_of(const Graph &graph) {
+  Ragged<std::int32_t> found;
+  found.ptr.assign(graph.handles + 1, 0);
+  for (std::size_t k = 0; k < graph.access_handle.size(); ++k)
+    if (writes(graph.access_mode[k])) ++found.ptr[graph.access_handle[k] + 1];
+  std::partial_sum(found.ptr.begin(), found.ptr.end(), found.ptr.begin());
+  found.items.resize(found.ptr.back());
+  auto next = found.ptr;
+  for (int task = 0; task < graph.tasks; ++task)
+    for (i64 k = graph.access_ptr[task]; k < graph.access_ptr[task + 1]; ++k)
+      if (writes(graph.access_mode[k])) found.items[next[graph.access_handle[k]]++] = task;
+  return found;
+}
+
+}  // namespace
+
+Graph::Graph(const tasksim_graph &given) {
+  expect(given.tasks >= 0 && given.tasks <= MOST_TASKS);
+  expect(given.handles >= 0 && given.handles <= MOST_TASKS);
+  expect(given.kernels >= 0 && given.kernels <= MOST_TASKS && given.hints >= 0);
+  tasks = static_cast<int>(given.tasks);
+  handles = static_cast<int>(given.handles);
+  kernels = static_cast<int>(given.kernels);
+  kernel = array(given.kernel, tasks);
+  priority = array(given.priority, tasks);
+  successor_ptr = pointer(given.successor_ptr, tasks);
+  successors = array(given.successors, successor_ptr[tasks]);
+  access_ptr = pointer(given.access_ptr, tasks);
+  access_handle = array(given.access_handle, access_ptr[tasks]);
+  access_mode = array(given.access_mode, access_ptr[tasks]);
+  size = array(given.handle_size, handles);
+  home = array(given.handle_home, handles);
+  hint_after = array(given.hint_after, given.hints);
+  hint_handle = array(given.hint_handle, given.hints);
+  expect_within(kernel, 0, kernels - 1);
+  expect_within(successors, 0, tasks - 1);
+  expect_within(access_handle, 0, handles - 1);
+  expect_within(access_mode, R, SCRATCH);
+  expect_within(size, 0, i64{1} << 53);  // exact as a double
+  expect_within(home, 0, MOST_MEMORIES - 1);
+  expect_within(hint_after, 0, tasks);
+  expect_within(hint_handle, 0, handles - 1);
+
+  predecessors.assign(tasks, 0);
+  for (const int task : successors) ++predecessors[task];
+  needs = ordered_needs(*this);
+  reads = read_handles(needs);
+  exclusive = commutative_handles(*this);
+  writers = writers_of(*this);
+  for (std::size_t k = 0; k < hint_after.size(); ++k) {
+    const auto all = writers[hint_handle[k]];
+    const auto after = std::lower_bound(all.begin(), all.end(), hint_after[k]);
+    hint_writer.push_back(after == all.begin() ? -1 : *(after - 1));
+  }
+}
+
+Platform::Platform(const tasksim_platform &all) : given(all) {
+  expect(given.workers >= 1 && given.workers <= 1 << 20);
+  expect(given.classes >= 1 && given.classes <= MOST_CLASSES);
+  expect(given.memories >= 1 && given.memories <= MOST_MEMORIES);
+  expect(given.links >= 0 && given.links <= 1 << 20 && given.paths >= 0 && given.paths <= 1 << 20);
+  workers = static_cast<int>(given.workers);
+  classes = static_cast<int>(given.classes);
+  memories = static_cast<int>(given.memories);
+  links = static_cast<int>(given.links);
+  class_of = array(given.class_of, workers);
+  memory_of = array(given.memory_of, workers);
+  node_of = array(given.node_of, workers);
+  pipeline = array(given.pipeline, workers);
+  nominal_speed = array(given.nominal_speed, workers);
+  memory_bytes = array(given.memory_bytes, memories);
+  path = array(given.path, i64{memories} * memories);
+  expect_within(class_of, 0, classes - 1);
+  expect_within(memory_of, 0, memories - 1);
+  expect_within(pipeline, 0, 1 << 20);
+  expect_within(path, -1, given.paths - 1);
+  for (const double speed : nominal_speed) expect(speed > 0.0);
+  for (const double bytes : memory_bytes) expect(!std::isnan(bytes));
+  constexpr i64 DAY = 86'400'000'000'000;  // no overhead takes longer, and sums stay far below 2^63
+  for (const i64 ticks :
+       {given.submission, given.task, given.wakeup, given.push, given.fetch, given.progress,
+        given.kernel, given.copy, given.allocate, given.free})
+    expect(ticks >= 0 && ticks <= DAY);
+  for (const double seconds : {given.submission_s, given.task_s, given.wakeup_s})
+    expect(seconds >= 0.0);
+  expect(given.unit_bytes > 0.0 && given.chunk_bytes >= 0.0 && given.largest_bytes >= 0.0);
+  expect(given.usable >= 0.0);
+  array(given.fixed_s, i64{memories} * memories);
+  array(given.per_byte_s, i64{memories} * memories);
+  array(given.direct, i64{memories} * memories);
+  for (const i64 latency : array(given.path_latency, given.paths))
+    expect(latency >= 0 && latency <= DAY);
+  for (const double weight : array(given.path_weight, given.paths)) expect(weight > 0.0);
+  for (const double limit : array(given.path_limit, given.paths)) expect(limit > 0.0);
+  const auto path_ptr = pointer(given.path_ptr, given.paths);
+  expect_within(array(given.path_link, path_ptr[given.paths]), 0, links - 1);
+  expect_within(array(given.path_times, path_ptr[given.paths]), 1, 1 << 20);
+  for (const double capacity : array(given.capacity, links)) expect(capacity > 0.0);
+
+  class_workers.resize(classes);
+  class_memory.assign(classes, 0);
+  devices.assign(memories, false);
+  for (int worker = 0; worker < workers; ++worker) {
+    class_workers[class_of[worker]].push_back(worker);
+    class_memory[class_of[worker]] = memory_of[worker];
+    if (pipeline[worker]) devices[memory_of[worker]] = true;
+  }
+  driven_memories = static_cast<int>(std::count(devices.begin(), devices.end(), true));
+}
+
+}  // namespace tasksim
