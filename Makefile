@@ -10,10 +10,11 @@ BIN     = $(VENV)/bin
 # tests of another: those of one file take from microseconds to a minute.
 PYTEST  = $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 
-.PHONY: demo test test-all lint docs bench clean help
+.PHONY: demo core test test-all lint docs bench clean help
 
 help:
 	@echo "make demo      calibrate this machine, predict, really run, compare: demo-output/"
+	@echo "make core      the compiled core, after its sources have changed"
 	@echo "make test      style, types and tests"
 	@echo "make test-all  the same with the slow tests"
 	@echo "make docs      these pages and the API reference as HTML, with search: build/docs/"
@@ -26,7 +27,15 @@ $(VENV)/.installed: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
 	touch $@
 
-demo: $(VENV)/.installed
+# Installing builds it already; where there is no compiler it says so, and all works without.
+CORE = tasksim/core/libtasksim_core.so
+$(CORE): $(shell find tasksim/core -name '*.cpp' -o -name '*.h') tasksim/core/build.py \
+		tasksim/core/compiler.py | $(VENV)/.installed
+	$(BIN)/python -m tasksim.core.build --optional
+
+core: $(CORE)
+
+demo: $(VENV)/.installed $(CORE)
 	$(BIN)/tasksim demo --output demo-output --force
 
 lint: $(VENV)/.installed
@@ -34,17 +43,17 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: lint
+test: lint $(CORE)
 	$(PYTEST) -m "not slow"
 
-test-all: lint docs
+test-all: lint docs $(CORE)
 	$(PYTEST) --durations=15 --durations-min=1
 
 # Warnings are errors: a link that leads nowhere, a docstring that does not parse.
 docs: $(VENV)/.installed
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -j auto docs build/docs
 
-bench: $(VENV)/.installed
+bench: $(VENV)/.installed $(CORE)
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/fidelity_native.py
 

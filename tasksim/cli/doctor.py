@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -51,6 +52,7 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
         "gil": _gil(),
         "packages": packages,
         "missing": missing,
+        "core": _core(),
         **({} if missing else _machine()),
         "libraries": _libraries(),
     }
@@ -71,6 +73,14 @@ def _version(package: str) -> str | None:
 def _gil() -> bool:
     enabled = getattr(sys, "_is_gil_enabled", None)
     return True if enabled is None else bool(enabled())
+
+
+def _core() -> dict[str, Any]:
+    from tasksim.core.library import status
+
+    found = status()
+    path = None if found.path is None else str(found.path)
+    return {**asdict(found), "path": path}
 
 
 def _machine() -> dict[str, Any]:
@@ -136,6 +146,7 @@ def _text(found: dict[str, Any]) -> str:
         ("tasksim", found["tasksim"]),
         ("python", f"{found['python']}, GIL {'on' if found['gil'] else 'off'}"),
         *((name, version or "MISSING") for name, version in found["packages"].items()),
+        ("core", _core_text(found["core"])),
         *(_machine_rows(found) if "machine" in found else []),
         ("libraries", ", ".join(found["libraries"])),
     ]
@@ -143,6 +154,13 @@ def _text(found: dict[str, Any]) -> str:
         rows.append(("missing", f"pip install {' '.join(found['missing'])}"))
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:{width}}  {text}" for name, text in rows)
+
+
+def _core_text(core: dict[str, Any]) -> str:
+    if not core["available"]:
+        where = "" if core["path"] is None else f" ({core['path']})"
+        return f"not there, all works without it, slower: {core['why']}{where}"
+    return f"version {core['version']}, by {core['compiler']}: {core['path']}"
 
 
 def _machine_rows(found: dict[str, Any]) -> list[tuple[str, str]]:

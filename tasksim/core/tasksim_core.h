@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+// To be raised whenever a declaration below changes; tasksim/core/library.py expects the same.
 #define TASKSIM_CORE_VERSION 1
 
 #if defined(__GNUC__)
@@ -123,6 +124,8 @@ typedef struct {
 } tasksim_log;
 
 TASKSIM_API int32_t tasksim_core_version(void);
+TASKSIM_API const char *tasksim_core_sources(void);  // a digest of what it was made of
+TASKSIM_API const char *tasksim_core_compiler(void); // what made it
 
 // Objects: made, used by as many replays as wanted, freed. Null and a status if they cannot be.
 TASKSIM_API void *tasksim_graph_new(const tasksim_graph *given, int32_t *status);

@@ -1,0 +1,47 @@
+"""The hook of the build: compiles the core where there is a compiler, else installs pure Python."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from tasksim.core.build import build, build_beside
+from tasksim.core.compiler import NotBuilt
+from tasksim.core.library import BESIDE, WHY_NOT
+from tasksim.core.wheeltag import wheel_tag
+
+INSIDE = "tasksim/core"
+
+
+class CoreHook(BuildHookInterface):
+    """Adds the core to wheels; for editable ones it is built where the sources are."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Build the core, or say why there is none; never fails."""
+        why = build_beside() if version == "editable" else self._add(build_data)
+        if why is not None:
+            self.app.display_warning(
+                f"tasksim is installed without its compiled core: {why}\n"
+                "It works as it is, slower. 'tasksim doctor' says the same."
+            )
+
+    def _add(self, build_data: dict[str, Any]) -> str | None:
+        """Put the core into the wheel, or the reason why there is none, which is returned."""
+        folder = Path(self.root) / "build" / "core" / "wheel"
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            made = build(folder / BESIDE.name)
+        except NotBuilt as error:
+            reason = folder / WHY_NOT.name
+            reason.write_text(f"{error}\n", encoding="utf-8")
+            build_data["force_include"][str(reason)] = f"{INSIDE}/{WHY_NOT.name}"
+            return str(error)
+        build_data["force_include"][str(made)] = f"{INSIDE}/{BESIDE.name}"
+        build_data["pure_python"] = False
+        build_data["tag"] = wheel_tag(made)
+        return None

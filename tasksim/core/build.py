@@ -1,0 +1,277 @@
+"""The build of the core: ``python -m tasksim.core.build`` compiles what has changed, and links.
+
+Needs Python and a C++20 compiler, nothing else, and no installation. Objects are kept in
+``build/core/`` of the checkout, by compiler and flags; one is compiled again when the contents of
+its source or of a header that it includes have changed, whatever the times of the files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import shutil
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tasksim.base.files import writing
+from tasksim.base.lockfile import locked
+from tasksim.core.compiler import (
+    FAST,
+    SANITIZED,
+    STANDALONE,
+    Compiler,
+    NotBuilt,
+    find_compiler,
+)
+from tasksim.core.library import BESIDE, WHY_NOT
+from tasksim.core.sources import FOLDER, digest, units
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["build", "main"]
+
+SANITIZERS: Final = ("address", "undefined", "leak", "thread")
+_TELLS: Final = "version.cpp"
+"""The unit that is told what the library is made of."""
+
+
+def build(
+    target: Path = BESIDE,
+    *,
+    folder: Path = FOLDER,
+    work: Path | None = None,
+    compiler: Compiler | None = None,
+    sanitize: Sequence[str] = (),
+) -> Path:
+    """Make the shared library *target* of the sources in *folder*.
+
+    Parameters
+    ----------
+    target : Path
+        Replaced at once when it is made, so that processes that have it loaded go on; by default
+        where :func:`tasksim.core.library.library` finds it.
+    folder : Path
+        Its ``*.cpp``, also in folders below.
+    work : Path, optional
+        Where objects are kept; by default ``build/core`` in the checkout.
+    compiler : Compiler, optional
+        By default that of :func:`find_compiler`.
+    sanitize : sequence of str
+        Checks at run time: of "address", "undefined", "leak", "thread".
+
+    Returns
+    -------
+    Path
+        *target*.
+
+    Raises
+    ------
+    NotBuilt
+        If there is no compiler, or it fails; with what it says.
+
+    See Also
+    --------
+    tasksim.core.sanitizers : How Python loads a library with sanitizers.
+    """
+    compiler = compiler or find_compiler()
+    flags = (*SANITIZED, f"-fsanitize={','.join(sanitize)}") if sanitize else FAST
+    if not units(folder):
+        raise NotBuilt(f"there are no sources in {folder}")
+    key = sha256(repr((compiler, compiler.compile("", "", flags))).encode()).hexdigest()[:12]
+    place = (work or _work_of(folder)) / key
+    with locked(place):
+        started = time.time()
+        objects = _compiled(compiler, flags, folder, place)
+        linked = _linked(compiler, _link_flags(sanitize), objects, place)
+        _copy(linked, target, started)
+    return target
+
+
+def build_beside() -> str | None:
+    """Build the core where it is looked for; return why that failed, if it did.
+
+    What is written down for ``tasksim doctor`` is the reason; a library of before goes.
+    """
+    try:
+        build()
+    except NotBuilt as error:
+        BESIDE.unlink(missing_ok=True)
+        WHY_NOT.write_text(f"{error}\n", encoding="utf-8")
+        return str(error)
+    WHY_NOT.unlink(missing_ok=True)
+    return None
+
+
+def _work_of(folder: Path) -> Path:
+    """Return where the objects of the sources in *folder* are kept: outside of the package."""
+    return folder.parents[1] / "build" / "core"
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """A source, what it is compiled to, and by which command."""
+
+    source: Path
+    target: Path
+    command: list[str]
+    folder: Path
+
+    def compile(self, compiler: Compiler) -> None:
+        """Compile, if anything has changed since it was done last."""
+        if self._state() == self._known():
+            return
+        self.target.parent.mkdir(parents=True, exist_ok=True)
+        self._memory().unlink(missing_ok=True)
+        started = time.time()
+        compiler.run(self.command, self.folder)
+        if all(path.stat().st_mtime < started for path in self._needs()):
+            self._memory().write_text(json.dumps(self._state()), encoding="utf-8")
+
+    def _memory(self) -> Path:
+        return self.target.with_suffix(".json")
+
+    def _known(self) -> object:
+        """Return the state when it was compiled last."""
+        try:
+            return json.loads(self._memory().read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+
+    def _state(self) -> dict[str, str]:
+        """Return what the object depends on: the command, and digests of the files."""
+        state = {"command": shlex.join(self.command), "object": _digest_of(self.target)}
+        return state | {str(path): _digest_of(path) for path in self._needs()}
+
+    def _needs(self) -> list[Path]:
+        """Return the source and its headers, as the compiler listed them when it read them."""
+        try:
+            listed = Path(f"{self.target}.d").read_text(encoding="utf-8")
+        except OSError:
+            return [self.source]
+        words = listed.partition(": ")[2].replace("\\\n", " ").replace("\\ ", "\0").split()
+        return [self.folder / word.replace("\0", " ") for word in words]
+
+
+def _digest_of(path: Path) -> str:
+    try:
+        return sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def _compiled(compiler: Compiler, flags: Sequence[str], folder: Path, place: Path) -> list[Path]:
+    """Return the objects of all units, compiled side by side where they have to be."""
+    told = (
+        f'-DTASKSIM_CORE_SOURCES="{digest(folder)}"',
+        f'-DTASKSIM_CORE_COMPILER="{_in_c(compiler.name)}"',
+    )
+    todo = []
+    for source in units(folder):
+        name = source.relative_to(folder)
+        target = place / name.with_suffix(".o")
+        extra = (*flags, *told) if name == Path(_TELLS) else flags
+        command = compiler.compile(str(name), str(target), extra)
+        todo.append(_Unit(source, target, command, folder))
+    with ThreadPoolExecutor(_usable_cores()) as pool:
+        for _ in pool.map(lambda unit: unit.compile(compiler), todo):
+            pass
+    return [unit.target for unit in todo]
+
+
+def _in_c(text: str) -> str:
+    """Return *text* as it may stand within a string of C."""
+    return "".join(c for c in text if c.isascii() and c.isprintable() and c not in '"\\')
+
+
+def _usable_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+
+
+def _link_flags(sanitize: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the ways to link that are tried in turn."""
+    if sanitize:
+        return [(f"-fsanitize={','.join(sanitize)}",)]
+    return [("-Wl,-z,defs", *STANDALONE), ("-Wl,-z,defs",)]  # some have no static library of C++
+
+
+def _linked(
+    compiler: Compiler, ways: list[tuple[str, ...]], objects: list[Path], place: Path
+) -> Path:
+    """Return the library, linked in *place*."""
+    target = place / BESIDE.name
+    # Relative paths: the same library wherever it is built.
+    names = [str(path.relative_to(place)) for path in objects]
+    for way in ways:
+        try:
+            compiler.run(compiler.link(names, target.name, way), place)
+        except NotBuilt:
+            if way is ways[-1]:
+                raise
+        else:
+            break
+    return target
+
+
+def _copy(linked: Path, target: Path, started: float) -> None:
+    """Put the library in its place; it is as old as the sources that were read for it."""
+    with writing(target) as temporary:
+        shutil.copyfile(linked, temporary)
+        temporary.chmod(0o755)
+        os.utime(temporary, (started, started))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Build as the command line says; return the exit code."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    sanitize = [name for name in options.sanitize.split(",") if name]
+    if unknown := set(sanitize).difference(SANITIZERS):
+        parser.error(f"--sanitize: got {', '.join(unknown)}; legal: {', '.join(SANITIZERS)}")
+    if sanitize and options.output == BESIDE:
+        parser.error("--sanitize needs --output: Python alone cannot load such a library")
+    if options.optional:
+        why = build_beside()
+        if why is not None:
+            _say(f"Note: the compiled core is not built: {why}\ntasksim works without it, slower.")
+        return 0
+    try:
+        made = build(
+            options.output, sanitize=[name for name in options.sanitize.split(",") if name]
+        )
+    except NotBuilt as error:
+        _say(f"Error: the compiled core is not built: {error}")
+        return error.exit_code
+    WHY_NOT.unlink(missing_ok=True)
+    print(made)  # noqa: T201
+    return 0
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)  # noqa: T201
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m tasksim.core.build", description="Build the core.")
+    parser.add_argument("-o", "--output", type=Path, default=BESIDE, help="the shared library")
+    parser.add_argument(
+        "--sanitize",
+        default="",
+        metavar="NAMES",
+        help=f"checks at run time, with commas: {', '.join(SANITIZERS)}; needs --output",
+    )
+    parser.add_argument(
+        "--optional", action="store_true", help="where tasksim looks for it; failing is no error"
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

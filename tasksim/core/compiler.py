@@ -1,0 +1,102 @@
+"""The compiler of the core: which one, and with which flags."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tasksim.base.errors import TasksimError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+__all__ = ["Compiler", "NotBuilt", "find_compiler"]
+
+NAMES: Final = ("c++", "g++", "clang++")
+"""Looked for in this order where ``CXX`` names none."""
+COMMON: Final = ("-std=c++20", "-fPIC", "-pthread", "-fvisibility=hidden")
+EXACT: Final = ("-ffp-contract=off",)
+"""A product and a sum stay two roundings, as in Python. Nothing that changes a result may be added
+here: no ``-ffast-math``, nor parts of it, no ``-march``."""
+FAST: Final = ("-O2",)
+SANITIZED: Final = ("-O1", "-g", "-fno-omit-frame-pointer", "-fno-sanitize-recover=undefined")
+LINKED: Final = ("-shared", "-pthread", "-Wl,-z,relro,-z,now")
+STANDALONE: Final = ("-static-libstdc++", "-static-libgcc", "-Wl,--exclude-libs,ALL")
+"""C++'s own library goes in, and out of sight, so that the core needs the C library alone."""
+
+
+class NotBuilt(TasksimError):
+    """The core could not be built, and why."""
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C++ compiler.
+
+    Attributes
+    ----------
+    command
+        The program, by its path, and what always comes after it.
+    name
+        What it says of itself, in a line.
+    """
+
+    command: tuple[str, ...]
+    name: str
+
+    def compile(self, source: str, target: str, extra: Sequence[str] = ()) -> list[str]:
+        """Return the command that compiles *source* to *target* and lists its headers beside it."""
+        flags = (*COMMON, *EXACT, *extra, "-I.", "-MMD", "-MF", f"{target}.d")
+        return [*self.command, *flags, "-c", source, "-o", target]
+
+    def link(self, objects: Sequence[str], target: str, extra: Sequence[str]) -> list[str]:
+        """Return the command that makes the shared library *target* of *objects*."""
+        return [*self.command, *LINKED, *extra, *objects, "-o", target]
+
+    def run(self, command: Sequence[str], folder: Path) -> None:
+        """Run a *command* in *folder*; raise :exc:`NotBuilt` with what the compiler says."""
+        try:
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise NotBuilt(f"{self.command[0]} cannot be run: {error.strerror}") from error
+        if done.returncode:
+            raise NotBuilt(f"{self.name} failed: {_first_error(done.stderr)}")
+
+
+def find_compiler() -> Compiler:
+    """Return the machine's C++ compiler: ``$CXX``, or the first that is found.
+
+    Raises :exc:`NotBuilt` if there is none.
+    """
+    wanted = shlex.split(os.environ.get("CXX", ""))
+    for name, *rest in [wanted] if wanted else [[name] for name in NAMES]:
+        program = shutil.which(name)
+        if program is not None:
+            return Compiler((program, *rest), _version_of([program, *rest]))
+    if wanted:
+        raise NotBuilt(f"no C++ compiler was found: CXX={shlex.join(wanted)} names no program")
+    raise NotBuilt(f"no C++ compiler was found (looked for {', '.join(NAMES)}, and CXX is not set)")
+
+
+def _first_error(said: str) -> str:
+    """Return the first error of what a compiler said, then all of it."""
+    lines = said.strip().splitlines() or ["it does not say why"]
+    first = next((line for line in lines if "error" in line), lines[0])
+    return "\n".join([first, *lines] if len(lines) > 1 else [first])
+
+
+def _version_of(command: Sequence[str]) -> str:
+    """Return the first line of what a compiler says of its version."""
+    try:
+        done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise NotBuilt(f"{command[0]} cannot be run: {error.strerror}") from error
+    lines = done.stdout.splitlines()
+    if done.returncode or not lines:
+        raise NotBuilt(f"{shlex.join(command)} is no compiler: it does not answer --version")
+    return lines[0].strip()

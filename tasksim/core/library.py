@@ -1,0 +1,143 @@
+"""The library of the core: found beside this file and loaded when it is first asked for.
+
+The environment variable ``TASKSIM_CORE`` says otherwise: ``off``, or the path of another library.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tasksim.core.sources import FOLDER, all_sources, digest
+
+__all__ = ["BESIDE", "VERSION", "Status", "library", "status"]
+
+VERSION: Final = 1
+"""``TASKSIM_CORE_VERSION`` in ``tasksim_core.h``: what callers here know how to call."""
+BESIDE: Final = FOLDER / "libtasksim_core.so"
+"""The library, as it is built and as wheels have it."""
+WHY_NOT: Final = FOLDER / "not-built.txt"
+"""Why there is none, as the build left it."""
+_REBUILD: Final = "python -m tasksim.core.build"
+
+
+@dataclass(frozen=True)
+class Status:
+    """Whether the compiled core is there.
+
+    Attributes
+    ----------
+    available
+        Whether it is loaded and can be called.
+    why
+        Why not, in a sentence; where it comes from if it is.
+    path
+        The library; None where none was looked for.
+    version
+        Of what the library offers; None if there is none, or it does not tell.
+    compiler
+        That made it, likewise.
+    """
+
+    available: bool
+    why: str
+    path: Path | None
+    version: int | None = None
+    compiler: str | None = None
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    library: ctypes.CDLL | None
+    status: Status
+
+
+_lock = threading.Lock()
+_loaded: dict[str, _Loaded] = {}
+"""By what ``TASKSIM_CORE`` says."""
+
+
+def library() -> ctypes.CDLL | None:
+    """Return the loaded library, always the same object; None if there is none.
+
+    Its functions run without Python's lock.
+
+    See Also
+    --------
+    status : Why there is none.
+    """
+    return _found().library
+
+
+def status() -> Status:
+    """Return whether the core is there, and why not.
+
+    See Also
+    --------
+    library : The core itself.
+    """
+    return _found().status
+
+
+def _found() -> _Loaded:
+    setting = os.environ.get("TASKSIM_CORE", "")
+    with _lock:
+        if setting not in _loaded:
+            _loaded[setting] = _look(setting)
+        return _loaded[setting]
+
+
+def _look(setting: str) -> _Loaded:
+    if setting == "off":
+        return _Loaded(None, Status(False, "switched off by TASKSIM_CORE=off", None))
+    path = Path(setting).absolute() if setting else BESIDE
+    if not path.is_file():
+        why = f"TASKSIM_CORE={setting}: no such file" if setting else _why_absent()
+        return _Loaded(None, Status(False, why, path))
+    return _load(path, None if setting else FOLDER)
+
+
+def _why_absent() -> str:
+    """Return why there is no library beside this file."""
+    try:
+        # What the compiler said comes after the first line.
+        return WHY_NOT.read_text(encoding="utf-8").partition("\n")[0] + " when it was installed"
+    except OSError:
+        pass
+    if all_sources():
+        return f"not built in this checkout; '{_REBUILD}' does it"
+    return "not in this installation"
+
+
+def _load(path: Path, sources: Path | None = None) -> _Loaded:
+    """Load the library *path*; refuse it if it is not made of the *sources* that are there."""
+    try:
+        core = ctypes.CDLL(str(path))
+        version = int(core.tasksim_core_version())
+    except OSError as error:
+        return _Loaded(None, Status(False, f"cannot be loaded: {error}", path))
+    except AttributeError:
+        return _Loaded(None, Status(False, "is no core of tasksim", path))
+    if version != VERSION:
+        why = f"built for another version: {version}, expected {VERSION}"
+        return _Loaded(None, Status(False, why, path, version))
+    compiler = _text(core, "tasksim_core_compiler")
+    if sources is not None and _differ(core, sources):
+        why = f"its sources have changed since it was built; '{_REBUILD}' builds it again"
+        return _Loaded(None, Status(False, why, path, version, compiler))
+    return _Loaded(core, Status(True, "loaded", path, version, compiler))
+
+
+def _text(core: ctypes.CDLL, name: str) -> str:
+    function = core[name]
+    function.restype = ctypes.c_char_p
+    return str(function().decode())
+
+
+def _differ(core: ctypes.CDLL, sources: Path) -> bool:
+    """Return whether there are *sources* (wheels have none) that are not those of the library."""
+    return bool(all_sources(sources)) and digest(sources) != _text(core, "tasksim_core_sources")
