@@ -29,6 +29,7 @@ from tasksim.core.compiler import (
     Compiler,
     NotBuilt,
     find_compiler,
+    sanitizing,
 )
 from tasksim.core.library import BESIDE, WHY_NOT
 from tasksim.core.sources import FOLDER, digest, units
@@ -36,9 +37,9 @@ from tasksim.core.sources import FOLDER, digest, units
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["build", "main"]
+__all__ = ["SANITIZERS", "build", "build_beside", "main"]
 
-SANITIZERS: Final = ("address", "undefined", "leak", "thread")
+SANITIZERS: Final = ("address", "undefined", "thread")
 _TELLS: Final = "version.cpp"
 """The unit that is told what the library is made of."""
 
@@ -65,7 +66,7 @@ def build(
     compiler : Compiler, optional
         By default that of :func:`find_compiler`.
     sanitize : sequence of str
-        Checks at run time: of "address", "undefined", "leak", "thread".
+        Checks at run time: of :data:`SANITIZERS`.
 
     Returns
     -------
@@ -82,7 +83,7 @@ def build(
     tasksim.core.sanitizers : How Python loads a library with sanitizers.
     """
     compiler = compiler or find_compiler()
-    flags = (*SANITIZED, f"-fsanitize={','.join(sanitize)}") if sanitize else FAST
+    flags = (*SANITIZED, *sanitizing(compiler, sanitize)) if sanitize else FAST
     if not units(folder):
         raise NotBuilt(f"there are no sources in {folder}")
     key = sha256(repr((compiler, compiler.compile("", "", flags))).encode()).hexdigest()[:12]
@@ -90,7 +91,7 @@ def build(
     with locked(place):
         started = time.time()
         objects = _compiled(compiler, flags, folder, place)
-        linked = _linked(compiler, _link_flags(sanitize), objects, place)
+        linked = _linked(compiler, _link_flags(compiler, sanitize), objects, place)
         _copy(linked, target, started)
     return target
 
@@ -195,10 +196,10 @@ def _usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
 
 
-def _link_flags(sanitize: Sequence[str]) -> list[tuple[str, ...]]:
+def _link_flags(compiler: Compiler, sanitize: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the ways to link that are tried in turn."""
     if sanitize:
-        return [(f"-fsanitize={','.join(sanitize)}",)]
+        return [sanitizing(compiler, sanitize)]
     return [("-Wl,-z,defs", *STANDALONE), ("-Wl,-z,defs",)]  # some have no static library of C++
 
 

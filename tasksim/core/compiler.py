@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["Compiler", "NotBuilt", "find_compiler"]
+__all__ = ["Compiler", "NotBuilt", "find_compiler", "sanitizing"]
 
 NAMES: Final = ("c++", "g++", "clang++")
 """Looked for in this order where ``CXX`` names none."""
@@ -81,6 +81,13 @@ def find_compiler() -> Compiler:
     if wanted:
         raise NotBuilt(f"no C++ compiler was found: CXX={shlex.join(wanted)} names no program")
     raise NotBuilt(f"no C++ compiler was found (looked for {', '.join(NAMES)}, and CXX is not set)")
+
+
+def sanitizing(compiler: Compiler, sanitize: Sequence[str]) -> tuple[str, ...]:
+    """Return the flags for checks at run time, by a library that Python can be told to load."""
+    flags = (f"-fsanitize={','.join(sanitize)}",)
+    # GCC takes the shared one by itself; of Clang's, the static one is for programs only.
+    return (*flags, "-shared-libsan") if "clang" in compiler.name else flags
 
 
 def _first_error(said: str) -> str:

@@ -1,0 +1,119 @@
+"""The sanitizers: Python with a core that is checked while it runs.
+
+A library with sanitizers needs theirs to be there before anything else, which the dynamic linker
+sees to (``LD_PRELOAD``). A whole command so::
+
+    python -m tasksim.core.sanitizers address,undefined python -m pytest tests/core
+
+It ends with a code that is not zero where a check fails. What is not the core is not checked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tasksim.core.build import SANITIZERS, build
+from tasksim.core.compiler import Compiler, NotBuilt, find_compiler
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["checked_environment", "main"]
+
+_RUNTIMES: Final = {
+    "address": ("libasan.so", "libclang_rt.asan.so"),
+    "thread": ("libtsan.so", "libclang_rt.tsan.so"),
+    "undefined": ("libubsan.so", "libclang_rt.ubsan_standalone.so"),
+}
+"""The libraries of the sanitizers, GCC's and Clang's."""
+_OPTIONS: Final = {
+    # Python keeps to its end what it never frees.
+    "ASAN_OPTIONS": "detect_leaks=0:halt_on_error=1",
+    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+    "TSAN_OPTIONS": "halt_on_error=1",
+}
+
+
+def checked_environment(
+    library: Path, sanitize: Sequence[str], compiler: Compiler | None = None
+) -> dict[str, str]:
+    """Return the variables with which Python takes a *library* that was built with *sanitize*.
+
+    Parameters
+    ----------
+    library : Path
+        What :func:`tasksim.core.build.build` has made.
+    sanitize : sequence of str
+        The same as there.
+    compiler : Compiler, optional
+        The same as there.
+
+    Returns
+    -------
+    dict
+        To be added to the environment of a process: what is loaded first, what the sanitizers are
+        told, and ``TASKSIM_CORE``.
+
+    Raises
+    ------
+    NotBuilt
+        If the compiler has no such library.
+
+    See Also
+    --------
+    tasksim.core.build.build : Makes the library.
+    """
+    compiler = compiler or find_compiler()
+    # With "address" or "thread", "undefined" is in theirs. C++'s library comes second: its
+    # functions are wrapped when the first one starts.
+    first = next(name for name in ("address", "thread", "undefined") if name in sanitize)
+    loaded = [_runtime(compiler, first), _path_of(compiler, "libstdc++.so.6")]
+    return {
+        "LD_PRELOAD": " ".join(path for path in loaded if path),
+        "TASKSIM_CORE": str(library.absolute()),
+        **_OPTIONS,
+    }
+
+
+def _runtime(compiler: Compiler, sanitizer: str) -> str:
+    for name in _RUNTIMES[sanitizer]:
+        if path := _path_of(compiler, name):
+            return path
+    raise NotBuilt(f"{compiler.name} has no library for -fsanitize={sanitizer}")
+
+
+def _path_of(compiler: Compiler, name: str) -> str:
+    """Return where the compiler has a library; nothing if it has none."""
+    names = [name, name.replace(".so", f"-{os.uname().machine}.so")]
+    for each in names:
+        command = [*compiler.command, f"-print-file-name={each}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        path = Path(done.stdout.strip())
+        if path.is_absolute() and path.is_file():
+            return str(path.resolve())
+    return ""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Build the core with sanitizers, run a command with it; return the command's exit code."""
+    parser = argparse.ArgumentParser("python -m tasksim.core.sanitizers", description=__doc__)
+    parser.add_argument("sanitizers", help=f"with commas: {', '.join(SANITIZERS)}")
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    options = parser.parse_args(arguments)
+    sanitize = options.sanitizers.split(",")
+    if not set(sanitize) <= set(SANITIZERS):
+        parser.error(f"got {options.sanitizers}; legal, with commas: {', '.join(SANITIZERS)}")
+    with tempfile.TemporaryDirectory() as folder:
+        library = build(Path(folder) / "checked.so", sanitize=sanitize)
+        environment = os.environ | checked_environment(library, sanitize)
+        return subprocess.run(options.command, env=environment, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
