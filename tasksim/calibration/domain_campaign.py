@@ -16,6 +16,7 @@ from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.base.interruption import Interrupts
 from tasksim.base.lockfile import check_lock, locked
+from tasksim.base.memory import refuse_too_large
 from tasksim.base.units import format_time
 from tasksim.base.wording import option
 from tasksim.calibration.clock_resolution import RESOLUTIONS, timer_resolution
@@ -28,7 +29,6 @@ from tasksim.calibration.domain_results import (
 from tasksim.calibration.resumable_file import ResumableFile, check_same, read_notes, side_path
 from tasksim.calibration.student_interval import relative_half_width
 from tasksim.kernels.dense import dense_kernel
-from tasksim.kernels.memory import refuse_too_large
 from tasksim.kernels.pointers import precision
 from tasksim.kernels.standalone import standalone
 from tasksim.kernels.threads import single_threaded_blas

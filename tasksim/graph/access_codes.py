@@ -15,6 +15,7 @@ from tasksim.base.errors import GraphError
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.csr import owner
 from tasksim.graph.dependencies import Accesses
+from tasksim.graph.handles import MOST
 
 if TYPE_CHECKING:
     from array import array
@@ -266,15 +267,20 @@ def access(handle: int, mode: AccessMode) -> int:
 def decode(codes: array[int], ends: array[int]) -> Accesses:
     """Return the accesses of all tasks in columns; those of task *i* end at ``ends[i + 1]``.
 
-    Raises :exc:`GraphError` where a task names a handle without a mode.
+    Raises :exc:`GraphError` where a task names a handle without a mode, or one beyond numbering.
     """
     coded, limits = np.array(codes, dtype=np.int64), np.array(ends, dtype=np.int64)
     if len(coded) and coded.max() >= 0:
         task = owner(limits, int(np.argmax(coded >= 0)))
         raise GraphError(f"task #{task}: a handle without a mode; write R(handle), ...")
-    coded = ~coded
-    task_of = np.repeat(np.arange(len(limits) - 1, dtype=np.int64), np.diff(limits))
-    return Accesses(task_of, coded >> 3, (coded & 7).astype(np.int8))
+    np.invert(coded, out=coded)
+    modes = (coded & 7).astype(np.int8)
+    coded >>= 3
+    if len(coded) and coded.max() >= MOST:
+        place = int(np.argmax(coded >= MOST))
+        raise GraphError(f"task #{owner(limits, place)}: accesses handle {coded[place]}: no such")
+    task_of = np.repeat(np.arange(len(limits) - 1, dtype=np.int32), np.diff(limits))
+    return Accesses(task_of, coded.astype(np.int32), modes)
 
 
 def _no_handle(function: str, got: object) -> GraphError:

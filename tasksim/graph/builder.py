@@ -20,7 +20,7 @@ import numpy as np
 from tasksim.base.errors import GraphError, expect
 from tasksim.graph.access_codes import RW, Commute, R, Reduce, Scratch, W, access, decode
 from tasksim.graph.configuration_register import ConfigurationRegister
-from tasksim.graph.csr import from_pairs
+from tasksim.graph.csr import from_edges
 from tasksim.graph.dependencies import infer_dependencies, merge_repeated
 from tasksim.graph.explicit_dependencies import ExplicitDependencies, earlier_tasks
 from tasksim.graph.handles import HandleRegister, Matrix, Vector, whole
@@ -328,7 +328,7 @@ class GraphBuilder:
         >>> g.build(), g.build(infer=False)
         (<TaskGraph two tasks: 2 tasks, 1 edges>, <TaskGraph two tasks: 2 tasks, 0 edges>)
         """
-        accesses = merge_repeated(decode(self._accesses, self._ends))
+        accesses = merge_repeated(decode(self._accesses, self._ends), len(self))
         successor_ptr, successors = self._successors(accesses if infer else None)
         kernel, row, tables = self._configurations.tables(self._configuration)
         sizes, homes = self._handles.columns()
@@ -343,8 +343,8 @@ class GraphBuilder:
             kernel=kernel,
             row=row,
             priority=np.array(self._priority, dtype=np.int32),
-            access_ptr=np.searchsorted(accesses.task, np.arange(len(self) + 1)),
-            access_handle=accesses.handle.astype(np.int32),
+            access_ptr=accesses.pointers(len(self)),
+            access_handle=accesses.handle,
             access_mode=accesses.mode,
             successor_ptr=successor_ptr,
             successors=successors,
@@ -382,12 +382,10 @@ class GraphBuilder:
         raise GraphError(f"{kernel} #{len(self)}: {got}; legal: an integer of 32 bits")
 
     def _successors(self, accesses: Accesses | None) -> tuple[Int64, Int32]:
-        before, after = self._explicit.pairs()
+        edges = self._explicit.edges()
         if accesses is not None:
-            predecessors, successors = infer_dependencies(accesses)
-            before = np.concatenate((before, predecessors))
-            after = np.concatenate((after, successors))
-        return from_pairs(before, after, len(self))
+            edges = np.concatenate((edges, infer_dependencies(accesses)))
+        return from_edges(edges, len(self))
 
 
 def _mapping(given: Mapping[str, Any] | None, what: str, legal: Any) -> dict[str, Any]:

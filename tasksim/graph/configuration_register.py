@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.graph.csr import Int32
+    from tasksim.graph.csr import Int32, Int64
 
 __all__ = ["ConfigurationRegister"]
 
@@ -64,7 +64,7 @@ class ConfigurationRegister:
                 )
 
     def tables(
-        self, configuration: array[int]
+        self, configuration: array[int] | Int64
     ) -> tuple[Int32, Int32, tuple[NDArray[np.float64], ...]]:
         """Return kernel and row per task, of *configuration* per task; and all kernels' tables."""
         kernel_of = np.zeros(sum(map(len, self._rows.values())), dtype=np.int32)

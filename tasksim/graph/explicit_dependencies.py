@@ -36,9 +36,10 @@ class ExplicitDependencies:
         kept = bisect_left(self._after, task)
         del self._before[kept:], self._after[kept:]
 
-    def pairs(self) -> tuple[Int64, Int64]:
-        """Return predecessors and successors."""
-        return np.array(self._before, dtype=np.int64), np.array(self._after, dtype=np.int64)
+    def edges(self) -> Int64:
+        """Return them as edges of :mod:`tasksim.graph.csr`."""
+        before, after = (np.array(part, dtype=np.int64) for part in (self._before, self._after))
+        return before << 32 | after
 
 
 def earlier_tasks(given: Iterable[int], task: int) -> list[int]:

@@ -13,7 +13,7 @@ from tasksim.graph.taskgraph import HandleBlock
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tasksim.graph.csr import Int32, Int64
+    from tasksim.graph.csr import Int32, Int64, Integers
 
 __all__ = ["HandleRegister", "Matrix", "Vector", "whole"]
 
@@ -60,6 +60,10 @@ class Matrix:
             f"{self.name}[{row}, {column}]: outside of its {self.rows} x {self.columns} handles"
         )
 
+    def at(self, rows: Integers, columns: Integers) -> Integers:
+        """Return the handles in *rows* and *columns*, all at once and unchecked."""
+        return self.first + rows * self.columns + columns
+
 
 class Vector:
     """A row of data handles: ``x[i]`` is a handle.
@@ -98,6 +102,10 @@ class Vector:
         if 0 <= place < self.length:
             return self.first + place
         raise GraphError(f"{self.name}[{place}]: outside of its {self.length} handles")
+
+    def at(self, places: Integers) -> Integers:
+        """Return the handles at *places*, all at once and unchecked."""
+        return self.first + places
 
 
 class HandleRegister:

@@ -265,14 +265,15 @@ class TaskGraph:
 
     def summary(self) -> dict[str, Any]:
         """Return the sizes: tasks, edges, handles in use and their bytes, hints, kernels."""
-        used = np.unique(self.access_handle)
+        used = np.zeros(self.handles, dtype=bool)
+        used[self.access_handle] = True
         counts = np.bincount(self.kernel, minlength=len(self.kernels)).tolist()
         return {
             "name": self.name,
             "arguments": dict(self.arguments),
             "tasks": len(self),
             "edges": self.edges,
-            "handles": len(used),
+            "handles": int(np.count_nonzero(used)),
             "size_bytes": int(self.handle_size[used].sum()),
             "hints": self.hints,
             "kernels": dict(zip(self.kernels, counts, strict=True)),

@@ -9,6 +9,7 @@ import numpy as np
 from tasksim.base.errors import CycleError, GraphError
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.csr import owner, transpose
+from tasksim.graph.dependencies import first_repeated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -121,10 +122,8 @@ def _check_accesses(graph: TaskGraph) -> None:
 
 
 def _check_repeated_accesses(graph: TaskGraph) -> None:
-    tasks = np.repeat(np.arange(len(graph), dtype=np.int64), np.diff(graph.access_ptr))
-    keys = np.sort((tasks << 32) | graph.access_handle)
-    if (place := _first(keys[1:] == keys[:-1])) is not None:
-        task, handle = int(keys[place] >> 32), int(keys[place] & 0xFFFFFFFF)
+    if (found := first_repeated(graph.access_ptr, graph.access_handle)) is not None:
+        task, handle = found
         modes = [mode.name for accessed, mode in graph.accesses_of(task) if accessed == handle]
         raise GraphError(
             f"{graph.label(task)}: accesses {graph.handle_name(handle)} as {' and '.join(modes)}; "
@@ -163,7 +162,7 @@ def _check_successors(graph: TaskGraph) -> None:
 
 
 def _check_direction(graph: TaskGraph) -> None:
-    before = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr))
+    before = np.repeat(np.arange(len(graph), dtype=np.int32), np.diff(graph.successor_ptr))
     if (place := _first(graph.successors <= before)) is None:
         return
     earlier, later = int(graph.successors[place]), int(before[place])

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from tasksim.base.errors import InputError
-from tasksim.base.units import format_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +14,7 @@ if TYPE_CHECKING:
 
     from tasksim.kernels.pointers import Reference
 
-__all__ = ["ALIGNMENT_BYTES", "Memory", "aligned", "refuse_too_large"]
+__all__ = ["ALIGNMENT_BYTES", "Memory", "aligned"]
 
 ALIGNMENT_BYTES = 64
 """A cache line: tiles start at one, so that no two of them share any."""
@@ -27,23 +23,6 @@ ALIGNMENT_BYTES = 64
 def aligned(size_bytes: int) -> int:
     """Return *size_bytes* rounded up to whole cache lines."""
     return -(-size_bytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
-
-
-def refuse_too_large(size_bytes: int, what: str) -> None:
-    """Raise :exc:`InputError` if *what* needs more bytes than this machine has.
-
-    Asking would not fail: the system hands out memory that it does not have, and ends
-    the process when it is used.
-    """
-    try:
-        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # a system that does not tell
-        return
-    if size_bytes > there:
-        raise InputError(
-            f"{what} needs {format_size(size_bytes)} of memory, "
-            f"this machine has {format_size(there)}"
-        )
 
 
 class Memory:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.base.memory import refuse_too_large
 from tasksim.kernels.dense import Kernel, PreparedCall, dense_kernel
 from tasksim.kernels.errors import KernelError
-from tasksim.kernels.memory import Memory, refuse_too_large
+from tasksim.kernels.memory import Memory
 from tasksim.kernels.pointers import Precision, precision
 from tasksim.kernels.tiled import failure
 from tasksim.kernels.workspace import Workspace

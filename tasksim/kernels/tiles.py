@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.kernels.memory import Memory, aligned, refuse_too_large
+from tasksim.base.memory import refuse_too_large
+from tasksim.kernels.memory import Memory, aligned
 from tasksim.kernels.pointers import precision
 
 if TYPE_CHECKING:

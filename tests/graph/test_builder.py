@@ -142,6 +142,14 @@ def test_a_handle_without_mode_is_refused():
         g.build()
 
 
+def test_a_handle_beyond_numbering_is_refused():
+    g = GraphBuilder("example")
+    g.handle("x", size_bytes=8)
+    g.insert("task", R(2**40))  # whose lower half is that of x
+    with pytest.raises(GraphError, match=r"task #0: accesses handle 1099511627776: no such"):
+        g.build()
+
+
 def test_a_handle_of_another_builder_is_refused():
     g = GraphBuilder("foreign")
     g.handle("x", size_bytes=8)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from tasksim.graph.apps.dense import item_bytes, model_names
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasksim.graph.apps.dense import TileTasks, item_bytes, model_names
 from tasksim.graph.apps.parameters import Count, Dtype  # noqa: TC001 - read at run time
 from tasksim.graph.apps.registry import generator
-from tasksim.graph.builder import RW, GraphBuilder, R
+from tasksim.graph.columns import RW, ColumnBuilder, R
 from tasksim.graph.taskgraph import TaskGraph  # noqa: TC001 - read at run time
+
+if TYPE_CHECKING:
+    from tasksim.graph.csr import Integers
 
 __all__ = ["cholesky"]
 
@@ -34,20 +41,35 @@ def cholesky(tiles: Count, tile_size: Count = 256, dtype: Dtype = "float64") -> 
         The elements. Kernels of float32 have models of their own (``gemm_float32``).
     """
     N, b = tiles, tile_size
-    g = GraphBuilder("cholesky", model_names=model_names(dtype, "potrf", "trsm", "syrk", "gemm"))
+    models = model_names(dtype, "potrf", "trsm", "syrk", "gemm")
+    g = ColumnBuilder("cholesky", tasks=N * (N + 1) * (N + 2) // 6, model_names=models)
     A = g.matrix("A", N, N, size_bytes=b * b * item_bytes(dtype))
-    for k in range(N):
-        urgency = 2 * N - 2 * k
-        g.insert("potrf", RW(A[k, k]), n=b, priority=urgency)
-        for m in range(k + 1, N):
-            g.insert("trsm", R(A[k, k]), RW(A[m, k]), m=b, n=b, priority=urgency - m)
-        g.wont_use(A[k, k])
-        for n in range(k + 1, N):
-            g.insert("syrk", R(A[n, k]), RW(A[n, n]), n=b, k=b, priority=urgency - n)
-            for m in range(n + 1, N):
-                g.insert(
-                    "gemm", R(A[m, k]), R(A[n, k]), RW(A[m, n]),
-                    m=b, n=b, k=b, priority=urgency - m - n,
-                )  # fmt: skip
-            g.wont_use(A[n, k])
+    # Step k goes through the columns n from k on, and each through its rows m from n on.
+    k: Integers
+    n: Integers
+    k, n = np.triu_indices(N)
+    ends = np.cumsum(N - n)
+    g.wont_use(A.at(n, k), after=ends)
+    column = np.repeat(np.arange(len(k)), N - n)
+    m: Integers = np.arange(g.tasks) - (ends - N)[column]
+    k, n = k[column], n[column]
+    tasks, in_panel, on_diagonal = TileTasks.of(k, m, n), n == k, m == n
+
+    place, k, m, n = tasks.where(in_panel & on_diagonal)
+    g.insert("potrf", place, (RW, A.at(k, k)), n=b, priority=2 * N - 2 * k)
+    place, k, m, n = tasks.where(in_panel & ~on_diagonal)
+    g.insert(
+        "trsm", place, (R, A.at(k, k)), (RW, A.at(m, k)),
+        m=b, n=b, priority=2 * N - 2 * k - m,
+    )  # fmt: skip
+    place, k, m, n = tasks.where(~in_panel & on_diagonal)
+    g.insert(
+        "syrk", place, (R, A.at(n, k)), (RW, A.at(n, n)),
+        n=b, k=b, priority=2 * N - 2 * k - n,
+    )  # fmt: skip
+    place, k, m, n = tasks.where(~in_panel & ~on_diagonal)
+    g.insert(
+        "gemm", place, (R, A.at(m, k)), (R, A.at(n, k)), (RW, A.at(m, n)),
+        m=b, n=b, k=b, priority=2 * N - 2 * k - m - n,
+    )  # fmt: skip
     return g.build()

@@ -1,13 +1,45 @@
-"""Parts that the generators of dense linear algebra share."""
+"""Parts that the generators of dense linear algebra share: tiles, and tasks on them in columns."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 if TYPE_CHECKING:
-    from tasksim.graph.apps.parameters import Dtype
+    from numpy.typing import NDArray
 
-__all__ = ["item_bytes", "model_names"]
+    from tasksim.graph.apps.parameters import Dtype
+    from tasksim.graph.csr import Integers
+
+__all__ = ["TileTasks", "grids", "item_bytes", "model_names"]
+
+
+class TileTasks(NamedTuple):
+    """Tasks of a factorisation by tiles: which, of which step, and the tile that each changes.
+
+    Steps, rows and columns count from 0.
+    """
+
+    place: Integers
+    step: Integers
+    row: Integers
+    column: Integers
+
+    @classmethod
+    def of(
+        cls,
+        step: Integers,
+        row: Integers,
+        column: Integers,
+    ) -> TileTasks:
+        """Return all tasks, in the order of their numbers."""
+        return cls(np.arange(len(step)), step, row, column)
+
+    def where(self, chosen: NDArray[np.bool_]) -> TileTasks:
+        """Return those that are *chosen*."""
+        place = np.flatnonzero(chosen)
+        return TileTasks(place, self.step[place], self.row[place], self.column[place])
 
 
 def item_bytes(dtype: Dtype) -> int:
@@ -23,3 +55,18 @@ def model_names(dtype: Dtype, *kernels: str, **renamed: str) -> dict[str, str]:
     """
     suffix = "_float32" if dtype == "float32" else ""
     return {kernel: name + suffix for kernel, name in ({k: k for k in kernels} | renamed).items()}
+
+
+def grids(rows: Integers, columns: Integers) -> tuple[Integers, Integers, Integers]:
+    """Return grid, row and column of every cell of grids of so many *rows* and *columns*.
+
+    Grid after grid, and in each row after row.
+
+    >>> [part.tolist() for part in grids(np.array([1, 2]), np.array([1, 2]))]
+    [[0, 1, 1, 1, 1], [0, 0, 0, 1, 1], [0, 0, 1, 0, 1]]
+    """
+    sizes = rows * columns
+    grid = np.repeat(np.arange(len(sizes)), sizes)
+    cell = np.arange(len(grid)) - (np.cumsum(sizes) - sizes)[grid]
+    row, column = np.divmod(cell, columns[grid])
+    return grid, row, column

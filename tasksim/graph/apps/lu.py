@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from tasksim.graph.apps.dense import item_bytes, model_names
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasksim.graph.apps.dense import grids, item_bytes, model_names
 from tasksim.graph.apps.parameters import Count, Dtype  # noqa: TC001 - read at run time
 from tasksim.graph.apps.registry import generator
-from tasksim.graph.builder import RW, GraphBuilder, R
+from tasksim.graph.columns import RW, ColumnBuilder, R
 from tasksim.graph.taskgraph import TaskGraph  # noqa: TC001 - read at run time
+
+if TYPE_CHECKING:
+    from tasksim.graph.csr import Integers
 
 __all__ = ["lu"]
 
@@ -28,22 +35,27 @@ def lu(tiles: Count, tile_size: Count = 256, dtype: Dtype = "float64") -> TaskGr
     """
     N, b = tiles, tile_size
     models = model_names(dtype, "getrf", "trsm_ll", "trsm_ru", gemm="gemm_nn")
-    g = GraphBuilder("lu", model_names=models)
+    g = ColumnBuilder("lu", tasks=N * (N + 1) * (2 * N + 1) // 6, model_names=models)
     A = g.matrix("A", N, N, size_bytes=b * b * item_bytes(dtype))
-    for k in range(N):
-        g.insert("getrf", RW(A[k, k]), n=b, priority=3 * N - 3 * k)
-        for i in range(k + 1, N):
-            urgency = 3 * N - (2 * k + i)
-            g.insert("trsm_ll", R(A[k, k]), RW(A[k, i]), m=b, n=b, priority=urgency)
-            g.insert("trsm_ru", R(A[k, k]), RW(A[i, k]), m=b, n=b, priority=urgency)
-        g.wont_use(A[k, k])
-        for i in range(k + 1, N):
-            for j in range(k + 1, N):
-                g.insert(
-                    "gemm", R(A[i, k]), R(A[k, j]), RW(A[i, j]),
-                    m=b, n=b, k=b, priority=3 * N - (k + i + j),
-                )  # fmt: skip
-        for i in range(k + 1, N):
-            g.wont_use(A[i, k])
-            g.wont_use(A[k, i])
+    # Step k: getrf, then for each i > k a trsm_ll and a trsm_ru, then row after row of gemm.
+    left = np.arange(N - 1, -1, -1)
+    ends = np.cumsum((left + 1) ** 2)
+    begins = ends - (left + 1) ** 2
+
+    k: Integers = np.arange(N)
+    g.insert("getrf", begins, (RW, A.at(k, k)), n=b, priority=3 * N - 3 * k)
+    g.wont_use(A.at(k, k), after=begins + 1 + 2 * left)
+    i: Integers
+    k, i = np.triu_indices(N, 1)
+    place, urgency = begins[k] + 1 + 2 * (i - k - 1), 3 * N - (2 * k + i)
+    g.insert("trsm_ll", place, (R, A.at(k, k)), (RW, A.at(k, i)), m=b, n=b, priority=urgency)
+    g.insert("trsm_ru", place + 1, (R, A.at(k, k)), (RW, A.at(i, k)), m=b, n=b, priority=urgency)
+    g.wont_use(np.column_stack([A.at(i, k), A.at(k, i)]).ravel(), after=np.repeat(ends[k], 2))
+    k, i, j = grids(left, left)
+    place = np.arange(len(k)) + np.cumsum(1 + 2 * left)[k]
+    i, j = i + k + 1, j + k + 1
+    g.insert(
+        "gemm", place, (R, A.at(i, k)), (R, A.at(k, j)), (RW, A.at(i, j)),
+        m=b, n=b, k=b, priority=3 * N - (k + i + j),
+    )  # fmt: skip
     return g.build()

@@ -18,12 +18,20 @@ step k, will not be used any more.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import numpy as np
+
 from tasksim.base.errors import InputError
-from tasksim.graph.apps.dense import item_bytes, model_names
+from tasksim.graph.apps.dense import TileTasks, grids, item_bytes, model_names
 from tasksim.graph.apps.parameters import Count, Dtype  # noqa: TC001 - read at run time
 from tasksim.graph.apps.registry import generator
-from tasksim.graph.builder import RW, GraphBuilder, R, W
+from tasksim.graph.columns import RW, ColumnBuilder, R, W
 from tasksim.graph.taskgraph import TaskGraph  # noqa: TC001 - read at run time
+
+if TYPE_CHECKING:
+    from tasksim.graph.csr import Int64, Integers
+    from tasksim.graph.handles import Matrix, Vector
 
 __all__ = ["qr"]
 
@@ -59,37 +67,56 @@ def qr(
     b, ib = tile_size, _inner_block(ib, tile_size)
     N, K = max(P, Q), min(P, Q)
     models = model_names(dtype, "geqrt", "gemqrt", "tpqrt", "tpmqrt")
-    g = GraphBuilder("qr", model_names=models)
+    k: Integers = np.arange(K)
+    g = ColumnBuilder("qr", tasks=int(((P - k) * (Q - k)).sum()), model_names=models)
     A = g.matrix("A", P, Q, size_bytes=b * b * item_bytes(dtype))
     T = g.matrix("T", P, K, size_bytes=ib * b * item_bytes(dtype))
     V = g.vector("V", K, size_bytes=b * b * item_bytes(dtype))
-    for k in range(K):
-        g.insert(
-            "geqrt", RW(A[k, k]), W(V[k]), W(T[k, k]),
-            m=b, n=b, ib=ib, priority=3 * N - 3 * k,
-        )  # fmt: skip
-        for n in range(k + 1, Q):
-            g.insert(
-                "gemqrt", R(V[k]), R(T[k, k]), RW(A[k, n]),
-                m=b, n=b, k=b, ib=ib, priority=3 * N - (2 * k + n),
-            )  # fmt: skip
-        g.wont_use(V[k])
-        g.wont_use(T[k, k])
-        for m in range(k + 1, P):
-            g.insert(
-                "tpqrt", RW(A[k, k]), RW(A[m, k]), W(T[m, k]),
-                m=b, n=b, ib=ib, priority=3 * N - (2 * k + m),
-            )  # fmt: skip
-            for n in range(k + 1, Q):
-                g.insert(
-                    "tpmqrt", R(A[m, k]), R(T[m, k]), RW(A[k, n]), RW(A[m, n]),
-                    m=b, n=b, k=b, ib=ib, priority=3 * N - (k + m + n),
-                )  # fmt: skip
-            g.wont_use(A[m, k])
-            g.wont_use(T[m, k])
-        for n in range(k, Q):
-            g.wont_use(A[k, n])
+    # Step k goes through the rows m from k on, and each row through its columns n from k on.
+    ends = np.cumsum((P - k) * (Q - k))
+    _hint(g, A, T, V, ends)
+    step, row, column = grids(P - k, Q - k)
+    tasks = TileTasks.of(step, row + step, column + step)
+    first_row, first_column = row == 0, column == 0
+
+    place, k, m, n = tasks.where(first_row & first_column)
+    g.insert(
+        "geqrt", place, (RW, A.at(k, k)), (W, V.at(k)), (W, T.at(k, k)),
+        m=b, n=b, ib=ib, priority=3 * N - 3 * k,
+    )  # fmt: skip
+    place, k, m, n = tasks.where(first_row & ~first_column)
+    g.insert(
+        "gemqrt", place, (R, V.at(k)), (R, T.at(k, k)), (RW, A.at(k, n)),
+        m=b, n=b, k=b, ib=ib, priority=3 * N - (2 * k + n),
+    )  # fmt: skip
+    place, k, m, n = tasks.where(~first_row & first_column)
+    g.insert(
+        "tpqrt", place, (RW, A.at(k, k)), (RW, A.at(m, k)), (W, T.at(m, k)),
+        m=b, n=b, ib=ib, priority=3 * N - (2 * k + m),
+    )  # fmt: skip
+    place, k, m, n = tasks.where(~first_row & ~first_column)
+    g.insert(
+        "tpmqrt", place, (R, A.at(m, k)), (R, T.at(m, k)), (RW, A.at(k, n)), (RW, A.at(m, n)),
+        m=b, n=b, k=b, ib=ib, priority=3 * N - (k + m + n),
+    )  # fmt: skip
     return g.build()
+
+
+def _hint(g: ColumnBuilder, A: Matrix, T: Matrix, V: Vector, ends: Int64) -> None:
+    """Say what will not be used any more: reflectors once applied, then row k of R.
+
+    *ends* has how many tasks the steps up to each have.
+    """
+    k: Integers = np.arange(len(ends))
+    below, right = A.rows - k, A.columns - k
+    begins = ends - below * right
+    g.wont_use(np.column_stack([V.at(k), T.at(k, k)]).ravel(), after=np.repeat(begins + right, 2))
+    k, m, _ = grids(below - 1, np.ones_like(k))
+    m = m + k + 1
+    applied = np.column_stack([A.at(m, k), T.at(m, k)]).ravel()
+    g.wont_use(applied, after=np.repeat(begins[k] + (m - k + 1) * right[k], 2))
+    k, _, n = grids(np.ones_like(right), right)
+    g.wont_use(A.at(k, n + k), after=ends[k])
 
 
 def _shape(tiles: int | None, rows: int | None, columns: int | None) -> tuple[int, int]:

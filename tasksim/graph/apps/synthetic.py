@@ -5,9 +5,13 @@ from __future__ import annotations
 import random
 from typing import Annotated
 
+import numpy as np
+
+from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.apps.parameters import AtLeast, Count, Seconds, Seed
 from tasksim.graph.apps.registry import generator
-from tasksim.graph.builder import RW, GraphBuilder, R, W
+from tasksim.graph.builder import GraphBuilder, R, W
+from tasksim.graph.columns import ColumnBuilder
 from tasksim.graph.taskgraph import TaskGraph  # noqa: TC001 - read at run time
 
 __all__ = ["chain", "fork_join", "random_layered"]
@@ -28,10 +32,9 @@ def chain(length: Count, duration: Seconds = 1e-3, size_bytes: Size = 0) -> Task
     size_bytes
         Of the data that they hand on.
     """
-    g = GraphBuilder("chain")
+    g = ColumnBuilder("chain", tasks=length)
     x = g.handle("x", size_bytes=size_bytes)
-    for _ in range(length):
-        g.insert("task", RW(x), duration_s=duration)
+    g.insert("task", np.arange(length), (AccessMode.RW, x), duration_s=duration)
     return g.build()
 
 

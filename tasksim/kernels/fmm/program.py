@@ -23,10 +23,10 @@ import numpy as np
 # due: that would be in the middle of a task.
 import scipy.linalg.cython_blas  # noqa: F401
 
+from tasksim.base.memory import refuse_too_large
 from tasksim.kernels.fmm.direct import direct
 from tasksim.kernels.fmm.layout import layout_of
 from tasksim.kernels.fmm.plan import Data, calls
-from tasksim.kernels.memory import refuse_too_large
 from tasksim.kernels.program import Residual
 
 if TYPE_CHECKING:

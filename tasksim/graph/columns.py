@@ -1,0 +1,230 @@
+"""Column builder: graphs whose tasks follow from arithmetic, made of arrays, not task by task.
+
+What :class:`~tasksim.graph.builder.GraphBuilder` builds of a loop, without the loop: the same
+graph, a million tasks of it in less than a second.
+
+>>> g = ColumnBuilder("axpy twice", tasks=2)
+>>> x, y = g.vector("x", 2, size_bytes=800), g.handle("y", size_bytes=800)
+>>> i = np.arange(2)
+>>> g.insert("axpy", i, (R, x.at(i)), (RW, y), n=100)
+>>> graph = g.build()
+>>> len(graph), graph.edges, graph.label(1)
+(2, 1, 'axpy #1 (n=100)')
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from tasksim.base.errors import GraphError
+from tasksim.base.memory import refuse_too_large
+from tasksim.graph.access_mode import AccessMode
+from tasksim.graph.configuration_register import ConfigurationRegister
+from tasksim.graph.csr import from_edges, pointers_of_counts
+from tasksim.graph.dependencies import Accesses, infer_dependencies, merge_repeated
+from tasksim.graph.handles import HandleRegister, Matrix, Vector
+from tasksim.graph.taskgraph import TaskGraph
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from tasksim.graph.csr import Integers
+
+__all__ = ["RW", "ColumnBuilder", "R", "W"]
+
+R, W, RW = AccessMode.R, AccessMode.W, AccessMode.RW
+
+MOST_TASKS: Final = 2**31
+"""More tasks than this the columns of a graph cannot number: int32."""
+BYTES_PER_TASK: Final = 300
+"""What a task of three accesses takes while its graph is made, measured; a graph that needs more
+memory than there is would only be found out when that is gone."""
+
+
+class _Part(NamedTuple):
+    """Tasks of one kernel that were inserted together."""
+
+    places: Integers
+    accesses: tuple[tuple[AccessMode, ArrayLike], ...]
+    priority: ArrayLike
+    kernel: str
+    parameters: dict[str, float]
+
+    @property
+    def first(self) -> int:
+        """The number of its first task."""
+        return int(self.places[0])
+
+
+class ColumnBuilder:
+    """Collector of tasks whose numbers are known, which infers their dependencies.
+
+    Parameters
+    ----------
+    name : str
+        The name of the graph.
+    tasks : int
+        How many there will be.
+    model_names : mapping of str to str, default {}
+        Kernel name -> name of its kernel model, where that is not the kernel's name.
+
+    Raises
+    ------
+    GraphError
+        If there are too many tasks to number.
+    InputError
+        If they have no room in memory.
+
+    See Also
+    --------
+    tasksim.graph.builder.GraphBuilder : takes task by task, and reads like the algorithm.
+    """
+
+    def __init__(self, name: str, tasks: int, model_names: Mapping[str, str] | None = None) -> None:
+        if tasks >= MOST_TASKS:
+            raise GraphError(f"a graph of {tasks} tasks; legal: fewer than {MOST_TASKS}")
+        refuse_too_large(tasks * BYTES_PER_TASK, f"{name}: a graph of {tasks} tasks")
+        self.name = name
+        self.tasks = tasks
+        self.model_names = dict(model_names or {})
+        self._handles = HandleRegister()
+        self._parts: list[_Part] = []
+        self._hint_handle: list[NDArray[Any]] = []
+        self._hint_after: list[NDArray[Any]] = []
+
+    def matrix(self, name: str, rows: int, columns: int, size_bytes: int) -> Matrix:
+        """Register *rows* x *columns* handles of *size_bytes* each."""
+        return Matrix(name, rows, columns, self._handles.add(name, (rows, columns), size_bytes, 0))
+
+    def vector(self, name: str, length: int, size_bytes: int) -> Vector:
+        """Register *length* handles of *size_bytes* each."""
+        return Vector(name, length, self._handles.add(name, (length,), size_bytes, 0))
+
+    def handle(self, name: str, size_bytes: int) -> int:
+        """Register one handle."""
+        return self._handles.add(name, (), size_bytes, 0)
+
+    def insert(
+        self,
+        kernel: str,
+        places: Integers,
+        /,
+        *accesses: tuple[AccessMode, ArrayLike],
+        priority: ArrayLike = 0,
+        **parameters: float,
+    ) -> None:
+        """Insert tasks of one configuration.
+
+        Parameters
+        ----------
+        kernel : str
+            What they run.
+        places : ndarray of int
+            Their numbers, ascending; those of all insertions together are all numbers from 0.
+        *accesses : (AccessMode, array of int)
+            A column of handles each, or one handle for all of them.
+        priority : array of int, default 0
+            Larger is more urgent.
+        **parameters : float
+            Numbers that say how much there is to do: the same for all of them.
+        """
+        if len(places):
+            self._parts.append(_Part(places, accesses, priority, kernel, parameters))
+
+    def wont_use(self, handles: Integers, after: Integers) -> None:
+        """Say of each of *handles* that it is not used any more *after* so many tasks.
+
+        Hints after equally many tasks stay in the order in which they were given.
+        """
+        self._hint_handle.append(handles)
+        self._hint_after.append(after)
+
+    def build(self) -> TaskGraph:
+        """Return the task graph, validated.
+
+        Raises
+        ------
+        GraphError
+            If numbers of tasks are missing or given twice, or as
+            :meth:`~tasksim.graph.builder.GraphBuilder.build`.
+        """
+        self._parts.sort(key=lambda part: part.first)
+        configuration, priority = self._tasks()
+        accesses = merge_repeated(self._accesses(), self.tasks)
+        successor_ptr, successors = from_edges(infer_dependencies(accesses), self.tasks)
+        register, numbers = self._configurations()
+        kernel, row, tables = register.tables(numbers[configuration])
+        names = register.parameter_names
+        sizes, homes = self._handles.columns()
+        hint_handle, hint_after = self._hints()
+        graph = TaskGraph(
+            name=self.name,
+            arguments={},
+            kernels=tuple(names),
+            parameter_names=tuple(names.values()),
+            parameters=tables,
+            model_names=tuple(self.model_names.get(name, name) for name in names),
+            kernel=kernel,
+            row=row,
+            priority=priority,
+            access_ptr=accesses.pointers(self.tasks),
+            access_handle=accesses.handle,
+            access_mode=accesses.mode,
+            successor_ptr=successor_ptr,
+            successors=successors,
+            handle_size=sizes,
+            handle_home=homes,
+            handle_blocks=tuple(self._handles.blocks),
+            hint_handle=hint_handle,
+            hint_after=hint_after,
+        )
+        graph.validate()
+        return graph
+
+    def _tasks(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return per task the part that it is of, and its priority."""
+        part_of, priority = np.full(self.tasks, -1, np.int32), np.empty(self.tasks, np.int32)
+        for number, part in enumerate(self._parts):
+            part_of[part.places] = number
+            priority[part.places] = part.priority
+        given = sum(len(part.places) for part in self._parts)
+        if given != self.tasks or (self.tasks and part_of.min() < 0):
+            got = f"{self.name}: {given} tasks were inserted"
+            raise GraphError(f"{got}, which are not all from 0 to {self.tasks - 1}")
+        return part_of, priority
+
+    def _accesses(self) -> Accesses:
+        """Return the accesses of all tasks, in order."""
+        counts = np.zeros(self.tasks, np.int64)
+        for part in self._parts:
+            counts[part.places] = len(part.accesses)
+        begins = pointers_of_counts(counts)
+        handle, mode = np.empty(begins[-1], np.int32), np.empty(begins[-1], np.int8)
+        for part in self._parts:
+            begin = begins[part.places]
+            for offset, (given, handles) in enumerate(part.accesses):
+                handle[begin + offset], mode[begin + offset] = handles, given
+        return Accesses(np.repeat(np.arange(self.tasks, dtype=np.int32), counts), handle, mode)
+
+    def _configurations(self) -> tuple[ConfigurationRegister, NDArray[np.int64]]:
+        """Return the configurations, numbered as they come first, and that of each part."""
+        register = ConfigurationRegister()
+        numbers = []
+        for part in self._parts:
+            key = (part.kernel, *part.parameters, *part.parameters.values())
+            number = register.numbers.get(key)
+            if number is None:
+                number = register.add(key, part.kernel, part.parameters, f"#{part.first}")
+            numbers.append(number)
+        return register, np.array(numbers, np.int64)
+
+    def _hints(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        if not self._hint_after:
+            return np.empty(0, np.int32), np.empty(0, np.int32)
+        handle, after = np.concatenate(self._hint_handle), np.concatenate(self._hint_after)
+        order = np.argsort(after, kind="stable")
+        return handle[order].astype(np.int32), after[order].astype(np.int32)
