@@ -5,9 +5,9 @@ Read from the shared library itself, an ELF file, so that it holds for other mac
 
 from __future__ import annotations
 
+import platform
 import re
 import struct
-import sysconfig
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -28,7 +28,8 @@ _MACHINES: Final = {
 """Processors by their number in ELF files, as wheels call them; those of 64 bits."""
 _OLDEST: Final = (2, 17)
 """The C library of the oldest Linux that Python's wheels are still made for (manylinux2014)."""
-_OF_GLIBC: Final = re.compile(r"(libc|libm|libpthread|libdl|librt|ld-linux.*|ld64)\.so\.[12]")
+_OF_GLIBC: Final = re.compile(r"(libc|libm|libpthread|libdl|librt|ld-linux.*|ld64)\.so\.\d")
+_OF_VERSION: Final = re.compile(r"GLIBC_(\d+)\.(\d+)(\.\d+)?")
 _DYNAMIC, _VERSIONS_NEEDED = 6, 0x6FFFFFFE
 _NEEDED: Final = 1
 
@@ -55,15 +56,17 @@ class Needs:
 def wheel_tag(path: Path) -> str:
     """Return the tag of a wheel that has the shared library *path*: ``py3-none-manylinux_...``.
 
-    One that needs more than the C library is for machines like this one: ``linux_...``.
+    One that needs more than the C library is for machines like the one it was made on:
+    ``linux_...``.
     """
     needs = needs_of(path)
-    if not needs.machine or not all(map(_OF_GLIBC.fullmatch, needs.libraries)):
-        return f"py3-none-{re.sub('[-.]', '_', sysconfig.get_platform())}"
-    numbers = [version.removeprefix("GLIBC_") for version in needs.versions]
-    asked = [tuple(map(int, number.split("."))) for number in numbers]
-    major, minor = max([_OLDEST, *(version[:2] for version in asked)])
-    return f"py3-none-manylinux_{major}_{minor}_{needs.machine}"
+    machine = needs.machine or platform.machine()
+    asked = [_OF_VERSION.fullmatch(version) for version in needs.versions]
+    if not needs.machine or not all(asked) or not all(map(_OF_GLIBC.fullmatch, needs.libraries)):
+        return f"py3-none-linux_{machine}"
+    numbers = [(int(match[1]), int(match[2])) for match in asked if match]
+    major, minor = max([_OLDEST, *numbers])
+    return f"py3-none-manylinux_{major}_{minor}_{machine}"
 
 
 def needs_of(path: Path) -> Needs:

@@ -1,0 +1,46 @@
+"""What tests of the build need: a small core of its own, and machines with no compiler."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tasksim.core.sources import FOLDER
+
+COMPILERS = ("c++", "g++", "clang++")
+
+
+@pytest.fixture
+def compiler(monkeypatch):
+    """The machine's C++ compiler; tests that need one are skipped where there is none."""
+    monkeypatch.delenv("CXX", raising=False)
+    found = next(filter(None, map(shutil.which, COMPILERS)), None)
+    if found is None:
+        pytest.skip("no C++ compiler")
+    return found
+
+
+@pytest.fixture
+def sources(tmp_path):
+    """The sources of a small core: what tells the version, in a checkout of its own."""
+    folder = tmp_path / "checkout" / "tasksim" / "core"
+    folder.mkdir(parents=True)
+    for name in ("tasksim_core.h", "version.cpp"):
+        shutil.copy(FOLDER / name, folder)
+    return folder
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """The folder where the library is looked for: an empty one."""
+    from tasksim.core import build, library
+
+    folder = tmp_path / "installed"
+    folder.mkdir()
+    monkeypatch.setattr(library, "_loaded", {})
+    for module in (library, build):
+        monkeypatch.setattr(module, "BESIDE", folder / library.BESIDE.name)
+        monkeypatch.setattr(module, "WHY_NOT", folder / library.WHY_NOT.name)
+    monkeypatch.delenv("TASKSIM_CORE", raising=False)
+    return folder

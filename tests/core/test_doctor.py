@@ -1,0 +1,52 @@
+"""``tasksim doctor`` on the core: there or not there, and why."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from tasksim.cli.main import cli
+from tasksim.core.build import build
+from tasksim.core.library import VERSION
+
+
+@pytest.fixture
+def doctor(monkeypatch):
+    """Return what calls it, without its measurement of a second."""
+    monkeypatch.setattr("tasksim.cli.doctor._machine", dict)
+
+    def call(*options: str) -> str:
+        return CliRunner().invoke(cli, ["doctor", *options], prog_name="tasksim").stdout
+
+    return call
+
+
+def line_of(text):
+    (line,) = [line for line in text.splitlines() if line.startswith("core ")]
+    return line.removeprefix("core").strip()
+
+
+def test_one_that_is_switched_off(doctor, monkeypatch):
+    monkeypatch.setenv("TASKSIM_CORE", "off")
+    assert line_of(doctor()) == (
+        "not there, all works without it, slower: switched off by TASKSIM_CORE=off"
+    )
+    assert json.loads(doctor("--json"))["core"] == {
+        "available": False,
+        "why": "switched off by TASKSIM_CORE=off",
+        "path": None,
+        "version": None,
+        "compiler": None,
+    }
+
+
+@pytest.mark.usefixtures("compiler")
+def test_one_that_is_there(doctor, monkeypatch, sources, tmp_path):
+    path = build(tmp_path / "core.so", folder=sources)
+    monkeypatch.setenv("TASKSIM_CORE", str(path))
+    found = json.loads(doctor("--json"))["core"]
+    assert (found["available"], found["path"]) == (True, str(path))
+    assert found["version"] == VERSION
+    assert line_of(doctor()) == f"version {VERSION}, by {found['compiler']}: {path}"

@@ -1,0 +1,78 @@
+"""The sanitizers: Python loads a core that has them, and what they find ends it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tasksim.core.build import build
+from tasksim.core.compiler import NotBuilt
+from tasksim.core.sanitizers import checked_environment
+
+pytestmark = pytest.mark.slow
+
+WRONG = """
+#include "tasksim_core.h"
+#include <stdexcept>
+#include <thread>
+#include <vector>
+static int shared = 0;
+extern "C" {
+TASKSIM_API int beyond(int n) { std::vector<int> v(4); return v.data()[n]; }
+TASKSIM_API int overflows(int n) { return n + 2147483647; }
+TASKSIM_API int races() {
+  auto count = [] { for (int i = 0; i < 1000; ++i) ++shared; };
+  std::thread one(count), two(count);
+  one.join(); two.join();
+  return shared;
+}
+TASKSIM_API int catches() { try { throw std::runtime_error("x"); } catch (...) { return 7; } }
+}
+"""
+CALL = "import sys, tasksim.core.library as l; print(getattr(l.library(), sys.argv[1])(5))"
+
+
+@pytest.fixture
+def called(compiler, sources, tmp_path):
+    """Return what calls a function of the library under some sanitizers, in a process."""
+    (sources / "wrong.cpp").write_text(WRONG)
+
+    def call(function, *sanitize):
+        try:
+            library = build(tmp_path / "checked.so", folder=sources, sanitize=sanitize)
+            environment = os.environ | checked_environment(library, sanitize)
+        except NotBuilt as error:
+            pytest.skip(f"no such sanitizer: {error}")
+        return subprocess.run(
+            [sys.executable, "-c", CALL, function],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("function", "sanitize", "said"),
+    [
+        ("beyond", ("address", "undefined"), "heap-buffer-overflow"),
+        ("overflows", ("address", "undefined"), "signed integer overflow"),
+        ("overflows", ("undefined",), "signed integer overflow"),
+        ("races", ("thread",), "data race"),
+    ],
+)
+def test_what_is_wrong_ends_the_process(called, function, sanitize, said):
+    done = called(function, *sanitize)
+    assert said in done.stderr
+    assert done.returncode != 0
+
+
+@pytest.mark.parametrize("sanitize", [("address", "undefined"), ("thread",)])
+def test_exceptions_are_caught_as_ever(called, sanitize):
+    done = called("catches", *sanitize)
+    assert (done.returncode, done.stdout) == (0, "7\n"), done.stderr
