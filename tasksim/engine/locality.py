@@ -67,24 +67,34 @@ def _far_charge(
     graph: TaskGraph, platform: Platform, models: Models
 ) -> tuple[FarCharge, NDArray[np.float64]] | None:
     """Return what far data cost, and what the models' means contain of it, in seconds."""
+    known = _localities(graph, platform, models)
+    if not known:
+        return None
     shape = len(platform.classes), len(graph)
     reach, per_byte, contained = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     size_bytes = task_bytes(graph)
-    for index, group in enumerate(platform.classes):
-        architecture = group.models
-        speed = platform.speeds[group.architecture]
-        for kernel, name in enumerate(graph.model_names):
-            known = _locality(models, name, architecture)
-            if known is not None and known.seconds_per_far_byte:
-                tasks = graph.kernel == kernel
-                slope = known.seconds_per_far_byte / speed
-                per_byte[index, tasks] = slope
-                contained[index, tasks] = slope * known.mean_far_share * size_bytes[tasks]
-                # Each kernel its own: kernels that were calibrated apart may differ.
-                reach[index, tasks] = known.reach_bytes
-    if not per_byte.any():
-        return None
+    for (index, kernel), locality in known.items():
+        tasks = graph.kernel == kernel
+        speed = platform.speeds[platform.classes[index].architecture]
+        slope = locality.seconds_per_far_byte / speed
+        per_byte[index, tasks] = slope
+        contained[index, tasks] = slope * locality.mean_far_share * size_bytes[tasks]
+        # Each kernel its own: kernels that were calibrated apart may differ.
+        reach[index, tasks] = locality.reach_bytes
     return FarCharge(graph, reach, per_byte), contained
+
+
+def _localities(
+    graph: TaskGraph, platform: Platform, models: Models
+) -> dict[tuple[int, int], Locality]:
+    """Return what far data cost, by class of workers and kernel, where they cost anything."""
+    return {
+        (index, kernel): locality
+        for index, group in enumerate(platform.classes)
+        for kernel, name in enumerate(graph.model_names)
+        if (locality := _locality(models, name, group.models)) is not None
+        and locality.seconds_per_far_byte
+    }
 
 
 def _locality(models: Models, kernel: str, architecture: str) -> Locality | None:

@@ -80,10 +80,9 @@ def bounds(graph: TaskGraph, durations_s: ArrayLike, workers: ArrayLike) -> Boun
 
 def critical_path_bound(graph: TaskGraph, durations_s: ArrayLike) -> float:
     """Return the length of the longest path of *graph*, tasks weighted by *durations_s*."""
-    from tasksim.graph.analysis import critical_path
+    from tasksim.graph.analysis import bottom_levels
 
-    length_s, _ = critical_path(graph, np.asarray(durations_s, dtype=np.float64))
-    return float(length_s)
+    return float(bottom_levels(graph, np.asarray(durations_s, dtype=np.float64)).max(initial=0.0))
 
 
 def area_bound(counts: ArrayLike, durations_s: ArrayLike, workers: ArrayLike) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from itertools import pairwise
 
 import numpy as np
@@ -14,6 +15,7 @@ from tasksim.base.errors import InputError
 from tasksim.graph import analysis
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder
+from tasksim.run.bounds import critical_path_bound
 
 # In units of b³/3 operations.
 COSTS = {"potrf": 1, "trsm": 3, "syrk": 3, "gemm": 6}
@@ -50,6 +52,23 @@ def test_levels_of_a_diamond(diamond):
     assert analysis.sinks(diamond).tolist() == [3, 4]
     pointers, indices = analysis.predecessors(diamond)
     assert (pointers.tolist(), indices.tolist()) == ([0, 0, 1, 2, 4, 4], [0, 0, 1, 2])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_levels_are_the_same_by_blocks_and_task_by_task(seed, monkeypatch):
+    rng = random.Random(seed)
+    tasks, reach, most = rng.randrange(1, 200), rng.choice((1, 5, 30, 200)), rng.choice((0, 1, 4))
+    before = [
+        {rng.randrange(max(0, task - reach), task) for _ in range(rng.randint(0, most))}
+        for task in range(1, tasks)
+    ]
+    graph = graph_of([], *before)
+    durations = np.array([rng.random() for _ in range(tasks)])
+    monkeypatch.setattr(analysis, "FEWEST", 0)
+    by_blocks = analysis.bottom_levels(graph, durations)
+    monkeypatch.setattr(analysis, "FEWEST", 10**9)
+    assert by_blocks.tobytes() == analysis.bottom_levels(graph, durations).tobytes()
+    assert critical_path_bound(graph, durations) == analysis.critical_path(graph, durations)[0]
 
 
 def test_of_equal_paths_the_smallest_numbers_win(diamond):

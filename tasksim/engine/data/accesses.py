@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from tasksim.graph.access_mode import AccessMode
+from tasksim.graph.csr import Int64, pointers_of_counts
 
 if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
@@ -21,8 +22,8 @@ Need: TypeAlias = tuple[int, bool, bool]
 Needs: TypeAlias = Sequence[Need]
 """What a task accesses."""
 
-READS: Final = [int(mode) for mode in (AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE)]
-WRITES: Final = [int(mode) for mode in (AccessMode.W, AccessMode.RW, AccessMode.COMMUTATIVE)]
+_READ: Final = np.isin(range(8), [AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE])
+_WRITTEN: Final = np.isin(range(8), [AccessMode.W, AccessMode.RW, AccessMode.COMMUTATIVE])
 
 
 class TaskAccesses(NamedTuple):
@@ -39,23 +40,53 @@ def ordered_accesses(graph: TaskGraph) -> tuple[list[Needs], list[list[int]]]:
     As StarPU orders them everywhere: what is written first, then by handle. Scratch memory and
     reductions are left out: nothing is copied for them.
     """
-    task = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))
-    mode = graph.access_mode
-    reads, writes = np.isin(mode, READS), np.isin(mode, WRITES)
-    order = np.lexsort((graph.access_handle, ~writes, task))
-    order = order[(reads | writes)[order]]
-    handle = graph.access_handle[order].tolist()
-    needs = list(zip(handle, reads[order].tolist(), writes[order].tolist(), strict=True))
-    read = order[reads[order]]
-    handle = graph.access_handle[read].tolist()
-    tasks = np.arange(len(graph) + 1)
-    spans, read_spans = (pairwise(np.searchsorted(task[o], tasks).tolist()) for o in (order, read))
-    return [needs[a:b] for a, b in spans], [handle[a:b] for a, b in read_spans]
+    keys = _in_order(graph)
+    pointers = pointers_of_counts(np.bincount(keys >> 33, minlength=len(graph))).tolist()
+    needs = _shared_needs(keys)
+    read = keys[keys & 1 == 1]
+    read_pointers = pointers_of_counts(np.bincount(read >> 33, minlength=len(graph))).tolist()
+    handle = (read >> 1 & 0x7FFFFFFF).tolist()
+    return (
+        [needs[a:b] for a, b in pairwise(pointers)],
+        [handle[a:b] for a, b in pairwise(read_pointers)],
+    )
+
+
+def _in_order(graph: TaskGraph) -> Int64:
+    """Return the accesses in order, in an integer each.
+
+    From the highest bit on: the task in 31 bits, whether it only reads, the datum in 31, whether
+    it reads at all.
+    """
+    reads, writes = _READ[graph.access_mode], _WRITTEN[graph.access_mode]
+    keys = np.repeat(np.arange(len(graph), dtype=np.int64), np.diff(graph.access_ptr))
+    keys <<= 1
+    keys |= ~writes
+    keys <<= 31
+    keys |= graph.access_handle
+    keys <<= 1
+    keys |= reads
+    counted = reads | writes
+    keys = keys if counted.all() else keys[counted]
+    keys.sort()
+    return keys
+
+
+def _shared_needs(keys: Int64) -> list[Need]:
+    """Return the needs that *keys* are; equal ones are one object, which saves time and memory."""
+    kind = (keys & 0xFFFFFFFF) << 1 | (keys >> 32 & 1)  # the datum, whether read, only read
+    there = np.zeros(int(kind.max(initial=-1)) + 1, dtype=bool)
+    there[kind] = True
+    different = np.flatnonzero(there)
+    columns = different >> 2, different & 2 != 0, different & 1 == 0
+    known = list(zip(*(column.tolist() for column in columns), strict=True))
+    number = np.cumsum(there) - 1
+    return [known[place] for place in number[kind].tolist()]
 
 
 def writers(graph: TaskGraph) -> list[list[int]]:
     """Return per datum the tasks that write it, in order of number."""
-    writes = np.isin(graph.access_mode, WRITES)
+    writes = _WRITTEN[graph.access_mode]
     handle = graph.access_handle[writes]
     task = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))[writes]
     task = task[np.lexsort((task, handle))]
@@ -78,7 +109,7 @@ class Hints(NamedTuple):
     def of(cls, graph: TaskGraph) -> Hints:
         """Return the hints of *graph*."""
         said = list(zip(graph.hint_after.tolist(), graph.hint_handle.tolist(), strict=True))
-        writes = np.isin(graph.access_mode, WRITES)
+        writes = _WRITTEN[graph.access_mode]
         task = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))[writes]
         handle = graph.access_handle[writes]
         keys = np.sort(handle.astype(np.int64) * (len(graph) + 1) + task)

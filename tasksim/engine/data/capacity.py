@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from tasksim.platform.description import WorkerClass
 
 __all__ = ["keep_where_data_fit"]
+
+FEW_SIZES: Final = 16
+"""Data of so many different sizes are tried for whether as many of each as a task has at most fit:
+dense graphs have one to three sizes, and with many of them one of them would not."""
 
 
 def keep_where_data_fit(
@@ -60,7 +64,9 @@ def _where_data_fit(
     ]
     fits: dict[tuple[int, ...], int] = {}
     found: dict[int, int] = {}
-    for task, accesses in enumerate(needs) if pools else ():
+    if _all_fit(needs, copies, pools):
+        return found
+    for task, accesses in enumerate(needs):
         sizes = tuple([copies.size[handle] for handle, _, _ in accesses])
         mask = fits.get(sizes)
         if mask is None:
@@ -68,6 +74,16 @@ def _where_data_fit(
         if mask != -1:
             found[task] = mask
     return found
+
+
+def _all_fit(needs: Sequence[Needs], copies: Copies, pools: list[tuple[int, Pool]]) -> bool:
+    """Return whether the data of all tasks fit, as far as that is seen at a glance."""
+    if not pools:
+        return True
+    sizes, most = set(copies.size), max(map(len, needs), default=0)
+    return len(sizes) <= FEW_SIZES and all(
+        pool.fits([size] * most) for size in sizes for _, pool in pools
+    )
 
 
 def _mask(sizes: list[int], pools: list[tuple[int, Pool]]) -> int:
