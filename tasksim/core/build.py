@@ -24,8 +24,10 @@ from tasksim.base.files import writing
 from tasksim.base.lockfile import locked
 from tasksim.core.compiler import (
     FAST,
+    OFFERED,
     SANITIZED,
     STANDALONE,
+    WHOLE,
     Compiler,
     NotBuilt,
     find_compiler,
@@ -200,7 +202,7 @@ def _link_flags(compiler: Compiler, sanitize: Sequence[str]) -> list[tuple[str, 
     """Return the ways to link that are tried in turn."""
     if sanitize:
         return [sanitizing(compiler, sanitize)]
-    return [("-Wl,-z,defs", *STANDALONE), ("-Wl,-z,defs",)]  # some have no static library of C++
+    return [(*WHOLE, *STANDALONE), WHOLE]  # some have no static library of C++
 
 
 def _linked(
@@ -210,6 +212,7 @@ def _linked(
     target = place / BESIDE.name
     # Relative paths: the same library wherever it is built.
     names = [str(path.relative_to(place)) for path in objects]
+    (place / "offered.map").write_text(OFFERED, encoding="utf-8")
     for way in ways:
         try:
             compiler.run(compiler.link(names, target.name, way), place)

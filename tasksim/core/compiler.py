@@ -26,8 +26,13 @@ here: no ``-ffast-math``, nor parts of it, no ``-march``."""
 FAST: Final = ("-O2",)
 SANITIZED: Final = ("-O1", "-g", "-fno-omit-frame-pointer", "-fno-sanitize-recover=undefined")
 LINKED: Final = ("-shared", "-pthread", "-Wl,-z,relro,-z,now")
-STANDALONE: Final = ("-static-libstdc++", "-static-libgcc", "-Wl,--exclude-libs,ALL")
-"""C++'s own library goes in, and out of sight, so that the core needs the C library alone."""
+WHOLE: Final = ("-Wl,-z,defs", "-Wl,--strip-debug", "-Wl,--version-script=offered.map")
+"""What is missing is found now, and not at the first call; nothing is offered but the interface."""
+OFFERED: Final = "{ global: tasksim_*; local: *; };\n"
+"""Templates of C++'s library that the core uses are not: those of another library in the process
+would take their place, or they theirs."""
+STANDALONE: Final = ("-static-libstdc++", "-static-libgcc")
+"""C++'s own library goes in, so that the core needs the C library alone."""
 
 
 class NotBuilt(TasksimError):

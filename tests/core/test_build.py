@@ -12,7 +12,7 @@ from tasksim.core import build as build_module
 from tasksim.core.build import build, main
 from tasksim.core.compiler import Compiler, NotBuilt, find_compiler
 
-ANSWER = '#include "answer.h"\nextern "C" TASKSIM_API int answer() { return ANSWER; }\n'
+ANSWER = '#include "answer.h"\nextern "C" TASKSIM_API int tasksim_answer() { return ANSWER; }\n'
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def compiled(monkeypatch):
 
 
 def answer_of(path):
-    return ctypes.CDLL(str(path)).answer()
+    return ctypes.CDLL(str(path)).tasksim_answer()
 
 
 @pytest.mark.usefixtures("compiler")
@@ -97,21 +97,29 @@ def test_a_library_that_is_loaded_goes_on_when_it_is_built_again(answering, tmp_
     header = answering / "more" / "answer.h"
     header.write_text(header.read_text().replace("42", "43"))
     build(made, folder=answering)
-    assert loaded.answer() == 42
+    assert loaded.tasksim_answer() == 42
 
 
 @pytest.mark.usefixtures("compiler")
 def test_names_stay_inside_unless_they_are_offered(answering, tmp_path):
+    """Templates of C++'s library too, which others in the process may have as well."""
     source = answering / "inner.cpp"
-    source.write_text('extern "C" int inner() { return 1; }\n')
+    source.write_text(
+        "#include <vector>\n"
+        "template class std::vector<int>;\n"
+        'extern "C" int tasksim_inner() { return 1; }\n'
+        'extern "C" __attribute__((visibility("default"))) int mistaken() { return 1; }\n'
+    )
     made = ctypes.CDLL(str(build(tmp_path / "core.so", folder=answering)))
-    with pytest.raises(AttributeError):
-        made.inner  # noqa: B018
+    assert made.tasksim_answer() == 42
+    for name in ("tasksim_inner", "mistaken", "_ZNSt6vectorIiSaIiEE17_M_default_appendEm"):
+        with pytest.raises(AttributeError):
+            made[name]
 
 
 @pytest.mark.usefixtures("compiler")
 def test_what_the_compiler_says_is_told(answering, tmp_path):
-    (answering / "more" / "answer.cpp").write_text("int answer() { return 6 * ; }\n")
+    (answering / "more" / "answer.cpp").write_text("int tasksim_answer() { return 6 * ; }\n")
     with pytest.raises(NotBuilt, match=r" failed: more/answer\.cpp:1:.*error: expected"):
         build(tmp_path / "core.so", folder=answering)
     assert not (tmp_path / "core.so").exists()
@@ -120,7 +128,7 @@ def test_what_the_compiler_says_is_told(answering, tmp_path):
 @pytest.mark.usefixtures("compiler")
 def test_a_function_that_is_nowhere_is_an_error_of_the_build(answering, tmp_path):
     """Not of the first call."""
-    text = 'int nowhere();\nextern "C" TASKSIM_API int answer() { return nowhere(); }\n'
+    text = 'int nowhere();\nextern "C" TASKSIM_API int tasksim_answer() { return nowhere(); }\n'
     (answering / "more" / "answer.cpp").write_text('#include "tasksim_core.h"\n' + text)
     with pytest.raises(NotBuilt, match="nowhere"):
         build(tmp_path / "core.so", folder=answering)
