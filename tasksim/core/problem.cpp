@@ -187,6 +187,7 @@ Platform::Platform(const tasksim_platform &all) : given(all) {
     class_memory[class_of[worker]] = memory_of[worker];
     if (pipeline[worker]) devices[memory_of[worker]] = true;
   }
+  for (const auto &members : class_workers) expect(!members.empty());
   driven_memories = static_cast<int>(std::count(devices.begin(), devices.end(), true));
 }
 

@@ -3,11 +3,11 @@
 // As schedulers/queues.py: tasks that the same classes can run share a lane.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <utility>
 #include <vector>
 
+#include "line.h"
 #include "scheduler.h"
 
 namespace tasksim {
@@ -27,41 +27,42 @@ class FifoQueue {
   // The oldest task that *worker* can run, removed; NONE if there is none.
   int pop(int worker) {
     const u64 bit = u64{1} << view_->platform.class_of[worker];
-    std::deque<Entry> *best = nullptr;
+    Line<Entry> *best = nullptr;
     for (auto &[able, entries] : lanes_)
       if (!entries.empty() && (able & bit) && (!best || entries.front() < best->front()))
         best = &entries;
     if (!best) return NONE;
-    const int task = best->front().second;
-    best->pop_front();
     --size_;
-    return task;
+    return best->pop_front().second;
   }
 
  private:
   using Entry = std::pair<i64, int>;  // the number of the push, and the task
 
-  std::deque<Entry> &lane(u64 able) {
+  Line<Entry> &lane(u64 able) {
     for (auto &[mask, entries] : lanes_)
       if (mask == able) return entries;
-    return lanes_.emplace_back(able, std::deque<Entry>{}).second;
+    return lanes_.emplace_back(able, Line<Entry>{}).second;
   }
 
   const View *view_;
-  std::vector<std::pair<u64, std::deque<Entry>>> lanes_;
+  std::vector<std::pair<u64, Line<Entry>>> lanes_;
   i64 pushed_ = 0, size_ = 0;
 };
 
 // Tasks by priority; inside one level, in the order in which they were pushed.
 class PriorityQueue {
  public:
-  explicit PriorityQueue(const View &view) : view_(&view) {}
+  explicit PriorityQueue(const View &view) : PriorityQueue(view, view.graph.priority) {}
+
+  // By priorities that are not the application's.
+  PriorityQueue(const View &view, std::span<const std::int32_t> priority)
+      : view_(&view), priority_(priority) {}
 
   i64 size() const { return size_; }
 
   void push(int task) {
-    lane(view_->able[task])[-static_cast<i64>(view_->graph.priority[task])].push_back(
-        {pushed_++, task});
+    lane(view_->able[task])[-static_cast<i64>(priority_[task])].push_back({pushed_++, task});
     ++size_;
   }
 
@@ -71,7 +72,7 @@ class PriorityQueue {
 
  private:
   using Entry = std::pair<i64, int>;
-  using Lane = std::map<i64, std::deque<Entry>>;  // by priority negated: the most urgent first
+  using Lane = std::map<i64, Line<Entry>>;  // by priority negated: the most urgent first
 
   Lane &lane(u64 able) {
     for (auto &[mask, levels] : lanes_)
@@ -95,14 +96,14 @@ class PriorityQueue {
     if (!best) return NONE;
     const auto level = best->begin();
     auto &entries = level->second;
-    const int task = newest ? entries.back().second : entries.front().second;
-    newest ? entries.pop_back() : entries.pop_front();
+    const int task = (newest ? entries.pop_back() : entries.pop_front()).second;
     if (entries.empty()) best->erase(level);
     --size_;
     return task;
   }
 
   const View *view_;
+  std::span<const std::int32_t> priority_;
   std::vector<std::pair<u64, Lane>> lanes_;
   i64 pushed_ = 0, size_ = 0;
 };

@@ -54,7 +54,7 @@ class View {
   const Graph &graph;
   const Platform &platform;
   const double *estimates = nullptr;  // classes x tasks
-  std::vector<u64> able;              // per task, a mask of classes
+  std::vector<u64> able;              // per task, a mask of classes: one at least
   int pusher = NONE;  // the worker whose task released the one being pushed; NONE: by submission
 };
 

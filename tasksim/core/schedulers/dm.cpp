@@ -1,0 +1,151 @@
+#include "dm.h"
+
+#include <cmath>
+
+namespace tasksim {
+
+void DequeModel::attach(View &given) {
+  Scheduler::attach(given);
+  const Platform &platform = given.platform;
+  for (int worker = 0; worker < given.workers(); ++worker) queues_.push_back(new_queue(worker));
+  for (auto *column : {&exp_start_, &exp_len_, &pipeline_len_})
+    column->assign(given.workers(), 0.0);
+  unstarted_.assign(given.workers(), 0);
+  held_.assign(given.workers(), 0);
+  predicted_.assign(given.graph.tasks, 0.0);
+  predicted_transfer_.assign(given.graph.tasks, 0.0);
+  for (int group = 0; group < platform.classes; ++group) {
+    const double *estimates = given.estimates + static_cast<i64>(group) * given.graph.tasks;
+    const auto &workers = platform.class_workers[group];
+    groups_.push_back({new_ends(workers), estimates, platform.class_memory[group], workers});
+  }
+}
+
+Choice DequeModel::choose(int task) {
+  const double now = view->now();
+  Choice best;
+  double best_end = 0.0;
+  bool known = true;
+  for_each_group(task, [&](const WorkerGroup &group) {
+    const double length = group.estimates[task];
+    known = length > 0.0;
+    if (!known) return false;
+    auto [end, worker] = group.ends->earliest(now);
+    end += length;
+    if (best.worker < 0 || end < best_end || (end == best_end && worker < best.worker)) {
+      best = {worker, length, 0.0};
+      best_end = end;
+    }
+    return true;
+  });
+  return known ? best : greedy(task);
+}
+
+void DequeModel::commit(int task, const Choice &choice) {
+  const int worker = choice.worker;
+  const double now = view->now();
+  if (exp_start_[worker] < now) exp_start_[worker] = now;
+  const double transfer = now + choice.transfer - (exp_start_[worker] + exp_len_[worker]);
+  if (transfer > 0.0) {
+    predicted_transfer_[task] = transfer;
+    exp_len_[worker] += transfer;
+  }
+  predicted_[task] = choice.length;
+  exp_len_[worker] += choice.length;
+  ++unstarted_[worker];
+  changed(worker);
+  if (prefetch_) view->prefetch(task, view->platform.memory_of[worker]);
+  queues_[worker]->append(task);
+  view->wake(worker);
+}
+
+int DequeModel::pop(int worker) {
+  TaskList &queue = *queues_[worker];
+  if (!queue.size()) return NONE;
+  const int task = queue.take(0);
+  handed_out(task, worker);
+  return task;
+}
+
+void DequeModel::started(int task, int worker) {
+  const double length = predicted_[task];
+  // What is left of sums of nothing is 0, not a rounding error.
+  if (--unstarted_[worker])
+    exp_len_[worker] -= length;
+  else
+    exp_len_[worker] = 0.0;
+  pipeline_len_[worker] = pipeline_len_[worker] - predicted_transfer_[task] + length;
+  exp_start_[worker] = view->now() + pipeline_len_[worker];
+  changed(worker);
+}
+
+void DequeModel::finished(int task, int worker) {
+  if (--held_[worker])
+    pipeline_len_[worker] -= predicted_[task];
+  else
+    pipeline_len_[worker] = 0.0;
+  const double start = view->now() + pipeline_len_[worker];
+  if (exp_start_[worker] < start) {
+    exp_start_[worker] = start;
+    changed(worker);
+  }
+}
+
+std::unique_ptr<TaskList> DequeModel::new_queue(int /*worker*/) {
+  return std::make_unique<PushOrder>();
+}
+
+std::unique_ptr<Ends> DequeModel::new_ends(std::span<const int> workers) {
+  return expected_ends(workers, exp_start_, exp_len_);
+}
+
+i64 DequeModel::ahead(int /*worker*/, int /*task*/, i64 queued) const { return queued; }
+
+void DequeModel::handed_out(int task, int worker) {
+  ++held_[worker];
+  const double transfer = predicted_transfer_[task];
+  exp_len_[worker] -= transfer;
+  pipeline_len_[worker] += transfer;
+  exp_start_[worker] = view->now() + pipeline_len_[worker];
+  changed(worker);
+}
+
+// The able worker with the least load; *task* counts for nothing there.
+Choice DequeModel::greedy(int task) const {
+  bool unmeasured = false;
+  for_each_group(task, [&](const WorkerGroup &group) {
+    unmeasured = std::isnan(group.estimates[task]);
+    return !unmeasured;
+  });
+  Choice best;
+  double least = 0.0;
+  for_each_group(task, [&](const WorkerGroup &group) {
+    if (unmeasured && !std::isnan(group.estimates[task])) return true;
+    for (const int worker : group.workers) {
+      const double found = load(worker, task);
+      if (best.worker < 0 || found < least || (found == least && worker < best.worker)) {
+        best.worker = worker;
+        least = found;
+      }
+    }
+    return true;
+  });
+  return best;
+}
+
+// How many tasks wait for *worker*, or run there, relative to its speed. A queued task counts
+// twice.
+double DequeModel::load(int worker, int task) const {
+  const i64 queued = static_cast<i64>(queues_[worker]->size());
+  const i64 tasks = ahead(worker, task, queued) + queued + held_[worker];
+  return static_cast<double>(tasks) / view->platform.nominal_speed[worker];
+}
+
+namespace {
+
+const Register dm("dm",
+                  [](const Options &options) { return std::make_unique<DequeModel>(options); });
+
+}  // namespace
+
+}  // namespace tasksim

@@ -1,0 +1,60 @@
+// dm: each task to the worker that is expected to end it first (schedulers/dm.py).
+#pragma once
+
+#include <bit>
+
+#include "expected_ends.h"
+#include "scheduler.h"
+#include "tasklists.h"
+
+namespace tasksim {
+
+class DequeModel : public Scheduler {
+ public:
+  explicit DequeModel(const Options &options) : prefetch_(options.flag("prefetch")) {}
+
+  void attach(View &given) override;
+  Choice choose(int task) override;
+  void commit(int task, const Choice &choice) override;
+  int pop(int worker) override;
+  void started(int task, int worker) override;
+  void finished(int task, int worker) override;
+
+ protected:
+  // A class of workers as a decision sees it.
+  struct WorkerGroup {
+    std::unique_ptr<Ends> ends;
+    const double *estimates;
+    int memory;
+    std::span<const int> workers;
+  };
+
+  virtual std::unique_ptr<TaskList> new_queue(int worker);
+  virtual std::unique_ptr<Ends> new_ends(std::span<const int> workers);
+  // How many tasks of the queue count as ahead of *task*.
+  virtual i64 ahead(int worker, int task, i64 queued) const;
+
+  void handed_out(int task, int worker);
+  Choice greedy(int task) const;
+
+  // Calls *look* with each class whose workers can run *task*, until it returns false.
+  template <class Look>
+  void for_each_group(int task, Look look) const {
+    for (u64 able = view->able[task]; able; able &= able - 1)
+      if (!look(groups_[std::countr_zero(able)])) return;
+  }
+
+  std::vector<std::unique_ptr<TaskList>> queues_;
+  std::vector<double> exp_start_, exp_len_, pipeline_len_;  // per worker
+
+ private:
+  double load(int worker, int task) const;
+  void changed(int worker) { groups_[view->platform.class_of[worker]].ends->changed(worker); }
+
+  bool prefetch_;
+  std::vector<WorkerGroup> groups_;
+  std::vector<i64> unstarted_, held_;                   // per worker
+  std::vector<double> predicted_, predicted_transfer_;  // per task
+};
+
+}  // namespace tasksim

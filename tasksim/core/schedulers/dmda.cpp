@@ -1,0 +1,149 @@
+// dmda and its relatives: expected ends with what moving the data costs (schedulers/dmda.py).
+#include "data_readiness.h"
+#include "dm.h"
+#include "ends_ahead.h"
+
+namespace tasksim {
+
+namespace {
+
+class DataAware : public DequeModel {
+ public:
+  DataAware(const Options &options, Order order)
+      : DequeModel(options),
+        order_(order),
+        alpha_(options.number("alpha")),
+        beta_(options.number("beta")),
+        idle_(options.number("idle")) {}
+
+  Choice choose(int task) override {
+    const double now = view->now();
+    const double latest = idle_ != 0.0 ? latest_end(task, now) : INF;
+    bool known = true;
+    candidates_.clear();
+    for_each_group(task, [&](const WorkerGroup &group) {
+      const double length = group.estimates[task];
+      known = length > 0.0;
+      if (!known) return false;
+      const double transfer = view->transfer_estimate(task, group.memory);
+      const double arrival = now + transfer;
+      // Without alpha, no end is better than another, up to the latest.
+      const double limit = alpha_ != 0.0 ? arrival : std::max(arrival, latest - length);
+      auto [end, worker] = group.ends->earliest(now, limit);
+      if (end < arrival) end = arrival;
+      candidates_.push_back({end + length, transfer, worker, length});
+      return true;
+    });
+    return known ? fittest(latest) : greedy(task);
+  }
+
+  int pop(int worker) override {
+    TaskList &queue = *queues_[worker];
+    const std::size_t waiting = queue.size();
+    if (!waiting) return NONE;
+    std::size_t place = 0;
+    if (waiting > 1 && order_.ready_first)
+      place = first_ready(queue.urgent(), view->platform.memory_of[worker], *view);
+    const int task = queue.take(place);
+    handed_out(task, worker);
+    return task;
+  }
+
+ protected:
+  std::unique_ptr<TaskList> new_queue(int worker) override {
+    if (order_.by_priority) return std::make_unique<SortedTasks>(view->graph.priority);
+    return DequeModel::new_queue(worker);
+  }
+
+ private:
+  struct Candidate {
+    double end, transfer;
+    int worker;
+    double length;
+  };
+
+  // The latest end of the work that the able workers have.
+  double latest_end(int task, double now) const {
+    double latest = -INF;
+    for_each_group(task, [&](const WorkerGroup &group) {
+      latest = std::max(latest, group.ends->latest(now));
+      return true;
+    });
+    return latest;
+  }
+
+  // The candidate of least fitness.
+  Choice fittest(double latest) const {
+    double least = candidates_[0].end;
+    for (const Candidate &candidate : candidates_) least = std::min(least, candidate.end);
+    const Candidate *best = nullptr;
+    double best_fitness = INF;
+    for (const Candidate &candidate : candidates_) {
+      double fitness = alpha_ * (candidate.end - least) + beta_ * candidate.transfer;
+      if (idle_ != 0.0 && candidate.end > latest) fitness += idle_ * (candidate.end - latest);
+      if (!best || fitness < best_fitness ||
+          (fitness == best_fitness && candidate.worker < best->worker)) {
+        best = &candidate;
+        best_fitness = fitness;
+      }
+    }
+    return {best->worker, best->length, best->transfer};
+  }
+
+  Order order_;
+  double alpha_, beta_;
+  double idle_;  // what a second of idleness of the whole machine costs, in seconds
+  std::vector<Candidate> candidates_;
+};
+
+// As dmdas, and a decision looks only at what would run before the task.
+class DataAwareSortedDecision : public DataAware {
+ public:
+  explicit DataAwareSortedDecision(const Options &options)
+      : DataAware(options, {.by_priority = true, .ready_first = true}) {}
+
+  Choice choose(int task) override {
+    for (EndsAhead *ends : ahead_of_) ends->priority = view->graph.priority[task];
+    return DataAware::choose(task);
+  }
+
+ protected:
+  std::unique_ptr<TaskList> new_queue(int worker) override {
+    const int group = view->platform.class_of[worker];
+    const double *lengths = view->estimates + static_cast<i64>(group) * view->graph.tasks;
+    auto queue = std::make_unique<WeighedTasks>(view->graph.priority, lengths);
+    sorted_.push_back(queue.get());
+    return queue;
+  }
+
+  std::unique_ptr<Ends> new_ends(std::span<const int> workers) override {
+    auto ends = std::make_unique<EndsAhead>(workers, exp_start_, exp_len_, pipeline_len_, sorted_);
+    ahead_of_.push_back(ends.get());
+    return ends;
+  }
+
+  i64 ahead(int worker, int task, i64 queued) const override {
+    const int count = sorted_[worker]->count_ahead(view->graph.priority[task]);
+    return count == NONE ? queued : count;
+  }
+
+ private:
+  std::vector<EndsAhead *> ahead_of_;   // those of all classes
+  std::vector<WeighedTasks *> sorted_;  // the queues, per worker
+};
+
+Maker in(Order order) {
+  return [order](const Options &options) { return std::make_unique<DataAware>(options, order); };
+}
+
+const Register dmda("dmda", in({}));
+const Register dmdap("dmdap", in({.by_priority = true}));
+const Register dmdar("dmdar", in({.ready_first = true}));
+const Register dmdas("dmdas", in({.by_priority = true, .ready_first = true}));
+const Register dmdasd("dmdasd", [](const Options &options) {
+  return std::make_unique<DataAwareSortedDecision>(options);
+});
+
+}  // namespace
+
+}  // namespace tasksim

@@ -1,0 +1,61 @@
+// Line: things that wait one behind the other, of which those near the front leave.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace tasksim {
+
+template <class T>
+class Line {
+ public:
+  bool empty() const { return first_ == items_.size(); }
+  std::size_t size() const { return items_.size() - first_; }
+  const T &front() const { return items_[first_]; }
+  const T &back() const { return items_.back(); }
+  auto begin() const { return items_.begin() + first_; }
+  auto end() const { return items_.end(); }
+
+  void push_back(const T &item) {
+    if (first_ >= MANY && first_ >= size()) close_up();
+    items_.push_back(item);
+  }
+
+  void push_front(const T &item) {
+    if (first_)
+      items_[--first_] = item;
+    else
+      items_.insert(items_.begin(), item);
+  }
+
+  // What stands at *place*, removed; those before it move back by one.
+  T take(std::size_t place) {
+    const auto here = items_.begin() + first_;
+    const T item = here[place];
+    std::move_backward(here, here + place, here + place + 1);
+    ++first_;
+    return item;
+  }
+
+  T pop_front() { return items_[first_++]; }
+
+  T pop_back() {
+    const T item = items_.back();
+    items_.pop_back();
+    return item;
+  }
+
+ private:
+  static constexpr std::size_t MANY = 32;  // so many places left empty in front are given back
+
+  void close_up() {
+    items_.erase(items_.begin(), items_.begin() + first_);
+    first_ = 0;
+  }
+
+  std::vector<T> items_;
+  std::size_t first_ = 0;
+};
+
+}  // namespace tasksim
