@@ -54,6 +54,13 @@ class WeighedTasks(SortedTasks):
             return None
         return sum(len(self._levels[key]) for key in self.order[:levels])
 
+    def work_ahead(self, levels: int) -> float:
+        """Return how long the first *levels* of them take, in seconds."""
+        total = 0.0  # not sum(): since Python 3.12 it rounds differently
+        for work in self.work[:levels]:
+            total += work
+        return total
+
     def _length(self, task: int) -> float:
         length = self._lengths[task]
         return length if length > 0.0 else 0.0
@@ -111,5 +118,5 @@ class EndsAhead:
             elif levels == len(order):
                 ahead = self._length[worker]
             else:
-                ahead = self._pipeline[worker] + sum(queues[worker].work[:levels])
+                ahead = self._pipeline[worker] + queues[worker].work_ahead(levels)
             yield (start if start > now else now) + ahead, worker

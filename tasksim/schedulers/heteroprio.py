@@ -10,8 +10,11 @@ from tasksim.schedulers.heteroprio_buckets import Buckets, GivenBuckets, Learned
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Sequence
 
-__all__ = ["Heteroprio"]
+    from tasksim.platform.description import Worker
+
+__all__ = ["Heteroprio", "architectures_of"]
 
 HOST = "cpu"
 """Workers of this architecture are CPUs, all others accelerators."""
@@ -60,10 +63,9 @@ class Heteroprio(Scheduler):
     def attach(self, view: View, rng: random.Random) -> None:
         """Start with empty buckets."""
         super().attach(view, rng)
-        names = dict.fromkeys(worker.architecture for worker in view.workers)
-        architectures = sorted(names, key=lambda name: name != HOST)
+        architectures = architectures_of(view.workers)
         self._architecture = [architectures.index(w.architecture) for w in view.workers]
-        self._host = 0 if HOST in names else -1
+        self._host = 0 if HOST in architectures else -1
         self._buckets = self._make_buckets(view, architectures)
         count = len(architectures)
         self._workers = [
@@ -172,3 +174,9 @@ class Heteroprio(Scheduler):
                     self._held[architecture] -= 1
                     return task
         return None
+
+
+def architectures_of(workers: Sequence[Worker]) -> list[str]:
+    """Return the architectures of *workers*, each once: CPUs, then the others as they come."""
+    names = dict.fromkeys(worker.architecture for worker in workers)
+    return sorted(names, key=lambda name: name != HOST)

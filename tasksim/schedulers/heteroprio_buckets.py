@@ -13,9 +13,12 @@ from tasksim.schedulers.heteroprio_statistics import Statistics
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tasksim.graph.csr import Int64
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.schedulers.base import View
+    from tasksim.schedulers.heteroprio_orders import Orders
 
-__all__ = ["Buckets", "GivenBuckets", "LearnedBuckets"]
+__all__ = ["Buckets", "GivenBuckets", "LearnedBuckets", "given_orders", "model_numbers"]
 
 
 class Buckets:
@@ -44,8 +47,7 @@ class GivenBuckets(Buckets):
 
     def __init__(self, view: View, architectures: Sequence[str], given: Mapping[str, str]) -> None:
         kernels = view.graph.kernels
-        present = [kernels[kernel] for kernel in np.unique(view.graph.kernel)]
-        orders = parse(given, architectures, present)
+        orders = given_orders(view, architectures, given)
         self.bucket_of = [orders.bucket_of[kernels[kernel]] for kernel in view.graph.kernel]
         self.orders = orders.orders
         self.fastest = orders.fastest
@@ -135,15 +137,28 @@ class LearnedBuckets(Buckets):
 
     def _number(self, view: View) -> None:
         """Number the buckets: tasks with one kernel model that the same workers can run."""
-        models = view.graph.model_names
-        names = {name: index for index, name in enumerate(dict.fromkeys(models))}
-        model = np.array([names[name] for name in models], dtype=np.int64)
-        masks = np.array(view.able, dtype=np.int64)
+        model = model_numbers(view.graph)
+        masks = sorted(set(view.able))
+        place = {mask: index for index, mask in enumerate(masks)}
+        mask = np.array([place[able] for able in view.able], dtype=np.int64)
         kinds, bucket_of = np.unique(
-            np.stack([model[view.graph.kernel], masks]), axis=1, return_inverse=True
+            np.stack([model[view.graph.kernel], mask]), axis=1, return_inverse=True
         )
         self.bucket_of: list[int] = bucket_of.ravel().tolist()
-        self._masks: list[int] = kinds[1].tolist()
+        self._masks = [masks[index] for index in kinds[1].tolist()]
+
+
+def given_orders(view: View, architectures: Sequence[str], given: Mapping[str, str]) -> Orders:
+    """Return the orders *given* for the kernels that the graph has tasks of."""
+    kernels = view.graph.kernels
+    present = [kernels[kernel] for kernel in np.unique(view.graph.kernel)]
+    return parse(given, architectures, present)
+
+
+def model_numbers(graph: TaskGraph) -> Int64:
+    """Return per kernel the number of its model: kernels may share one."""
+    names = {name: index for index, name in enumerate(dict.fromkeys(graph.model_names))}
+    return np.array([names[name] for name in graph.model_names], dtype=np.int64)
 
 
 def _able(mask: int, architecture_of: Sequence[int], count: int) -> list[bool]:

@@ -74,7 +74,7 @@ class Statistics:
         unit = self._unit()
         averages = self._released[bucket]
         for architecture in self._all:
-            value = sum(
+            value = _total(
                 weight * self._place[after][architecture] * self._time[after][architecture]
                 for after, weight in released
             )
@@ -85,7 +85,7 @@ class Statistics:
         self._placed[bucket] = placed = min(LIFE, self._placed[bucket] + 1)
         place = self._place[bucket]
         place[architecture] += 1.0 / max(1, placed - 1)
-        total = sum(place)
+        total = _total(place)
         self._place[bucket] = [part / total for part in place]
         self._timed[bucket][architecture] = timed = min(LIFE, self._timed[bucket][architecture] + 1)
         time = self._time[bucket]
@@ -141,11 +141,19 @@ class Statistics:
             self._shared[bucket] += 1
             self._total += 1
         self._share[bucket] += 1.0 / self._total
-        total = sum(self._share[b] for b in self.found)
+        total = _total(self._share[b] for b in self.found)
         for found in self.found:
             self._share[found] /= total
 
     def _unit(self) -> float:
         """Return the mean duration of a task on its best architecture."""
-        unit = sum(self._share[b] * self._best[b] for b in self.found)
+        unit = _total(self._share[b] * self._best[b] for b in self.found)
         return unit if unit > 0.0 else 1.0
+
+
+def _total(values: Iterable[float]) -> float:
+    """Return the sum of *values*, added one by one: sum() rounds otherwise since Python 3.12."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total

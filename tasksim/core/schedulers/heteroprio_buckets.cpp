@@ -61,7 +61,7 @@ LearnedBuckets::LearnedBuckets(const View &view, const Options &options,
                                std::vector<int> architecture_of, int architectures)
     : graph_(view.graph),
       architecture_of_(std::move(architecture_of)),
-      interval_(std::max<i64>(1, static_cast<i64>(options.number("interval")))) {
+      interval_(std::max<i64>(1, options.count("interval"))) {
   number(view, options.table("model"));
   for (const u64 mask : masks_) takers.push_back(able(mask, architecture_of_));
   statistics_ = std::make_unique<Statistics>(takers, architectures);

@@ -25,6 +25,13 @@ double Options::number(const std::string &name) const {
   return found->second;
 }
 
+i64 Options::count(const std::string &name) const {
+  constexpr double MOST = 9007199254740992.0;  // whole numbers up to 2^53 are exact
+  const double found = number(name);
+  if (!(found >= 0.0 && found <= MOST)) throw BadArrays{};
+  return static_cast<i64>(found);
+}
+
 std::span<const i64> Options::table(const std::string &name) const {
   const auto found = tables_.find(name);
   if (found == tables_.end()) throw BadArrays{};

@@ -86,6 +86,7 @@ class Options {
   explicit Options(const tasksim_scheduler &given);
 
   double number(const std::string &name) const;
+  i64 count(const std::string &name) const;  // throws BadArrays for what is none
   bool flag(const std::string &name) const { return number(name) != 0.0; }
   std::span<const i64> table(const std::string &name) const;
   Twister twister() const;  // Python's random numbers; of seed 0 if none were given

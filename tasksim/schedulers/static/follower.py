@@ -13,10 +13,12 @@ from tasksim.schedulers.static.problem import Problem
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Iterable, Sequence
 
+    from tasksim.graph.csr import Int64
     from tasksim.schedulers.static.plan import Plan
 
-__all__ = ["StaticScheduler"]
+__all__ = ["StaticScheduler", "rows"]
 
 ORDERS = ("strict", "ready")
 """Each worker's tasks as planned; or, of those that are ready, the first in the plan."""
@@ -80,7 +82,7 @@ class StaticScheduler(Scheduler):
         self._ready = [False] * len(self._worker)
         self._taken = [False] * len(self._worker)
         self._early: list[list[int]] = [[] for _ in view.workers]
-        self._commuting = set() if self.order == "ready" else set(problem.commuting)
+        self._commuting: set[int] = set() if self.order == "ready" else set(problem.commuting)
         self._post = DataSender(view, problem, self._worker)
         self._begun = False
 
@@ -116,6 +118,14 @@ class StaticScheduler(Scheduler):
         """Send what *task* has written to where it will be read."""
         self._post.written(task)
 
+    def as_tables(self) -> dict[str, Int64]:
+        """Return what the run that was attached last follows, as the compiled core reads it."""
+        return {
+            **rows("list", self._lists),
+            "commuting": np.array(sorted(self._commuting), dtype=np.int64),
+            **self._post.as_tables(len(self._worker)),
+        }
+
     def _begin(self) -> None:
         self._begun = True
         for tasks in self._lists:
@@ -150,6 +160,12 @@ class DataSender:
         for handle, memory in self._initial.get(task, ()):
             self._view.prefetch_handle(handle, memory)
 
+    def as_tables(self, tasks: int) -> dict[str, Int64]:
+        """Return per task, of so many, what is sent: pairs of a datum and a memory, in rows."""
+        written = ([n for pair in self._written.get(t, ()) for n in pair] for t in range(tasks))
+        initial = ([n for pair in self._initial.get(t, ()) for n in pair] for t in range(tasks))
+        return {**rows("written", written), **rows("initial", initial)}
+
     def _fill(self, problem: Problem, worker: list[int]) -> None:
         """Note what to send: all that has its final value for its reader when it is sent.
 
@@ -172,3 +188,16 @@ class DataSender:
                 self._initial.setdefault(target, []).append((handle, there))
             else:
                 self._written.setdefault(source, {})[handle, there] = None
+
+
+def rows(name: str, lists: Iterable[Sequence[int]]) -> dict[str, Int64]:
+    """Return *lists*, one after the other, and where each begins, as two tables of *name*."""
+    items: list[int] = []
+    ends = [0]
+    for found in lists:
+        items += found
+        ends.append(len(items))
+    return {
+        name: np.array(items, dtype=np.int64),
+        f"{name}_ptr": np.array(ends, dtype=np.int64),
+    }
