@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from math import inf
 from typing import TYPE_CHECKING
 
+from tasksim.base.sums import total
 from tasksim.schedulers.tasklists import SortedTasks
 
 if TYPE_CHECKING:
@@ -53,13 +54,6 @@ class WeighedTasks(SortedTasks):
         if levels in (0, len(self.order)):
             return None
         return sum(len(self._levels[key]) for key in self.order[:levels])
-
-    def work_ahead(self, levels: int) -> float:
-        """Return how long the first *levels* of them take, in seconds."""
-        total = 0.0  # not sum(): since Python 3.12 it rounds differently
-        for work in self.work[:levels]:
-            total += work
-        return total
 
     def _length(self, task: int) -> float:
         length = self._lengths[task]
@@ -118,5 +112,5 @@ class EndsAhead:
             elif levels == len(order):
                 ahead = self._length[worker]
             else:
-                ahead = self._pipeline[worker] + queues[worker].work_ahead(levels)
+                ahead = self._pipeline[worker] + total(queues[worker].work[:levels])
             yield (start if start > now else now) + ahead, worker

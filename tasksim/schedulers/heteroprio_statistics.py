@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tasksim.base.sums import total
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -74,7 +76,7 @@ class Statistics:
         unit = self._unit()
         averages = self._released[bucket]
         for architecture in self._all:
-            value = _total(
+            value = total(
                 weight * self._place[after][architecture] * self._time[after][architecture]
                 for after, weight in released
             )
@@ -85,8 +87,8 @@ class Statistics:
         self._placed[bucket] = placed = min(LIFE, self._placed[bucket] + 1)
         place = self._place[bucket]
         place[architecture] += 1.0 / max(1, placed - 1)
-        total = _total(place)
-        self._place[bucket] = [part / total for part in place]
+        parts = total(place)
+        self._place[bucket] = [part / parts for part in place]
         self._timed[bucket][architecture] = timed = min(LIFE, self._timed[bucket][architecture] + 1)
         time = self._time[bucket]
         mean = time[architecture] if timed > 1 else 0.0
@@ -141,19 +143,11 @@ class Statistics:
             self._shared[bucket] += 1
             self._total += 1
         self._share[bucket] += 1.0 / self._total
-        total = _total(self._share[b] for b in self.found)
+        shares = total(self._share[b] for b in self.found)
         for found in self.found:
-            self._share[found] /= total
+            self._share[found] /= shares
 
     def _unit(self) -> float:
         """Return the mean duration of a task on its best architecture."""
-        unit = _total(self._share[b] * self._best[b] for b in self.found)
+        unit = total(self._share[b] * self._best[b] for b in self.found)
         return unit if unit > 0.0 else 1.0
-
-
-def _total(values: Iterable[float]) -> float:
-    """Return the sum of *values*, added one by one: sum() rounds otherwise since Python 3.12."""
-    total = 0.0
-    for value in values:
-        total += value
-    return total

@@ -300,6 +300,20 @@ def test_orders_that_make_no_sense_are_refused(given, message):
         parse(given, ["cpu"], ["a"])
 
 
+def test_many_classes_of_workers():
+    """Masks of classes that no machine word holds."""
+    names = [f"kind{i}" for i in range(70)]
+    platform = Platform(
+        name="many",
+        workers=tuple(Worker(i, name, name, 0) for i, name in enumerate(names)),
+        memories=(Memory(0, "ram"),),
+        overheads=Overheads(),
+    )
+    graph = generate("fork-join", width=140)
+    replay = Replay(graph, platform, Heteroprio(), [[1.0] * len(graph)] * len(names))
+    assert replay.run(random.Random(0)) == 4.0
+
+
 def test_learned_is_a_switch():
     with pytest.raises(InputError, match=r"option 'learned' is 5, not 0 or 1"):
         Heteroprio(learned=5)
