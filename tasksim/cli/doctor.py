@@ -25,7 +25,6 @@ NEEDED = (
     "numpy",
     "pandas",
     "pyarrow",
-    "pydantic",
     "pyyaml",
     "rich",
     "scipy",

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from tasksim.platform import route_references, schema
+from tasksim.platform import route_references
 from tasksim.platform.checks import MAX_DEVICES
 from tasksim.platform.description import MAX_WORKERS
+from tasksim.platform.kinds import NAME_PATTERN
 from tasksim.platform.names import choice, entries, names, split_full_name
 from tasksim.platform.yaml_document import FileProblem, Location
 
@@ -29,7 +30,7 @@ def fill_defaults(data: dict[str, Any]) -> None:
     architectures = data.setdefault("arch", {})
     if isinstance(architectures, dict):
         for name, group in entries(data, "workers"):
-            if group.get("arch") in (None, name) and re.fullmatch(schema.NAME_PATTERN, name):
+            if group.get("arch") in (None, name) and re.fullmatch(NAME_PATTERN, name):
                 architectures.setdefault(name, {})
 
 

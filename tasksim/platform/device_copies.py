@@ -67,7 +67,7 @@ class _Expansion:
             "routes": [_section(route) for route in routes],
             "workers": {name: self._group(name) for name in self.file.workers},
         }
-        return self.file.model_copy(update=changes)
+        return self.file.changed(**changes)
 
     def _members(self, group: WorkersSection) -> list[Instance]:
         """Return per worker of a group its memory."""
@@ -90,7 +90,7 @@ class _Expansion:
         if group.models is not None:
             models = group.models if isinstance(group.models, list) else [group.models]
             changes["models"] = [models[k % len(models)] for k in range(group.count)]
-        return group.model_copy(update=changes)
+        return group.changed(**changes)
 
     def _names(self) -> dict[Instance, str]:
         """Return the names of the memories; those of copies are continued: ``gpu3``."""
@@ -154,7 +154,7 @@ class _Expansion:
         section = self.links[link]
         between = section.between and [names.get(end, end) for end in section.between]
         name = unique(renamed(link, names), self.links)
-        self.links[name] = section.model_copy(update={"between": between})
+        self.links[name] = section.changed(between=between)
         return name
 
     def _kept_links(self, crossed: set[str]) -> dict[str, LinkSection]:
@@ -165,10 +165,9 @@ class _Expansion:
             ends = section.between or []
             whole = all(split_full_name(end)[1] in kept for end in ends)
             if name in crossed or (whole and (ends or name not in self.file_links.owners)):
-                links[name] = section if whole else section.model_copy(update={"between": None})
+                links[name] = section if whole else section.changed(between=None)
         return links
 
 
 def _section(route: _Route) -> RouteSection:
-    fields = {"from": route.source, "to": route.target, "links": list(route.links)}
-    return RouteSection.model_validate(fields)
+    return RouteSection(source=route.source, target=route.target, links=list(route.links))

@@ -13,10 +13,10 @@ import yaml
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import write_text
-from tasksim.platform import cross_references, schema, schema_problems
+from tasksim.platform import cross_references, schema
 from tasksim.platform.build import build
 from tasksim.platform.inheritance import LayeredFile, platform_path
-from tasksim.platform.schema import PlatformFile, schema_json
+from tasksim.platform.schema import PlatformFile
 from tasksim.platform.settings import Settings
 from tasksim.platform.yaml_document import YamlDocument
 
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.platform.description import Platform
+    from tasksim.platform.kinds import Found
 
-__all__ = ["dump", "load", "schema_json"]
+__all__ = ["dump", "load"]
 
 
 def load(
@@ -121,11 +122,13 @@ def _resolve(document: YamlDocument, library: Path | None, settings: Sequence[st
     chain.settings = changes.sources
     for setting, what in changes.errors:
         chain.note(f"--set {setting}", what)
-    chain.add(schema_problems.problems(data))
+    found: Found = []
+    file = PlatformFile.read(data, (), found)
+    chain.add(found)
     chain.add(cross_references.problems(data))
     if chain.errors:
         raise chain.error()
-    return build(PlatformFile.model_validate(data), document.path)
+    return build(file, document.path)
 
 
 def _text(description: Mapping[str, Any], comment: str) -> str:

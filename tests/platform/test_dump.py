@@ -16,7 +16,8 @@ from tasksim.platform.checks import check_platform
 from tasksim.platform.costs import Copying
 from tasksim.platform.description import Device
 from tasksim.platform.load import dump, load
-from tasksim.platform.schema import OverheadsSection, fields_of
+from tasksim.platform.schema import OverheadsSection
+from tasksim.platform.section import fields_of
 
 MACHINE = {
     "name": "mine",

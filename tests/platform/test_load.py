@@ -10,8 +10,9 @@ import pytest
 from tasksim.base.errors import InputError
 from tasksim.platform.checks import check_platform
 from tasksim.platform.description import Link, Memory, Overheads, Platform, Worker
+from tasksim.platform.json_schema import schema_json
 from tasksim.platform.load import load
-from tasksim.platform.schema import PlatformFile, schema_json
+from tasksim.platform.schema import PlatformFile
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -232,7 +233,7 @@ def test_schema_for_editors_is_the_one_shipped():
     shipped = json.loads((ROOT / "platforms/platform.schema.json").read_text(encoding="utf-8"))
     made = json.loads(schema_json())
     assert shipped["properties"].keys() == made["properties"].keys()
-    assert made["properties"].keys() == PlatformFile.model_fields.keys()
+    assert made["properties"].keys() == PlatformFile.fields.keys()
     assert shipped["additionalProperties"] is False
     for name, definition in made["$defs"].items():
         assert shipped["$defs"][name]["properties"].keys() == definition["properties"].keys()

@@ -14,8 +14,8 @@ from tasksim.platform.schema import (
     OverheadsSection,
     PlatformFile,
     WorkersSection,
-    fields_of,
 )
+from tasksim.platform.section import fields_of
 from tasksim.platform.settings import TREE
 
 FILE = """
@@ -52,7 +52,7 @@ def test_what_can_be_set_is_what_the_format_has():
     }.items():
         assert list(TREE[name]) == fields_of(section)
     unset = {"version", "extends", "fingerprint"}
-    assert TREE.keys() == PlatformFile.model_fields.keys() - unset
+    assert TREE.keys() == PlatformFile.fields.keys() - unset
 
 
 def test_a_count_keeps_the_cores_there_are(write):

@@ -1,0 +1,295 @@
+"""Kinds of values in a platform file: what is legal, what it means, what is said of the rest."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeAlias
+
+from tasksim.base.errors import InputError
+from tasksim.base.units import Dimension, parse_quantity, unit_names
+from tasksim.platform.yaml_document import FileProblem, Location
+
+__all__ = [
+    "BAD",
+    "FLAG",
+    "NAME",
+    "NAMES",
+    "NAME_PATTERN",
+    "TEXT",
+    "Amount",
+    "Found",
+    "Kind",
+    "ListOf",
+    "MappingOf",
+    "Maybe",
+    "Plain",
+    "Text",
+    "Whole",
+    "refused",
+]
+
+NAME_PATTERN: Final = r"^[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?$"
+"""What the names of memories, architectures, groups and links look like."""
+
+BAD: Final = object()
+"""What a value is read as that is not legal."""
+
+Found: TypeAlias = list[FileProblem]
+"""The problems so far."""
+
+
+class Kind(Protocol):
+    """A kind of value."""
+
+    def read(self, value: Any, location: Location, found: Found) -> Any:
+        """Return what *value* means; if it is not legal, add to *found* and return :data:`BAD`."""
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return what a JSON schema says of it."""
+
+
+def refused(found: Found, location: Location, what: str, value: object) -> object:
+    """Add to *found* that *value* must be something else, and return :data:`BAD`."""
+    found.append(FileProblem(location, f"{what} (got {_got(value)})"))
+    return BAD
+
+
+def _got(value: object) -> str:
+    """Return what was got, short."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, int) and value.bit_length() > 64:
+        return f"a number of {value.bit_length()} bits"
+    return "a mapping" if isinstance(value, Mapping) else f"{value!r}"[:60]
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text; a name, if *pattern* is that of names."""
+
+    pattern: str | None = None
+
+    def read(self, value: Any, location: Location, found: Found) -> Any:
+        """Return a text as it is."""
+        if not isinstance(value, str):
+            return refused(found, location, "must be text", value)
+        if self.pattern is not None and not re.fullmatch(self.pattern, value):
+            return refused(found, location, _NO_NAME, value)
+        return value
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return what a JSON schema says of it."""
+        kind = {} if self.pattern is None else {"pattern": self.pattern}
+        return {**kind, "type": "string"}
+
+
+_NO_NAME: Final = (
+    "must be a name: letters, digits, '_' and '-', "
+    "beginning with a letter, ending with a letter or a digit"
+)
+
+
+class _Flag:
+    """True or false."""
+
+    def read(self, value: Any, location: Location, found: Found) -> Any:
+        """Return what it is."""
+        if isinstance(value, bool):
+            return value
+        return refused(found, location, "must be true or false", value)
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return what a JSON schema says of it."""
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number, within limits."""
+
+    least: int
+    most: int | None = None
+
+    def read(self, value: Any, location: Location, found: Found) -> Any:
+        """Return a number as it is."""
+        if isinstance(value, bool) or not isinstance(value, int):
+            return refused(found, location, "must be a whole number", value)
+        if value < self.least:
+            return refused(found, location, f"must be at least {self.least:.10g}", value)
+        if self.most is not None and value > self.most:
+            return refused(found, location, f"must be at most {self.most:.10g}", value)
+        return value
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return what a JSON schema says of it."""
+        if self.least == self.most:
+            return {"const": self.least, "type": "integer"}
+        most = {} if self.most is None else {"maximum": self.most}
+        return {**most, "minimum": self.least, "type": "integer"}
+
+
+@dataclass(frozen=True)
+class Amount:
+    """A quantity with its unit, or a factor without; within limits."""
+
+    dimension: Dimension
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+
+    def read(self, value: Any, location: Location, found: Found) -> Any:
+        """Return the number, in seconds, bytes, bytes per second."""
+        try:
+            number = self._parsed(value)
+        except InputError as error:
+            found.append(FileProblem(location, str(error)))
+            return BAD
+        if self.above is not None and not number > self.above:
+            return refused(found, location, f"must be greater than {self.above:.10g}", value)
+        if self.least is not None and not number >= self.least:
+            return refused(found, location, f"must be at least {self.least:.10g}", value)
+        if self.most is not None and not number <= self.most:
+            return refused(found, location, f"must be at most {self.most:.10g}", value)
+        return number
+
+    def _parsed(self, value: Any) -> float:
+        times = self.dimension == "factor" and isinstance(value, str)
+        if times and value.strip().startswith(("x", "×")):
+            raise InputError(f"{value!r} multiplies, which only --set can: write a number here")
+        return parse_quantity(value, self.dimension)
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return what a JSON schema says of it."""
+        if self.dimension == "factor":
+            return {"type": "number"}
+        units = "|".join(unit_names(self.dimension))
+        text = {"pattern": rf"^\s*[0-9.][0-9.eE+-]*\s*({units})\s*$", "type": "string"}
+        return {"anyOf": [text, {"const": 0}]}
+
+
+@dataclass(frozen=True)
+class Maybe:
+    """A value of some kind, or nothing: ``null``."""
+
+    kind: Kind
+
+    def read(self, value: Any, location: Location, found: Found) -> Any:
+        """Return what the value means, None for nothing."""
+        return None if value is None else self.kind.read(value, location, found)
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return what a JSON schema says of it."""
+        kind = self.kind.json_schema()
+        return {"anyOf": [*kind.get("anyOf", [kind]), {"type": "null"}]}
+
+
+@dataclass(frozen=True)
+class ListOf:
+    """A list of values of one kind, of so many at least and at most."""
+
+    kind: Kind
+    least: int = 0
+    most: int | None = None
+
+    def read(self, value: Any, location: Location, found: Found) -> Any:
+        """Return a list of what its values mean."""
+        if not isinstance(value, list):
+            return refused(found, location, "must be a list", value)
+        if self.most is not None and len(value) > self.most:
+            return refused(found, location, f"must have {self.most} entries", value)
+        before = len(found)
+        items = [
+            self.kind.read(item, (*location, index), found) for index, item in enumerate(value)
+        ]
+        if len(found) > before:
+            return BAD
+        if len(value) < self.least:
+            what = "must not be empty" if self.least == 1 else f"must have {self.least} entries"
+            return refused(found, location, what, value)
+        return items
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return what a JSON schema says of it."""
+        most = {} if self.most is None else {"maxItems": self.most}
+        least = {"minItems": self.least} if self.least else {}
+        return {"items": self.kind.json_schema(), **most, **least, "type": "array"}
+
+
+class _Names:
+    """One name for all workers of a group, or a list of them, one per worker."""
+
+    def read(self, value: Any, location: Location, found: Found) -> Any:
+        """Return the name, or the list."""
+        return (_LIST if isinstance(value, list) else NAME).read(value, location, found)
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return what a JSON schema says of it."""
+        return {"oneOf": [NAME.json_schema(), _LIST.json_schema()]}
+
+
+@dataclass(frozen=True)
+class MappingOf:
+    """Values of one kind by name."""
+
+    kind: Kind
+
+    def read(self, value: Any, location: Location, found: Found) -> Any:
+        """Return what the values mean, by name."""
+        if not isinstance(value, dict):
+            return refused(found, location, "must be a mapping", value)
+        read = {}
+        for name, item in value.items():
+            if not re.fullmatch(NAME_PATTERN, name):
+                what = f"{_NO_NAME} (got {name!r})"
+                found.append(FileProblem((*location, name), what, at_key=True))
+            read[name] = self.kind.read(item, (*location, name), found)
+        return read
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return what a JSON schema says of it."""
+        return {"patternProperties": {NAME_PATTERN: self.kind.json_schema()}, "type": "object"}
+
+
+class Plain:
+    """A mapping of mappings, lists, texts and finite numbers, whatever they mean."""
+
+    def read(self, value: Any, location: Location, found: Found) -> Any:
+        """Return it, dates as texts."""
+        try:
+            plain = _plain(value)
+        except InputError as error:
+            found.append(FileProblem(location, str(error)))
+            return BAD
+        if not isinstance(plain, dict):
+            return refused(found, location, "must be a mapping", plain)
+        return plain
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return what a JSON schema says of it."""
+        return {"additionalProperties": True, "type": "object"}
+
+
+def _plain(value: Any) -> Any:
+    """Return *value* made of mappings, lists, text and finite numbers only."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
+    raise InputError("must be a plain value: text, a finite number, a list or a mapping of them")
+
+
+TEXT: Final = Text()
+NAME: Final = Text(NAME_PATTERN)
+FLAG: Final = _Flag()
+NAMES: Final = _Names()
+_LIST: Final = ListOf(NAME, least=1)
