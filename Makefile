@@ -10,12 +10,13 @@ BIN     = $(VENV)/bin
 # tests of another: those of one file take from microseconds to a minute.
 PYTEST  = $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 
-.PHONY: demo core test test-all lint docs bench clean help
+.PHONY: demo core test smoke test-all lint docs bench clean help
 
 help:
 	@echo "make demo      calibrate this machine, predict, really run, compare: demo-output/"
 	@echo "make core      the compiled core, after its sources have changed"
 	@echo "make test      style, types and tests"
+	@echo "make smoke     the tests of what differs between installations"
 	@echo "make test-all  the same with the slow tests"
 	@echo "make docs      these pages and the API reference as HTML, with search: build/docs/"
 	@echo "make bench     speed and fidelity, measured here"
@@ -45,6 +46,11 @@ lint: $(VENV)/.installed
 
 test: lint $(CORE)
 	$(PYTEST) -m "not slow"
+
+# What holds with the compiled core and without: engines, schedulers, native runs, commands.
+smoke: $(VENV)/.installed $(CORE)
+	$(PYTEST) -m "not slow" tests/core tests/engine tests/schedulers tests/native tests/cli \
+		tests/test_package.py
 
 test-all: lint docs $(CORE)
 	$(PYTEST) --durations=15 --durations-min=1

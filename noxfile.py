@@ -3,7 +3,14 @@
 nox                     # the fast tests under each of python3.11 to python3.15 on PATH
 nox -s tests-3.14       # under one
 nox -s tests-3.14t      # under a free-threaded build, which is not among the defaults
+nox -s wheels           # the source distribution and a wheel for machines like this one: dist/
+nox -s wheels -- x86_64-linux-gnu.2.17 aarch64-linux-gnu.2.17  # for others, by Zig's compiler
 """
+
+import json
+import platform
+import shutil
+from pathlib import Path
 
 import nox
 
@@ -54,3 +61,40 @@ def docs(session: nox.Session) -> None:
     groups = nox.project.dependency_groups(nox.project.load_toml("pyproject.toml"), "docs")
     session.install("--editable", ".", *groups)
     session.run("sphinx-build", "--fail-on-warning", "--keep-going", "docs", "build/docs")
+
+
+@nox.session(default=False)
+def wheels(session: nox.Session) -> None:
+    """Build the source distribution, wheels from it, and try what can run here."""
+    session.install("build", *(["ziglang"] if session.posargs else []))
+    dist = Path("dist").absolute()
+    shutil.rmtree(dist, ignore_errors=True)
+    session.run("python", "-m", "build", "--sdist", "--outdir", str(dist))
+    (source,) = dist.iterdir()
+    zig = f"{session.bin}/python -m ziglang c++ -target"
+    for compiler in [f"{zig} {target}" for target in session.posargs] or [None]:
+        made = Path(session.create_tmp()) / "made"
+        shutil.rmtree(made, ignore_errors=True)
+        wheel = ("pip", "wheel", "--no-deps", "--wheel-dir", str(made), str(source))
+        session.run(*wheel, env={"CXX": compiler} if compiler else {})
+        (path,) = made.iterdir()
+        if "none-any" in path.name:
+            session.error(f"{path.name} has no compiled core")
+        shutil.move(path, dist)
+        if platform.machine() in path.name:
+            _try_wheel(session, dist / path.name)
+
+
+def _try_wheel(session: nox.Session, wheel: Path) -> None:
+    """Install a *wheel* and use what it has, far from the checkout."""
+    session.env["PYTHONPATH"] = ""
+    session.install("--force-reinstall", str(wheel))
+    with session.chdir(session.create_tmp()):
+        said = session.run("tasksim", "doctor", "--json", silent=True)
+        core = json.loads(said)["core"]
+        if not core["available"]:
+            session.error(f"{wheel.name}: {core['why']}")
+        if not Path(core["path"]).is_relative_to(Path(session.virtualenv.location).absolute()):
+            session.error(f"another one was found: {core['path']}")
+        session.log(f"{wheel.name}: {core['path']}, by {core['compiler']}")
+        session.run("tasksim", "simulate", "cholesky", "tiles=6", "--platform", "xeon-2c")

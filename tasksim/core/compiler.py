@@ -85,7 +85,7 @@ def find_compiler() -> Compiler:
             return Compiler((program, *rest), _version_of([program, *rest]))
     if wanted:
         raise NotBuilt(f"no C++ compiler was found: CXX={shlex.join(wanted)} names no program")
-    raise NotBuilt(f"no C++ compiler was found (looked for {', '.join(NAMES)}, and CXX is not set)")
+    raise NotBuilt(f"no C++ compiler was found ({', '.join(NAMES)}, or what CXX says)")
 
 
 def sanitizing(compiler: Compiler, sanitize: Sequence[str]) -> tuple[str, ...]:

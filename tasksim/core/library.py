@@ -36,7 +36,7 @@ class Status:
     why
         Why not, in a sentence; where it comes from if it is.
     path
-        The library; None where none was looked for.
+        The library; None if there is none.
     version
         Of what the library offers; None if there is none, or it does not tell.
     compiler
@@ -97,7 +97,7 @@ def _look(setting: str) -> _Loaded:
     path = Path(setting).absolute() if setting else BESIDE
     if not path.is_file():
         why = f"TASKSIM_CORE={setting}: no such file" if setting else _why_absent()
-        return _Loaded(None, Status(False, why, path))
+        return _Loaded(None, Status(False, why, None))
     return _load(path, None if setting else FOLDER)
 
 
