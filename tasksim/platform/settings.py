@@ -105,7 +105,7 @@ LONGEST_PART: Final = 200
 """Characters of a name or a pattern in a path: matching takes their number times that of the stars
 in it, and names in platform files have some twenty."""
 
-_MULTIPLY: Final = re.compile(r"[x×]\s*([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+_MULTIPLY: Final = re.compile(r"[x×]\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 
 
 @dataclass

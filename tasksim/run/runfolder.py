@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from tasksim.base.errors import InputError, expect
-from tasksim.base.files import MOST_BYTES, exists, is_file, new_folder, reading, refuse_folder
+from tasksim.base.files import MOST_BYTES, exists, is_file, new_folder, refuse_folder
+from tasksim.base.parquetfile import read_parquet_table
 from tasksim.run.header import SCHEMA_VERSION, encode, read_header
 from tasksim.run.record import Run
 from tasksim.run.recordtables import MemoryTable, RecordTable, TaskTable, TransferTable
@@ -132,20 +133,9 @@ def _read_if(kind: type[T], path: Path, rows: int | None) -> T | None:
 
 
 def _read(kind: type[T], path: Path, rows: int) -> T:
-    import pyarrow
-    import pyarrow.parquet
-
     if not path.is_file():
         raise InputError(f"the run in {path.parent} is not complete: it has no {path.name}")
-    with reading(path) as file:
-        try:
-            given = pyarrow.parquet.ParquetFile(file, page_checksum_verification=True)
-            _refuse_rows(kind, given.metadata.num_rows, rows, path)
-            found = given.read()
-        except InputError:
-            raise
-        except (OSError, ValueError, pyarrow.ArrowException) as error:
-            raise InputError(f"cannot read {path}, is it truncated? {error}") from error
+    found = read_parquet_table(path, lambda got, _: _refuse_rows(kind, got, rows, path))
     table = kind(**_columns(kind, found, path))
     _refuse_rows(kind, len(table), rows, path)
     return table

@@ -33,7 +33,7 @@ LARGEST_RUN: Final = 2.0**53
 """Numbers of runs are read as floats, which are exact up to this."""
 
 _WORDS: Final = ("duration", "runtime", "time", "elapsed", "walltime", "seconds")
-_UNIT: Final = re.compile(r"(.+?)[ _.]*[ _.\[(](ns|us|\u00b5s|ms|s)[\])]?")
+_UNIT: Final = re.compile(r"(?<=.)[ _.\[(](ns|us|\u00b5s|ms|s)[\])]?\Z")
 
 
 @dataclass(frozen=True)
@@ -164,8 +164,8 @@ def _durations(header: Sequence[str]) -> list[str]:
     """Return the columns that say that they are durations, and in which unit."""
     found = []
     for name in header:
-        match = _UNIT.fullmatch(name)
-        word = (match[1] if match else name).lower()
+        match = _UNIT.search(name)
+        word = (name[: match.start()].rstrip(" _.") if match else name).lower()
         if word in _WORDS and _unit(name) is not None:
             found.append(name)
     return found
@@ -174,8 +174,8 @@ def _durations(header: Sequence[str]) -> list[str]:
 def _unit(name: str) -> str | None:
     if name.lower() == "seconds":
         return "s"
-    match = _UNIT.fullmatch(name)
-    return match[2].replace("\u00b5", "u") if match else None
+    match = _UNIT.search(name)
+    return match[1].replace("\u00b5", "u") if match else None
 
 
 def _per_second(name: str) -> float:

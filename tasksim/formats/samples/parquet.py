@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.base.files import reading
+from tasksim.base.parquetfile import read_parquet_table
 from tasksim.formats.registry import Format
 from tasksim.formats.samples.columns import choose_columns, wrong_value
 from tasksim.formats.samples.part_choice import chosen_rows
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    import pyarrow
     from numpy.typing import NDArray
 
 __all__ = ["PARQUET", "read_parquet"]
 
-MOST_ROWS: Final = 20_000_000
-"""What a gigabyte has room for: five columns of 8 bytes each, and as much while they are read. A
-file may be small and have more, as repeated values take next to nothing in it."""
+MOST_VALUES: Final = 100_000_000
+"""What two gigabytes have room for: values of 8 bytes, and as much while they are read. A file may
+be small and have more, as repeated values take next to nothing in it."""
 
 
 def read_parquet(
@@ -57,21 +58,15 @@ def read_parquet(
     )
 
 
-def _read(path: Path) -> Any:
-    import pyarrow
-    from pyarrow import parquet
+def _read(path: Path) -> pyarrow.Table:
+    def refuse(rows: int, columns: int) -> None:
+        if rows * columns > MOST_VALUES:
+            raise InputError(
+                f"{path}: has {rows} rows of {columns} columns; legal: at most "
+                f"{MOST_VALUES // columns} rows of so many"
+            )
 
-    with reading(path) as file:
-        try:
-            found = parquet.ParquetFile(file)
-            rows = found.metadata.num_rows
-            if rows > MOST_ROWS:
-                raise InputError(f"{path}: has {rows} rows; legal: at most {MOST_ROWS}")
-            return found.read()
-        except InputError:
-            raise
-        except (OSError, ValueError, pyarrow.ArrowException) as error:
-            raise InputError(f"{path}: cannot be read as Parquet: {error}") from None
+    return read_parquet_table(path, refuse)
 
 
 def _is_number(kind: Any) -> bool:
@@ -80,7 +75,9 @@ def _is_number(kind: Any) -> bool:
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
-def _column(table: Any, name: str, path: Path, numeric: Sequence[str]) -> NDArray[np.float64]:
+def _column(
+    table: pyarrow.Table, name: str, path: Path, numeric: Sequence[str]
+) -> NDArray[np.float64]:
     import pyarrow
 
     if name not in numeric:
@@ -92,7 +89,7 @@ def _column(table: Any, name: str, path: Path, numeric: Sequence[str]) -> NDArra
     return values
 
 
-def _runs(table: Any, path: Path) -> NDArray[np.int64]:
+def _runs(table: pyarrow.Table, path: Path) -> NDArray[np.int64]:
     import pyarrow
 
     try:
@@ -103,7 +100,7 @@ def _runs(table: Any, path: Path) -> NDArray[np.int64]:
     return runs
 
 
-def _architectures(table: Any) -> NDArray[np.str_] | None:
+def _architectures(table: pyarrow.Table) -> NDArray[np.str_] | None:
     """Return the names in the column of architectures, if there is one; nothing is no name."""
     if "architecture" not in table.column_names:
         return None

@@ -36,7 +36,7 @@ __all__ = [
 OLD: Final = ("CUDA", "OpenCL", "MIC")
 NEW: Final = ("NUMA", "CUDA", "OpenCL")
 
-_NUMBER = re.compile(r"[+-]?nan|\+?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?")
+_NUMBER = re.compile(r"[+-]?nan|\+?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?")
 _WHOLE = re.compile(r"[0-9]{1,9}")
 _COMMENT = re.compile(r"Number of (\S+)")
 

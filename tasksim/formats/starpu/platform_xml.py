@@ -35,7 +35,7 @@ SHARED: Final = "SHARED"
 DEEPEST: Final = 100
 """Elements inside each other: StarPU's files have four, and what walks them is recursive."""
 
-_QUANTITY = re.compile(r"\s*([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]{1,3})?)\s*([A-Za-z]*)\s*")
+_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?)\s*([A-Za-z]*)")
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class _Problems(Problems):
     ) -> float:
         """Return an attribute that is a number and one of the *units*, given as tasksim's."""
         text = self.attribute(element, name)
-        match = _QUANTITY.fullmatch(text)
+        match = _QUANTITY.fullmatch(text.strip())
         if match is not None and match[2] in units:
             with suppress(InputError):  # a number that no float can hold
                 return parse_quantity(f"{match[1]} {units[match[2]]}", dimension)

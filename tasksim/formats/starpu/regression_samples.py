@@ -22,7 +22,7 @@ __all__ = ["read_samples"]
 DURATION: Final = "Duration"
 US_PER_S: Final = 1e6
 _NUMBER: Final = re.compile(
-    r"[ \t]*\+?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?[ \t\r]*"
+    r"[ \t]*\+?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?[ \t\r]*"
 )
 
 

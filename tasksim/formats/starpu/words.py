@@ -15,7 +15,7 @@ __all__ = ["Word", "Words"]
 
 _WHOLE: Final = re.compile(r"\+?[0-9]{1,19}")
 _HEXADECIMAL: Final = re.compile(r"(?:0[xX])?[0-9a-fA-F]{1,8}")
-_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,5})?")
+_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,5})?")
 _NAN: Final = re.compile(r"[+-]?nan(?:\([^)]*\))?", re.IGNORECASE)
 
 SHOWN: Final = 40
