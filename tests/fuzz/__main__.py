@@ -1,8 +1,8 @@
 """Fuzzing of a reader: ``python -m tests.fuzz READER --minutes 10``, from the top level.
 
-Without a reader, all of them, one after the other. Each find is printed, made small, and kept
-in ``tests/fuzz/finds/READER/``, from where the tests read it ever after. The exit code is 1 if
-there was one.
+The seed is another each time, and printed. Without a reader, all of them, one after the other.
+Each find is printed, made small, and kept in ``tests/fuzz/finds/READER/``, from where the tests
+read it ever after. The exit code is 1 if there was one.
 """
 
 from __future__ import annotations

@@ -60,12 +60,12 @@ def _members(content: bytes) -> dict[str, bytes]:
 
 def _npz(members: dict[str, bytes], compression: int) -> bytes:
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", compression) as file:
+    with zipfile.ZipFile(stream, "w") as file:
         for name, member in members.items():
-            if len(member) > 10**6:  # only compressed it is small
-                file.writestr(name, member, zipfile.ZIP_DEFLATED)
-            else:
-                file.writestr(name, member)
+            information = zipfile.ZipInfo(name)  # with a date of its own: the same bytes each time
+            large = len(member) > 10**6  # only compressed it is small
+            information.compress_type = zipfile.ZIP_DEFLATED if large else compression
+            file.writestr(information, member)
     return stream.getvalue()
 
 

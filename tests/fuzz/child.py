@@ -13,6 +13,7 @@ import shutil
 import sys
 import time
 from contextlib import nullcontext
+from hashlib import sha256
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -58,6 +59,8 @@ class Search:
         self.corpus: list[Input] = []
         self.inputs = 0
         self.found: set[tuple[str, str, str]] = set()
+        self.slowest_s = 0.0
+        self.digest = sha256()
 
     def run(self, seconds: float, inputs: int) -> None:
         """Try inputs until so many *seconds* have gone by, or so many *inputs* were tried."""
@@ -78,7 +81,13 @@ class Search:
     def tell(self) -> None:
         """Say how far the search has come."""
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        so_far = {"inputs": self.inputs, "lines": self.coverage.lines, "peak_bytes": peak}
+        so_far = {
+            "inputs": self.inputs,
+            "lines": self.coverage.lines,
+            "peak_bytes": peak,
+            "slowest_s": self.slowest_s,
+            "digest": self.digest.hexdigest(),
+        }
         print(json.dumps({"so_far": so_far}), flush=True)
 
     def step(self, given: Input) -> None:
@@ -109,11 +118,14 @@ class Search:
         """
         self.folder.mkdir(parents=True)
         put(given, self.folder)
+        self.digest.update(repr(sorted(given.items())).encode())
         self.inputs += 1
         limit_memory()  # what inputs before it left behind, and the corpus, are not its cost
         watched = self.random.random() <= WATCHED
+        begun = time.process_time()
         with self.coverage.watching() if watched else nullcontext():
             find = check(self.read, self.folder)
+        self.slowest_s = max(self.slowest_s, time.process_time() - begun)
         shutil.rmtree(self.folder)
         return find
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from .inputs import Input
 
-__all__ = ["NUMBERS", "mutated"]
+__all__ = ["NUMBER", "NUMBERS", "mutated"]
 
 NUMBERS = (
     *("0", "-0", "-1", "1", "2", "010", "0x10", "1_0", "1e400", "-1e400", "1e-320", "5e-324"),
@@ -43,7 +43,7 @@ WORDS = (
     *("<<", "&a", "*a", "!!python/object/apply:os.system [true]", "2024-13-01", "=1+1", "#", '"'),
 )
 """Words that mean something to some format, or must not."""
-_NUMBER = re.compile(rb"[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?")
+NUMBER = re.compile(rb"[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?")
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
 MOST_MERGES = 8
 """In a file of YAML whose tree is changed: PyYAML writes out what they merge, 2**30 for 30."""
@@ -109,7 +109,8 @@ def _insert(content: bytes, other: bytes, random: Random) -> bytes:
 
 def _repeat(content: bytes, _: bytes, random: Random) -> bytes:
     begin, end = _span(content, random)
-    times = random.choice((2, 3, 50, 5000))
+    most = (LARGEST - len(content)) // max(1, end - begin)  # so that the rest still follows
+    times = max(1, min(most, random.choice((2, 3, 50, 5000, LARGEST))))
     return content[:begin] + content[begin:end] * times + content[end:]
 
 
@@ -160,7 +161,7 @@ def _nest(content: bytes, _: bytes, random: Random) -> bytes:
 
 _OF_TEXT = (
     *(_flip, _delete, _truncate, _insert, _repeat, _insert_word, _lines, _nest),
-    *(_replace(_NUMBER),) * 4,
+    *(_replace(NUMBER),) * 4,
     *(_replace(_WORD),) * 3,
 )
 

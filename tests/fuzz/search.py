@@ -34,11 +34,16 @@ class Result:
     inputs: int = 0
     lines: int = 0
     peak_bytes: int = 0
+    slowest_s: float = 0.0
+    """The CPU time of the input that took longest."""
+    digest: str = ""
+    """Of all inputs of the last process: equal for equal seeds."""
     finds: list[tuple[str, Input]] = field(default_factory=list)
 
     def __str__(self) -> str:
         peak = f"{self.peak_bytes / 2**20:.0f} MiB"
         head = f"{self.inputs} inputs, {self.lines} lines reached, peak memory {peak}"
+        head += f", the slowest {self.slowest_s:.2g} s"
         told = "".join(f"\n  {what}" for what, _ in self.finds)
         return f"{head}, {len(self.finds)} finds{told}"
 
@@ -98,12 +103,13 @@ def _environment(nice: int) -> dict[str, str]:
     above = HERE.parents[1 if __package__ == "tests.fuzz" else 0]
     paths = [str(above), *sys.path]
     single = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "MKL", "OMP")}
+    single["PYTHONHASHSEED"] = "0"  # the same seed, the same inputs
     return {**os.environ, **single, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 
 def _take(result: Result, text: str, folder: Path, code: int) -> bool:
     """Add what a process has said to *result*; return whether it died before its time."""
-    done, so_far = False, {"inputs": 0, "lines": 0, "peak_bytes": 0}
+    done, so_far = False, {"inputs": 0, "lines": 0, "peak_bytes": 0, "slowest_s": 0.0, "digest": ""}
     for line in text.splitlines():
         if not line.startswith("{"):
             continue
@@ -121,6 +127,8 @@ def _take(result: Result, text: str, folder: Path, code: int) -> bool:
     result.inputs += so_far["inputs"]
     result.lines = max(result.lines, so_far["lines"])
     result.peak_bytes = max(result.peak_bytes, so_far["peak_bytes"])
+    result.slowest_s = max(result.slowest_s, so_far["slowest_s"])
+    result.digest = so_far["digest"]
     if not done:
         last = text.strip().splitlines()[-1:] or [""]
         place = folder / "input"

@@ -1,18 +1,19 @@
 """Readers of what users give: a value, or an error in a few words, whatever they are given.
 
-The rules are in ``rules.py``; ``python -m tests.fuzz READER --minutes 10`` searches for longer.
+The rules are in ``rules.py``. Here the inputs are the same in each run, so that the tests fail for
+a change only; ``python -m tests.fuzz READER --minutes 10`` draws others, for as long as it is let.
 """
 
 from __future__ import annotations
 
-import datetime
-import os
+import re
+from itertools import product
 from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 from fuzz.inputs import LARGEST, in_folder, put
-from fuzz.mutations import mutated
+from fuzz.mutations import NUMBER, mutated
 from fuzz.rules import check
 from fuzz.search import FINDS, search
 from fuzz.smaller import smaller
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
 KEPT = sorted(path for path in FINDS.glob("*/*") if path.is_dir())
 INPUTS = 60
 """For each reader in every run of the tests: from a tenth of a second to two."""
-SECONDS = float(os.environ.get("TASKSIM_FUZZ_SECONDS", "8"))
-"""For each reader in the slow tests."""
+LONG = 100_000
+"""The bytes of a word whose square, in nanoseconds, is the CPU time that an input may take."""
+MANY = 300
+"""For each reader in the slow tests: from half a second to ten, a minute of CPU for all of them."""
 
 
 @pytest.mark.parametrize("reader", TARGETS)
@@ -47,10 +50,25 @@ def test_any_input_is_read_or_refused(reader):
 @pytest.mark.slow
 @pytest.mark.parametrize("reader", TARGETS)
 def test_many_inputs_are_read_or_refused(reader):
-    seed = datetime.datetime.now(datetime.UTC).date().toordinal()
-    result = search(reader, seed=seed, seconds=SECONDS)
-    print(f"{reader}: seed {seed}: {result}")
-    assert not result.finds, f"python -m tests.fuzz {reader} --seed {seed}: {result}"
+    result = search(reader, seed=1, inputs=MANY, nice=0)
+    assert not result.finds, str(result)
+    assert result.inputs >= MANY
+
+
+@pytest.mark.parametrize("reader", TARGETS)
+def test_long_words_take_as_long_as_they_are(reader, tmp_path):
+    """A pattern that tries each part of a word on each other part takes the square of it."""
+    words = (b"1" * LONG + b"!", b"x" + b"1" * LONG + b"!", b"_" * LONG + b"!", b" " * LONG + b"!")
+    given = TARGETS[reader].seeds()[0]
+    texts = [name for name in given if not name.endswith((".npz", ".parquet"))]
+    for name, which, word in product(texts, (0, 1, -1), words):
+        places = [re.match(b"", given[name]), *NUMBER.finditer(given[name])]
+        place = places[min(which, len(places) - 1)]
+        content = given[name][: place.start()] + word + given[name][place.end() :]
+        folder = tmp_path / f"{name.replace('/', '-')}-{which}-{words.index(word)}"
+        put({**given, name: content}, folder)
+        find = check(TARGETS[reader].read, folder)
+        assert find is None, f"{name}: {word[:3]}...: {find}"
 
 
 @pytest.mark.parametrize("kept", KEPT, ids=[f"{path.parent.name}-{path.name}" for path in KEPT])
@@ -64,6 +82,13 @@ def test_every_find_is_of_a_reader():
 
 
 # The search itself
+
+
+@pytest.mark.parametrize("reader", ["platform", "parquet-samples", "graph", "run"])
+def test_the_same_seed_tries_the_same_inputs(reader):
+    one, two, other = (search(reader, seed=seed, inputs=25, nice=0) for seed in (0, 0, 1))
+    assert one.digest == two.digest != other.digest
+    assert one.lines == two.lines
 
 
 def test_rules_that_are_broken_are_told(tmp_path):
