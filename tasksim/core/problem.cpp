@@ -9,6 +9,8 @@ namespace tasksim {
 namespace {
 
 constexpr i64 MOST_TASKS = std::numeric_limits<std::int32_t>::max() - 1;
+constexpr i64 MOST_BYTES = i64{1} << 50;  // of a datum, a petabyte: exact as a double
+constexpr i64 MOST_TOTAL = i64{1} << 61;  // of all accesses together: sums do not overflow
 enum Mode : std::int8_t { R = 1, W = 2, RW = 3, COMMUTATIVE = 4, REDUCTION = 5, SCRATCH = 6 };
 
 void expect(bool holds) {
@@ -37,6 +39,18 @@ std::span<const i64> pointer(const i64 *given, i64 rows) {
 bool reads(std::int8_t mode) { return mode == R || mode == RW || mode == COMMUTATIVE; }
 bool writes(std::int8_t mode) { return mode == W || mode == RW || mode == COMMUTATIVE; }
 
+bool goes_before(const Need &one, const Need &other) {
+  return one.writes != other.writes ? one.writes : one.handle < other.handle;
+}
+
+// Sorts what a task needs, from *first* on: a handful, often in order already.
+void sort_few(std::vector<Need> &items, i64 first) {
+  const auto begin = items.begin() + first;
+  if (items.end() - begin > 32) return std::stable_sort(begin, items.end(), goes_before);
+  for (auto next = begin; next != items.end(); ++next)
+    std::rotate(std::upper_bound(begin, next, *next, goes_before), next, next + 1);
+}
+
 // The accesses for which something is copied, in StarPU's order: what is written first.
 Ragged<Need> ordered_needs(const Graph &graph) {
   Ragged<Need> found;
@@ -48,10 +62,7 @@ Ragged<Need> ordered_needs(const Graph &graph) {
       if (reads(mode) || writes(mode))
         found.items.push_back({graph.access_handle[k], reads(mode), writes(mode)});
     }
-    std::stable_sort(found.items.begin() + found.ptr.back(), found.items.end(),
-                     [](const Need &one, const Need &other) {
-                       return one.writes != other.writes ? one.writes : one.handle < other.handle;
-                     });
+    sort_few(found.items, found.ptr.back());
     found.ptr.push_back(static_cast<i64>(found.items.size()));
   }
   return found;
@@ -118,7 +129,11 @@ Graph::Graph(const tasksim_graph &given) {
   expect_within(successors, 0, tasks - 1);
   expect_within(access_handle, 0, handles - 1);
   expect_within(access_mode, R, SCRATCH);
-  expect_within(size, 0, i64{1} << 53);  // exact as a double
+  expect_within(size, 0, MOST_BYTES);
+  i64 bytes = 0;
+  for (const int handle : access_handle) expect((bytes += size[handle]) <= MOST_TOTAL);
+  bytes = 0;
+  for (const i64 each : size) expect((bytes += each) <= MOST_TOTAL);
   expect_within(home, 0, MOST_MEMORIES - 1);
   expect_within(hint_after, 0, tasks);
   expect_within(hint_handle, 0, handles - 1);
@@ -165,8 +180,11 @@ Platform::Platform(const tasksim_platform &all) : given(all) {
     expect(ticks >= 0 && ticks <= DAY);
   for (const double seconds : {given.submission_s, given.task_s, given.wakeup_s})
     expect(seconds >= 0.0);
-  expect(given.unit_bytes > 0.0 && given.chunk_bytes >= 0.0 && given.largest_bytes >= 0.0);
-  expect(given.usable >= 0.0);
+  expect(given.unit_bytes >= 1.0 && given.unit_bytes <= MOST_BYTES);
+  expect(given.chunk_bytes >= 0.0 && given.chunk_bytes <= MOST_BYTES);
+  expect(given.largest_bytes >= 0.0 && given.usable >= 0.0);
+  for (const i64 limit : {given.fetches, given.prefetches, given.idle})
+    expect(limit >= 0 && limit <= MOST_TASKS);
   array(given.fixed_s, i64{memories} * memories);
   array(given.per_byte_s, i64{memories} * memories);
   array(given.direct, i64{memories} * memories);

@@ -35,6 +35,7 @@ enum tasksim_status {
   TASKSIM_CALLBACK = 10,     // a callback has failed; the caller knows how
   TASKSIM_UNKNOWN = 11,      // no such scheduler here
   TASKSIM_BUG = 12,          // a move that the engine must not make
+  TASKSIM_TOO_LATE = 13,     // a time beyond what 64 bits of nanoseconds hold
 };
 
 typedef struct {

@@ -87,6 +87,19 @@ class Ledger {
   i64 taken_ = 0, done_ = 0;
 };
 
+// Per task a mask of the classes where its cost is finite; throws Broken for the first that none can
+// run.
+inline std::vector<u64> able_classes(const Graph &graph, const Platform &platform,
+                                     const double *costs) {
+  std::vector<u64> able(graph.tasks, 0);
+  for (int group = 0; group < platform.classes; ++group)
+    for (int task = 0; task < graph.tasks; ++task)
+      if (std::isfinite(costs[i64{group} * graph.tasks + task])) able[task] |= u64{1} << group;
+  for (int task = 0; task < graph.tasks; ++task)
+    if (!able[task]) throw Broken{TASKSIM_NOBODY, task};
+  return able;
+}
+
 // Counts pops that gave nothing; throws when they never will give anything (runtime/livelock.py).
 class Patience {
  public:

@@ -21,7 +21,9 @@ std::vector<int> Release::sources() {
   return granted(freed);
 }
 
-std::vector<int> Release::submit(int task) { return count_down(task); }
+std::vector<int> Release::submit(int task) {
+  return count_down(task) ? granted({task}) : std::vector<int>{};
+}
 
 void Release::complete(int task, std::vector<int> &freed) {
   for (const int successor : graph_.successors_of(task))
@@ -37,11 +39,6 @@ std::vector<int> Release::give_back(int task) {
   const auto returned = graph_.exclusive[task];
   for (const int handle : returned) held_[handle] = false;
   return granted({}, returned);
-}
-
-std::vector<int> Release::count_down(int successor) {
-  if (--missing_[successor]) return {};
-  return exclusive_ ? granted({successor}) : std::vector<int>{successor};
 }
 
 bool Release::free_for(int task) const {

@@ -23,10 +23,12 @@ class Release {
   // The end of *task*: appends the tasks that this releases to *freed*, in order of submission.
   void complete(int task, std::vector<int> &freed);
 
-  // The same, when the successors hear of it one after the other: first what the data released
-  // that *task* held, then each of its successors.
+  // The same, when the successors hear of it one after the other (complete_in_turn): first who
+  // waited for the data that *task* held; then each successor may wait for nothing but its own
+  // data any more, which are then granted, or waited for.
   std::vector<int> give_back(int task);
-  std::vector<int> count_down(int successor);
+  bool count_down(int successor) { return !--missing_[successor]; }
+  bool grant(int task) { return !granted({task}).empty(); }
 
  private:
   std::vector<int> granted(const std::vector<int> &freed, std::span<const int> returned = {});

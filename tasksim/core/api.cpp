@@ -1,0 +1,181 @@
+// The C interface: objects made of arrays, and replays of them. Nothing is thrown out of it.
+#include <new>
+
+#include "engine/replay.h"
+#include "schedulers/foreign.h"
+
+using namespace tasksim;
+
+namespace {
+
+// A replay with what it needs to live.
+struct Running {
+  tasksim_scheduler given_scheduler;
+  tasksim_callbacks callbacks;
+  std::unique_ptr<Scheduler> scheduler;
+  std::unique_ptr<Replay> replay;
+  tasksim_outcome outcome{};
+  int32_t status = TASKSIM_MORE;
+  bool begun = false;
+};
+
+// Calls *body*, and turns what it throws into a status.
+template <class Body>
+int32_t guarded(tasksim_outcome *outcome, Body body) {
+  try {
+    return body();
+  } catch (const Broken &broken) {
+    if (outcome) {
+      outcome->task = broken.task;
+      outcome->worker = broken.worker;
+      outcome->number = broken.number;
+    }
+    return broken.status;
+  } catch (const BadArrays &) {
+    return TASKSIM_BAD_ARRAYS;
+  } catch (const std::bad_alloc &) {
+    return TASKSIM_NO_MEMORY;
+  } catch (...) {
+    return TASKSIM_BUG;
+  }
+}
+
+template <class Made, class Given>
+void *made(const Given *given, int32_t *status) {
+  void *found = nullptr;
+  *status = guarded(nullptr, [&] {
+    if (!given) throw BadArrays{};
+    found = new Made(*given);
+    return TASKSIM_DONE;
+  });
+  return found;
+}
+
+void check(const Graph &graph, const Platform &platform, const tasksim_question &question) {
+  if (!question.costs || !question.estimates) throw BadArrays{};
+  // Centuries of work would not fit in the clock's integers; data lie where there are memories.
+  for (const int home : graph.home)
+    if (platform.memories > 1 ? home >= platform.memories : home != 0) throw BadArrays{};
+  if (platform.memories == 1) return;
+  const Ways ways(platform);
+  u64 used = 0;
+  for (const int home : graph.home) used |= u64{1} << home;
+  for (const int memory : platform.memory_of) used |= u64{1} << memory;
+  for (int source = 0; source < platform.memories; ++source)
+    for (int target = 0; target < platform.memories; ++target)
+      if (source != target && (used >> source & 1) && (used >> target & 1) &&
+          ways.hops(source, target).empty())
+        throw BadArrays{};
+}
+
+template <class From, class To>
+void copy(const std::vector<From> &column, To *target) {
+  if (target) std::copy(column.begin(), column.end(), target);
+}
+
+}  // namespace
+
+extern "C" {
+
+int32_t tasksim_core_version(void) { return TASKSIM_CORE_VERSION; }
+
+void *tasksim_graph_new(const tasksim_graph *given, int32_t *status) {
+  return made<Graph>(given, status);
+}
+
+void tasksim_graph_free(void *graph) { delete static_cast<Graph *>(graph); }
+
+void *tasksim_platform_new(const tasksim_platform *given, int32_t *status) {
+  return made<Platform>(given, status);
+}
+
+void tasksim_platform_free(void *platform) { delete static_cast<Platform *>(platform); }
+
+void *tasksim_replay_new(const void *graph, const void *platform,
+                         const tasksim_question *question, const tasksim_scheduler *scheduler,
+                         const tasksim_callbacks *callbacks, int32_t *status,
+                         tasksim_outcome *outcome) {
+  auto running = std::make_unique<Running>();
+  *status = guarded(outcome, [&] {
+    if (!graph || !platform || !question || !(scheduler || callbacks)) throw BadArrays{};
+    const auto &tasks = *static_cast<const Graph *>(graph);
+    const auto &machine = *static_cast<const Platform *>(platform);
+    check(tasks, machine, *question);
+    running->scheduler = callbacks ? foreign_scheduler(*callbacks) : make_scheduler(*scheduler);
+    if (!running->scheduler) return TASKSIM_UNKNOWN;
+    const auto make = question->machine ? machine_replay : memory_replay;
+    running->replay = make(tasks, machine, *question, *running->scheduler);
+    return TASKSIM_DONE;
+  });
+  return *status == TASKSIM_DONE ? running.release() : nullptr;
+}
+
+int32_t tasksim_replay_go_on(void *replay, int64_t events) {
+  auto &running = *static_cast<Running *>(replay);
+  if (running.status != TASKSIM_MORE) return running.status;
+  running.status = guarded(&running.outcome, [&] {
+    bool more = true;
+    try {
+      if (!running.begun) {
+        running.begun = true;
+        running.replay->begin();
+      }
+      more = running.replay->go_on(events);
+    } catch (const Broken &broken) {
+      if (broken.status != TASKSIM_DONE) throw;
+      more = false;  // all tasks are done, and the scheduler goes on to wake workers
+    }
+    if (more) return TASKSIM_MORE;
+    running.replay->end();
+    return TASKSIM_DONE;
+  });
+  return running.status;
+}
+
+void tasksim_replay_outcome(const void *replay, tasksim_outcome *outcome) {
+  const auto &running = *static_cast<const Running *>(replay);
+  *outcome = running.outcome;
+  outcome->now_s = running.replay->now_s();
+  outcome->events = running.replay->events();
+  outcome->evictions = running.replay->evictions();
+  const CopyLog *log = running.replay->log();
+  outcome->copies = log ? static_cast<int64_t>(log->copies.size()) : -1;
+  outcome->changes = log ? static_cast<int64_t>(log->uses.size()) : -1;
+}
+
+void tasksim_replay_tasks(const void *replay, const tasksim_tasks *columns) {
+  const Ledger &ledger = static_cast<const Running *>(replay)->replay->ledger();
+  copy(ledger.submitted, columns->submitted_s);
+  copy(ledger.ready, columns->ready_s);
+  copy(ledger.popped, columns->popped_s);
+  copy(ledger.start, columns->start_s);
+  copy(ledger.end, columns->end_s);
+  copy(ledger.worker, columns->worker);
+  copy(ledger.released_by, columns->released_by);
+  copy(ledger.state, columns->state);
+}
+
+void tasksim_replay_log(const void *replay, const tasksim_log *columns) {
+  const CopyLog *log = static_cast<const Running *>(replay)->replay->log();
+  if (!log) return;
+  for (std::size_t k = 0; k < log->copies.size(); ++k) {
+    const CopyLog::Row &row = log->copies[k];
+    columns->handle[k] = row.handle;
+    columns->task[k] = row.task;
+    columns->source[k] = row.source;
+    columns->target[k] = row.target;
+    columns->reason[k] = row.reason;
+    columns->asked[k] = row.asked;
+    columns->start[k] = row.start;
+    columns->end[k] = row.end;
+  }
+  for (std::size_t k = 0; k < log->uses.size(); ++k) {
+    columns->time[k] = log->uses[k].time;
+    columns->memory[k] = log->uses[k].memory;
+    columns->used[k] = log->uses[k].used;
+  }
+}
+
+void tasksim_replay_free(void *replay) { delete static_cast<Running *>(replay); }
+
+}  // extern "C"

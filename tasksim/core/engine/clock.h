@@ -1,0 +1,120 @@
+// Clock of machines with devices: whole ticks, events in order (engine/clock.py's TickClock).
+#pragma once
+
+#include <vector>
+
+#include "../problem.h"
+#include "../runtime/ledger.h"
+
+namespace tasksim {
+
+inline constexpr double RUN = 1.0;     // the rank, within an instant, of what ends: SimPy's own
+inline constexpr double PUSH = 3.0;    // of pushes that take time, and of blind choices
+inline constexpr double COMMIT = 4.0;  // of what was chosen without seeing the others
+
+// The sum of two times; a replay of centuries is left to the engine whose integers do not end.
+inline i64 later(i64 time, i64 delay) {
+  i64 sum;
+  if (delay < 0 || __builtin_add_overflow(time, delay, &sum)) throw Broken{TASKSIM_TOO_LATE};
+  return sum;
+}
+
+// Seconds in whole ticks, rounded to the nearest, of two equally near to the even one.
+inline i64 ticks(double seconds) {
+  const double rounded = std::nearbyint(seconds * 1e9);
+  if (!(rounded >= 0.0 && rounded < 9e18)) throw Broken{TASKSIM_TOO_LATE};
+  return static_cast<i64>(rounded);
+}
+
+class Clock {
+ public:
+  using Happening = void (*)(void *who, i64 value);
+
+  // Lets waits that were begun at one instant, and end at one, end last begun first (SimGrid's).
+  void end_waits_in_reverse() { reversed_ = true; }
+
+  // Lets the next wait end after those that were begun before it.
+  void keep_order() { forward_ = true; }
+
+  // After *delay*: calls happen(who, value); of one instant, the lowest *rank* first.
+  void after(i64 delay, double rank, Happening happen, void *who, i64 value = 0) {
+    Event event{later(now, delay), rank, 0, count_++, happen, who, value};
+    if (reversed_) {
+      event.begun = now;
+      if (!forward_) event.step = -event.step;
+      forward_ = false;
+    }
+    push(event);
+  }
+
+  bool empty() const { return queue_.empty(); }
+  i64 next() const { return queue_.front().time; }
+
+  // Lets at most so many events happen; returns whether any are left.
+  bool run(i64 most) {
+    while (!queue_.empty()) {
+      if (!most--) return true;
+      const Event event = pop();
+      now = event.time;
+      ++events;
+      event.happen(event.who, event.value);
+    }
+    return false;
+  }
+
+  i64 now = 0;
+  i64 events = 0;  // that have happened
+
+ private:
+  struct Event {
+    i64 time;
+    double rank;
+    i64 begun, step;  // the order of those that are equal: engine/clock.py's LastFirst
+    Happening happen;
+    void *who;
+    i64 value;
+  };
+
+  static bool before(const Event &one, const Event &other) {
+    if (one.time != other.time) return one.time < other.time;
+    if (one.rank != other.rank) return one.rank < other.rank;
+    if (one.begun != other.begun) return one.begun < other.begun;
+    return one.step < other.step;
+  }
+
+  // A heap by hand: std::push_heap and pop_heap move such large events more often.
+  void push(const Event &event) {
+    std::size_t place = queue_.size();
+    queue_.push_back(event);
+    while (place) {
+      const std::size_t parent = (place - 1) / 2;
+      if (!before(event, queue_[parent])) break;
+      queue_[place] = queue_[parent];
+      place = parent;
+    }
+    queue_[place] = event;
+  }
+
+  Event pop() {
+    const Event first = queue_.front(), last = queue_.back();
+    queue_.pop_back();
+    const std::size_t size = queue_.size();
+    std::size_t place = 0;
+    while (size) {
+      std::size_t child = 2 * place + 1;
+      if (child >= size) break;
+      if (child + 1 < size && before(queue_[child + 1], queue_[child])) ++child;
+      if (!before(queue_[child], last)) break;
+      queue_[place] = queue_[child];
+      place = child;
+    }
+    if (size) queue_[place] = last;
+    return first;
+  }
+
+  std::vector<Event> queue_;
+  i64 count_ = 0;
+  bool reversed_ = false, forward_ = false;
+};
+
+}  // namespace tasksim

@@ -1,0 +1,75 @@
+// Copies: which memory holds a valid copy of which datum, a place for one, or awaits one.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "store.h"
+
+namespace tasksim {
+
+inline u64 bit(int memory) { return u64{1} << memory; }
+
+// The state of every datum in every memory, in masks of memories (engine/data/copies.py).
+class Copies {
+ public:
+  Copies(const Graph &graph, const Platform &platform)
+      : size(graph.size), home(graph.home), valid(graph.handles), coming(graph.handles, 0) {
+    u64 homes = 0;  // the memory that holds the application's data is not bounded
+    for (int handle = 0; handle < graph.handles; ++handle) {
+      valid[handle] = bit(home[handle]);
+      homes |= valid[handle];
+    }
+    places = valid;
+    for (int memory = 0; memory < platform.memories; ++memory) {
+      const double bytes = platform.memory_bytes[memory];
+      const bool limited = bytes >= 0.0 && !(homes & bit(memory));
+      stores.push_back(limited ? std::make_unique<Store>(bytes, platform.given, graph.handles)
+                               : nullptr);
+    }
+  }
+
+  Store *store(int memory) const { return stores[memory].get(); }
+  bool is_valid(int handle, int memory) const { return valid[handle] >> memory & 1; }
+
+  void read(int handle, int memory) { valid[handle] |= bit(memory); }
+  void write(int handle, int memory) { valid[handle] = bit(memory); }
+
+  // *handle* was given a place in *memory*.
+  void settle(int handle, int memory) {
+    places[handle] |= bit(memory);
+    Store *store = stores[memory].get();
+    if (!store) return;
+    store->used_bytes += size[handle];
+    if (!store->holds(handle)) store->put(handle, Store::RECENT);
+  }
+
+  // Takes *handle* out of *memory*.
+  void drop(int handle, int memory) {
+    if (is_valid(handle, memory)) ++evictions;
+    valid[handle] &= ~bit(memory);
+    places[handle] &= ~bit(memory);
+    Store *store = stores[memory].get();
+    if (!store) return;
+    store->used_bytes -= size[handle];
+    store->pool.give_back(size[handle]);
+    store->put(handle, Store::OUT);
+    store->wanted[handle] = 0;
+  }
+
+  // Lets *handle* be the first to leave wherever room is made.
+  void will_not_be_used(int handle) {
+    for (const auto &store : stores)
+      if (store && store->is_recent(handle)) store->put(handle, Store::UNNEEDED);
+  }
+
+  bool is_last(int handle, int memory) const { return valid[handle] == bit(memory); }
+
+  std::span<const i64> size;
+  std::span<const std::int32_t> home;
+  std::vector<u64> valid, places, coming;
+  std::vector<std::unique_ptr<Store>> stores;
+  i64 evictions = 0;
+};
+
+}  // namespace tasksim

@@ -1,0 +1,103 @@
+#include "eviction.h"
+
+namespace tasksim {
+
+Eviction::Eviction(const Clock &clock, Copies &copies, OpenRequests &requests, CopyLog &log,
+                   const Platform &platform)
+    : clock_(clock),
+      copies_(copies),
+      requests_(requests),
+      log_(log),
+      allocate_(platform.given.allocate),
+      free_(platform.given.free),
+      starved_(platform.memories, false) {}
+
+Steps<bool> Eviction::place(RequestRef request, Store &store) {
+  const int memory = request->target;
+  const i64 size = copies_.size[request->handle];
+  auto found = store.pool.allocate(size);
+  if (!found && request->kind != IDLE)
+    found = make_room(store, memory, size, request->kind == PREFETCH);
+  if (!found) {
+    starved_[memory] = true;
+    co_return false;
+  }
+  copies_.settle(request->handle, memory);
+  log_.changed(memory, store.used_bytes, clock_.now);
+  const i64 cost = found->allocations * allocate_ + found->releases * free_;
+  if (cost) {
+    const i64 now = clock_.now;
+    allocator_free_ = later(std::max(now, allocator_free_), cost);
+    co_await Wait{allocator_free_ - now};
+  }
+  co_return true;
+}
+
+void Eviction::unpinned(int memory) {
+  if (!starved_[memory]) return;
+  starved_[memory] = false;
+  requests_.keepers[memory]->notify();
+}
+
+void Eviction::written_back(Store &store, int handle, int memory) {
+  if (store.holds(handle) && !store.pinned[handle] && !copies_.is_last(handle, memory))
+    drop(store, handle, memory);
+  starved_[memory] = false;
+  requests_.keepers[memory]->notify();
+}
+
+// Lets data leave until *size* bytes fit: what is valid elsewhere first, of equal size best. What
+// only this memory has is written home and leaves when that is done.
+std::optional<DriverCalls> Eviction::make_room(Store &store, int memory, i64 size,
+                                               bool keep_wanted) {
+  std::vector<int> only, others;
+  store.victims(keep_wanted, [&](int victim) {
+    if (copies_.is_last(victim, memory)) {
+      only.push_back(victim);
+    } else if (copies_.size[victim] == size) {
+      others.assign(1, victim);
+      return false;
+    } else {
+      others.push_back(victim);
+    }
+    return true;
+  });
+  for (const int victim : others) {
+    drop(store, victim, memory);
+    if (const auto found = store.pool.allocate(size)) return found;
+  }
+  write_back_some(only, memory, AT_ONCE * size);
+  return std::nullopt;
+}
+
+void Eviction::drop(Store &store, int handle, int memory) {
+  copies_.drop(handle, memory);
+  log_.changed(memory, store.used_bytes, clock_.now);
+}
+
+void Eviction::write_back_some(std::span<const int> handles, int memory, i64 size) {
+  for (const int handle : handles) {
+    if (size <= 0) break;
+    size -= copies_.size[handle];
+    write_back(handle, memory);
+  }
+}
+
+// Asks for the only copy of *handle*, which must leave *memory*, to be written home.
+void Eviction::write_back(int handle, int memory) {
+  RequestRef request =
+      requests_.ask({handle, true, false}, copies_.home[handle], {FETCH, NOBODY, 0});
+  while (request->source != memory) {  // by another memory: the first copy is the one that counts
+    RequestRef before;
+    for (const auto &each : requests_.of[handle])
+      if (each->next_hop.get() == request.get()) {
+        before = each;
+        break;
+      }
+    if (!before) return;
+    request = before;
+  }
+  request->reason = WRITE_BACK;
+}
+
+}  // namespace tasksim

@@ -1,0 +1,230 @@
+#include "handling.h"
+
+namespace tasksim {
+
+Handling::Handling(Clock &clock, const Platform &platform, Copies &copies, OpenRequests &requests,
+                   Eviction &eviction, Locks &locks, CopyLog &log)
+    : clock_(clock),
+      platform_(platform),
+      copies_(copies),
+      requests_(requests),
+      eviction_(eviction),
+      locks_(locks),
+      log_(log),
+      engines_(clock, platform,
+               [](void *self, Copy &copy) { static_cast<Handling *>(self)->on_copied(copy); },
+               this),
+      loading_(copies.size.size() * copies.stores.size(), nullptr),
+      limits_{platform.given.fetches, platform.given.prefetches, platform.given.idle} {}
+
+Steps<bool> Handling::serve(int memory) {
+  Post &post = requests_.posts[memory];
+  bool worked = false;
+  for (const auto &channels : post.groups) {
+    if (post.arrived)
+      for (Channel *channel : channels)
+        if (!channel->arrived.empty()) {
+          worked = true;
+          co_await note_arrivals(post, *channel);
+        }
+    if (post.waiting) {
+      std::vector<Channel *> busy;
+      for (Channel *channel : channels)
+        if (channel->waiting) busy.push_back(channel);
+      if (!busy.empty() && co_await start_all(post, channels, std::move(busy))) worked = true;
+    }
+  }
+  co_return worked;
+}
+
+Steps<> Handling::note_arrivals(Post &post, Channel &channel) {
+  std::vector<RequestRef> arrived;
+  arrived.swap(channel.arrived);
+  std::stable_sort(arrived.begin(), arrived.end(), [](const auto &one, const auto &other) {
+    return one->priority > other->priority;
+  });
+  post.arrived -= static_cast<i64>(arrived.size());
+  for (const auto &request : arrived) {
+    while (const i64 delay = locks_.wait_ticks(request->handle)) co_await Wait{delay};
+    complete(request);
+  }
+  channel.pending -= static_cast<i64>(arrived.size());
+}
+
+// Starts what waits in *busy*, class by class; idle copies if nothing is under way.
+Steps<bool> Handling::start_all(Post &post, const std::vector<Channel *> &channels,
+                                std::vector<Channel *> busy) {
+  bool worked = false;
+  for (int kind = 0; kind < KINDS; ++kind) {
+    if (kind == IDLE && std::any_of(channels.begin(), channels.end(),
+                                    [](const Channel *each) { return each->pending != 0; }))
+      break;
+    for (Channel *channel : busy)
+      if (!channel->queues[kind].empty() && channel->pending < limits_[kind]) {
+        const Started started = co_await start_some(post, *channel, kind, limits_[kind]);
+        worked = worked || started.any;
+        if (!started.room) co_return worked;
+      }
+  }
+  co_return worked;
+}
+
+// Starts requests of one class in one channel.
+Steps<Handling::Started> Handling::start_some(Post &post, Channel &channel, int kind, i64 limit) {
+  std::vector<RequestRef> taken;
+  while (channel.pending + static_cast<i64>(taken.size()) < limit) {
+    RequestRef request = channel.next(kind);
+    if (!request) break;
+    taken.push_back(std::move(request));
+  }
+  Started started;
+  for (std::size_t place = 0; place < taken.size(); ++place) {
+    const std::span<const RequestRef> left{taken.data() + place, taken.size() - place};
+    if (channel.pending >= limit) {
+      post.put_back(channel, left, kind);
+      break;
+    }
+    if (co_await start(taken[place])) {
+      started.any = true;
+      --channel.waiting;
+      --post.waiting;
+    } else {
+      post.put_back(channel, left, kind);
+      started.room = false;
+      break;
+    }
+  }
+  co_return started;
+}
+
+// Begins what *request* asks for; false if there is no room for it now.
+Steps<bool> Handling::start(RequestRef request) {
+  const int handle = request->handle, target = request->target;
+  if (request->cancelled() || copies_.is_valid(handle, target)) {
+    complete(request);
+    co_return true;
+  }
+  if (request->source >= 0 && !copies_.is_valid(handle, request->source)) {
+    source_left(request);
+    co_return true;
+  }
+  Request *&loading = loading_[i64{handle} * platform_.memories + target];
+  if (loading) {
+    follow(request, loading);
+    co_return true;
+  }
+  loading = request.get();
+  keep(request);
+  if (!request->place) {
+    copies_.places[handle] |= bit(target);
+  } else if (!(copies_.places[handle] >> target & 1)) {
+    request->state = RequestState::PLACING;
+    if (!co_await eviction_.place(request, *request->place)) {
+      loading = nullptr;
+      give_up_for_now(request);
+      co_return false;
+    }
+  }
+  if (request->source < 0 || request->cancelled()) {
+    complete(request);
+    co_return true;
+  }
+  request->state = RequestState::UNDER_WAY;
+  if (const i64 copy_ticks = platform_.given.copy) {
+    while (const i64 delay = locks_.wait_ticks(handle)) co_await Wait{delay};
+    locks_.lock(handle, later(clock_.now, copy_ticks));
+    co_await Wait{copy_ticks};
+    locks_.unlock(handle);
+  }
+  ++request->channel->pending;
+  engines_.ask(request, copies_.size[handle]);
+  co_return true;
+}
+
+// Looks for another source of a datum that has left the one it was to come from.
+void Handling::source_left(const RequestRef &request) {
+  if (request->kind != IDLE && (request->task >= 0 || !request->waiters.empty())) {
+    requests_.ask_again(request);
+  } else {
+    request->cancel();
+    complete(request);
+  }
+}
+
+// Lets *request* be done when *leader* is, which brings the same datum to the same place.
+void Handling::follow(const RequestRef &request, Request *leader) {
+  if (request->kind < leader->kind) requests_.promote(leader, request->kind);
+  leader->followers.push_back(request);
+  request->state = RequestState::UNDER_WAY;
+}
+
+// Keeps the datum where it comes from, and its place where it goes.
+void Handling::keep(const RequestRef &request) {
+  request->root = request->source >= 0 ? copies_.store(request->source) : nullptr;
+  if (request->root) request->root->pin(request->handle);
+  request->place = copies_.store(request->target);
+  if (request->place) request->place->pin(request->handle);
+}
+
+// Has *request*, for which there was no room, wait again.
+void Handling::give_up_for_now(const RequestRef &request) {
+  request->state = RequestState::WAITING;
+  for (Store *store : {request->place, request->root})
+    if (store) store->unpin(request->handle);
+  request->place = request->root = nullptr;
+}
+
+void Handling::on_copied(Copy &copy) {
+  copy.request->started = copy.started;
+  log_.copied(*copy.request.get(), clock_.now);
+  requests_.arrived(copy.request);
+}
+
+// *request* is done: the state of the datum, who waited, who comes next.
+void Handling::complete(RequestRef request) {
+  const int handle = request->handle, target = request->target;
+  const bool cancelled = request->cancelled();
+  request->state = RequestState::DONE;
+  Request *&loading = loading_[i64{handle} * platform_.memories + target];
+  if (loading == request.get()) loading = nullptr;
+  if (!cancelled) note_copy(*request.get());
+  requests_.close(request);
+  note_use(*request.get(), request->kind == PREFETCH && !cancelled);
+  if (platform_.devices[target]) requests_.keepers[target]->notify();
+  if (request->next_hop) requests_.send(request->next_hop);
+  for (std::size_t k = 0; k < request->waiters.size(); ++k) request->waiters[k]->one_done();
+  for (std::size_t k = 0; k < request->followers.size(); ++k) complete(request->followers[k]);
+}
+
+// What is valid now that *request* is done.
+void Handling::note_copy(const Request &request) {
+  if (request.source < 0) {  // a place: whoever takes it will write, and has not yet
+    if (request.kind == FETCH) requests_.cancel_idle(request.handle);
+  } else if (request.write) {
+    copies_.write(request.handle, request.target);
+  } else if (copies_.is_valid(request.handle, request.source)) {
+    copies_.read(request.handle, request.target);
+  }
+}
+
+// The use of both memories by *request*; it keeps nothing there any more.
+void Handling::note_use(Request &request, bool ahead) {
+  const int handle = request.handle;
+  if (Store *store = copies_.store(request.target)) {
+    ahead ? store->want(handle) : store->touch(handle);
+    if (request.place) {
+      store->unpin(handle);
+      eviction_.unpinned(request.target);
+    }
+  }
+  if (request.source < 0) return;
+  if (Store *root = std::exchange(request.root, nullptr)) {
+    root->unpin(handle);
+    eviction_.unpinned(request.source);
+  }
+  Store *source = copies_.store(request.source);
+  if (source && request.reason == WRITE_BACK)
+    eviction_.written_back(*source, handle, request.source);
+}
+
+}  // namespace tasksim

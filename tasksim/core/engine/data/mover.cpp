@@ -1,0 +1,141 @@
+#include "mover.h"
+
+namespace tasksim {
+
+int Mover::fetch(std::span<const Need> needs, Taker &taker) {
+  const int memory = taker.memory;
+  Store *store = copies_.store(memory);
+  int missing = 0;
+  for (const Need &need : needs) {
+    const int handle = need.handle;
+    if (store) store->pin(handle);
+    if (!(copies_.is_valid(handle, memory) && need.reads) || !requests_.of[handle].empty()) {
+      missing += fetch_one(need, taker);
+      continue;
+    }
+    if (need.writes) copies_.write(handle, memory);
+    if (store) store->take(handle);
+  }
+  return missing;
+}
+
+// Brings one datum that is not just there; whether that takes time.
+bool Mover::fetch_one(const Need &need, Taker &taker) {
+  const int handle = need.handle, memory = taker.memory;
+  Store *store = copies_.store(memory);
+  const bool others = !requests_.of[handle].empty();
+  const u64 here =
+      need.reads ? copies_.valid[handle] : copies_.places[handle] | copies_.valid[handle];
+  if ((here >> memory & 1) && !(need.writes && others)) {
+    if (need.writes) copies_.write(handle, memory);
+    if (store) store->take(handle);
+    if (others) cancel_prefetches(handle, taker);
+    return false;
+  }
+  if (!need.reads && !store && !others) {
+    copies_.places[handle] |= bit(memory);
+    copies_.write(handle, memory);
+    return false;
+  }
+  return fetch_later(need, taker);
+}
+
+// Waits for a request of the taker's task; a writer waits for the others as well.
+bool Mover::fetch_later(const Need &need, Taker &taker) {
+  const int handle = need.handle, memory = taker.memory;
+  std::vector<RequestRef> others, awaited;
+  if (need.writes) others = in_the_way(handle, memory);
+  if (!copies_.is_valid(handle, memory))
+    awaited.push_back(requests_.ask(need, memory, {FETCH, taker.task, taker.priority}));
+  const Request *own = awaited.empty() ? nullptr : awaited[0].get();
+  for (auto &request : others)
+    if (request.get() != own && request->state != RequestState::DONE)
+      awaited.push_back(std::move(request));
+  if (awaited.empty()) {
+    take(need, memory);
+    cancel_prefetches(handle, taker);
+    return false;
+  }
+  if (free_.empty()) {
+    all_.emplace_back();
+    free_.push_back(&all_.back());
+  }
+  Missing *missing = free_.back();
+  free_.pop_back();
+  missing->mover = this;
+  missing->need = need;
+  missing->taker = &taker;
+  missing->left = static_cast<int>(awaited.size());
+  for (auto &request : awaited) request->waiters.push_back(missing);
+  return true;
+}
+
+void Mover::Missing::one_done() {
+  --left;
+  if (need.writes && !left)  // what was begun meanwhile, to make room where the datum is
+    for (const auto &request : mover->requests_.of[need.handle])
+      if (request->begun()) {
+        ++left;
+        request->waiters.push_back(this);
+      }
+  if (left) return;
+  Taker &waiting = *taker;
+  mover->take(need, waiting.memory);
+  mover->free_.push_back(this);
+  waiting.arrive();
+}
+
+// The requests that end before a task in *memory* may write *handle*: not those that would bring it
+// there but have not begun. Copies made ahead are promoted, or they might wait for ever.
+std::vector<RequestRef> Mover::in_the_way(int handle, int memory) {
+  std::vector<RequestRef> found;
+  for (const auto &request : requests_.of[handle])
+    if (request->begun() || request->target != memory) found.push_back(request);
+  for (const auto &request : found)
+    if (request->kind == PREFETCH && !request->begun()) requests_.promote(request, FETCH);
+  return found;
+}
+
+// A task has one of its data now.
+void Mover::take(const Need &need, int memory) {
+  if (Store *store = copies_.store(memory)) store->take(need.handle);
+  if (!need.writes) return;
+  copies_.write(need.handle, memory);
+  requests_.cancel_idle(need.handle);  // asked for while the task waited
+}
+
+void Mover::prefetch(std::span<const Need> needs, int memory, int task, int priority) {
+  Store *store = copies_.store(memory);
+  for (const Need &need : needs) {
+    const int handle = need.handle;
+    if ((need.reads ? copies_.valid[handle] : copies_.places[handle]) >> memory & 1) {
+      if (need.writes && need.reads) copies_.write(handle, memory);
+      if (store) store->want(handle);
+    } else if (need.reads || store) {
+      requests_.ask({handle, need.reads, need.writes && need.reads}, memory,
+                    {PREFETCH, task, priority});
+    }
+  }
+}
+
+void Mover::will_not_be_used(int handle) {
+  copies_.will_not_be_used(handle);
+  const int home = copies_.home[handle];
+  if (!copies_.is_valid(handle, home))
+    requests_.ask({handle, true, false}, home, {IDLE, NOBODY, 0});
+}
+
+void Mover::release(std::span<const Need> needs, int memory) {
+  Store *store = copies_.store(memory);
+  if (!store) return;
+  for (const Need &need : needs) store->unpin(need.handle);
+  eviction_.unpinned(memory);
+}
+
+// Cancels what was asked ahead for the taker's task: it has the datum now.
+void Mover::cancel_prefetches(int handle, const Taker &taker) {
+  for (const auto &request : requests_.of[handle])
+    if (request->task == taker.task && request->target == taker.memory) request->cancel();
+}
+
+}  // namespace tasksim

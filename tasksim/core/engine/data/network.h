@@ -1,0 +1,61 @@
+// Network: copies that are under way share the links, weighted max-min fair, as in SimGrid.
+#pragma once
+
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "../clock.h"
+
+namespace tasksim {
+
+struct Copy;
+
+// The links of a platform, and the flows on them (engine/data/network.py).
+class Network {
+ public:
+  using Done = void (*)(void *who, Copy &copy);
+
+  Network(Clock &clock, const Platform &platform, Done done, void *who);
+
+  // Whether copies from *source* to *target* slow each other down.
+  bool shares(int source, int target) const;
+
+  // Copies *size* bytes from memory *source* to *target*, then tells.
+  void send(int source, int target, i64 size, Copy &copy);
+
+ private:
+  struct Flow {
+    int path;
+    double remaining, rate;  // bytes, and bytes per tick
+    Copy *copy;
+    Network *network;
+  };
+  struct Hash {
+    std::size_t operator()(const std::vector<int> &paths) const;
+  };
+
+  Flow &new_flow();
+  void enter(Flow &flow);
+  void on_end(i64 settled);
+  void advance();
+  void settle();
+  std::vector<double> fair_rates(const std::vector<int> &paths) const;
+
+  static constexpr std::size_t REMEMBERED = 20'000;  // combinations of flows, as in Python
+
+  Clock &clock_;
+  const tasksim_platform &given_;
+  int memories_, links_;
+  const std::int32_t *path_of_;
+  Done done_;
+  void *who_;
+  std::deque<Flow> all_;
+  std::vector<Flow *> free_;
+  std::vector<Flow *> flows_;
+  i64 since_ = 0, settled_ = 0;
+  std::unordered_map<std::vector<int>, std::vector<double>, Hash> known_;
+  std::vector<int> combination_;
+};
+
+}  // namespace tasksim

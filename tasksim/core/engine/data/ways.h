@@ -1,0 +1,48 @@
+// Ways between memories: by one copy, or by two over a third memory; and who makes the copies.
+#pragma once
+
+#include <vector>
+
+#include "../../problem.h"
+
+namespace tasksim {
+
+inline constexpr int NOWHERE = -1;  // the source of a request for a place alone
+
+struct Hop {
+  int source, target;
+};
+
+class Ways {
+ public:
+  explicit Ways(const Platform &platform) : platform_(platform) {
+    for (int source = 0; source < platform.memories; ++source)
+      for (int target = 0; target < platform.memories; ++target)
+        hops_.push_back(found(source, target));
+  }
+
+  // The copies that bring data from *source* to *target*: one, or two by a third memory.
+  const std::vector<Hop> &hops(int source, int target) const {
+    return hops_[source * platform_.memories + target];
+  }
+
+  // The memory whose driver makes this copy: a device's, of two the target's.
+  int handler(int source, int target) const {
+    return source >= 0 && platform_.devices[source] && !platform_.devices[target] ? source : target;
+  }
+
+ private:
+  std::vector<Hop> found(int source, int target) const {
+    if (source != target && platform_.connects(source, target)) return {{source, target}};
+    for (int middle = 0; middle < platform_.memories; ++middle)
+      if (middle != source && middle != target && platform_.connects(source, middle) &&
+          platform_.connects(middle, target))
+        return {{source, middle}, {middle, target}};
+    return {};
+  }
+
+  const Platform &platform_;
+  std::vector<std::vector<Hop>> hops_;
+};
+
+}  // namespace tasksim

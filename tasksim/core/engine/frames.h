@@ -1,0 +1,60 @@
+// Frames of coroutines: kept for the next of their size, as they come and go several times per task.
+#pragma once
+
+#include <cstddef>
+#include <new>
+
+namespace tasksim {
+
+class Frames {
+ public:
+  static void *get(std::size_t size) {
+    const std::size_t kind = (size + STEP - 1) / STEP;
+    if (KEEPS && kind < KINDS && kept().first[kind]) {
+      Free *frame = kept().first[kind];
+      kept().first[kind] = frame->next;
+      return frame;
+    }
+    return ::operator new(kind * STEP);
+  }
+
+  static void give_back(void *frame, std::size_t size) {
+    const std::size_t kind = (size + STEP - 1) / STEP;
+    if (KEEPS && kind < KINDS) {
+      kept().first[kind] = new (frame) Free{kept().first[kind]};
+    } else {
+      ::operator delete(frame);
+    }
+  }
+
+ private:
+  struct Free {
+    Free *next;
+  };
+  static constexpr std::size_t STEP = 64, KINDS = 32;
+#ifdef __SANITIZE_ADDRESS__
+  static constexpr bool KEEPS = false;  // or a frame used after its end would not be seen
+#else
+  static constexpr bool KEEPS = true;
+#endif
+
+  // Those of one thread, given back when it ends.
+  struct Kept {
+    Free *first[KINDS] = {};
+    ~Kept() {
+      for (Free *frame : first)
+        while (frame) {
+          Free *next = frame->next;
+          ::operator delete(frame);
+          frame = next;
+        }
+    }
+  };
+
+  static Kept &kept() {
+    static thread_local Kept own;
+    return own;
+  }
+};
+
+}  // namespace tasksim

@@ -1,0 +1,46 @@
+// Core: a worker that runs its tasks itself, one at a time (engine/machine/core.py).
+#include "node.h"
+
+namespace tasksim {
+
+Steps<> core(Node &node, Driver &driver) {
+  Routine &routine = driver.routine;
+  Intake &intake = *driver.intake;
+  const i64 wakeup = node.overheads.wakeup, progress = node.overheads.progress;
+  co_await SLEEP;
+  if (wakeup) co_await Wait{wakeup};
+  for (;;) {
+    routine.woken = false;
+    routine.rank = driver.rank;
+    co_await Wait{progress};
+    const int task = node.pop(driver);
+    if (task == NONE) {
+      if (!routine.woken) {
+        co_await SLEEP;
+        if (wakeup) co_await Wait{wakeup};
+      }
+      continue;
+    }
+    routine.rank = RUN;
+    if (node.locks.any()) co_await node.unlocked(task);
+    const i64 overhead = intake.fetch(task) + node.overheads.task;
+    if (overhead) {
+      // A wait for each datum: the second turns the first around.
+      if (node.instant.stepwise && node.graph.needs[task].size() % 2 == 0) node.clock.keep_order();
+      co_await Wait{overhead};
+    }
+    while (intake.state == Intake::COMING) {
+      routine.woken = false;
+      co_await SLEEP;
+      if (progress) co_await Wait{progress};
+    }
+    node.ledger.start[task] = node.now();
+    node.started(task, driver.worker);
+    node.clock.keep_order();
+    co_await Wait{node.cost(task, driver.worker)};
+    node.ledger.end[task] = node.now();
+    co_await node.finish(driver, task);
+  }
+}
+
+}  // namespace tasksim

@@ -1,0 +1,79 @@
+// Intake: how the data of the task that a worker has popped come, one task at a time.
+#pragma once
+
+#include "../data/mover.h"
+#include "../data/turns.h"
+
+namespace tasksim {
+
+// The data of the task that the worker of a routine takes in (engine/machine/intake.py).
+class Intake : public Taker, public TurnTaker {
+ public:
+  // COMING: data are missing, or it waits for its turn to ask for them. THERE: all are there, and
+  // it was not launched yet. BLOCKED: the task must be alone on the device, and others are before.
+  enum State : std::int8_t { EMPTY, COMING, THERE, BLOCKED };
+
+  // Without a *mover* there is but one memory, where all data are.
+  Intake(const Graph &graph, Routine &routine, int memory_, Mover *mover, Turns *turns,
+         bool uses_priorities, i64 cost)
+      : graph_(graph),
+        routine_(routine),
+        mover_(mover),
+        turns_(turns),
+        uses_priorities_(uses_priorities),
+        cost_(cost) {
+    memory = memory_;
+  }
+
+  // Asks for the data of *popped*; how long that takes the worker, in ticks.
+  i64 fetch(int popped) {
+    const auto needs = graph_.needs[popped];
+    if (!mover_) {
+      state = THERE;
+    } else {
+      task = popped;
+      priority = uses_priorities_ ? graph_.priority[popped] : 0;
+      turns_ ? wait_for_turn(needs) : bring();
+    }
+    return cost_ * static_cast<i64>(needs.size());
+  }
+
+  void arrive() override {
+    if (--missing_) return routine_.wake();
+    state = THERE;
+    if (turns_) turns_->completed();
+    routine_.wake();
+  }
+
+  bool take_turn() override {
+    bring();
+    if (state == COMING) return true;
+    routine_.wake();
+    return false;
+  }
+
+  State state = EMPTY;
+
+ private:
+  void wait_for_turn(std::span<const Need> needs) {
+    state = COMING;
+    const bool woken = routine_.woken;
+    turns_->ask(needs, *this);
+    if (state == THERE) routine_.woken = woken;  // at once: nothing to be looked at again
+  }
+
+  void bring() {
+    missing_ = mover_->fetch(graph_.needs[task], *this);
+    state = missing_ ? COMING : THERE;
+  }
+
+  const Graph &graph_;
+  Routine &routine_;
+  Mover *mover_;
+  Turns *turns_;
+  bool uses_priorities_;
+  i64 cost_;
+  int missing_ = 0;  // how many of its data are not there yet
+};
+
+}  // namespace tasksim

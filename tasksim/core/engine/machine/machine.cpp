@@ -1,0 +1,48 @@
+// Machine with devices: its replay, wired of a clock, a node and a submission.
+#include "../replay.h"
+#include "node.h"
+
+namespace tasksim {
+
+namespace {
+
+class MachineReplay : public Replay {
+ public:
+  MachineReplay(const Graph &graph, const Platform &platform, const tasksim_question &question,
+                Scheduler &scheduler)
+      : node_(graph, platform, question, scheduler, clock_), main_(clock_) {}
+
+  void begin() override {
+    node_.begin();
+    main_.begin(submission(node_, main_));
+  }
+
+  bool go_on(i64 events) override { return clock_.run(events); }
+
+  void end() override {
+    node_.ledger.close(1e9);
+    if (node_.ledger.over()) return;
+    node_.refuse_what_is_stuck();
+    throw Broken{TASKSIM_DROPPED};
+  }
+
+  const Ledger &ledger() const override { return node_.ledger; }
+  double now_s() const override { return node_.view.now(); }
+  i64 events() const override { return clock_.events; }
+  i64 evictions() const override { return node_.copies.evictions; }
+  const CopyLog *log() const override { return node_.several ? &node_.log : nullptr; }
+
+ private:
+  Clock clock_;
+  Node node_;
+  Routine main_;
+};
+
+}  // namespace
+
+std::unique_ptr<Replay> machine_replay(const Graph &graph, const Platform &platform,
+                                       const tasksim_question &question, Scheduler &scheduler) {
+  return std::make_unique<MachineReplay>(graph, platform, question, scheduler);
+}
+
+}  // namespace tasksim

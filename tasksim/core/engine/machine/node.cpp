@@ -1,0 +1,234 @@
+#include "node.h"
+
+#include <algorithm>
+
+namespace tasksim {
+
+namespace {
+
+std::vector<std::unique_ptr<Driver>> new_drivers(Clock &clock, const Platform &platform) {
+  std::vector<std::unique_ptr<Driver>> drivers;
+  for (int worker = 0; worker < platform.workers; ++worker)
+    drivers.push_back(std::make_unique<Driver>(clock, worker, platform));
+  return drivers;
+}
+
+}  // namespace
+
+Node::Node(const Graph &graph, const Platform &platform, const tasksim_question &question,
+           Scheduler &scheduler, Clock &clock)
+    : graph(graph),
+      platform(platform),
+      overheads(platform.given),
+      question(question),
+      scheduler(scheduler),
+      clock(clock),
+      several(platform.memories > 1),
+      blind(question.blind && question.chooses_apart),
+      instant(blind ? Instant::in_steps(platform.driven_memories) : Instant{}),
+      view(*this, graph, platform),
+      ledger(graph, platform, view.able),
+      release(graph, !overheads.submission),
+      charges(graph, platform, question),
+      drivers(new_drivers(clock, platform)),
+      copies(graph, platform),
+      ways(platform),
+      estimates(platform),
+      locks(clock, overheads.progress, graph.handles),
+      requests(clock, copies, ways, estimates, all_requests, make_keepers()),
+      eviction(clock, copies, requests, log, platform),
+      handling(clock, platform, copies, requests, eviction, locks, log),
+      mover(copies, requests, eviction),
+      patience_(ledger, platform.workers, graph.tasks) {
+  if (instant.stepwise) clock.end_waits_in_reverse();
+  view.estimates = question.estimates;
+  view.able = able_classes(graph, platform, question.costs);
+  keep_where_data_fit();
+  make_turns();
+  make_drivers();
+  if (!graph.hint_handle.empty()) hinted_.resize(graph.tasks);
+}
+
+Node::~Node() = default;
+
+// Per memory, who looks after its requests: the first worker that drives a device, or a routine of
+// the memory's own.
+std::vector<Routine *> Node::make_keepers() {
+  std::vector<Routine *> keepers(platform.memories, nullptr);
+  for (const auto &driver : drivers)
+    if (driver->pipeline && !keepers[driver->memory]) keepers[driver->memory] = &driver->routine;
+  for (Routine *&each : keepers)
+    if (!each) {
+      own_keepers.push_back(std::make_unique<Routine>(clock));
+      each = own_keepers.back().get();
+    }
+  return keepers;
+}
+
+// Where several workers share a memory with a limit.
+void Node::make_turns() {
+  turns.resize(platform.memories);
+  for (int memory = 0; memory < platform.memories; ++memory) {
+    const auto sharing = std::count(platform.memory_of.begin(), platform.memory_of.end(), memory);
+    if (const Store *store = copies.store(memory); store && sharing > 1)
+      turns[memory] = std::make_unique<Turns>(store->pool, copies.size);
+  }
+}
+
+void Node::make_drivers() {
+  for (const auto &driver : drivers) {
+    driver->turns = turns[driver->memory].get();
+    driver->rank = instant.pop_rank(driver->worker);
+    driver->intake = std::make_unique<Intake>(graph, driver->routine, driver->memory,
+                                              several ? &mover : nullptr, driver->turns,
+                                              question.uses_priorities, overheads.fetch);
+  }
+}
+
+// Takes tasks away from classes in whose memory their data do not fit (engine/data/capacity.py).
+void Node::keep_where_data_fit() {
+  std::vector<int> limited;
+  for (int group = 0; group < platform.classes; ++group)
+    if (copies.store(platform.class_memory[group])) limited.push_back(group);
+  std::vector<i64> sizes;
+  for (int task = 0; !limited.empty() && task < graph.tasks; ++task) {
+    sizes.clear();
+    for (const Need &need : graph.needs[task]) sizes.push_back(copies.size[need.handle]);
+    for (const int group : limited) {
+      if (copies.store(platform.class_memory[group])->pool.fits(sizes)) continue;
+      view.able[task] &= ~(u64{1} << group);
+      if (!view.able[task]) throw Broken{TASKSIM_TOO_LARGE, task};
+      const i64 all = i64{platform.classes} * graph.tasks;
+      if (fitting_estimates_.empty())
+        fitting_estimates_.assign(question.estimates, question.estimates + all);
+      fitting_estimates_[i64{group} * graph.tasks + task] = INF;
+    }
+  }
+  if (!fitting_estimates_.empty()) view.estimates = fitting_estimates_.data();
+}
+
+void Node::begin() {
+  scheduler.attach(view);
+  for (int memory = 0; memory < platform.memories; ++memory) {
+    Routine *routine = requests.keepers[memory];
+    const auto is_routine = [&](const auto &own) { return own.get() == routine; };
+    if (std::any_of(own_keepers.begin(), own_keepers.end(), is_routine))
+      routine->begin(keeper(*this, memory));
+  }
+  for (const auto &driver : drivers) {
+    if (driver->pipeline) {
+      devices_.push_back(std::make_unique<Device>(*this, *driver));
+      driver->routine.begin(devices_.back()->steps());
+    } else {
+      driver->routine.begin(core(*this, *driver));
+    }
+  }
+}
+
+void Node::refuse_what_is_stuck() const {
+  for (const auto &driver : drivers) {
+    if (driver->intake->state != Intake::COMING) continue;
+    for (int task = graph.tasks; task--;)
+      if (ledger.worker[task] == driver->worker && ledger.state[task] == TAKEN)
+        throw Broken{TASKSIM_STUCK, task, driver->memory};
+  }
+}
+
+int Node::pop(Driver &driver) {
+  const int worker = driver.worker;
+  const int popped = scheduler.pop(worker);
+  if (popped != NONE) {
+    const int task = ledger.take(popped, worker);
+    view.sleepers.asleep[worker] = false;
+    ledger.popped[task] = now();
+    return task;
+  }
+  if (driver.routine.notified)  // told of something meanwhile: it does not sleep
+    view.sleepers.asleep[worker] = false;
+  else
+    view.sleepers.sleep(worker);
+  if (!--patience_.left) patience_.look(view.now(), ledger.idle() && requests.none());
+  return NONE;
+}
+
+Steps<> Node::unlocked(int task) { return locks.all_free(graph.needs[task]); }
+
+Steps<> Node::finish(Driver &driver, int task) {
+  const int worker = driver.worker;
+  Routine &routine = driver.routine;
+  ledger.finish(task);
+  if (locks.any()) co_await unlocked(task);
+  if (several) {
+    mover.release(graph.needs[task], driver.memory);
+    if (driver.turns) driver.turns->leave(graph.needs[task]);
+  }
+  if (question.hears_finished) scheduler.finished(task, worker);
+  if (!graph.exclusive.empty()) {
+    const std::vector<int> granted = release.give_back(task);
+    for (const int released : granted) co_await give(released, routine, worker, task);
+  }
+  for (const int successor : graph.successors_of(task)) {
+    if (!release.count_down(successor)) continue;
+    if (graph.exclusive.empty() || release.grant(successor))
+      co_await give(successor, routine, worker, task);
+  }
+  if (!hinted_.empty())
+    for (std::size_t k = 0; k < hinted_[task].size(); ++k) co_await follow_hint(hinted_[task][k]);
+}
+
+// Pushes *task*, which the end of another has released.
+Steps<> Node::give(int task, Routine &routine, int worker, int released_by) {
+  if (blind) {
+    co_await push(task, routine, worker, released_by);
+    co_return;
+  }
+  if (overheads.push) {
+    routine.rank = PUSH;
+    co_await Wait{overheads.push};
+  }
+  if (locks.any() && question.looks_at_data) co_await unlocked(task);
+  ledger.release(task, now(), released_by);
+  view.pusher = worker;
+  scheduler.push(task);
+}
+
+Steps<> Node::push(int task, Routine &routine, int pusher, int released_by) {
+  if (blind && locks.any()) co_await unlocked(task);  // a released task takes its data first
+  if (overheads.push || blind) {
+    routine.rank = instant.push;
+    co_await Wait{overheads.push};
+  }
+  if (locks.any() && question.looks_at_data) co_await unlocked(task);
+  ledger.release(task, now(), released_by);
+  view.pusher = pusher;
+  if (!blind) {
+    scheduler.push(task);
+    co_return;
+  }
+  const Choice choice = scheduler.choose(task);
+  const bool own = pusher != NONE && choice.worker == pusher;
+  routine.rank = own ? instant.commit_own : instant.commit;
+  clock.keep_order();
+  co_await Wait{0};
+  view.pusher = pusher;
+  scheduler.commit(task, choice);
+}
+
+Steps<> Node::say_hint(int hint) {
+  const int writer = graph.hint_writer[hint], handle = graph.hint_handle[hint];
+  if (writer < 0 || ledger.state[writer] == DONE)
+    co_await follow_hint(handle);
+  else
+    hinted_[writer].push_back(handle);
+}
+
+Steps<> Node::follow_hint(int handle) {
+  // Two pushes and a submission: StarPU submits a task for it (datawizard/coherency.c).
+  if (overheads.push) co_await Wait{later(2 * overheads.push, overheads.submission)};
+  while (const i64 delay = locks.wait_ticks(handle)) co_await Wait{delay};
+  for (const int task : graph.writers[handle])
+    if (ledger.state[task] == TAKEN) co_return;  // one after the hint is writing it already
+  mover.will_not_be_used(handle);
+}
+
+}  // namespace tasksim

@@ -1,0 +1,159 @@
+// Node: a scheduler, and all that it rules: its view, its workers, its memories.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "../../runtime/release.h"
+#include "../../runtime/sleepers.h"
+#include "../../schedulers/scheduler.h"
+#include "../data/handling.h"
+#include "../locality.h"
+#include "instant.h"
+#include "intake.h"
+
+namespace tasksim {
+
+// A worker as its node sees it (engine/machine/driver.py).
+struct Driver {
+  Driver(Clock &clock, int worker, const Platform &platform)
+      : worker(worker),
+        memory(platform.memory_of[worker]),
+        pipeline(platform.pipeline[worker]),
+        routine(clock) {}
+
+  int worker, memory;
+  int pipeline;  // how many tasks it holds at a time; 0: a core, which runs them itself
+  double rank = 2.0;
+  Turns *turns = nullptr;
+  std::unique_ptr<Intake> intake;
+  Routine routine;  // last: it refers to what is above
+};
+
+class Node;
+
+// The time, the workers and where data are, for the scheduler (engine/machine/view.py).
+class NodeView : public View {
+ public:
+  NodeView(Node &node, const Graph &graph, const Platform &platform);
+
+  double now() const override;
+  bool sleeping(int worker) const override { return sleepers.asleep[worker]; }
+  void wake(int worker) override;
+  void wake_any(int task) override;
+  void wake_all(int task) override;
+  double transfer_estimate(int task, int memory) override;
+  Lacks unready(int task, int memory) override;
+  double copy_estimate(double bytes, int source, int target) override;
+  void prefetch(int task, int memory) override;
+  void prefetch_handle(int handle, int memory) override;
+
+  Sleepers sleepers;
+
+ private:
+  bool is_written(int handle) const;
+
+  Node &node_;
+  std::vector<int> driven_;  // the workers that drive a device
+  u64 cores_ = 0;            // the classes of those that do not
+};
+
+// The workers of a platform under one scheduler (engine/machine/node.py).
+class Node {
+ public:
+  Node(const Graph &graph, const Platform &platform, const tasksim_question &question,
+       Scheduler &scheduler, Clock &clock);
+
+  ~Node();
+
+  void begin();
+
+  // Throws Broken if the data of a task that was taken never came.
+  void refuse_what_is_stuck() const;
+
+  int pop(Driver &driver);
+  Steps<> unlocked(int task);
+  Steps<> finish(Driver &driver, int task);
+  Steps<> push(int task, Routine &routine, int pusher, int released_by);
+
+  // Hints that data will not be used any more (engine/machine/hints.py).
+  Steps<> say_hint(int hint);
+  Steps<> follow_hint(int handle);
+
+  bool alone(const Driver &driver, int task) const {
+    return question.alone && question.alone[i64{platform.class_of[driver.worker]} * graph.kernels +
+                                            graph.kernel[task]];
+  }
+  i64 cost(int task, int worker) { return ticks(charges.seconds(task, worker)); }
+  double now() const { return static_cast<double>(clock.now); }
+  void started(int task, int worker) {
+    if (question.hears_started) scheduler.started(task, worker);
+  }
+
+  const Graph &graph;
+  const Platform &platform;
+  const tasksim_platform &overheads;
+  const tasksim_question question;
+  Scheduler &scheduler;
+  Clock &clock;
+  const bool several;  // memories
+  const bool blind;
+  const Instant instant;
+  NodeView view;
+  Ledger ledger;
+  Release release;
+  Charges charges;
+  Requests all_requests;  // they outlive all that refers to them
+  std::vector<std::unique_ptr<Turns>> turns;
+  std::vector<std::unique_ptr<Driver>> drivers;
+  std::vector<std::unique_ptr<Routine>> own_keepers;  // of memories without a device's worker
+  Copies copies;
+  Ways ways;
+  CopyEstimates estimates;
+  Locks locks;
+  CopyLog log;
+  OpenRequests requests;
+  Eviction eviction;
+  Handling handling;
+  Mover mover;
+
+ private:
+  Steps<> give(int task, Routine &routine, int worker, int released_by);
+  std::vector<Routine *> make_keepers();
+  void make_turns();
+  void make_drivers();
+  void keep_where_data_fit();
+
+  std::vector<std::unique_ptr<class Device>> devices_;
+  Patience patience_;
+  std::vector<double> fitting_estimates_;  // infinite where the data of a task do not fit
+  std::vector<std::vector<int>> hinted_;   // per task that has not ended: data hinted at after it
+};
+
+// The routines of a node, each in the file of its name.
+Steps<> core(Node &node, Driver &driver);
+Steps<> keeper(Node &node, int memory);
+Steps<> submission(Node &node, Routine &main);
+
+// What a driver's worker does that brings the data of one task while another runs.
+class Device {
+ public:
+  Device(Node &node, Driver &driver) : node_(node), driver_(driver) {}
+  Steps<> steps();
+
+ private:
+  Steps<bool> take_one();
+  Steps<> launch(int task);
+  Steps<> take_back();
+  void queue(int task);
+  void run(int task);
+  void on_kernel_end();
+
+  Node &node_;
+  Driver &driver_;
+  std::deque<int> held_;    // the tasks popped and not finished, the oldest first
+  std::deque<int> queued_;  // of those, the ones whose kernels the device runs, or will
+  i64 over_ = 0;            // how many of the oldest have ended on the device
+};
+
+}  // namespace tasksim

@@ -1,0 +1,57 @@
+// Submission: the main thread, which submits task after task while others run already
+// (engine/machine/submission.py).
+#include "node.h"
+
+namespace tasksim {
+
+namespace {
+
+// Whether anything else happens until *due*: then the submission must wait for it.
+bool something_by(const Clock &clock, i64 due) { return !clock.empty() && clock.next() <= due; }
+
+Steps<> all_at_once(Node &node, Routine &main) {
+  const std::vector<int> sources = node.release.sources();
+  for (const int task : sources) co_await node.push(task, main, NONE, -1);
+  for (std::size_t hint = 0; hint < node.graph.hint_handle.size(); ++hint)
+    co_await node.say_hint(static_cast<int>(hint));
+}
+
+Steps<> one_by_one(Node &node, Routine &main) {
+  Clock &clock = node.clock;
+  const i64 cost = node.overheads.submission;
+  const int hints = static_cast<int>(node.graph.hint_handle.size());
+  int hint = 0;
+  i64 due = clock.now;
+  for (int task = 0; task < node.graph.tasks; ++task) {
+    for (; hint < hints && node.graph.hint_after[hint] <= task; ++hint) {
+      due = later(due, cost);
+      if (something_by(clock, due)) co_await Wait{due - clock.now};
+      co_await node.say_hint(hint);
+      due = std::max(due, clock.now);
+    }
+    if (something_by(clock, due)) co_await Wait{due - clock.now};
+    node.ledger.submitted[task] = static_cast<double>(std::max(due, clock.now));
+    const std::vector<int> released = node.release.submit(task);
+    for (const int ready : released) {
+      if (due > clock.now) co_await Wait{due - clock.now};
+      co_await node.push(ready, main, NONE, -1);
+      due = clock.now;
+    }
+    due = later(due, cost);
+  }
+  for (; hint < hints; ++hint) {
+    due = later(due, cost);
+    co_await Wait{due - clock.now};
+    co_await node.say_hint(hint);
+    due = clock.now;
+  }
+}
+
+}  // namespace
+
+Steps<> submission(Node &node, Routine &main) {
+  co_await (node.overheads.submission ? one_by_one(node, main) : all_at_once(node, main));
+  node.ledger.all_submitted = true;
+}
+
+}  // namespace tasksim

@@ -1,0 +1,100 @@
+#include "node.h"
+
+namespace tasksim {
+
+NodeView::NodeView(Node &node, const Graph &graph, const Platform &platform)
+    : View(graph, platform), sleepers(platform), node_(node) {
+  for (int worker = 0; worker < platform.workers; ++worker) {
+    if (platform.pipeline[worker])
+      driven_.push_back(worker);
+    else
+      cores_ |= u64{1} << platform.class_of[worker];
+  }
+}
+
+double NodeView::now() const { return static_cast<double>(node_.clock.now) * 1e-9; }
+
+void NodeView::wake(int worker) {
+  Driver &driver = *node_.drivers[worker];
+  if (!driver.pipeline)
+    sleepers.asleep[worker] = false;
+  else if (sleepers.asleep[worker])
+    driver.routine.notified = true;
+  driver.routine.wake();
+}
+
+// With devices, as StarPU does it: the first driver that sleeps and has not been told of anything
+// yet is woken alone; without such a driver, all cores are woken, and race for the task.
+void NodeView::wake_any(int task) {
+  if (driven_.empty()) {
+    const int worker = sleepers.first(able[task]);
+    if (worker >= 0) wake(worker);
+    return;
+  }
+  for (const int worker : driven_) {
+    if (!can_run(task, worker)) continue;
+    Routine &routine = node_.drivers[worker]->routine;
+    const bool asleep = sleepers.asleep[worker];
+    const bool alone = asleep && !routine.notified && worker != pusher;
+    routine.notified = routine.notified || asleep;
+    routine.wake();
+    if (alone) return;
+  }
+  for (const int worker : sleepers.all(able[task] & cores_)) wake(worker);
+}
+
+void NodeView::wake_all(int task) {
+  for (const int worker : sleepers.all(able[task])) wake(worker);
+}
+
+double NodeView::transfer_estimate(int task, int memory) {
+  double total = 0.0;
+  if (!node_.several) return total;
+  const Copies &copies = node_.copies;
+  for (const int handle : graph.reads[task]) {
+    const u64 there = copies.valid[handle];
+    if (!((there | copies.coming[handle]) >> memory & 1))
+      total += node_.estimates.best_s(there, memory, copies.size[handle]);
+  }
+  return total;
+}
+
+Lacks NodeView::unready(int task, int memory) {
+  Lacks lacks;
+  if (!node_.several) return lacks;
+  const Copies &copies = node_.copies;
+  for (const Need &need : graph.needs[task]) {
+    const int handle = need.handle;
+    if (need.reads && !copies.is_valid(handle, memory)) {
+      lacks.missing += copies.size[handle];
+      if (!(copies.coming[handle] >> memory & 1)) lacks.absent += copies.size[handle];
+    }
+    if (!(copies.places[handle] >> memory & 1)) lacks.unplaced += copies.size[handle];
+  }
+  return lacks;
+}
+
+double NodeView::copy_estimate(double bytes, int source, int target) {
+  return node_.estimates.copy_s(bytes, source, target);
+}
+
+void NodeView::prefetch(int task, int memory) {
+  if (!node_.several) return;
+  const int priority = node_.question.uses_priorities ? graph.priority[task] : 0;
+  node_.mover.prefetch(graph.needs[task], memory, task, priority);
+}
+
+void NodeView::prefetch_handle(int handle, int memory) {
+  if (is_written(handle)) return;
+  if ((node_.copies.valid[handle] | node_.copies.coming[handle]) >> memory & 1) return;
+  const Need need{handle, true, false};
+  node_.mover.prefetch({&need, 1}, memory, NOBODY, 0);
+}
+
+bool NodeView::is_written(int handle) const {
+  for (const int task : graph.writers[handle])
+    if (node_.ledger.state[task] == TAKEN) return true;
+  return false;
+}
+
+}  // namespace tasksim

@@ -1,0 +1,40 @@
+// Replay: one simulated run, that of one memory or that of a machine with devices.
+#pragma once
+
+#include <memory>
+
+#include "../schedulers/scheduler.h"
+#include "../runtime/ledger.h"
+#include "data/copy_log.h"
+
+namespace tasksim {
+
+class Replay {
+ public:
+  virtual ~Replay() = default;
+
+  // Attaches the scheduler and submits the first tasks.
+  virtual void begin() = 0;
+
+  // Lets at most so many events happen; returns whether any are left.
+  virtual bool go_on(i64 events) = 0;
+
+  // Closes the ledger; throws Broken for what is left undone.
+  virtual void end() = 0;
+
+  virtual const Ledger &ledger() const = 0;
+  virtual double now_s() const = 0;
+  virtual i64 events() const = 0;
+  virtual i64 evictions() const { return 0; }
+  virtual const CopyLog *log() const { return nullptr; }
+};
+
+// Of a platform whose workers share a memory (engine/replay.py).
+std::unique_ptr<Replay> memory_replay(const Graph &graph, const Platform &platform,
+                                      const tasksim_question &question, Scheduler &scheduler);
+
+// Of a machine with devices (engine/machine/machine.py).
+std::unique_ptr<Replay> machine_replay(const Graph &graph, const Platform &platform,
+                                       const tasksim_question &question, Scheduler &scheduler);
+
+}  // namespace tasksim

@@ -1,0 +1,166 @@
+// Routine: what runs, waits as long as it asks for, and sleeps until it is woken.
+//
+// A C++ coroutine where engine/clock.py has a generator: `co_await Wait{5}` is `yield 5`,
+// `co_await SLEEP` is `yield None`, `co_await other()` is `yield from other()`.
+#pragma once
+
+#include <coroutine>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "clock.h"
+#include "frames.h"
+
+namespace tasksim {
+
+class Routine;
+
+struct Wait {
+  i64 delay;
+  bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> handle) const noexcept;
+  void await_resume() const noexcept {}
+};
+
+inline constexpr Wait SLEEP{-1};
+
+// What all coroutines of a routine have: whose they are, and who goes on when they have ended.
+struct StepsPromise {
+  Routine *routine = nullptr;
+  std::coroutine_handle<> caller = nullptr;
+  std::exception_ptr error;
+
+  static void *operator new(std::size_t size) { return Frames::get(size); }
+  static void operator delete(void *frame, std::size_t size) { Frames::give_back(frame, size); }
+
+  std::suspend_always initial_suspend() noexcept { return {}; }
+
+  struct End {
+    bool await_ready() noexcept { return false; }
+    template <class Promise>
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> handle) noexcept {
+      const auto caller = handle.promise().caller;
+      return caller ? caller : std::noop_coroutine();
+    }
+    void await_resume() noexcept {}
+  };
+  End final_suspend() noexcept { return {}; }
+  void unhandled_exception() { error = std::current_exception(); }
+};
+
+template <class T>
+struct ResultPromise : StepsPromise {
+  T result{};
+  void return_value(T value) { result = std::move(value); }
+  T take() { return std::move(result); }
+};
+
+template <>
+struct ResultPromise<void> : StepsPromise {
+  void return_void() {}
+  void take() {}
+};
+
+// The steps of a routine, or of what it calls; they end with a T.
+template <class T = void>
+class [[nodiscard]] Steps {
+ public:
+  struct promise_type : ResultPromise<T> {
+    Steps get_return_object() { return Steps(Handle::from_promise(*this)); }
+  };
+  using Handle = std::coroutine_handle<promise_type>;
+
+  Steps() = default;
+  explicit Steps(Handle handle) : handle_(handle) {}
+  Steps(Steps &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Steps &operator=(Steps &&other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Steps() {
+    if (handle_) handle_.destroy();
+  }
+
+  bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> caller) noexcept {
+    handle_.promise().caller = caller;
+    handle_.promise().routine = caller.promise().routine;
+    return handle_;
+  }
+  T await_resume() {
+    if (handle_.promise().error) std::rethrow_exception(handle_.promise().error);
+    return handle_.promise().take();
+  }
+
+  Handle handle() const { return handle_; }
+
+ private:
+  Handle handle_ = nullptr;
+};
+
+class Routine {
+ public:
+  explicit Routine(Clock &clock) : clock_(clock) {}
+  Routine(const Routine &) = delete;
+  Routine &operator=(const Routine &) = delete;
+
+  // Runs *steps* up to the first wait.
+  void begin(Steps<> steps) {
+    steps_ = std::move(steps);
+    steps_.handle().promise().routine = this;
+    innermost_ = steps_.handle();
+    go_on();
+  }
+
+  // Lets it go on, if it sleeps; else sees to it that it does not fall asleep.
+  void wake() {
+    woken = true;
+    if (asleep) {
+      asleep = false;
+      go_on();
+    }
+  }
+
+  // Wakes it, for more than the end of what it had begun itself.
+  void notify() {
+    notified = true;
+    wake();
+  }
+
+  double rank = RUN;      // which of the things that happen at one instant come first, the lowest
+  bool asleep = false;
+  bool woken = false;     // somebody has called wake since it set this to false
+  bool notified = false;  // it was told of something new
+
+ private:
+  friend struct Wait;
+
+  void go_on() {
+    innermost_.resume();
+    const auto top = steps_.handle();
+    if (top.done()) {
+      if (top.promise().error) std::rethrow_exception(top.promise().error);
+    } else if (delay_ < 0) {
+      asleep = true;
+    } else {
+      clock_.after(delay_, rank, [](void *who, i64) { static_cast<Routine *>(who)->go_on(); }, this);
+    }
+  }
+
+  Clock &clock_;
+  Steps<> steps_;
+  std::coroutine_handle<> innermost_ = nullptr;  // the one that waits
+  i64 delay_ = 0;
+};
+
+template <class Promise>
+void Wait::await_suspend(std::coroutine_handle<Promise> handle) const noexcept {
+  Routine *routine = handle.promise().routine;
+  routine->innermost_ = handle;
+  routine->delay_ = delay;
+}
+
+}  // namespace tasksim
