@@ -77,8 +77,6 @@ void copy(const std::vector<From> &column, To *target) {
 
 extern "C" {
 
-int32_t tasksim_core_version(void) { return TASKSIM_CORE_VERSION; }
-
 void *tasksim_graph_new(const tasksim_graph *given, int32_t *status) {
   return made<Graph>(given, status);
 }

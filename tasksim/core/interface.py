@@ -1,0 +1,192 @@
+"""Interface of the core: its structures and functions as ctypes sees them.
+
+The mirror of ``tasksim_core.h``, in the same order. Whoever fills a structure keeps the arrays that
+it points to alive for as long as the core may look at them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import CFUNCTYPE, POINTER, c_char_p, c_double, c_int32, c_int64, c_void_p
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.core.library import library
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "BAD_ARRAYS",
+    "BUG",
+    "CALLBACK",
+    "DONE",
+    "DROPPED",
+    "ILLEGAL_POP",
+    "LIVELOCK",
+    "MORE",
+    "NOBODY",
+    "NO_MEMORY",
+    "STUCK",
+    "TOO_LARGE",
+    "TOO_LATE",
+    "UNKNOWN",
+    "Callbacks",
+    "Graph",
+    "Log",
+    "Outcome",
+    "Platform",
+    "Question",
+    "Scheduler",
+    "Tasks",
+    "address",
+    "functions",
+]
+
+DONE: Final = 0
+MORE: Final = 1
+BAD_ARRAYS: Final = 2
+NO_MEMORY: Final = 3
+DROPPED: Final = 4
+ILLEGAL_POP: Final = 5
+LIVELOCK: Final = 6
+STUCK: Final = 7
+TOO_LARGE: Final = 8
+NOBODY: Final = 9
+CALLBACK: Final = 10
+UNKNOWN: Final = 11
+BUG: Final = 12
+TOO_LATE: Final = 13
+
+_KINDS: Final = {"i": c_int64, "d": c_double, "p": c_void_p, "s": c_char_p}
+
+
+def _fields(text: str) -> list[tuple[str, Any]]:
+    """Return ctypes' fields: ``i`` a whole number, ``d`` a number, ``p`` an array, ``s`` a text."""
+    words = (word.split(":") for word in text.split())
+    return [(name, _KINDS[kind]) for kind, names in words for name in names.split(",")]
+
+
+class Graph(ctypes.Structure):
+    """A task graph, in its arrays."""
+
+    _fields_ = _fields(
+        "i:tasks,handles,kernels,hints p:kernel,priority,successor_ptr,successors,access_ptr,"
+        "access_handle,access_mode,handle_size,handle_home,hint_after,hint_handle"
+    )
+
+
+class Platform(ctypes.Structure):
+    """A platform: workers, memories, links, and the costs of the runtime."""
+
+    _fields_ = _fields(
+        "i:workers,classes,memories,links p:class_of,memory_of,node_of,pipeline,nominal_speed"
+        " d:submission_s,task_s,wakeup_s"
+        " i:submission,task,wakeup,push,fetch,progress,kernel,copy,allocate,free"
+        " d:unit_bytes,chunk_bytes,largest_bytes,usable p:memory_bytes"
+        " i:fetches,prefetches,idle,serialised p:fixed_s,per_byte_s,direct,path i:paths"
+        " p:path_latency,path_weight,path_limit,path_ptr,path_link,path_times,capacity"
+    )
+
+
+class Scheduler(ctypes.Structure):
+    """A policy of the core, with its numbers and tables by name."""
+
+    _fields_ = _fields(
+        "s:name i:numbers p:number_names,number_values i:tables"
+        " p:table_names,table_values,table_lengths,twister"
+    )
+
+
+Call0 = CFUNCTYPE(c_int64)
+Call1 = CFUNCTYPE(c_int64, c_int64)
+Call2 = CFUNCTYPE(c_int64, c_int64, c_int64)
+
+
+class Callbacks(ctypes.Structure):
+    """A scheduler that is no policy of the core."""
+
+    _fields_ = [
+        ("attach", Call0),
+        ("push", Call1),
+        ("choose", Call1),
+        ("commit", Call1),
+        ("pop", Call1),
+        ("started", Call2),
+        ("finished", Call2),
+    ]
+
+
+class Question(ctypes.Structure):
+    """What is asked: costs, estimates, and how the replay goes."""
+
+    _fields_ = _fields(
+        "p:costs,estimates,reach_bytes,far_s_per_byte,alone"
+        " i:machine,blind,uses_priorities,looks_at_data,chooses_apart,hears_started,hears_finished"
+    )
+
+
+class Outcome(ctypes.Structure):
+    """How a replay has ended, and how much it has noted."""
+
+    _fields_ = _fields("i:worker,task,number d:now_s i:events,evictions,copies,changes")
+
+
+class Tasks(ctypes.Structure):
+    """Columns of tasks, to be filled."""
+
+    _fields_ = _fields("p:submitted_s,ready_s,popped_s,start_s,end_s,worker,released_by,state")
+
+
+class Log(ctypes.Structure):
+    """Columns of copies and of the use of memory, to be filled."""
+
+    _fields_ = _fields("p:handle,task,source,target,reason,asked,start,end,time,memory,used")
+
+
+_SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
+    "graph_new": (c_void_p, [POINTER(Graph), POINTER(c_int32)]),
+    "graph_free": (None, [c_void_p]),
+    "platform_new": (c_void_p, [POINTER(Platform), POINTER(c_int32)]),
+    "platform_free": (None, [c_void_p]),
+    "replay_new": (
+        c_void_p,
+        [
+            c_void_p, c_void_p, POINTER(Question), POINTER(Scheduler), POINTER(Callbacks),
+            POINTER(c_int32), POINTER(Outcome),
+        ],
+    ),
+    "replay_go_on": (c_int32, [c_void_p, c_int64]),
+    "replay_outcome": (None, [c_void_p, POINTER(Outcome)]),
+    "replay_tasks": (None, [c_void_p, POINTER(Tasks)]),
+    "replay_log": (None, [c_void_p, POINTER(Log)]),
+    "replay_free": (None, [c_void_p]),
+}  # fmt: skip
+
+
+@lru_cache(maxsize=8)
+def _declared(core: ctypes.CDLL) -> ctypes.CDLL:
+    for name, (result, arguments) in _SIGNATURES.items():
+        function = getattr(core, f"tasksim_{name}")
+        function.restype, function.argtypes = result, arguments
+    return core
+
+
+def functions() -> ctypes.CDLL | None:
+    """Return the library with its functions declared; None if there is none."""
+    core = library()
+    return None if core is None else _declared(core)
+
+
+def address(values: NDArray[Any] | None, dtype: type[np.generic]) -> int | None:
+    """Return where *values* lie, for a structure that points to them.
+
+    Raises :exc:`TypeError` if they are not of *dtype*, or not one after the other.
+    """
+    if values is None:
+        return None
+    if values.dtype != dtype or not values.flags.c_contiguous:
+        raise TypeError(f"an array of {values.dtype}, where {np.dtype(dtype)} in a row is wanted")
+    return values.ctypes.data
