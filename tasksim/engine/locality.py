@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,9 +38,22 @@ class FarCharge:
         reach_bytes: NDArray[np.float64],
         seconds_per_byte: NDArray[np.float64],
     ) -> None:
-        self._tracker = ReuseTracker(graph)
-        self._reach_bytes: list[list[float]] = reach_bytes.tolist()
-        self._per_byte: list[list[float]] = seconds_per_byte.tolist()
+        self.arrays = reach_bytes, seconds_per_byte
+        self._graph = graph
+
+    @cached_property
+    def _tracker(self) -> ReuseTracker:
+        return ReuseTracker(self._graph)
+
+    @cached_property
+    def _reach_bytes(self) -> list[list[float]]:
+        reach: list[list[float]] = self.arrays[0].tolist()
+        return reach
+
+    @cached_property
+    def _per_byte(self) -> list[list[float]]:
+        per_byte: list[list[float]] = self.arrays[1].tolist()
+        return per_byte
 
     def extra_s(self, task: int, group: int) -> float:
         """Start *task* on a worker of class *group*; return the seconds its far data add."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,12 +10,10 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.engine.durations import Models, durations
 from tasksim.engine.locality import near_and_far
-from tasksim.engine.machine.machine import MachineReplay, SimultaneousPushes, needs_machine
-from tasksim.engine.outcome import AnyReplay, machine, records
-from tasksim.engine.replay import Replay
+from tasksim.engine.choice import Engine, Question, check_engine, replayed
+from tasksim.engine.outcome import machine, records
 from tasksim.run.bounds import bounds
 from tasksim.run.record import Run
-from tasksim.runtime.collector import no_garbage_collection
 from tasksim.schedulers.registry import create
 
 if TYPE_CHECKING:
@@ -24,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.engine.machine.machine import SimultaneousPushes
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
@@ -43,6 +41,7 @@ def simulate(
     noise: Noise = "none",
     check: bool = False,
     simultaneous_pushes: SimultaneousPushes = "serial",
+    engine: Engine = "auto",
     config: Mapping[str, Any] | None = None,
 ) -> Run:
     """Replay *graph* on *platform* and return the run.
@@ -64,6 +63,9 @@ def simulate(
     simultaneous_pushes : {"serial", "blind"}, optional
         Whether a push sees those before it at the same instant, or, as in StarPU-SimGrid, all
         schedulers that choose a worker at push choose before any choice counts.
+    engine : {"auto", "simpy", "compiled"}, optional
+        What replays: the compiled core, SimPy's engine, or the core where it is there and knows
+        all that is asked. The result is the same to the last bit.
     config : mapping, optional
         Stored in the run, so that it can be repeated.
 
@@ -75,6 +77,7 @@ def simulate(
     SchedulerError
         If the scheduler drops or repeats a task, or gives one to a worker that cannot run it.
     """
+    check_engine(engine)
     _check_homes(graph, platform)
     policy = create(scheduler) if isinstance(scheduler, str) else scheduler
     estimates = durations(graph, platform, models)
@@ -82,18 +85,9 @@ def simulate(
     if noise == "model":
         drawn = durations(graph, platform, models, np.random.default_rng([seed, 1]))
     costs, far = near_and_far(graph, platform, models, drawn)
-    believed = estimates.tolist()
-    charged = believed if costs is estimates else costs.tolist()
-    replay: AnyReplay
-    with no_garbage_collection():
-        if simultaneous_pushes == "blind" or needs_machine(platform):
-            replay = MachineReplay(
-                graph, platform, policy, charged, believed, far, simultaneous_pushes
-            )
-        else:
-            replay = Replay(graph, platform, policy, charged, believed, far)
-        begun = time.perf_counter()
-        replay.run(random.Random(seed))
+    question = Question(graph, platform, policy, costs, estimates, far, simultaneous_pushes)
+    begun = time.perf_counter()
+    done = replayed(question, seed, engine)
     wall_s = time.perf_counter() - begun
     run = Run(
         kind="simulated",
@@ -107,7 +101,9 @@ def simulate(
         wall_s=wall_s,
         bounds=_bounds(graph, platform, costs),
         **machine(platform),
-        **records(graph, replay.outcome()),
+        engine=done.engine,
+        engine_why=done.why,
+        **records(graph, done.replay.outcome()),
     )
     if check:
         from tasksim.run.runchecks import check_run

@@ -21,15 +21,15 @@ class CopyEstimates:
 
     def __init__(self, platform: Platform, devices: int) -> None:
         count = len(platform.memories)
-        self._fixed = [[inf] * count for _ in range(count)]
-        self._per_byte = [[inf] * count for _ in range(count)]
+        self.fixed_s = [[inf] * count for _ in range(count)]
+        self.per_byte_s = [[inf] * count for _ in range(count)]
         for source in range(count):
             for target in range(count):
                 links = platform.route(source, target) if source != target else None
                 if links is not None:
                     self._set(platform, source, target, links, devices)
         self._add_hops(count)
-        self._direct = [[bool(platform.route(s, t)) for t in range(count)] for s in range(count)]
+        self.direct = [[bool(platform.route(s, t)) for t in range(count)] for s in range(count)]
         self._nearest: dict[tuple[int, int, int], int] = {}
         self._best: dict[tuple[int, int, int], float] = {}
 
@@ -48,12 +48,12 @@ class CopyEstimates:
         if latency is None:
             latency = sum(link.latency_s for link in route)
         sharing = platform.copying.contention * (1 if len(links) == 1 else devices)
-        self._fixed[source][target] = latency
-        self._per_byte[source][target] = max(1.0, sharing) / bandwidth
+        self.fixed_s[source][target] = latency
+        self.per_byte_s[source][target] = max(1.0, sharing) / bandwidth
 
     def _add_hops(self, count: int) -> None:
         """Where no route leads, the best way over a third memory: the two copies added."""
-        direct = [[f < inf for f in row] for row in self._fixed]
+        direct = [[f < inf for f in row] for row in self.fixed_s]
         for source in range(count):
             for target in range(count):
                 if source == target or direct[source][target]:
@@ -61,14 +61,14 @@ class CopyEstimates:
                 hops = [m for m in range(count) if direct[source][m] and direct[m][target]]
                 if hops:
                     middle = hops[0]
-                    for table in (self._fixed, self._per_byte):
+                    for table in (self.fixed_s, self.per_byte_s):
                         table[source][target] = table[source][middle] + table[middle][target]
 
     def copy_s(self, size: float, source: int, target: int) -> float:
         """Return the expected time to copy *size* bytes from *source* to *target*, in seconds."""
         if source == target or not size:
             return 0.0
-        return self._fixed[source][target] + size * self._per_byte[source][target]
+        return self.fixed_s[source][target] + size * self.per_byte_s[source][target]
 
     def nearest(self, valid: int, target: int, size: int) -> int:
         """Return the memory, of those in the mask *valid*, from which *target* is reached soonest.
@@ -81,7 +81,7 @@ class CopyEstimates:
             sources = [m for m in range(valid.bit_length()) if valid >> m & 1 and m != target]
             found = min(
                 sources,
-                key=lambda m: (not self._direct[m][target], self.copy_s(size, m, target), m),
+                key=lambda m: (not self.direct[m][target], self.copy_s(size, m, target), m),
                 default=target,
             )
             self._nearest[key] = found

@@ -50,6 +50,7 @@ def encode(run: Run) -> str:
         "bounds": run.bounds,
         "metrics": summary(run),
         "wall_s": run.wall_s,
+        **_engine_json(run),
         "kernels": run.kernel_names,
         "workers": [_worker_json(worker) for worker in run.workers],
         **_memories_json(run),
@@ -60,6 +61,12 @@ def encode(run: Run) -> str:
         return json.dumps(header, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
     except (TypeError, ValueError) as error:
         raise InputError(f"the run cannot be written as JSON: {error}") from error
+
+
+def _engine_json(run: Run) -> dict[str, str]:
+    """Return what made a simulated run, and why it was not the compiled core."""
+    said = {"engine": run.engine, "engine_why": run.engine_why}
+    return {name: text for name, text in said.items() if text}
 
 
 def _worker_json(worker: WorkerInfo) -> dict[str, Any]:
@@ -135,6 +142,8 @@ def _run(root: Node) -> Run:
         config=dict(root["config"].mapping()),
         versions={name: _text(node) for name, node in root["versions"].items()},
         wall_s=root["wall_s"].number(),
+        engine=_text(root.get("engine", "")),
+        engine_why=_text(root.get("engine_why", "")),
         bounds=None if bounds.value is None else {n: node.number() for n, node in bounds.items()},
         memories=tuple(_memory(node) for node in root.get("memories", [])),
         evictions=root.get("evictions", 0).integer(),

@@ -74,7 +74,7 @@ def _version(name: str) -> str:
 class Run:
     """A run of a task graph on workers, simulated or native.
 
-    Two runs are equal if everything but ``wall_s`` is. In a notebook, a run shows what it was, how
+    Two runs are equal if everything but ``wall_s`` and the engine is. In a notebook, a run shows what it was, how
     busy its workers were, and its kernels.
 
     Parameters
@@ -103,6 +103,10 @@ class Run:
         Of tasksim, Python and libraries; default: those here.
     wall_s : float, default 0.0
         How long it took to simulate or to execute.
+    engine : str, default ""
+        What simulated it, ``compiled`` or ``simpy``.
+    engine_why : str, default ""
+        Why it was not the compiled core.
     bounds : dict or None, default None
         Lower bounds on the makespan, in seconds.
     transfers, memory : TransferTable, MemoryTable or None, default None
@@ -144,6 +148,10 @@ class Run:
     """Versions of tasksim, Python and the libraries that made the run; default: those here."""
     wall_s: float = field(default=0.0, compare=False)
     """How long it took to simulate or to execute."""
+    engine: str = field(default="", compare=False)
+    """What simulated it: ``compiled`` or ``simpy``; empty where nobody noted it."""
+    engine_why: str = field(default="", compare=False)
+    """Why it was not the compiled core."""
     bounds: dict[str, float] | None = None
     """Lower bounds on the makespan, in seconds, by name (see :mod:`tasksim.run.bounds`)."""
     transfers: TransferTable | None = None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tasksim.run.record import TaskTable
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["DONE", "MOVES", "READY", "TAKEN", "WAITING", "Ledger", "able_classes", "class_of"]
+__all__ = ["DONE", "MOVES", "READY", "TAKEN", "WAITING", "Ledger", "able_classes", "class_of", "nobody_can_run"]
 
 
 class Ledger:
@@ -173,6 +173,11 @@ def class_of(platform: Platform) -> list[int]:
     return found
 
 
+def nobody_can_run(graph: TaskGraph, task: int) -> InputError:
+    """Return the error for a *task* that has no worker."""
+    return InputError(f"no worker of the platform can run {graph.label(task)}")
+
+
 def able_classes(graph: TaskGraph, costs: Sequence[Sequence[float]]) -> list[int]:
     """Return per task a bit mask of the classes where its cost is finite.
 
@@ -186,7 +191,7 @@ def able_classes(graph: TaskGraph, costs: Sequence[Sequence[float]]) -> list[int
         finite[index] = np.isfinite(np.asarray(row))
     nowhere = np.flatnonzero(~finite.any(axis=0))
     if len(nowhere):
-        raise InputError(f"no worker of the platform can run {graph.label(int(nowhere[0]))}")
+        raise nobody_can_run(graph, int(nowhere[0]))
     octets = np.ascontiguousarray(np.packbits(finite, axis=0, bitorder="little").T)
     masks: list[int] = [0] * len(graph)
     for place, word in enumerate(octets.view("<u8").T.tolist()):

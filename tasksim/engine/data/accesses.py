@@ -14,7 +14,7 @@ from tasksim.graph.csr import Int64, pointers_of_counts
 if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["Hints", "Need", "Needs", "TaskAccesses", "ordered_accesses", "writers"]
+__all__ = ["COPIED", "Hints", "Need", "Needs", "TaskAccesses", "ordered_accesses", "writers"]
 
 Need: TypeAlias = tuple[int, bool, bool]
 """One of the data that a task accesses: which, whether it is read, whether it is written."""
@@ -24,6 +24,8 @@ Needs: TypeAlias = Sequence[Need]
 
 _READ: Final = np.isin(range(8), [AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE])
 _WRITTEN: Final = np.isin(range(8), [AccessMode.W, AccessMode.RW, AccessMode.COMMUTATIVE])
+COPIED: Final = np.flatnonzero(_READ | _WRITTEN)
+"""Modes of accesses for which data are copied: not scratch memory, nor reductions."""
 
 
 class TaskAccesses(NamedTuple):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import WorkerClass
 
-__all__ = ["keep_where_data_fit"]
+__all__ = ["keep_where_data_fit", "too_large"]
 
 FEW_SIZES: Final = 16
 """Data of so many different sizes are tried for whether as many of each as a task has at most fit:
@@ -40,17 +40,21 @@ def keep_where_data_fit(
     for task, mask in kept.items():
         able[task] &= mask
         if not able[task]:
-            size = sum(copies.size[handle] for handle, _, _ in needs[task])
-            raise InputError(
-                f"{graph.label(task)} needs {size:,} bytes at once, which is more"
-                " than the memory of any worker that has an implementation of it"
-            )
+            raise too_large(graph, task, sum(copies.size[handle] for handle, _, _ in needs[task]))
     if not kept:
         return estimates
     return [
         [inf if not kept.get(t, -1) >> index & 1 else s for t, s in enumerate(row)]
         for index, row in enumerate(estimates)
     ]
+
+
+def too_large(graph: TaskGraph, task: int, size_bytes: int) -> InputError:
+    """Return the error for a *task* whose data, of so many bytes, fit nowhere."""
+    return InputError(
+        f"{graph.label(task)} needs {size_bytes:,} bytes at once, which is more"
+        " than the memory of any worker that has an implementation of it"
+    )
 
 
 def _where_data_fit(

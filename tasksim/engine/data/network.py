@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tasksim.platform.description import Platform
 
-__all__ = ["Network", "Path", "fair_rates"]
+__all__ = ["Network", "Path", "fair_rates", "paths_of"]
 
 SHORTEST = 1e-9
 """A latency of zero counts as this many seconds when shares are weighted: a tick, the least that
@@ -67,7 +67,7 @@ class Network:
     def __init__(self, env: TickClock, platform: Platform) -> None:
         self._env = env
         self._capacity = [link.bandwidth_bytes_per_s * 1e-9 for link in platform.links]
-        self._paths = _paths(platform)
+        self._paths = paths_of(platform)
         self._flows: list[Flow] = []
         self._since = 0
         self._settled = 0
@@ -141,7 +141,7 @@ class Network:
         Alarm(self._env, max(0, ceil(first - 1e-6)), self._settled, self._on_end)
 
 
-def _paths(platform: Platform) -> dict[tuple[int, int], Path]:
+def paths_of(platform: Platform) -> dict[tuple[int, int], Path]:
     """Return the routes between the memories, by their ends."""
     paths: dict[tuple[int, int], Path] = {}
     for source in platform.memories:

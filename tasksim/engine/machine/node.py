@@ -32,12 +32,13 @@ if TYPE_CHECKING:
     from tasksim.engine.data.accesses import Needs
     from tasksim.engine.machine.charges import Charges
     from tasksim.engine.machine.ticks import OverheadTicks
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.runtime.facts import Facts
     from tasksim.runtime.ledger import Ledger
     from tasksim.runtime.release import Release
 
-__all__ = ["Node"]
+__all__ = ["Node", "no_room"]
 
 
 class Node:
@@ -160,11 +161,8 @@ class Node:
             taken = [task for task, w in enumerate(self.ledger.worker) if w == driver.worker]
             stuck = [task for task in taken if state[task] == TAKEN]
             if driver.intake.state == COMING and stuck:
-                raise InputError(
-                    f"the run stopped at {self.view.now:.6g} s: no room was found in memory"
-                    f" {self._platform.memories[driver.memory].name} for the data of"
-                    f" {self._graph.label(stuck[-1])}, nor in those on their way; make them larger"
-                )
+                memory = self._platform.memories[driver.memory].name
+                raise no_room(self._graph, stuck[-1], memory, self.view.now)
 
     # What workers do
 
@@ -248,6 +246,14 @@ class Node:
         yield 0
         self.view.pusher = pusher
         self._scheduler.commit(task, choice)
+
+
+def no_room(graph: TaskGraph, task: int, memory: str, now_s: float) -> InputError:
+    """Return the error for a *task* whose data never came to *memory*."""
+    return InputError(
+        f"the run stopped at {now_s:.6g} s: no room was found in memory {memory} for the data of"
+        f" {graph.label(task)}, nor in those on their way; make them larger"
+    )
 
 
 def _keepers(clock: TickClock, platform: Platform, routines: list[Routine]) -> list[Routine]:

@@ -1,0 +1,139 @@
+"""Choice of the engine that replays: the compiled core where it knows all, else SimPy's.
+
+The bytes are the same; SimPy's engine is the one to read, to extend and to compare with.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+from tasksim.base.errors import InputError, unknown
+from tasksim.engine.machine.machine import MachineReplay, SimultaneousPushes, needs_machine
+from tasksim.engine.replay import Replay
+from tasksim.runtime.collector import no_garbage_collection
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tasksim.engine.locality import FarCharge
+    from tasksim.engine.outcome import AnyReplay
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+    from tasksim.schedulers.base import Scheduler
+
+__all__ = ["Engine", "Question", "Replayed", "check_engine", "replayed"]
+
+Engine = Literal["auto", "simpy", "compiled"]
+"""``auto``: the compiled core if it is there and knows all that is asked, else SimPy's engine."""
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is replayed.
+
+    Attributes
+    ----------
+    graph, platform, scheduler : TaskGraph, Platform, Scheduler
+        What, where, and who decides.
+    costs, estimates : ndarray, shape (classes, tasks)
+        What tasks take, and what the scheduler believes of it, seconds.
+    far : FarCharge or None
+        What is added when a task starts, for data that left the cache.
+    simultaneous_pushes : {"serial", "blind"}
+        Whether a push sees the others of its instant.
+    """
+
+    graph: TaskGraph
+    platform: Platform
+    scheduler: Scheduler
+    costs: NDArray[np.float64]
+    estimates: NDArray[np.float64]
+    far: FarCharge | None = None
+    simultaneous_pushes: SimultaneousPushes = "serial"
+
+    @property
+    def needs_machine(self) -> bool:
+        """Whether the replay is that of machines with devices."""
+        return self.simultaneous_pushes == "blind" or needs_machine(self.platform)
+
+
+class Replayed(NamedTuple):
+    """A replay that has ended, the engine that made it, and why it was not the core."""
+
+    replay: AnyReplay
+    engine: str
+    why: str = ""
+
+
+def check_engine(engine: str) -> None:
+    """Raise :exc:`InputError` unless *engine* is one."""
+    if engine not in get_args(Engine):
+        raise unknown("engine", engine, get_args(Engine))
+
+
+def replayed(question: Question, seed: int, engine: Engine = "auto") -> Replayed:
+    """Replay what is asked.
+
+    Raises
+    ------
+    InputError
+        If the core was asked for and does not know all that is asked, and for what can never run.
+    SchedulerError
+        If the scheduler breaks a rule or fails.
+    """
+    why = "asked for"
+    if engine != "simpy":
+        from tasksim.engine.compiled.flat import Refused
+
+        try:
+            replay = _compiled(question)
+            replay.run(random.Random(seed))
+            return Replayed(replay, "compiled")
+        except Refused as refusal:
+            why = str(refusal)
+        if engine == "compiled":
+            raise InputError(f"the compiled engine does not replay this: {why}")
+    replay = _simpy(question)
+    replay.run(random.Random(seed))
+    return Replayed(replay, "simpy", why)
+
+
+def _compiled(question: Question) -> AnyReplay:
+    from tasksim.core.library import status
+    from tasksim.engine.compiled.flat import Refused
+    from tasksim.engine.compiled.policies import ported
+    from tasksim.engine.compiled.replay import CompiledReplay
+
+    core = status()
+    if not core.available:
+        raise Refused(f"the core is {core.why}")
+    policy = ported(question.scheduler)
+    if policy is None:
+        raise Refused(f"scheduler {question.scheduler.name} is not one of the core's")
+    return CompiledReplay(
+        question.graph,
+        question.platform,
+        policy,
+        question.costs,
+        question.estimates,
+        question.far,
+        machine=question.needs_machine,
+        blind=question.simultaneous_pushes == "blind",
+    )
+
+
+def _simpy(question: Question) -> AnyReplay:
+    graph, platform, scheduler = question.graph, question.platform, question.scheduler
+    with no_garbage_collection():
+        believed = question.estimates.tolist()
+        alike = question.costs is question.estimates
+        charged = believed if alike else question.costs.tolist()
+        if question.needs_machine:
+            pushes = question.simultaneous_pushes
+            return MachineReplay(
+                graph, platform, scheduler, charged, believed, question.far, pushes
+            )
+        return Replay(graph, platform, scheduler, charged, believed, question.far)

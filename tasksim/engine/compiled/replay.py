@@ -1,0 +1,268 @@
+"""Replay on the compiled core: what SimPy's engine would do, to the last bit, much faster.
+
+The core is asked for some events at a time: between two calls a user's interruption is heard.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.core import interface
+from tasksim.engine.compiled.flat import Refused, flat_graph, flat_platform
+from tasksim.engine.compiled.view import KnownView
+from tasksim.engine.data.accesses import COPIED
+from tasksim.engine.data.capacity import too_large
+from tasksim.engine.machine.node import no_room
+from tasksim.engine.outcome import Outcome
+from tasksim.run.record import TaskTable
+from tasksim.runtime.blame import blaming
+from tasksim.runtime.hooks import chooses_apart, unless_default
+from tasksim.runtime.ledger import nobody_can_run
+from tasksim.runtime.rules import dropped, livelock
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tasksim.engine.compiled.policies import Ported
+    from tasksim.engine.locality import FarCharge
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+    from tasksim.schedulers.base import Scheduler
+
+__all__ = ["CompiledReplay"]
+
+EVENTS: Final = 100_000
+"""Events between two looks whether the user wants to stop: some 20 ms."""
+
+
+class CompiledReplay:
+    """One simulated run on the compiled core.
+
+    Parameters
+    ----------
+    graph, platform : TaskGraph, Platform
+        What is run, and where.
+    policy : Ported
+        The scheduler, as the core knows it.
+    costs, estimates : ndarray, shape (classes, tasks)
+        What tasks take, and what the scheduler believes of it, seconds.
+    far : FarCharge or None
+        What is added to a task's cost when it starts.
+    machine, blind : bool
+        Whether the replay is that of machines with devices; whether pushes of one instant do not
+        see each other.
+
+    Raises
+    ------
+    Refused
+        If the core does not know what is asked for.
+
+    See Also
+    --------
+    tasksim.engine.replay.Replay, tasksim.engine.machine.machine.MachineReplay : Its references.
+    """
+
+    def __init__(
+        self,
+        graph: TaskGraph,
+        platform: Platform,
+        policy: Ported,
+        costs: NDArray[np.float64],
+        estimates: NDArray[np.float64],
+        far: FarCharge | None = None,
+        *,
+        machine: bool,
+        blind: bool = False,
+    ) -> None:
+        core = interface.functions()
+        if core is None:
+            raise Refused("the core is not there")
+        self._core = core
+        self._graph, self._platform, self._policy = graph, platform, policy
+        self._costs = np.ascontiguousarray(costs, np.float64)
+        self._estimates = np.ascontiguousarray(estimates, np.float64)
+        self._far = far
+        self._machine, self._blind = machine, blind
+        self._flat = flat_graph(graph), flat_platform(platform)
+        self._outcome = interface.Outcome()
+        self._handle: int | None = None
+
+    def run(self, rng: random.Random) -> float:
+        """Replay the graph; return the makespan in seconds.
+
+        Raises :exc:`SchedulerError` when the scheduler breaks a rule or fails.
+        """
+        with blaming(self._policy.scheduler, self._graph):
+            self._make(rng)
+            status = interface.MORE
+            while status == interface.MORE:
+                status = self._core.tasksim_replay_go_on(self._handle, EVENTS)
+            self._core.tasksim_replay_outcome(self._handle, ctypes.byref(self._outcome))
+            self._columns = self._read_tasks()
+            if status != interface.DONE:
+                raise self._error(status)
+        return float(self._columns["end_s"].max(initial=0.0))
+
+    def outcome(self) -> Outcome:
+        """Return what happened."""
+        log = self._read_log() if self._outcome.copies >= 0 else None
+        return Outcome(self, log, self._outcome.evictions)
+
+    @property
+    def events(self) -> int:
+        """How many events there were."""
+        return int(self._outcome.events)
+
+    def table(self) -> TaskTable:
+        """Return what became of the tasks, as the table of a run."""
+        graph = self._graph
+        columns = {name: values for name, values in self._columns.items() if name != "state"}
+        return TaskTable(
+            task=np.arange(len(graph), dtype=np.int32),
+            kernel=graph.kernel.astype(np.int16),
+            priority=graph.priority.astype(np.int32),
+            **columns,
+        )
+
+    def _make(self, rng: random.Random) -> None:
+        """Make the replay of the core, which checks all that it is given."""
+        status = ctypes.c_int32()
+        kept: list[Any] = []
+        question = self._question()
+        policy = self._scheduler(rng, kept)
+        graph, platform = self._flat
+        handle = self._core.tasksim_replay_new(
+            graph.handle, platform.handle, ctypes.byref(question), ctypes.byref(policy), None,
+            ctypes.byref(status), ctypes.byref(self._outcome),
+        )  # fmt: skip
+        if handle is None:
+            raise self._error(status.value)
+        self._handle = handle
+        self._kept = [question, policy, *kept]
+        weakref.finalize(self, self._core.tasksim_replay_free, handle)
+
+    def _question(self) -> interface.Question:
+        scheduler = self._policy.scheduler
+        far = (None, None) if self._far is None else self._far.arrays
+        self._alone = self._alone_on_devices()
+        return interface.Question(
+            costs=interface.address(self._costs, np.float64),
+            estimates=interface.address(self._estimates, np.float64),
+            reach_bytes=interface.address(far[0], np.float64),
+            far_s_per_byte=interface.address(far[1], np.float64),
+            alone=interface.address(self._alone, np.int8),
+            machine=self._machine,
+            blind=self._blind,
+            uses_priorities=scheduler.uses_priorities,
+            looks_at_data=scheduler.looks_at_data,
+            chooses_apart=chooses_apart(scheduler),
+            hears_started=unless_default(scheduler, "started") is not None,
+            hears_finished=unless_default(scheduler, "finished") is not None,
+        )
+
+    def _alone_on_devices(self) -> NDArray[np.int8] | None:
+        """Return per class and kernel whether it cannot be queued on a device; None: all can."""
+        platform, names = self._platform, self._graph.model_names
+        alone = np.zeros((len(platform.classes), len(names)), np.int8)
+        for index, group in enumerate(platform.classes):
+            synchronous = platform.device(group.architecture).synchronous
+            alone[index] = [name in synchronous for name in names]
+        return alone if alone.any() else None
+
+    def _scheduler(self, rng: random.Random, kept: list[Any]) -> interface.Scheduler:
+        """Return the policy with its options, its tables and the state of its random numbers."""
+        policy = self._policy
+        view = KnownView(self._graph, self._platform, self._costs, self._estimates)
+        numbers, tables = policy.numbers, policy.tables(view, rng)
+        twister = np.array(rng.getstate()[1], np.uint32)
+        values = np.array(list(numbers.values()), np.float64)
+        columns = [np.ascontiguousarray(table, np.int64) for table in tables.values()]
+        lengths = np.array([len(column) for column in columns], np.int64)
+        number_names, table_names = _texts(numbers), _texts(tables)
+        places = (ctypes.c_void_p * len(columns))(*(c.ctypes.data for c in columns))
+        kept += [twister, values, columns, lengths, number_names, table_names, places]
+        return interface.Scheduler(
+            name=policy.name.encode(),
+            numbers=len(numbers),
+            number_names=ctypes.addressof(number_names),
+            number_values=interface.address(values, np.float64),
+            tables=len(columns),
+            table_names=ctypes.addressof(table_names),
+            table_values=ctypes.addressof(places),
+            table_lengths=interface.address(lengths, np.int64),
+            twister=interface.address(twister, np.uint32),
+        )
+
+    def _read_tasks(self) -> dict[str, NDArray[Any]]:
+        count = len(self._graph)
+        columns: dict[str, NDArray[Any]] = {
+            "worker": np.empty(count, np.int32),
+            "submitted_s": np.empty(count),
+            "ready_s": np.empty(count),
+            "popped_s": np.empty(count),
+            "start_s": np.empty(count),
+            "end_s": np.empty(count),
+            "released_by": np.empty(count, np.int32),
+            "state": np.empty(count, np.int8),
+        }
+        places = {name: values.ctypes.data for name, values in columns.items()}
+        self._core.tasksim_replay_tasks(self._handle, ctypes.byref(interface.Tasks(**places)))
+        return columns
+
+    def _read_log(self) -> CopyColumns:
+        log = CopyColumns(self._outcome.copies, self._outcome.changes)
+        places = {name: getattr(log, name).ctypes.data for name, _ in interface.Log._fields_}
+        self._core.tasksim_replay_log(self._handle, ctypes.byref(interface.Log(**places)))
+        return log
+
+    def _needed_bytes(self, task: int) -> int:
+        graph = self._graph
+        accesses = slice(graph.access_ptr[task], graph.access_ptr[task + 1])
+        counts = np.isin(graph.access_mode[accesses], COPIED)
+        return int(graph.handle_size[graph.access_handle[accesses][counts]].sum())
+
+    def _error(self, status: int) -> Exception:
+        """Return the error that SimPy's engine would raise."""
+        outcome, graph, scheduler = self._outcome, self._graph, self._policy.scheduler
+        if status == interface.NOBODY:
+            return nobody_can_run(graph, outcome.task)
+        if status == interface.TOO_LARGE:
+            return too_large(graph, outcome.task, self._needed_bytes(outcome.task))
+        if status == interface.STUCK:
+            memory = self._platform.memories[outcome.worker].name
+            return no_room(graph, outcome.task, memory, outcome.now_s)
+        if status in (interface.DROPPED, interface.LIVELOCK):
+            state: Sequence[int] = self._columns["state"].tolist()
+            if status == interface.DROPPED:
+                return dropped(scheduler, graph, state, outcome.now_s)
+            return livelock(scheduler, graph, state, outcome.now_s, outcome.number)
+        return Refused(_WHY.get(status, f"the core has failed with status {status}"))
+
+
+_WHY: Final = {
+    interface.BAD_ARRAYS: "the core does not take these numbers",
+    interface.NO_MEMORY: "there is not enough memory for the core",
+    interface.UNKNOWN: "the core does not have this scheduler",
+    interface.TOO_LATE: "the core's clock ends after 292 years",
+}
+
+
+class CopyColumns:
+    """The copies that the core has noted, and the use of memory, in columns."""
+
+    def __init__(self, copies: int, changes: int) -> None:
+        self.handle, self.task, self.source = (np.empty(copies, np.int64) for _ in range(3))
+        self.target, self.reason, self.asked = (np.empty(copies, np.int64) for _ in range(3))
+        self.start, self.end = (np.empty(copies, np.int64) for _ in range(2))
+        self.time, self.memory, self.used = (np.empty(changes, np.int64) for _ in range(3))
+
+
+def _texts(names: dict[str, Any]) -> ctypes.Array[ctypes.c_char_p]:
+    return (ctypes.c_char_p * len(names))(*(name.encode() for name in names))

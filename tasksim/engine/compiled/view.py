@@ -1,0 +1,143 @@
+"""View of a run that has not begun: what a scheduler of the core may ask to make its tables."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tasksim.engine.data.accesses import ordered_accesses
+from tasksim.engine.data.capacity import keep_where_data_fit
+from tasksim.engine.data.copies import Copies
+from tasksim.engine.data.memories import device_memories
+from tasksim.platform.copyestimates import CopyEstimates
+from tasksim.runtime.ledger import able_classes, class_of
+from tasksim.schedulers.base import View
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+
+__all__ = ["KnownView"]
+
+
+class KnownView(View):
+    """What is known before the clock starts, each made when it is first asked for.
+
+    Most policies of the core ask for nothing; those that plan ask for all.
+    """
+
+    def __init__(
+        self,
+        graph: TaskGraph,
+        platform: Platform,
+        costs: NDArray[np.float64],
+        estimates: NDArray[np.float64],
+    ) -> None:
+        self.graph = graph
+        self.platform = platform
+        self.workers = platform.workers
+        self.pusher = None
+        self._costs = costs
+        self._estimates = estimates
+
+    @cached_property
+    def classes(self) -> Any:
+        """The classes of workers."""
+        return self.platform.classes
+
+    @cached_property
+    def class_of(self) -> Sequence[int]:
+        """Per worker, its class."""
+        return class_of(self.platform)
+
+    @cached_property
+    def priority(self) -> Sequence[int]:
+        """Per task, its priority."""
+        priority: list[int] = self.graph.priority.tolist()
+        return priority
+
+    @cached_property
+    def estimates(self) -> Sequence[Sequence[float]]:
+        """Per class and task, the expected duration."""
+        return self._fitting[0]
+
+    @cached_property
+    def able(self) -> Sequence[int]:
+        """Per task, a mask of the classes that can run it."""
+        return self._fitting[1]
+
+    @cached_property
+    def sizes(self) -> Sequence[int]:
+        """Per datum, its size in bytes."""
+        sizes: list[int] = self.graph.handle_size.tolist()
+        return sizes
+
+    @property
+    def accesses(self) -> Sequence[Sequence[tuple[int, int]]]:
+        """Nothing: nobody has asked yet."""
+        raise NotImplementedError
+
+    @property
+    def now(self) -> float:
+        """The start of the run."""
+        return 0.0
+
+    def estimate(self, task: int, worker: int) -> float:
+        """Return the expected duration of *task* on *worker*, in seconds."""
+        return self.estimates[self.class_of[worker]][task]
+
+    def copy_estimate(self, size_bytes: float, source: int, target: int) -> float:
+        """Return the expected time of a copy between two memories, in seconds."""
+        return self._copies.copy_s(size_bytes, source, target)
+
+    def can_run(self, task: int, worker: int) -> bool:
+        """Return whether *worker* has an implementation of the kernel of *task*."""
+        return bool(self.able[task] >> self.class_of[worker] & 1)
+
+    def transfer_estimate(self, task: int, memory: int) -> float:
+        """Refuse: where data are is not known yet."""
+        raise NotImplementedError
+
+    def unready(self, task: int, memory: int) -> tuple[int, int, int]:
+        """Refuse: where data are is not known yet."""
+        raise NotImplementedError
+
+    def sleeping(self, worker: int) -> bool:  # noqa: ARG002
+        """Return True: nobody has been woken yet."""
+        return True
+
+    def wake(self, worker: int) -> None:
+        """Do nothing: the run has not begun."""
+
+    def wake_any(self, task: int) -> None:
+        """Do nothing: the run has not begun."""
+
+    def wake_all(self, task: int) -> None:
+        """Do nothing: the run has not begun."""
+
+    def prefetch(self, task: int, memory: int) -> None:
+        """Do nothing: the run has not begun."""
+
+    def prefetch_handle(self, handle: int, memory: int) -> None:
+        """Do nothing: the run has not begun."""
+
+    @cached_property
+    def _copies(self) -> CopyEstimates:
+        return CopyEstimates(self.platform, sum(device_memories(self.platform)))
+
+    @cached_property
+    def _fitting(self) -> tuple[Sequence[Sequence[float]], list[int]]:
+        """Estimates, and who can run what, without classes in whose memory data do not fit."""
+        able = able_classes(self.graph, self._costs.tolist())
+        estimates: list[list[float]] = self._estimates.tolist()
+        if len(self.platform.memories) == 1:
+            return estimates, able
+        needs, _ = ordered_accesses(self.graph)
+        copies = Copies(self.graph, self.platform)
+        kept = keep_where_data_fit(self.graph, self.classes, needs, copies, able, estimates)
+        return kept, able
