@@ -41,7 +41,7 @@ MAX_WORKERS: Final = 1_000_000
 zeros ends in a message, and not in a machine without memory."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, repr=False)
 class Platform:
     """The machine that a task graph runs on.
 

@@ -40,10 +40,7 @@ struct StepsPromise {
   struct End {
     bool await_ready() noexcept { return false; }
     template <class Promise>
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> handle) noexcept {
-      const auto caller = handle.promise().caller;
-      return caller ? caller : std::noop_coroutine();
-    }
+    void await_suspend(std::coroutine_handle<Promise> handle) noexcept;
     void await_resume() noexcept {}
   };
   End final_suspend() noexcept { return {}; }
@@ -85,11 +82,7 @@ class [[nodiscard]] Steps {
 
   bool await_ready() const noexcept { return false; }
   template <class Promise>
-  std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> caller) noexcept {
-    handle_.promise().caller = caller;
-    handle_.promise().routine = caller.promise().routine;
-    return handle_;
-  }
+  void await_suspend(std::coroutine_handle<Promise> caller) noexcept;
   T await_resume() {
     if (handle_.promise().error) std::rethrow_exception(handle_.promise().error);
     return handle_.promise().take();
@@ -137,9 +130,17 @@ class Routine {
 
  private:
   friend struct Wait;
+  friend struct StepsPromise;
+  template <class T>
+  friend class Steps;
 
+  // Goes from caller to called and back in a loop, not by resuming one in the other: that would
+  // need as much stack as there are calls, but for compilers that make jumps of them.
   void go_on() {
-    innermost_.resume();
+    do {
+      goes_on_ = false;
+      innermost_.resume();
+    } while (goes_on_);
     const auto top = steps_.handle();
     if (top.done()) {
       if (top.promise().error) std::rethrow_exception(top.promise().error);
@@ -152,9 +153,30 @@ class Routine {
 
   Clock &clock_;
   Steps<> steps_;
+  // Whose turn it is next, which may be called, calling, or waiting.
+  void turn_to(std::coroutine_handle<> next) {
+    innermost_ = next;
+    goes_on_ = next != nullptr;
+  }
+
   std::coroutine_handle<> innermost_ = nullptr;  // the one that waits
+  bool goes_on_ = false;
   i64 delay_ = 0;
 };
+
+template <class Promise>
+void StepsPromise::End::await_suspend(std::coroutine_handle<Promise> handle) noexcept {
+  handle.promise().routine->turn_to(handle.promise().caller);
+}
+
+template <class T>
+template <class Promise>
+void Steps<T>::await_suspend(std::coroutine_handle<Promise> caller) noexcept {
+  Routine *routine = caller.promise().routine;
+  handle_.promise().caller = caller;
+  handle_.promise().routine = routine;
+  routine->turn_to(handle_);
+}
 
 template <class Promise>
 void Wait::await_suspend(std::coroutine_handle<Promise> handle) const noexcept {

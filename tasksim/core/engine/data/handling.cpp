@@ -31,7 +31,9 @@ Steps<bool> Handling::serve(int memory) {
       std::vector<Channel *> busy;
       for (Channel *channel : channels)
         if (channel->waiting) busy.push_back(channel);
-      if (!busy.empty() && co_await start_all(post, channels, std::move(busy))) worked = true;
+      if (busy.empty()) continue;
+      const bool started = co_await start_all(post, channels, std::move(busy));
+      worked = worked || started;
     }
   }
   co_return worked;
@@ -84,7 +86,8 @@ Steps<Handling::Started> Handling::start_some(Post &post, Channel &channel, int 
       post.put_back(channel, left, kind);
       break;
     }
-    if (co_await start(taken[place])) {
+    const bool begun = co_await start(taken[place]);
+    if (begun) {
       started.any = true;
       --channel.waiting;
       --post.waiting;
@@ -119,7 +122,8 @@ Steps<bool> Handling::start(RequestRef request) {
     copies_.places[handle] |= bit(target);
   } else if (!(copies_.places[handle] >> target & 1)) {
     request->state = RequestState::PLACING;
-    if (!co_await eviction_.place(request, *request->place)) {
+    const bool placed = co_await eviction_.place(request, *request->place);
+    if (!placed) {
       loading = nullptr;
       give_up_for_now(request);
       co_return false;

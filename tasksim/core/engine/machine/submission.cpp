@@ -50,7 +50,11 @@ Steps<> one_by_one(Node &node, Routine &main) {
 }  // namespace
 
 Steps<> submission(Node &node, Routine &main) {
-  co_await (node.overheads.submission ? one_by_one(node, main) : all_at_once(node, main));
+  if (node.overheads.submission) {
+    co_await one_by_one(node, main);
+  } else {
+    co_await all_at_once(node, main);
+  }
   node.ledger.all_submitted = true;
 }
 
