@@ -20,13 +20,26 @@ from tasksim.cli.options import (
 from tasksim.cli.output import Results, describe_run, print_json, warn
 
 if TYPE_CHECKING:
+    from tasksim.engine.choice import Engine
     from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.scenario import Noise, Scenario
 
 __all__ = ["simulate"]
 
-WITH_FROM = {"from_run", "trust", "changes", "output", "gantt", "force", "as_json", "check"}
+WITH_FROM = {
+    "from_run", "trust", "changes", "output", "gantt", "force", "as_json", "check", "engine",
+}  # fmt: skip
+    "from_run",
+    "trust",
+    "changes",
+    "output",
+    "gantt",
+    "force",
+    "as_json",
+    "check",
+    "engine",
+}
 """What may be given together with ``--from``."""
 
 
@@ -51,6 +64,12 @@ WITH_FROM = {"from_run", "trust", "changes", "output", "gantt", "force", "as_jso
 )
 @click.option("--check", is_flag=True, help="Verify every invariant of the result.")
 @click.option(
+    "--engine",
+    type=click.Choice(["auto", "simpy", "compiled"]),
+    default="auto",
+    help="What replays, to the same result: the compiled core, SimPy's engine, or what is there.",
+)
+@click.option(
     "--from",
     "from_run",
     type=click.Path(path_type=Path),
@@ -64,6 +83,7 @@ def simulate(
     seed: int,
     noise: Noise,
     check: bool,
+    engine: Engine,
     from_run: Path | None,
     trust: bool,
     **where: Any,
@@ -94,7 +114,7 @@ def simulate(
 
     results.refuse_early()
     resolved = _resolve(scenario)
-    run = solve(resolved, check=check)
+    run = solve(resolved, check=check, engine=engine)
     if recorded is not None and not changed:
         _warn_of_differences(recorded, run)
     try:
@@ -158,6 +178,8 @@ def _print(run: Run, resolved: Resolved, results: Results) -> None:
                 **describe_run(run, resolved.graph),
                 "noise": resolved.scenario.noise,
                 "extrapolated": extrapolated,
+                "engine": run.engine,
+                "engine_why": run.engine_why,
                 "simulation_wall_s": run.wall_s,
                 "tasks_per_s": len(run) / run.wall_s if run.wall_s else None,
                 "output": results.output,

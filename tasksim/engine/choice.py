@@ -7,27 +7,27 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 from tasksim.base.errors import InputError, unknown
-from tasksim.engine.machine.machine import MachineReplay, SimultaneousPushes, needs_machine
-from tasksim.engine.replay import Replay
-from tasksim.runtime.collector import no_garbage_collection
+from tasksim.engine.needs import needs_machine
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from tasksim.engine.locality import FarCharge
+    from tasksim.engine.needs import SimultaneousPushes
     from tasksim.engine.outcome import AnyReplay
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["Engine", "Question", "Replayed", "check_engine", "replayed"]
+__all__ = ["ENGINES", "Engine", "Question", "Replayed", "check_engine", "replayed"]
 
 Engine = Literal["auto", "simpy", "compiled"]
 """``auto``: the compiled core if it is there and knows all that is asked, else SimPy's engine."""
+ENGINES: Final = get_args(Engine)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +70,8 @@ class Replayed(NamedTuple):
 
 def check_engine(engine: str) -> None:
     """Raise :exc:`InputError` unless *engine* is one."""
-    if engine not in get_args(Engine):
-        raise unknown("engine", engine, get_args(Engine))
+    if engine not in ENGINES:
+        raise unknown("engine", engine, ENGINES)
 
 
 def replayed(question: Question, seed: int, engine: Engine = "auto") -> Replayed:
@@ -126,6 +126,10 @@ def _compiled(question: Question) -> AnyReplay:
 
 
 def _simpy(question: Question) -> AnyReplay:
+    from tasksim.engine.machine.machine import MachineReplay
+    from tasksim.engine.replay import Replay
+    from tasksim.runtime.collector import no_garbage_collection
+
     graph, platform, scheduler = question.graph, question.platform, question.scheduler
     with no_garbage_collection():
         believed = question.estimates.tolist()

@@ -11,23 +11,57 @@ from tasksim.run.record import MemoryInfo, MemoryTable, TransferTable, WorkerInf
 
 if TYPE_CHECKING:
     import random
-    from array import array
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from tasksim.engine.data.copy_log import CopyLog
+    from tasksim.graph.csr import Int64
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
-    from tasksim.runtime.ledger import Ledger
+    from tasksim.run.record import TaskTable
 
 __all__ = ["AnyReplay", "Outcome", "machine", "records"]
+
+
+class Lives(Protocol):
+    """What became of the tasks: a ledger, or what the core has noted."""
+
+    def table(self) -> TaskTable:
+        """Return it as the table of a run."""
+
+
+class Columns(Protocol):
+    """What became of the data, in columns; times in ticks."""
+
+    @property
+    def handle(self) -> Sequence[int] | Int64: ...
+    @property
+    def task(self) -> Sequence[int] | Int64: ...
+    @property
+    def source(self) -> Sequence[int] | Int64: ...
+    @property
+    def target(self) -> Sequence[int] | Int64: ...
+    @property
+    def reason(self) -> Sequence[int] | Int64: ...
+    @property
+    def asked(self) -> Sequence[int] | Int64: ...
+    @property
+    def start(self) -> Sequence[int] | Int64: ...
+    @property
+    def end(self) -> Sequence[int] | Int64: ...
+    @property
+    def time(self) -> Sequence[int] | Int64: ...
+    @property
+    def memory(self) -> Sequence[int] | Int64: ...
+    @property
+    def used(self) -> Sequence[int] | Int64: ...
 
 
 class Outcome(NamedTuple):
     """What became of the tasks and, where there are several memories, of the data."""
 
-    ledger: Ledger
-    log: CopyLog | None = None
+    ledger: Lives
+    log: Columns | None = None
     evictions: int = 0
 
 
@@ -59,11 +93,11 @@ def records(graph: TaskGraph, outcome: Outcome) -> dict[str, Any]:
     return fields
 
 
-def _seconds(times: array[int]) -> NDArray[np.float64]:
+def _seconds(times: Sequence[int] | Int64) -> NDArray[np.float64]:
     return np.array(times, dtype=np.int64) / TICKS_PER_S
 
 
-def _transfers(graph: TaskGraph, log: CopyLog) -> TransferTable:
+def _transfers(graph: TaskGraph, log: Columns) -> TransferTable:
     handle = np.array(log.handle, dtype=np.int32)
     return TransferTable(
         handle=handle,
@@ -78,5 +112,5 @@ def _transfers(graph: TaskGraph, log: CopyLog) -> TransferTable:
     )
 
 
-def _memory(log: CopyLog) -> MemoryTable:
+def _memory(log: Columns) -> MemoryTable:
     return MemoryTable(_seconds(log.time), np.array(log.memory), np.array(log.used))

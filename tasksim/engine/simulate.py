@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.engine.choice import Engine, Question, check_engine, replayed
 from tasksim.engine.durations import Models, durations
 from tasksim.engine.locality import near_and_far
-from tasksim.engine.choice import Engine, Question, check_engine, replayed
 from tasksim.engine.outcome import machine, records
 from tasksim.run.bounds import bounds
 from tasksim.run.record import Run
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.engine.machine.machine import SimultaneousPushes
+    from tasksim.engine.needs import SimultaneousPushes
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler

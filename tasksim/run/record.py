@@ -74,8 +74,8 @@ def _version(name: str) -> str:
 class Run:
     """A run of a task graph on workers, simulated or native.
 
-    Two runs are equal if everything but ``wall_s`` and the engine is. In a notebook, a run shows what it was, how
-    busy its workers were, and its kernels.
+    Two runs are equal if everything but ``wall_s`` and the engine is. In a notebook, a run shows
+    what it was, how busy its workers were, and its kernels.
 
     Parameters
     ----------

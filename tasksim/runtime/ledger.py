@@ -23,7 +23,17 @@ if TYPE_CHECKING:
     from tasksim.run.record import TaskTable
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["DONE", "MOVES", "READY", "TAKEN", "WAITING", "Ledger", "able_classes", "class_of", "nobody_can_run"]
+__all__ = [
+    "DONE",
+    "MOVES",
+    "READY",
+    "TAKEN",
+    "WAITING",
+    "Ledger",
+    "able_classes",
+    "class_of",
+    "nobody_can_run",
+]
 
 
 class Ledger:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.base.arguments import flag, one_of, short
 from tasksim.base.errors import InputError
+from tasksim.engine.choice import ENGINES
 from tasksim.platform.description import Platform
 from tasksim.scenario.changes import ENGINE_OPTIONS
 from tasksim.scenario.resolved import Resolver, resolve
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from tasksim.engine.choice import Engine
     from tasksim.kernels.program import Program
     from tasksim.run.bounds import Bounds
     from tasksim.run.record import Run
@@ -44,6 +46,7 @@ def simulate(
     noise: Noise = "none",
     check: bool = False,
     simultaneous_pushes: str = "serial",
+    engine: Engine = "auto",
     config: Mapping[str, Any] | None = None,
     **scenario: Any,
 ) -> Run:
@@ -70,6 +73,10 @@ def simulate(
     simultaneous_pushes : {"serial", "blind"}, default "serial"
         Whether a push sees those before it at the same instant, or, as in StarPU-SimGrid, all
         schedulers that choose a worker at push choose before any choice counts.
+    engine : {"auto", "simpy", "compiled"}, default "auto"
+        What replays: SimPy's engine, the compiled core, or the core where it is there and knows
+        all that is asked. The result is the same to the last bit; ``run.engine`` says which it
+        was, ``run.engine_why`` why it was not the core.
     config : mapping, optional
         Stored in the run instead of the scenario.
     **scenario
@@ -110,6 +117,7 @@ def simulate(
     """
     _check_names(scenario, "simulate")
     one_of(simultaneous_pushes, ENGINE_OPTIONS["simultaneous_pushes"], "simultaneous_pushes")
+    one_of(engine, ENGINES, "engine")
     flag(check, "check")
     asked = Scenario(
         graph=graph,
@@ -125,7 +133,7 @@ def simulate(
     resolved = resolve(asked)
     for line in resolved.without_noise():
         warnings.warn(line, stacklevel=2)
-    return _with_config(solve(resolved, check=check), config)
+    return _with_config(solve(resolved, check=check, engine=engine), config)
 
 
 def execute(

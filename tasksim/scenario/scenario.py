@@ -37,6 +37,7 @@ from tasksim.scenario.durations import seconds_by_name
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tasksim.engine.choice import Engine
     from tasksim.engine.durations import Models
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
@@ -314,7 +315,13 @@ class Scenario:
 
     # Answers
 
-    def solve(self, *, check: bool = False, progress: Progress | None = None) -> Run:
+    def solve(
+        self,
+        *,
+        check: bool = False,
+        progress: Progress | None = None,
+        engine: Engine = "auto",
+    ) -> Run:
         """Return the run: simulated, or executed on this machine.
 
         Parameters
@@ -323,6 +330,9 @@ class Scenario:
             Verify every invariant of the run; natively also what was computed.
         progress : callable, optional
             Natively, called a few times per second with how many tasks are done, and of how many.
+        engine : {"auto", "simpy", "compiled"}, default "auto"
+            What replays a simulated run; the result is the same to the last bit. ``auto``: the
+            compiled core where it is there and knows all that is asked, else SimPy's engine.
 
         Returns
         -------
@@ -339,7 +349,7 @@ class Scenario:
         from tasksim.scenario.resolved import resolve
         from tasksim.scenario.solving import solve
 
-        return solve(resolve(self), check=check, progress=progress)
+        return solve(resolve(self), check=check, progress=progress, engine=engine)
 
     @property
     def fingerprint(self) -> str:

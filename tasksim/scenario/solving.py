@@ -12,6 +12,7 @@ from tasksim.scenario.document import encode
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tasksim.engine.choice import Engine
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program, Residual
     from tasksim.native.calm_moments import Calmness
@@ -55,10 +56,19 @@ class Checked:
     problem: CheckFailed | None = None
 
 
-def solve(resolved: Resolved, *, check: bool = False, progress: Progress | None = None) -> Run:
-    """Return the run of a scenario; :exc:`CheckFailed` if *check* finds anything wrong."""
+def solve(
+    resolved: Resolved,
+    *,
+    check: bool = False,
+    progress: Progress | None = None,
+    engine: Engine = "auto",
+) -> Run:
+    """Return the run of a scenario; :exc:`CheckFailed` if *check* finds anything wrong.
+
+    *engine* replays it, if it is simulated: ``auto``, ``simpy`` or ``compiled``.
+    """
     if resolved.scenario.clock == "simulated":
-        return simulate(resolved, check=check)
+        return simulate(resolved, check=check, engine=engine)
     if not check:
         return execute(resolved, progress=progress)
     checked = execute_checked(resolved, progress=progress)
@@ -67,7 +77,7 @@ def solve(resolved: Resolved, *, check: bool = False, progress: Progress | None 
     return checked.run
 
 
-def simulate(resolved: Resolved, *, check: bool = False) -> Run:
+def simulate(resolved: Resolved, *, check: bool = False, engine: Engine = "auto") -> Run:
     """Return the simulated run of a scenario."""
     from tasksim.engine.simulate import simulate as replay
 
@@ -80,6 +90,7 @@ def simulate(resolved: Resolved, *, check: bool = False) -> Run:
         seed=scenario.seed,
         noise=scenario.noise,
         check=check,
+        engine=engine,
         config=encode(resolved.scenario, resolved),
         **scenario.engine,
     )

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from tasksim.engine.locality import FarCharge
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
-    from tasksim.schedulers.base import Scheduler
 
 __all__ = ["CompiledReplay"]
 

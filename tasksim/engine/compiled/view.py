@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.engine.data.accesses import ordered_accesses
 from tasksim.engine.data.capacity import keep_where_data_fit
@@ -14,7 +14,7 @@ from tasksim.runtime.ledger import able_classes, class_of
 from tasksim.schedulers.base import View
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -45,33 +45,16 @@ class KnownView(View):
         self._costs = costs
         self._estimates = estimates
 
-    @cached_property
-    def classes(self) -> Any:
-        """The classes of workers."""
-        return self.platform.classes
+    def __getattr__(self, name: str) -> Any:
+        """Make what is asked for the first time; what is not known yet cannot be asked."""
+        make = _MADE.get(name)
+        if make is None:
+            raise AttributeError(name)
+        made = make(self)
+        setattr(self, name, made)
+        return made
 
-    @cached_property
-    def class_of(self) -> Sequence[int]:
-        """Per worker, its class."""
-        return class_of(self.platform)
-
-    @cached_property
-    def priority(self) -> Sequence[int]:
-        """Per task, its priority."""
-        priority: list[int] = self.graph.priority.tolist()
-        return priority
-
-    @cached_property
-    def estimates(self) -> Sequence[Sequence[float]]:
-        """Per class and task, the expected duration."""
-        return self._fitting[0]
-
-    @cached_property
-    def able(self) -> Sequence[int]:
-        """Per task, a mask of the classes that can run it."""
-        return self._fitting[1]
-
-    @cached_property
+    @property
     def sizes(self) -> Sequence[int]:
         """Per datum, its size in bytes."""
         sizes: list[int] = self.graph.handle_size.tolist()
@@ -141,3 +124,13 @@ class KnownView(View):
         copies = Copies(self.graph, self.platform)
         kept = keep_where_data_fit(self.graph, self.classes, needs, copies, able, estimates)
         return kept, able
+
+
+_MADE: Final[dict[str, Callable[[KnownView], Any]]] = {
+    "classes": lambda view: view.platform.classes,
+    "class_of": lambda view: class_of(view.platform),
+    "priority": lambda view: view.graph.priority.tolist(),
+    "estimates": lambda view: view._fitting[0],
+    "able": lambda view: view._fitting[1],
+}
+"""What a view has as plain lists, and how they are made."""

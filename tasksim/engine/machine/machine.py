@@ -11,7 +11,7 @@ then the pushes that take time, in the order in which they were begun.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from tasksim.engine.clock import TICKS_PER_S, TickClock, run
 from tasksim.engine.machine.charges import Charges
@@ -32,23 +32,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tasksim.engine.locality import FarCharge
+    from tasksim.engine.needs import SimultaneousPushes
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["MachineReplay", "SimultaneousPushes", "needs_machine"]
-
-SimultaneousPushes = Literal["serial", "blind"]
-"""Whether a push sees the others of its instant that came before it."""
-
-
-def needs_machine(platform: Platform) -> bool:
-    """Return whether *platform* has what only this replay knows: memories, devices, their costs."""
-    return (
-        len(platform.memories) > 1
-        or any(platform.device(name).pipeline for name in platform.architectures)
-        or not platform.overheads.only_basic
-    )
+__all__ = ["MachineReplay"]
 
 
 class MachineReplay:
