@@ -30,16 +30,6 @@ __all__ = ["simulate"]
 WITH_FROM = {
     "from_run", "trust", "changes", "output", "gantt", "force", "as_json", "check", "engine",
 }  # fmt: skip
-    "from_run",
-    "trust",
-    "changes",
-    "output",
-    "gantt",
-    "force",
-    "as_json",
-    "check",
-    "engine",
-}
 """What may be given together with ``--from``."""
 
 

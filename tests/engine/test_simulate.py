@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import graphs, platforms
 
 from tasksim.base.errors import CheckFailed, InputError
-from tasksim.engine import simulate as module
+from tasksim.engine import replay as replay_module
 from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder
@@ -149,14 +149,14 @@ def test_a_kernel_without_a_model_is_named():
 def test_check_verifies_the_run(monkeypatch):
     assert simulate(CHOLESKY, FOUR, MODELS, check=True) == simulate(CHOLESKY, FOUR, MODELS)
 
-    class Hasty(module.Replay):
+    class Hasty(replay_module.Replay):
         def run(self, rng):
             super().run(rng)
             self.ledger.start[:] = array("d", bytes(8 * len(self.ledger.start)))
 
-    monkeypatch.setattr(module, "Replay", Hasty)
+    monkeypatch.setattr(replay_module, "Replay", Hasty)
     with pytest.raises(CheckFailed):
-        simulate(CHOLESKY, FOUR, MODELS, check=True)
+        simulate(CHOLESKY, FOUR, MODELS, check=True, engine="simpy")
 
 
 def two_classes():
