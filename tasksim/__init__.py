@@ -314,9 +314,6 @@ def __dir__() -> list[str]:
 
 
 def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
+    from tasksim.base.versions import version_of
 
-    try:
-        return version("tasksim")
-    except PackageNotFoundError:  # run from a checkout that is not installed
-        return "unknown"
+    return version_of("tasksim") or "unknown"  # run from a checkout that is not installed

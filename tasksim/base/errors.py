@@ -6,7 +6,6 @@ is what the command line returns: 1 a run failed, 2 bad input, 3 a check failed.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, ClassVar, Final
 
 if TYPE_CHECKING:
@@ -181,6 +180,8 @@ def nearest(name: str, candidates: Iterable[str]) -> str:
     """Return ``", did you mean 'x'?"`` for the candidate nearest to *name*, or ``""``."""
     if len(name) > _NEAREST_OF:
         return ""
+    from difflib import get_close_matches  # which only errors need
+
     originals = {c.lower(): c for c in candidates}
     matches = get_close_matches(name.lower(), originals, n=1, cutoff=0.5)
     return f", did you mean '{originals[matches[0]]}'?" if matches else ""

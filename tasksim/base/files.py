@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from secrets import token_hex
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from tasksim.base.errors import InputError, OutputError
-from tasksim.base.lockfile import locked
 from tasksim.base.units import format_size
 from tasksim.base.wording import option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
 __all__ = [
     "exists",
@@ -199,7 +197,7 @@ def writing(path: Path, *, force: bool = True) -> Iterator[Path]:
         if force:
             temporary.replace(target)
         else:
-            with locked(target):
+            with _locked(target):
                 refuse_existing(path, force=False)
                 temporary.replace(target)
     except OSError as error:
@@ -261,13 +259,13 @@ def new_folder(path: Path, *, force: bool = False) -> Iterator[Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary.mkdir()
         yield temporary
-        with locked(target):
+        with _locked(target):
             refuse_existing(path, force=force)
             _put_in_place(temporary, target)
     except OSError as error:
         raise _refused(path, error) from error
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        _remove(temporary)
 
 
 def _refuse_irreplaceable(path: Path, what: str) -> None:
@@ -290,7 +288,21 @@ def _put_in_place(folder: Path, path: Path) -> None:
         if old.exists():
             old.rename(path)
         raise
-    shutil.rmtree(old, ignore_errors=True)
+    _remove(old)
+
+
+def _locked(path: Path) -> AbstractContextManager[None]:
+    """Wait until no other process writes *path*, see :mod:`tasksim.base.lockfile`."""
+    from tasksim.base.lockfile import locked  # which most commands, that only read, do not need
+
+    return locked(path)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, as far as that goes."""
+    import shutil  # which imports all that archives are made with
+
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _target(path: Path) -> Path:
@@ -300,7 +312,7 @@ def _target(path: Path) -> Path:
 
 def _beside(path: Path) -> Path:
     """Return a hidden name beside *path* that nothing has."""
-    return path.with_name(f".{path.name}.{token_hex(4)}.tmp")
+    return path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
 
 
 def _refused(path: Path, error: OSError) -> OutputError:

@@ -19,7 +19,6 @@ import time
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import InputError, OutputError
@@ -86,7 +85,7 @@ class Owner:
             started=_started(os.getpid()),
             command=shlex.join([Path(sys.argv[0] or "python").name, *sys.argv[1:]])[:200],
             since=time.strftime("%Y-%m-%d %H:%M:%S"),
-            token=token_hex(8),
+            token=os.urandom(8).hex(),
         )
 
     @classmethod
@@ -342,7 +341,7 @@ def _stale(path: Path) -> tuple[Any, ...] | None:
 
 def _now(path: Path) -> float:
     """Return the time as the file system has it, whose clock may be another machine's."""
-    probe = path.with_name(f"{path.name}.{token_hex(4)}.now")
+    probe = path.with_name(f"{path.name}.{os.urandom(4).hex()}.now")
     try:
         probe.touch()
         return probe.stat().st_mtime

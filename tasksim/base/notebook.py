@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def html_summary(
     >>> html_summary("Run", [("makespan", "2 s")])
     '<div><b>Run</b><table><tr><td style="text-align: left">makespan</td>...</tr></table></div>'
     """
-    parts = [f"<b>{escape(title)}</b>"]
+    parts = [f"<b>{_escaped(title)}</b>"]
     if picture:
         parts.append(f"<div>{picture}</div>")
     if facts:
@@ -56,4 +55,10 @@ def _row(tag: str, cells: Sequence[str]) -> str:
 
 
 def _cell(tag: str, text: str, left: bool) -> str:
-    return f"<{tag}{_LEFT if left else ''}>{escape(text)}</{tag}>"
+    return f"<{tag}{_LEFT if left else ''}>{_escaped(text)}</{tag}>"
+
+
+def _escaped(text: str) -> str:
+    from html import escape  # which only notebooks need
+
+    return escape(text)

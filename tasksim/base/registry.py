@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import importlib
 import sys
-import traceback
 import warnings
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -211,6 +209,8 @@ def _entry_points(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:  
 
     To look through all installed packages takes some 20 ms: done once per *path* of modules.
     """
+    from importlib.metadata import entry_points
+
     return {entry.name: entry for entry in reversed(tuple(entry_points(group=group)))}
 
 
@@ -274,6 +274,8 @@ def _imported(name: str, where: str) -> Any:
 
 def where_raised(error: BaseException) -> str:
     """Return ``"FILE:LINE"`` where *error* was raised, or ``""`` where that is not known."""
+    import traceback
+
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)

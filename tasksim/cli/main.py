@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 import warnings
 from contextlib import contextmanager
 from functools import partial
@@ -166,6 +165,8 @@ def _report(error: BaseException, *, debug: bool) -> int:
         click.echo("Interrupted.", err=True)
         return INTERRUPTED
     if debug:
+        import traceback
+
         click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
     if isinstance(error, click.ClickException):
         error.show()

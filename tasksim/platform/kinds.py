@@ -6,7 +6,6 @@ import datetime
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
 from tasksim.base.errors import InputError
@@ -67,11 +66,11 @@ def _got(value: object) -> str:
     return "a mapping" if isinstance(value, Mapping) else f"{value!r}"[:60]
 
 
-@dataclass(frozen=True)
 class Text:
     """A text; a name, if *pattern* is that of names."""
 
-    pattern: str | None = None
+    def __init__(self, pattern: str | None = None) -> None:
+        self.pattern = pattern
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
         """Return a text as it is."""
@@ -107,12 +106,11 @@ class _Flag:
         return {"type": "boolean"}
 
 
-@dataclass(frozen=True)
 class Whole:
     """A whole number, within limits."""
 
-    least: int
-    most: int | None = None
+    def __init__(self, least: int, most: int | None = None) -> None:
+        self.least, self.most = least, most
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
         """Return a number as it is."""
@@ -132,14 +130,17 @@ class Whole:
         return {**most, "minimum": self.least, "type": "integer"}
 
 
-@dataclass(frozen=True)
 class Amount:
     """A quantity with its unit, or a factor without; within limits."""
 
-    dimension: Dimension
-    least: float | None = None
-    above: float | None = None
-    most: float | None = None
+    def __init__(
+        self,
+        dimension: Dimension,
+        least: float | None = None,
+        above: float | None = None,
+        most: float | None = None,
+    ) -> None:
+        self.dimension, self.least, self.above, self.most = dimension, least, above, most
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
         """Return the number, in seconds, bytes, bytes per second."""
@@ -171,11 +172,11 @@ class Amount:
         return {"anyOf": [text, {"const": 0}]}
 
 
-@dataclass(frozen=True)
 class Maybe:
     """A value of some kind, or nothing: ``null``."""
 
-    kind: Kind
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
         """Return what the value means, None for nothing."""
@@ -187,13 +188,11 @@ class Maybe:
         return {"anyOf": [*kind.get("anyOf", [kind]), {"type": "null"}]}
 
 
-@dataclass(frozen=True)
 class ListOf:
     """A list of values of one kind, of so many at least and at most."""
 
-    kind: Kind
-    least: int = 0
-    most: int | None = None
+    def __init__(self, kind: Kind, least: int = 0, most: int | None = None) -> None:
+        self.kind, self.least, self.most = kind, least, most
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
         """Return a list of what its values mean."""
@@ -231,11 +230,11 @@ class _Names:
         return {"oneOf": [NAME.json_schema(), _LIST.json_schema()]}
 
 
-@dataclass(frozen=True)
 class MappingOf:
     """Values of one kind by name."""
 
-    kind: Kind
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
         """Return what the values mean, by name."""

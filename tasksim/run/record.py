@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tasksim.base.times import duration_text
+from tasksim.base.versions import version_of
 from tasksim.run.recordtables import MemoryTable, TaskTable, TransferTable
 
 if TYPE_CHECKING:
@@ -57,17 +58,8 @@ class MemoryInfo:
 @cache
 def _versions() -> dict[str, str]:
     return {"python": ".".join(map(str, sys.version_info[:3]))} | {
-        name: _version(name) for name in _LIBRARIES
+        name: version_of(name) or "not installed" for name in _LIBRARIES
     }
-
-
-def _version(name: str) -> str:
-    from importlib import metadata
-
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "not installed"
 
 
 @dataclass(frozen=True, repr=False)

@@ -19,6 +19,7 @@ from tasksim.run.tablechecks import check_references
 
 if TYPE_CHECKING:
     import pyarrow
+    from numpy.typing import NDArray
 
 __all__ = ["SCHEMA_VERSION", "load", "refuse_run_folder", "save"]
 
@@ -120,12 +121,20 @@ def _write(table: RecordTable, path: Path) -> None:
     # Through Python's file: its errors carry the reason, such as a full disk.
     with path.open("wb") as file:
         pyarrow.parquet.write_table(
-            pyarrow.table(known),
+            pyarrow.Table.from_arrays([_arrow(column) for column in known.values()], list(known)),
             file,
             compression="zstd",
             store_schema=False,
             write_page_checksum=True,
         )
+
+
+def _arrow(column: NDArray[Any]) -> pyarrow.Array:
+    """Return a column for Arrow, which would import pandas to see what it is given."""
+    import pyarrow
+
+    kind = pyarrow.from_numpy_dtype(column.dtype)
+    return pyarrow.Array.from_buffers(kind, len(column), [None, pyarrow.py_buffer(column)])
 
 
 def _read_if(kind: type[T], path: Path, rows: int | None) -> T | None:
@@ -160,4 +169,19 @@ def _columns(kind: type[RecordTable], table: pyarrow.Table, path: Path) -> dict[
     missing = [name for name in kind.dtypes if name not in {*present, *kind.optional}]
     if missing:
         raise InputError(f"{path} lacks the column '{missing[0]}'")
-    return {name: table.column(name).to_numpy() for name in present}
+    return {name: _numpy(table.column(name)) for name in present}
+
+
+def _numpy(column: pyarrow.ChunkedArray) -> NDArray[Any]:
+    """Return a column of Arrow's, numbers as they are: else Arrow would import pandas."""
+    import pyarrow
+
+    whole = column.combine_chunks()
+    kind = whole.type
+    is_plain = pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind)
+    if not is_plain or whole.null_count or kind.bit_width < 8:
+        return np.asarray(column.to_numpy())
+    if not len(whole):
+        return np.zeros(0, kind.to_pandas_dtype())
+    values = np.frombuffer(whole.buffers()[1], kind.to_pandas_dtype())
+    return values[whole.offset : whole.offset + len(whole)]

@@ -12,6 +12,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import is_file, is_folder, read_bytes
+from tasksim.base.versions import version_of
 from tasksim.formats.graphs import graph_format, names_generator
 from tasksim.graph.apps import registry
 from tasksim.graph.taskgraph import TaskGraph
@@ -164,9 +165,4 @@ def _digest(path: Path) -> str | None:
 
 
 def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("tasksim")
-    except PackageNotFoundError:  # run from a checkout that is not installed
-        return "unknown"
+    return version_of("tasksim") or "unknown"  # run from a checkout that is not installed

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
     from tasksim.engine.choice import Engine
     from tasksim.kernels.program import Program
+    from tasksim.native.execution import Progress
     from tasksim.run.bounds import Bounds
     from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.scenario import AnyGraph, AnyModels, AnyPlatform, AnyScheduler
-    from tasksim.scenario.solving import Progress
 
 __all__ = ["bounds", "durations", "execute", "simulate"]
 

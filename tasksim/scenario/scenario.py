@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from tasksim.engine.choice import Engine
     from tasksim.engine.durations import Models
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.native.execution import Progress
     from tasksim.run.record import Run
-    from tasksim.scenario.solving import Progress
     from tasksim.schedulers.base import Scheduler
 
     AnyGraph = str | Path | TaskGraph

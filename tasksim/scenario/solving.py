@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import CheckFailed, InputError
-from tasksim.native.execution import Progress
 from tasksim.scenario.document import encode
 
 if TYPE_CHECKING:
@@ -16,13 +15,13 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program, Residual
     from tasksim.native.calm_moments import Calmness
+    from tasksim.native.execution import Progress
     from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolved
     from tasksim.schedulers.base import Scheduler
 
 __all__ = [
     "Checked",
-    "Progress",
     "execute",
     "execute_calmly",
     "execute_checked",

@@ -21,34 +21,11 @@ from tasksim.cli.main import COMMANDS, cli
 from tasksim.graph.builder import GraphBuilder
 from tasksim.graph.graph_file import save
 
-HEAVY = ("matplotlib", "networkx", "numpy", "pandas", "pyarrow", "pydantic", "rich", "scipy",
-         "simpy", "statsmodels", "yaml")  # fmt: skip
-
 
 def python(*arguments, **options):
     return subprocess.run(
         [sys.executable, *arguments], capture_output=True, text=True, timeout=300, **options
     )
-
-
-def imported_by(*arguments):
-    """Return which heavy packages a command line imports."""
-    code = (
-        "import sys; from tasksim.cli.main import cli\n"
-        f"try: cli.main({list(arguments)!r})\n"
-        f"except SystemExit: print([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)"
-    )
-    return python("-c", code).stderr.splitlines()[-1]
-
-
-@pytest.mark.parametrize("arguments", [["--help"], [], ["simulate", "--help"], ["--version"]])
-def test_help_imports_nothing_heavy(arguments):
-    assert imported_by(*arguments) == "[]"
-
-
-def test_a_simulation_imports_numpy_simpy_and_nothing_else():
-    line = "simulate cholesky tiles=2 --workers 2 --durations potrf=1,trsm=3,syrk=3 --json"
-    assert imported_by(*line.split()) == "['numpy', 'simpy']"
 
 
 def test_without_arguments_there_are_examples(tasksim):

@@ -58,9 +58,10 @@ def repeated_median(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
     if len(x) > MOST_POINTS:
         chosen = np.linspace(0, len(x) - 1, MOST_POINTS).round().astype(np.intp)
         x, y = x[chosen], y[chosen]
-    run, rise = x[:, None] - x, y[:, None] - y
-    np.fill_diagonal(run, np.nan)
-    return float(np.median(np.nanmedian(rise / run, axis=1)))
+    others = ~np.eye(len(x), dtype=bool)
+    run, rise = (x[:, None] - x)[others], (y[:, None] - y)[others]
+    slopes = (rise / run).reshape(len(x), len(x) - 1)
+    return float(np.median(np.median(slopes, axis=1)))
 
 
 def log_normal(

@@ -1,0 +1,82 @@
+"""What commands import: nothing that they do not need, however fast the machine is.
+
+Start-up is most of a short command's time, and nearly all of that is imports. Counted, not timed:
+heavy packages by name, and all modules with room for other versions of Python and NumPy.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = (
+    "asyncio", "importlib.metadata", "matplotlib", "networkx", "numba", "numpy", "pandas",
+    "pyarrow", "pydantic", "rich", "scipy", "simpy", "statsmodels", "yaml",
+)  # fmt: skip
+BY_OTHERS = {"importlib.metadata"}
+"""What simpy and pyarrow import themselves."""
+
+CODE = """
+import json, sys
+from tasksim.cli.main import cli
+try:
+    cli.main(sys.argv[1:])
+except SystemExit as end:
+    print(json.dumps([end.code, list(sys.modules)]), file=sys.stderr)
+"""
+GIVEN = "--durations potrf=1,trsm=3,syrk=3,gemm=6"
+
+
+def modules_of(line, folder):
+    """Return what is imported when a command line has ended well."""
+    command = [sys.executable, "-c", CODE, *line.split()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=folder)
+    code, modules = json.loads(done.stderr.splitlines()[-1])
+    assert code == 0, done.stderr
+    return set(modules)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a recorded run in it."""
+    folder = tmp_path_factory.mktemp("imports")
+    modules_of(f"simulate cholesky tiles=3 --workers 2 {GIVEN} -o run", folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("line", "allowed", "most"),
+    [
+        ("", "", 150),
+        ("--help", "", 150),
+        ("--version", "", 150),
+        ("simulate --help", "", 185),
+        ("list generators", "numpy importlib.metadata", 370),
+        ("list schedulers", "numpy importlib.metadata", 400),
+        ("list platforms", "yaml", 220),
+        ("list models", "", 180),
+        (f"simulate cholesky tiles=3 --workers 2 {GIVEN}", "numpy simpy", 510),
+        (f"simulate cholesky tiles=3 --workers 2 {GIVEN} --json", "numpy simpy", 510),
+        ("simulate cholesky tiles=3 --platform xeon-2c", "numpy simpy yaml", 550),
+        (f"simulate cholesky tiles=3 --platform xeon-2c {GIVEN}", "numpy simpy yaml", 550),
+        (f"simulate qr tiles=3 --workers 2 {GIVEN} -o other", "numpy pyarrow simpy", 570),
+        ("simulate --from run", "numpy pyarrow simpy", 570),
+        ("bounds run", "numpy pyarrow", 460),
+        ("compare run run", "numpy pyarrow", 460),
+        ("validate run", "numpy pyarrow", 460),
+        ("doctor --json", "numpy scipy importlib.metadata", 600),
+    ],
+)
+def test_a_command_imports_what_it_needs(folder, line, allowed, most):
+    if "qr" in line:
+        line = line.replace(GIVEN, "--durations geqrt=1,gemqrt=1,tpqrt=1,tpmqrt=1")
+    modules = modules_of(line, folder)
+    heavy = {name for name in HEAVY if name in modules}
+    legal = set(allowed.split())
+    if legal & {"simpy", "pyarrow"}:
+        legal |= BY_OTHERS
+    assert heavy <= legal
+    assert len(modules) <= most
