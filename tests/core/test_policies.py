@@ -1,0 +1,176 @@
+"""Policies of the core: the same bytes as under SimPy's engine, and which schedulers are ported."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from equal import KERNELS, differing, drawn_question
+from scripted import machine
+
+from tasksim.base.errors import TasksimError
+from tasksim.core.library import status
+from tasksim.engine import conformance
+from tasksim.engine.compiled.flat import Refused
+from tasksim.engine.compiled.policies import ported
+from tasksim.engine.compiled.replay import CompiledReplay
+from tasksim.engine.simulate import simulate
+from tasksim.graph.apps.registry import generate
+from tasksim.models.kinds.constant import ConstantLibrary
+from tasksim.schedulers.dmda import DataAware
+from tasksim.schedulers.eager import Eager
+from tasksim.schedulers.heteroprio import Heteroprio
+from tasksim.schedulers.registry import create, names
+from tasksim.schedulers.static import schedule_of, write_schedule
+
+core = pytest.mark.skipif(not status().available, reason=f"the core is {status().why}")
+
+
+def given_orders(platform):
+    """A heteroprio whose orders are given, one per architecture of *platform*."""
+    orders = ("potrf/trsm/syrk+gemm", "gemm@2/syrk@1.5/trsm/potrf@11", "syrk+gemm@0/potrf/trsm@3")
+    apart = "gemm/syrk/trsm/potrf"
+    kinds = sorted({worker.architecture for worker in platform.workers})
+    if len(kinds) == 2:
+        return Heteroprio(**{kinds[0]: apart, kinds[1]: orders[1]})
+    return Heteroprio(**{kind: orders[k] for k, kind in zip((0, 2, 2), kinds, strict=False)})
+
+
+SCHEDULERS = [
+    *names(bare=True),
+    "dm:prefetch=0",
+    "dmda:alpha=0",
+    "dmda:beta=0,prefetch=0",
+    "dmda:alpha=0,idle_power=100",
+    "dmdas:idle_power=50",
+    "dmdasd:idle_power=10",
+    "heteroprio:learned=0",
+    "heteroprio:interval=1",
+    given_orders,
+    "graph_test:descendants=1",
+    "modular-dmda:alpha=0",
+    "modular-dmdas:idle_power=100",
+    "modular-heft:tasks=2",
+    "modular-heft:seconds=0.0005",
+    "heft:order=ready",
+    "min-min:order=ready",
+]
+each_scheduler = pytest.mark.parametrize(
+    "scheduler", SCHEDULERS, ids=lambda given: given if isinstance(given, str) else given.__name__
+)
+
+
+@core
+@each_scheduler
+def test_both_engines_give_the_same_bytes(scheduler):
+    for seed in range(10):
+        assert differing(seed, scheduler) == [], f"seed {seed}"
+
+
+@core
+@pytest.mark.slow
+@each_scheduler
+def test_both_engines_give_the_same_bytes_on_many_cases(scheduler):
+    for seed in range(10, 300):
+        assert differing(seed, scheduler) == [], f"seed {seed}"
+
+
+@core
+@pytest.mark.parametrize("order", ["strict", "ready"])
+def test_a_plan_from_a_file_is_followed(order, tmp_path):
+    graph, platform = generate("cholesky", tiles=5), machine(devices=2, cores=2, bandwidth=1e9)
+    durations = ConstantLibrary(dict.fromkeys(KERNELS, 1e-3))
+    run = simulate(graph, platform, durations, "random")
+    path = tmp_path / "plan.csv"
+    write_schedule(path, schedule_of(run), [worker.name for worker in platform.workers])
+    scheduler = f"static:file={path},order={order}"
+    answers = [
+        simulate(graph, platform, durations, scheduler, engine=engine)
+        for engine in ("simpy", "compiled")
+    ]
+    assert answers[0].tasks.start_s.tobytes() == answers[1].tasks.start_s.tobytes()
+    assert answers[0].transfers.start_s.tobytes() == answers[1].transfers.start_s.tobytes()
+    assert answers[1].tasks.worker.tolist() == run.tasks.worker.tolist()
+
+
+@pytest.mark.parametrize("engine", ["simpy", pytest.param("compiled", marks=core)])
+@pytest.mark.parametrize("name", names(bare=True))
+def test_conformance(name, engine, monkeypatch):
+    monkeypatch.setattr(conformance, "simulate", partial(simulate, engine=engine))
+    for check in conformance.checks():
+        check(partial(create, name))
+
+
+def test_every_scheduler_is_ported():
+    assert [name for name in names(bare=True) if ported(create(name)) is None] == []
+
+
+def test_options_are_read_off_the_scheduler():
+    found = ported(create("dmda:alpha=2,gamma=100,idle_power=50,prefetch=0"))
+    assert (found.name, found.numbers) == (
+        "dmda",
+        {"prefetch": 0.0, "alpha": 2.0, "beta": 1.0, "idle": 100 * 1e-6 * 50},
+    )
+
+
+class Own(DataAware):
+    """A user's own: the built-in one, and more."""
+
+
+def test_only_objects_of_exactly_a_built_in_class_are_ported(monkeypatch):
+    assert ported(Own()) is None
+    scheduler = Eager()
+    scheduler.pop = lambda worker: None
+    assert ported(scheduler) is None
+    scheduler = DataAware()
+    scheduler.ready_first = True
+    assert ported(scheduler) is None
+    scheduler = DataAware()
+    scheduler.alpha = "2"
+    assert ported(scheduler) is None
+    monkeypatch.setattr(Eager, "push", lambda self, task: None)
+    assert ported(Eager()) is None
+
+
+@core
+@pytest.mark.parametrize("scheduler", ["heft", "heteroprio", given_orders, "graph_test"])
+def test_tables_of_nonsense_are_refused_or_replayed(scheduler):
+    """What the core is told is checked: it may refuse or fail, but it always answers."""
+    draw = random.Random(0)
+    for seed in range(60):
+        question = drawn_question(seed, scheduler)
+        policy = ported(question.scheduler)
+
+        def broken(scheduler, view, rng, policy=policy):
+            return {name: spoilt(draw, table) for name, table in policy.tables(view, rng).items()}
+
+        replay = CompiledReplay(
+            question.graph,
+            question.platform,
+            replace(policy, _tables=broken),
+            question.costs,
+            question.estimates,
+            machine=question.needs_machine,
+        )
+        try:
+            replay.run(random.Random(0))
+        except (Refused, TasksimError):
+            continue
+
+
+def spoilt(draw, table):
+    """Return *table* as it is, or with an entry that is another, one more or one less."""
+    table = table.tolist()
+    place = draw.randrange(len(table) + 1)
+    number = draw.choice((-1, 0, 1, 2, 63, 64, 2**31, 2**63 - 1, -(2**63)))
+    change = draw.choice((None, None, "other", "more", "less"))
+    if change == "more":
+        table.insert(place, number)
+    elif change == "other" and place < len(table):
+        table[place] = number
+    elif change == "less":
+        del table[place:]
+    return np.array(table, np.int64)
