@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import pytest
 from scripted import GPU0, GPU1, RAM, machine, tasks
 
@@ -13,14 +15,20 @@ from tasksim.platform.description import Allocation
 
 
 def store(*handles):
-    """A store with these data, the first used the longest ago."""
-    made = Store(Pool(100, Allocation()))
-    made.recent.update(dict.fromkeys(handles))
+    """A store with these data, all valid elsewhere, the first used the longest ago."""
+    made = Store(Pool(100, Allocation()), [1] * 10, [1 << RAM] * 10, GPU0)
+    for handle in handles:
+        made.settle(handle)
     return made
 
 
-def leaving(made, keep_wanted=False):
-    return list(made.victims(keep_wanted=keep_wanted))
+def leaving(made, keep_wanted=False, size=1):
+    """The data that may leave, in order."""
+    made, found = deepcopy(made), []
+    while (victim := made.victim(size, keep_wanted=keep_wanted)) is not None:
+        found.append(victim)
+        made.drop(victim)
+    return found
 
 
 def test_the_least_recently_used_leaves_first():
@@ -66,7 +74,7 @@ def test_what_nobody_needs_leaves_first():
     for handle in (0, 1, 2):
         copies.settle(handle, GPU0)
     copies.will_not_be_used(2)
-    assert leaving(copies.stores[GPU0]) == [2, 0, 1]
+    assert leaving(copies.stores[GPU0], size=3) == [2, 0, 1]
 
 
 @pytest.fixture

@@ -32,18 +32,25 @@ class Copies:
         self.stores: list[Store | None] = [
             None
             if memory.size_bytes is None or memory.id in homes
-            else Store(Pool(memory.size_bytes, platform.allocation))
+            else Store(
+                Pool(memory.size_bytes, platform.allocation), self.size, self.valid, memory.id
+            )
             for memory in platform.memories
         ]
+        self._searched: list[Store] = []
         self.evictions = 0
 
     def read(self, handle: int, memory: int) -> None:
         """Note that *memory* has a valid copy of *handle*, as others do."""
         self.valid[handle] |= 1 << memory
+        for store in self._searched:
+            store.revalidated(handle)
 
     def write(self, handle: int, memory: int) -> None:
         """Note that *handle* is written in *memory*: all other copies are invalid."""
         self.valid[handle] = 1 << memory
+        for store in self._searched:
+            store.revalidated(handle)
 
     def settle(self, handle: int, memory: int) -> None:
         """Note that *handle* was given a place in *memory*."""
@@ -51,7 +58,7 @@ class Copies:
         store = self.stores[memory]
         if store is not None:
             store.used_bytes += self.size[handle]
-            store.recent[handle] = None
+            store.settle(handle)
 
     def drop(self, handle: int, memory: int) -> None:
         """Take *handle* out of *memory*."""
@@ -64,16 +71,20 @@ class Copies:
         if store is not None:
             store.used_bytes -= self.size[handle]
             store.pool.give_back(self.size[handle])
-            store.recent.pop(handle, None)
-            store.unneeded.pop(handle, None)
-            store.wanted.pop(handle, None)
+            store.drop(handle)
+        for other in self._searched:
+            other.revalidated(handle)
+
+    def search(self, store: Store) -> None:
+        """Tell *store*, where somebody looks for victims, of what becomes valid elsewhere."""
+        if store not in self._searched:
+            self._searched.append(store)
 
     def will_not_be_used(self, handle: int) -> None:
         """Let *handle* be the first to leave wherever room is made."""
         for store in self.stores:
-            if store is not None and handle in store.recent:
-                del store.recent[handle]
-                store.unneeded[handle] = None
+            if store is not None:
+                store.will_not_be_used(handle)
 
     def is_last(self, handle: int, memory: int) -> bool:
         """Return whether *memory* has the only valid copy of *handle*."""

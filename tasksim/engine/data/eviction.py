@@ -74,7 +74,7 @@ class Eviction:
 
     def written_back(self, store: Store, handle: int, memory: int) -> None:
         """Drop *handle*, written home to make room in *memory*, unless it is needed now."""
-        there = handle in store.recent or handle in store.unneeded
+        there = self._copies.places[handle] >> memory & 1
         if there and handle not in store.pinned and not self._copies.is_last(handle, memory):
             self._drop(store, handle, memory)
         self._starved[memory] = False
@@ -87,35 +87,23 @@ class Eviction:
 
         What only this memory has is written home and leaves when that is done.
         """
-        copies = self._copies
-        only, others = [], []
+        self._copies.search(store)
+        equal = store.victim(size, keep_wanted=keep_wanted)
+        if equal is not None:
+            self._drop(store, equal, memory)
+            return store.pool.allocate(size)  # there is room: that of the one that has left
         for victim in store.victims(keep_wanted=keep_wanted):
-            if copies.is_last(victim, memory):
-                only.append(victim)
-            elif copies.size[victim] == size:
-                others = [victim]
-                break
-            else:
-                others.append(victim)
-        for victim in others:
             self._drop(store, victim, memory)
             found = store.pool.allocate(size)
             if found is not None:
                 return found
-        self._write_back_some(only, memory, AT_ONCE * size)
+        for only in store.only_copies(AT_ONCE * size, keep_wanted=keep_wanted):
+            self._write_back(only, memory)
         return None
 
     def _drop(self, store: Store, handle: int, memory: int) -> None:
         self._copies.drop(handle, memory)
         self._log.changed(memory, store.used_bytes, self._clock._now)
-
-    def _write_back_some(self, handles: list[int], memory: int, size: int) -> None:
-        """Ask for *size* bytes of *handles*, of which *memory* has the only copies, elsewhere."""
-        for handle in handles:
-            if size <= 0:
-                break
-            size -= self._copies.size[handle]
-            self._write_back(handle, memory)
 
     def _write_back(self, handle: int, memory: int) -> None:
         """Ask for the only copy of *handle*, which must leave *memory*, to be written home."""

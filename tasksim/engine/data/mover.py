@@ -64,7 +64,7 @@ class Mover:
         here = copies.valid[handle] if reads else copies.places[handle] | copies.valid[handle]
         if here >> memory & 1 and not (writes and others):
             if writes:
-                copies.valid[handle] = 1 << memory
+                copies.write(handle, memory)
             if store is not None:
                 store.take(handle)
             if others:
