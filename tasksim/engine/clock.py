@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from simpy.core import Environment
 from simpy.events import NORMAL, Event
+
+from tasksim.engine.ticks import TICK_S, TICKS_PER_S, ticks
 
 if TYPE_CHECKING:
     from simpy.core import SimTime
@@ -28,13 +30,6 @@ __all__ = [
     "run",
     "ticks",
 ]
-
-TICK_S: Final = 1e-9
-"""What one tick of a clock of whole nanoseconds is, in seconds."""
-
-TICKS_PER_S: Final = 1e9
-"""How many ticks a second has; ticks divided by it are the nearest to the last bit, which ticks
-multiplied by :data:`TICK_S` are not."""
 
 Steps: TypeAlias = Generator[int | None, None, Any]
 """A generator that yields how many ticks to wait, or None: until it is woken."""
@@ -87,11 +82,6 @@ class LastFirst:
         step = self._count if self._forward else -self._count
         self._forward = False
         return (self._clock._now << 44) + step  # room for 2**43 events, more than anybody waits for
-
-
-def ticks(seconds: float) -> int:
-    """Return *seconds* in whole ticks, rounded to the nearest."""
-    return round(seconds * 1e9)
 
 
 class Alarm:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tasksim.engine.clock import TICKS_PER_S
+from tasksim.engine.ticks import TICKS_PER_S
 from tasksim.run.record import MemoryInfo, MemoryTable, TransferTable, WorkerInfo
 
 if TYPE_CHECKING:

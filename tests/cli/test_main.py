@@ -22,12 +22,6 @@ from tasksim.graph.builder import GraphBuilder
 from tasksim.graph.graph_file import save
 
 
-def python(*arguments, **options):
-    return subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, timeout=300, **options
-    )
-
-
 def test_without_arguments_there_are_examples(tasksim):
     called = tasksim("")
     assert called.code == 0

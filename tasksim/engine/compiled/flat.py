@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 import numpy as np
 
 from tasksim.core import interface
-from tasksim.engine.clock import ticks
-from tasksim.engine.data.memories import device_memories
-from tasksim.engine.data.network import paths_of
+from tasksim.engine.data.paths import paths_of
+from tasksim.engine.data.ways import device_memories
 from tasksim.engine.machine.ticks import OverheadTicks
+from tasksim.engine.ticks import ticks
 from tasksim.platform.copyestimates import CopyEstimates
 from tasksim.runtime.ledger import class_of
 from tasksim.schedulers.weighted_random import SPEEDUP
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.engine.data.network import Path
+    from tasksim.engine.data.paths import Path
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
 

@@ -15,8 +15,7 @@ from tasksim.core import interface
 from tasksim.engine.compiled.flat import Refused, flat_graph, flat_platform
 from tasksim.engine.compiled.view import KnownView
 from tasksim.engine.data.accesses import COPIED
-from tasksim.engine.data.capacity import too_large
-from tasksim.engine.machine.node import no_room
+from tasksim.engine.data.capacity import no_room, too_large
 from tasksim.engine.outcome import Outcome
 from tasksim.run.record import TaskTable
 from tasksim.runtime.blame import blaming

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tasksim.engine.data.accesses import ordered_accesses
 from tasksim.engine.data.capacity import keep_where_data_fit
 from tasksim.engine.data.copies import Copies
-from tasksim.engine.data.memories import device_memories
+from tasksim.engine.data.ways import device_memories
 from tasksim.platform.copyestimates import CopyEstimates
 from tasksim.runtime.ledger import able_classes, class_of
 from tasksim.schedulers.base import View

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import WorkerClass
 
-__all__ = ["keep_where_data_fit", "too_large"]
+__all__ = ["keep_where_data_fit", "no_room", "too_large"]
 
 FEW_SIZES: Final = 16
 """Data of so many different sizes are tried for whether as many of each as a task has at most fit:
@@ -54,6 +54,14 @@ def too_large(graph: TaskGraph, task: int, size_bytes: int) -> InputError:
     return InputError(
         f"{graph.label(task)} needs {size_bytes:,} bytes at once, which is more"
         " than the memory of any worker that has an implementation of it"
+    )
+
+
+def no_room(graph: TaskGraph, task: int, memory: str, now_s: float) -> InputError:
+    """Return the error for a *task* whose data never came to *memory*."""
+    return InputError(
+        f"the run stopped at {now_s:.6g} s: no room was found in memory {memory} for the data of"
+        f" {graph.label(task)}, nor in those on their way; make them larger"
     )
 
 

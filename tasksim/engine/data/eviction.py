@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tasksim.engine.clock import ticks
 from tasksim.engine.data.requests import FETCH, IDLE, NOBODY, PREFETCH, WRITE_BACK, Request
+from tasksim.engine.ticks import ticks
 
 if TYPE_CHECKING:
     from collections.abc import Generator

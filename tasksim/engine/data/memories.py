@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tasksim.engine.clock import ticks
 from tasksim.engine.data.copies import Copies
 from tasksim.engine.data.copy_log import CopyLog
 from tasksim.engine.data.engines import CopyEngines
@@ -14,7 +13,8 @@ from tasksim.engine.data.locks import Locks
 from tasksim.engine.data.mover import Mover
 from tasksim.engine.data.network import Network
 from tasksim.engine.data.open_requests import OpenRequests
-from tasksim.engine.data.ways import Ways, check_ways
+from tasksim.engine.data.ways import Ways, check_ways, device_memories
+from tasksim.engine.ticks import ticks
 from tasksim.platform.copyestimates import CopyEstimates
 
 if TYPE_CHECKING:
@@ -69,12 +69,3 @@ class Memories:
             ticks(overheads.copy_s),
         )
         self.mover = Mover(self.copies, self.requests, eviction)
-
-
-def device_memories(platform: Platform) -> list[bool]:
-    """Return, per memory of *platform*, whether a worker there drives a device."""
-    devices = [False] * len(platform.memories)
-    for worker in platform.workers:
-        if platform.device(worker.architecture).pipeline:
-            devices[worker.memory] = True
-    return devices

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
 
-__all__ = ["Hop", "Ways", "check_ways"]
+__all__ = ["Hop", "Ways", "check_ways", "device_memories"]
 
 Hop = tuple[int, int]
 """The memory that a copy comes from and the one it goes to; without a source: a place is made."""
@@ -66,3 +66,12 @@ def check_ways(ways: Ways, graph: TaskGraph, platform: Platform) -> None:
                     f"platform {platform.name}: no route leads from memory {names[0]} to"
                     f" {names[1]}, not even by one other memory; graph {graph.name} needs it"
                 )
+
+
+def device_memories(platform: Platform) -> list[bool]:
+    """Return, per memory of *platform*, whether a worker there drives a device."""
+    devices = [False] * len(platform.memories)
+    for worker in platform.workers:
+        if platform.device(worker.architecture).pipeline:
+            devices[worker.memory] = True
+    return devices

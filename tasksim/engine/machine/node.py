@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tasksim.base.errors import InputError
 from tasksim.engine.clock import Routine
 from tasksim.engine.data.accesses import Hints, TaskAccesses, ordered_accesses
-from tasksim.engine.data.capacity import keep_where_data_fit
+from tasksim.engine.data.capacity import keep_where_data_fit, no_room
 from tasksim.engine.data.memories import Memories
 from tasksim.engine.data.turns import turns_of
 from tasksim.engine.machine.core import core
@@ -32,13 +31,12 @@ if TYPE_CHECKING:
     from tasksim.engine.data.accesses import Needs
     from tasksim.engine.machine.charges import Charges
     from tasksim.engine.machine.ticks import OverheadTicks
-    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.runtime.facts import Facts
     from tasksim.runtime.ledger import Ledger
     from tasksim.runtime.release import Release
 
-__all__ = ["Node", "no_room"]
+__all__ = ["Node"]
 
 
 class Node:
@@ -246,14 +244,6 @@ class Node:
         yield 0
         self.view.pusher = pusher
         self._scheduler.commit(task, choice)
-
-
-def no_room(graph: TaskGraph, task: int, memory: str, now_s: float) -> InputError:
-    """Return the error for a *task* whose data never came to *memory*."""
-    return InputError(
-        f"the run stopped at {now_s:.6g} s: no room was found in memory {memory} for the data of"
-        f" {graph.label(task)}, nor in those on their way; make them larger"
-    )
 
 
 def _keepers(clock: TickClock, platform: Platform, routines: list[Routine]) -> list[Routine]:

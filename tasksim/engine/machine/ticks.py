@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from tasksim.engine.clock import ticks
+from tasksim.engine.ticks import ticks
 
 if TYPE_CHECKING:
     from tasksim.platform.costs import Overheads
