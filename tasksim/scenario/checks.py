@@ -63,23 +63,31 @@ def graph_and_settings(graph: object) -> tuple[str | TaskGraph, tuple[str, ...]]
     if isinstance(graph, TaskGraph):
         return graph, ()
     if isinstance(graph, Path):
-        return str(graph), ()
+        return _text(str(graph), "graph"), ()
     if not isinstance(graph, str):
         raise InputError(
             f"graph: got {short(graph)}; legal: the name of a generator, a file, or a TaskGraph"
         )
+    _text(graph, "graph")
     first, *settings = (graph.split()[:1] and graph.split()) or [graph]
     return (first, tuple(settings)) if names_generator(first) else (graph, ())
 
 
 def name_or(value: object, kind: type | None, what: str) -> Any:
     """Return a name or path as text; an object of a *kind*, and None, as they are."""
-    if isinstance(value, Path):
-        return str(value)
-    if value is None or isinstance(value, str) or (kind is not None and isinstance(value, kind)):
+    if isinstance(value, Path | str):
+        return _text(str(value), what)
+    if value is None or (kind is not None and isinstance(value, kind)):
         return value
     more = "" if kind is None else f", or a {kind.__name__}"
     raise InputError(f"{what}: got {short(value)}; legal: a name, a path{more}")
+
+
+def _text(text: str, what: str) -> str:
+    """Return a name or path; refuse what no system has for one."""
+    if "\0" in text:
+        raise InputError(f"{what}: got {short(text)}; legal: a name or path, no null characters")
+    return text
 
 
 def check_scheduler(scheduler: object) -> None:
