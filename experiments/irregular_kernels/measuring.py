@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from experiments.irregular_kernels.inputs import DESIGNS, SEEDS, Design
 from experiments.irregular_kernels.modelling import MeasuredInput
 from tasksim.base.errors import InputError
-from tasksim.base.files import read_text, write_text
+from tasksim.base.files import write_text
+from tasksim.base.jsontext import read_json
 from tasksim.native.calm_moments import Calmness
 from tasksim.native.cores import usable_cores
 from tasksim.native.this_machine import machine_name
@@ -146,9 +147,8 @@ def read(folder: Path, resolver: Resolver) -> Measurements:
         If it is no folder of this experiment, or not all of one.
     """
     path = folder / MARK
-    text = read_text(path)
+    about = read_json(path)
     try:
-        about: dict[str, Any] = json.loads(text)
         setting = Setting(**about["setting"])
         calm = tuple(Calmness(**each) for each in about["calm"])
         parts = {part: _read_part(folder, part, setting, resolver) for part in SEEDS}

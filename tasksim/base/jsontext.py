@@ -18,8 +18,12 @@ DEEPEST: Final = 100
 """Lists and objects within each other: tasksim's own files have 10, and what walks a value by
 recursion must not meet Python's limit of 1000 calls, with some calls for each."""
 
+MOST_OF_KEY: Final = 40
+"""Characters of a key in a message: the place says the rest."""
 _BRACKETS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 """A bracket, or a whole string, as its brackets do not count."""
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:]', re.DOTALL)
+"""A bracket, the colon behind a key, or a whole string."""
 _SURROGATE: Final = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
 
 
@@ -58,7 +62,8 @@ def parse_json(text: str) -> Any:
     ----------
     text : str
         NaN and infinities are refused, as in the standard, and so are half characters (a lone
-        surrogate such as ``"\ud800"``), which no file can hold.
+        surrogate such as ``"\ud800"``), which no file can hold, and a key that an object has
+        twice: who wrote it meant one of them, and nobody knows which.
 
     Raises
     ------
@@ -78,22 +83,65 @@ def parse_json(text: str) -> Any:
     Traceback (most recent call last):
     json.decoder.JSONDecodeError: nested more than 100 deep: line 1 column 101 (char 100)
     """
-
-    def refuse(name: str) -> Any:
-        raise json.JSONDecodeError(f"{name} is not a JSON number", text, text.find(name))
-
     try:
-        value = json.loads(text, parse_constant=refuse)
+        value = _DECODER.decode(text)
     except RecursionError:
         raise _too_deep(text) from None
+    except _GivenTwice:
+        raise _given_twice(text) from None
+    except _NoNumber as error:
+        name = str(error)
+        raise json.JSONDecodeError(f"{name} is not a JSON number", text, text.find(name)) from None
     except json.JSONDecodeError:
         raise
     except ValueError as error:  # an integer that Python does not convert: too many digits
         raise json.JSONDecodeError(str(error).partition(";")[0], text, 0) from None
-    if _is_deep(value):
+    if text.count("[") + text.count("{") > DEEPEST and _is_deep(value):
         raise _too_deep(text)
     _refuse_half_characters(text, value)
     return value
+
+
+class _NoNumber(Exception):
+    """NaN or an infinity."""
+
+
+def _refuse_constant(name: str) -> Any:
+    raise _NoNumber(name)
+
+
+class _GivenTwice(Exception):
+    """An object has a key twice."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object that has these keys and values."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _GivenTwice
+    return found
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_object)
+
+
+def _given_twice(text: str) -> json.JSONDecodeError:
+    """Return the error that points to the first key of *text* that its object has already."""
+    objects: list[set[str]] = []
+    key, at = "", 0
+    for found in _TOKEN.finditer(text):
+        token = found[0]
+        if token in "{[":
+            objects.append(set())
+        elif token in "}]":
+            objects.pop()
+        elif token != ":":
+            key, at = token, found.start()
+        elif (name := json.loads(key)) in objects[-1]:
+            break
+        else:
+            objects[-1].add(name)
+    return json.JSONDecodeError(f"the key {key[:MOST_OF_KEY]} is given twice", text, at)
 
 
 def _is_deep(value: Any) -> bool:

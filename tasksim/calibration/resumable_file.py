@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import InputError, OutputError
 from tasksim.base.files import read_text, refuse_existing, write_text
+from tasksim.base.jsontext import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -102,12 +103,7 @@ class ResumableFile:
 def read_notes(path: Path) -> dict[str, Any]:
     """Return what is written beside the samples at *path* on how they were measured."""
     side = side_path(path)
-    try:
-        notes = json.loads(read_text(side))
-    except ValueError as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{side}: not JSON: {error}") from None
+    notes = read_json(side)
     if not isinstance(notes, dict):
         raise InputError(f"{side}: got {json.dumps(notes)[:40]}; legal: an object")
     return notes

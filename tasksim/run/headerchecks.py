@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import CheckFailed
 from tasksim.base.files import read_text
+from tasksim.base.jsontext import parse_json
 from tasksim.models.document import position
 from tasksim.run.metrics import summary
 
@@ -40,7 +40,7 @@ def check_header(run: Run, path: Path) -> None:
         the file and cannot differ.
     """
     text = read_text(path)
-    said = json.loads(text)
+    said = parse_json(text)
     computed = {"makespan_s": run.makespan_s, "metrics": summary(run)}
     for place, here, there in _differences(said, computed, (), _ROUNDING * run.makespan_s):
         line, column = position(text, place)

@@ -30,6 +30,15 @@ def test_what_json_does_not_have_is_refused():
     assert parse_json(r'["\ud83d\ude00", "\\ud800"]') == ["\N{GRINNING FACE}", r"\ud800"]
 
 
+def test_a_key_is_given_once():
+    assert 'the key "a" is given twice: line 1 column 9' in refused('{"a":1, "a":1}')
+    text = '[{"a": "a", "b": {"a": [{"a": 0}], "\\u0061": ":"}, "a": 2}, }'
+    assert 'the key "\\u0061" is given twice: line 1 column 36' in refused(text)
+    assert parse_json('{"a": {"a": "a"}, "b": [{"a": 1}, {"a": 1}]}')
+    assert "is given twice" in refused('{"a": 1, "a": ' + "9" * 100 + "}")
+    assert len(refused(json.dumps({"a" * 3000: 1})[:-1] + f', "{"a" * 3000}": 2}}')) < 100
+
+
 def test_errors_of_a_file_say_where(tmp_path):
     path = tmp_path / "a.json"
     path.write_text('{\n "a": ]}')

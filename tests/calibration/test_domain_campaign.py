@@ -22,7 +22,7 @@ from tasksim.calibration.clock_resolution import timer_resolution
 from tasksim.calibration.domain import parse_domain
 from tasksim.calibration.domain_campaign import MeasureOptions, measure
 from tasksim.calibration.domain_results import VisitedConfiguration
-from tasksim.calibration.resumable_file import ResumableFile, side_path
+from tasksim.calibration.resumable_file import ResumableFile, read_notes, side_path
 from tasksim.formats.samples import read_samples
 from tasksim.kernels.standalone import Standalone, standalone
 
@@ -342,3 +342,19 @@ def test_a_kernel_of_single_precision_is_not_of_double(output):
     with pytest.raises(InputError, match="kernel syrk_float32 is not of float64"):
         measure(domain, output, MeasureOptions(dtype="float64"))
     assert measure(domain, output, MeasureOptions(samples=1)).kernel == "syrk_float32"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{\n"seed": NaN}', r":2:9: not JSON: NaN is not a JSON number"),
+        ('{"seed": 1, "seed": 2}', r':1:13: not JSON: the key "seed" is given twice'),
+        ("[1]", r": got \[1\]; legal: an object"),
+        ("", r": the file is empty"),
+    ],
+)
+def test_notes_that_cannot_be_read_say_where(text, message, tmp_path):
+    path = tmp_path / "gemm.csv"
+    side_path(path).write_text(text)
+    with pytest.raises(InputError, match=f"{side_path(path)}{message}"):
+        read_notes(path)

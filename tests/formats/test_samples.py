@@ -266,6 +266,10 @@ def test_json_of_extra_p(file):
     ("text", "message"),
     [
         ('{"m": 1, "time_s": 1}\n{"m": 1,\n', "FILE:2:9: not JSON: "),
+        ('{"m": 1, "time_s": NaN}', "FILE:1:20: not JSON: NaN is not a JSON number"),
+        ('{"m": 1, "time_s": 1, "m": 2}', 'FILE:1:23: not JSON: the key "m" is given twice'),
+        ('{"m": 1, "time_s": 1, "a": ' + "[" * 101 + "]" * 101 + "}", "FILE:1:127: not JSON: nest"),
+        ('{"measurements":\n{"a": 1,\n"a": 2}}', 'FILE:3:1: not JSON: the key "a" is given tw'),
         ('{"m": 1, "time_s": 1}\n[1]\n', "FILE:2: got [1]; legal: an object with names"),
         ('{"m": 1, "time_s": 1}\n{"m": "x", "time_s": 1}', 'FILE:2: m: got "x"; legal: a number'),
         ('{"m": 1, "time_s": 1}\n{"time_s": 1}', "FILE:2: got no m (keys: time_s); legal: a num"),

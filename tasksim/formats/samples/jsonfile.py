@@ -18,7 +18,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
-from tasksim.base.jsontext import DEEPEST, parse_json
+from tasksim.base.jsontext import parse_json
 from tasksim.formats.registry import Format, first_line
 from tasksim.formats.samples.columns import choose_columns, run_number, wrong_value
 from tasksim.formats.samples.extrap_measurements import NO_NAME, Measurement, to_samples
@@ -48,7 +48,7 @@ def read_json(
         ``file:line:column: what was got, what is legal``.
     """
     text = read_text(path)
-    whole = _whole(text)
+    whole = _whole(path, text)
     if whole is not None:
         names, found = _names(path, whole), list(_measurements(path, whole))
         return to_samples(path, names, found, duration, parameters, part)
@@ -60,15 +60,26 @@ def read_json(
     return _flat(path, lines, duration, parameters, part)
 
 
-def _whole(text: str) -> dict[str, Any] | None:
+def _whole(path: Path, text: str) -> dict[str, Any] | None:
     """Return the file's one object, if it is Extra-P's."""
     if '"measurements"' not in text:
         return None
     try:
         found = parse_json(text)
-    except ValueError:
-        return None
+    except json.JSONDecodeError as error:
+        if _is_json(text.lstrip().partition("\n")[0]):  # a line per sample
+            return None
+        where = f"{path}:{error.lineno}:{error.colno}"
+        raise InputError(f"{where}: not JSON: {error.msg}") from None
     return found if isinstance(found, dict) and "measurements" in found else None
+
+
+def _is_json(text: str) -> bool:
+    try:
+        parse_json(text)
+    except json.JSONDecodeError:
+        return False
+    return True
 
 
 def _names(path: Path, whole: dict[str, Any]) -> list[str]:
@@ -99,22 +110,10 @@ def _lines(path: Path, text: str) -> Iterator[_Line]:
         if not line.strip():
             continue
         try:
-            found = _value(line)
+            found = parse_json(line)
         except json.JSONDecodeError as error:
             raise InputError(f"{path}:{number}:{error.colno}: not JSON: {error.msg}") from None
         yield f"{path}:{number}", _object(found, f"{path}:{number}")
-
-
-def _value(line: str) -> Any:
-    """Return the value of a *line*; millions of them should not take longer than they must."""
-    if line.count("[") + line.count("{") > DEEPEST:
-        return parse_json(line)
-    try:
-        return json.loads(line)
-    except json.JSONDecodeError:
-        raise
-    except ValueError:  # an integer of thousands of digits
-        return parse_json(line)
 
 
 def _records(
