@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # Set before NumPy is imported. Threads of BLAS that wait for a core, beside another process, make
 # small products 10 to 100 times slower; nothing here is large enough to gain by them.
@@ -15,8 +15,16 @@ for library in ("OPENBLAS", "MKL", "OMP"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 
-# An example that takes long says something of the machine, and nothing of the code.
-settings.register_profile("any machine", deadline=None)
+# An example that takes long says something of the machine, and nothing of the code. They are the
+# same in each run; `pytest --hypothesis-profile=search` draws others.
+for profile, same in (("search", False), ("any machine", True)):
+    settings.register_profile(
+        profile,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+        derandomize=same,
+        database=None if same else settings.default.database,
+    )
 settings.load_profile("any machine")
 
 

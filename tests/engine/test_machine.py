@@ -266,7 +266,7 @@ def test_three_tiles_of_memory_are_enough_for_a_cholesky_but_copies_are_many(sch
     assert small.memory.used_bytes.max() == 3 * TILE
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(["cholesky", "lu", "qr"]),
     st.integers(3, 5),
@@ -331,7 +331,7 @@ def simulated(graph, platform, scheduler, pushes, seed):
         raise
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None)
 @given(moving_graphs(), machines(), st.sampled_from(names(bare=True)), PUSHES, st.integers(0, 3))
 def test_all_tasks_are_done_and_every_invariant_holds(graph, platform, scheduler, pushes, seed):
     run = simulated(graph, platform, scheduler, pushes, seed)
@@ -340,7 +340,7 @@ def test_all_tasks_are_done_and_every_invariant_holds(graph, platform, scheduler
 
 
 @pytest.mark.slow
-@settings(max_examples=1000, deadline=None, derandomize=True)
+@settings(max_examples=1000, deadline=None)
 @given(
     moving_graphs(max_tasks=40),
     machines(),
@@ -355,7 +355,7 @@ def test_all_tasks_are_done_and_every_invariant_holds_at_length(
     check_run(run, graph, platform)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None)
 @given(moving_graphs(), machines(), st.sampled_from(names(bare=True)), PUSHES, st.integers(0, 3))
 def test_the_same_seed_gives_the_same_tables(graph, platform, scheduler, pushes, seed):
     one, other = (simulated(graph, platform, scheduler, pushes, seed) for _ in range(2))
@@ -376,7 +376,7 @@ def plain(draw):
     return Platform(name="plain", workers=workers, memories=free.memories)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None)
 @given(st.data(), graphs(), plain(), st.sampled_from(names(bare=True)))
 def test_one_memory_without_costs_is_replayed_as_ever(data, graph, platform, scheduler):
     """But for the order within an instant, of tasks that take no time or update data in turn."""

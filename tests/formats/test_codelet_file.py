@@ -70,6 +70,9 @@ d46431bb	1228800        	6.553600e+07   	2.011248e+02   	1.498037e+01   	1.63333
 
 MULTIPLE = "45 1 1 0 0 1 1 0\n0 0 0 0 nan nan 0 0 0\nnan nan nan\n{comment}{coefficients}\n"
 
+SHARED_FIXTURE = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+"""All examples write to the same folder; and a busy machine is no fault of them."""
+
 
 @pytest.fixture
 def file(tmp_path):
@@ -263,7 +266,7 @@ def test_starpus_newer_files_are_written_to_the_byte_but_for_a_comment(shipped, 
 # Garbage
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=SHARED_FIXTURE)
 @given(data=st.data())
 def test_garbage_is_refused_with_an_error_or_read(file, data):
     lines = TEXT.split("\n")
@@ -325,7 +328,7 @@ combinations = st.builds(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=SHARED_FIXTURE)
 @given(found=st.lists(combinations, max_size=3).map(tuple))
 def test_everything_comes_back_from_a_file(tmp_path, found):
     path = tmp_path / "axpy.laptop"

@@ -9,6 +9,8 @@ from tasksim.base.errors import InputError
 from tasksim.models.files.samplefile import append_samples, read_samples, write_samples
 from tasksim.models.kernelmodel import Samples
 
+SHARED_FIXTURE = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+"""All examples write to the same folder; and a busy machine is no fault of them."""
 CPU = Samples(("m", "n"), [[64, 0.5], [128, 2]], [1.25e-4, 0.1], [0, 3])
 GPU = Samples(("n", "m"), [[2, 128]], [3e-5])
 
@@ -57,7 +59,7 @@ def test_appending_samples_with_other_parameters_changes_nothing(tmp_path):
     assert path.read_bytes() == before
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@settings(suppress_health_check=SHARED_FIXTURE, max_examples=30)
 @given(
     st.lists(
         st.tuples(st.floats(0, 1e300), st.floats(1e-300, 1e300), st.integers(-1, 5)), min_size=1

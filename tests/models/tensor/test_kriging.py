@@ -51,7 +51,7 @@ def test_far_from_everything_it_is_the_mean():
     assert process.values(np.array([[50.0]]))[0] == pytest.approx(0, abs=1e-9)
 
 
-@settings(max_examples=20, derandomize=True, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 1000), st.integers(1, 3))
 def test_the_gradient_is_that_of_differences(seed, modes):
     rng = np.random.default_rng(seed)
