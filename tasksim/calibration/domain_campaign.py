@@ -29,7 +29,7 @@ from tasksim.calibration.domain_results import (
 from tasksim.calibration.resumable_file import ResumableFile, check_same, read_notes, side_path
 from tasksim.calibration.student_interval import relative_half_width
 from tasksim.kernels.dense import dense_kernel
-from tasksim.kernels.pointers import precision
+from tasksim.kernels.pointers import precision_of
 from tasksim.kernels.standalone import standalone
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.runtime.collector import no_garbage_collection
@@ -236,11 +236,11 @@ class Campaign:
         self._end = self._write()
 
     def _repeat(self, body: Standalone, configuration: VisitedConfiguration) -> None:
-        restore, run, durations = body.restore, body.run, configuration.durations_s
+        reset, run, durations = body.reset, body.run, configuration.durations_s
         first = len(durations) - len(configuration.visit_s)
         saved, look, why = time.monotonic(), len(durations), None
         while why is None and not self._over():
-            restore()
+            reset()
             begun = perf_counter_ns()
             run()
             durations.append(max(1, perf_counter_ns() - begun) / 1e9)
@@ -288,12 +288,12 @@ class Campaign:
 
     def _check_memory(self, table: NDArray[np.int64]) -> None:
         """Refuse, before hours of measuring, configurations that memory has no room for."""
-        kernel, real_type = dense_kernel(self.model_name)
+        kernel, precision = dense_kernel(self.model_name)
         columns = table.T.astype(np.float64)  # products of four sizes would not fit an int64
         sizes = dict(zip(self.domain.names, columns, strict=True))
         # Of each operand there is a copy to begin again with.
         most = int(np.max(2 * kernel.elements(sizes) + kernel.work_elements(sizes)))
-        refuse_too_large(most * real_type.size_bytes, f"the largest configuration of {self.kernel}")
+        refuse_too_large(most * precision.size_bytes, f"the largest configuration of {self.kernel}")
 
     def _request(self) -> dict[str, Any]:
         """Return what must be the same to go on."""
@@ -351,7 +351,7 @@ class _Told:
 def _warm_up(body: Standalone) -> None:
     begun = time.monotonic()
     for _ in range(WARM_UP):
-        body.restore()
+        body.reset()
         body.run()
         if time.monotonic() - begun > WARM_UP_S:
             return
@@ -359,10 +359,10 @@ def _warm_up(body: Standalone) -> None:
 
 def _named(kernel: str, dtype: str | None) -> tuple[str, str, str]:
     """Return the kernel without its precision, the name of its model, and its precision."""
-    found, real_type = dense_kernel(kernel)
-    if dtype is not None and precision(dtype) != real_type:
+    found, precision = dense_kernel(kernel)
+    if dtype is not None and precision_of(dtype) != precision:
         if kernel != found.name:
             raise InputError(f"kernel {kernel} is not of {dtype}")
-        real_type = precision(dtype)
-    single = real_type.dtype == "float32"
-    return found.name, found.name + NAME_OF_SINGLE * single, real_type.dtype
+        precision = precision_of(dtype)
+    single = precision.dtype == "float32"
+    return found.name, found.name + NAME_OF_SINGLE * single, precision.dtype

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from tasksim.calibration.calibration_options import CalibrationOptions
     from tasksim.calibration.kernel_samples import KernelSamples
+    from tasksim.kernels.standalone import Standalone
 
 __all__ = ["KernelCall", "measure_under_load"]
 
@@ -90,7 +91,7 @@ def _known(collected: KernelSamples, kernel: KernelCall, options: CalibrationOpt
 class _Repeater:
     """One worker's repetitions of a kernel."""
 
-    def __init__(self, body: object) -> None:
+    def __init__(self, body: Standalone) -> None:
         self.body = body
         self.times: list[float] = []
         self.error: Exception | None = None
@@ -112,9 +113,9 @@ class _Repeater:
             stop.set()
 
     def _repeat(self, stop: threading.Event) -> None:
-        restore, execute = self.body.restore, self.body.run  # type: ignore[attr-defined]
+        reset, execute = self.body.reset, self.body.run
         while not stop.is_set():
-            restore()
+            reset()
             begun = perf_counter()
             execute()
             self.times.append(perf_counter() - begun)

@@ -42,7 +42,7 @@ from tasksim.kernels.pointers import (
     Routine,
     character,
     integer,
-    precision,
+    precision_of,
     real,
     routine,
 )
@@ -50,7 +50,7 @@ from tasksim.kernels.pointers import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["KERNELS", "Kernel", "PreparedCall", "dense_kernel", "kernel_names"]
+__all__ = ["KERNELS", "DenseKernel", "PreparedCall", "dense_kernel", "kernel_names"]
 
 TAIL = ("work", "lwork", "info")
 """What routines take last, in this order."""
@@ -59,13 +59,27 @@ _LARGEST = 2**31 - 1  # of Fortran's integers
 
 
 @dataclass(frozen=True)
-class Kernel:
-    """A kernel: the sizes of its operands, and the routine that does it.
+class DenseKernel:
+    """A kernel on tiles: the sizes of its operands, and the routine that does it.
 
-    ``arguments`` are those of the routine in their order, as text: the name of a parameter or
-    operand, a character in quotes, an integer, a real number with its point; the last ones
-    may be ``work``, ``lwork`` and ``info``, which belong to a worker. What an operand or the
-    workspace measures is a parameter or an integer.
+    Attributes
+    ----------
+    name, parameters
+        Its own name, and those of its sizes.
+    operands
+        Name -> rows and columns, each a parameter or an integer.
+    written
+        The operands that it changes.
+    routine
+        That of BLAS or LAPACK, without the letter of its precision.
+    arguments
+        Those of the routine in their order, as text: the name of a parameter or operand, a
+        character in quotes, an integer, a real number with its point; the last ones may be
+        ``work``, ``lwork`` and ``info``, which belong to a worker.
+    work
+        The extents of the workspace, each a parameter or an integer.
+    at_most
+        Pairs of parameters: the first is not above the second.
     """
 
     name: str
@@ -127,12 +141,12 @@ def _kernel(
     written: str,
     work: str = "",
     at_most: tuple[tuple[str, str], ...] = (),
-) -> Kernel:
+) -> DenseKernel:
     """Return the kernel ``"name(m, n)"`` on operands ``"A:m,n"`` that is one *call*."""
     title, _, parameters = name.rstrip(")").partition("(")
     shapes = (text.split(":") for text in operands.split())
     routine_name, *arguments = call.split()
-    return Kernel(
+    return DenseKernel(
         name=title,
         parameters=tuple(parameters.split(", ")),
         operands={operand: _pair(shape) for operand, shape in shapes},
@@ -208,7 +222,7 @@ _ALL = (
     _kernel("lacpy(m, n)", "A:m,n B:m,n", "lacpy 'A' m n A m B m", written="B"),
 )
 
-KERNELS: Mapping[str, Kernel] = {kernel.name: kernel for kernel in _ALL}
+KERNELS: Mapping[str, DenseKernel] = {kernel.name: kernel for kernel in _ALL}
 """The kernels by the name of their model, without ``_float32``."""
 
 
@@ -221,7 +235,7 @@ def kernel_names() -> dict[str, tuple[str, ...]]:
     }
 
 
-def dense_kernel(model_name: str) -> tuple[Kernel, Precision]:
+def dense_kernel(model_name: str) -> tuple[DenseKernel, Precision]:
     """Return the kernel with this *model_name*, and its precision: ``_float32`` says single.
 
     >>> kernel, precision = dense_kernel("syrk_float32")
@@ -231,7 +245,7 @@ def dense_kernel(model_name: str) -> tuple[Kernel, Precision]:
     name = model_name.removesuffix(_SINGLE)
     if name not in KERNELS:
         raise unknown("kernel", model_name, kernel_names())
-    return KERNELS[name], precision("float64" if name == model_name else "float32")
+    return KERNELS[name], precision_of("float64" if name == model_name else "float32")
 
 
 class PreparedCall:
@@ -239,8 +253,8 @@ class PreparedCall:
 
     Parameters
     ----------
-    kernel, sizes, real_type
-        The kernel, its parameters (:meth:`Kernel.sizes`), its precision.
+    kernel, sizes, precision
+        The kernel, its parameters (:meth:`DenseKernel.sizes`), its precision.
 
     Attributes
     ----------
@@ -250,11 +264,11 @@ class PreparedCall:
         Which of ``work``, ``lwork`` and ``info`` the routine takes last.
     """
 
-    def __init__(self, kernel: Kernel, sizes: Mapping[str, int], real_type: Precision) -> None:
-        self.routine = _routine(kernel, real_type)
+    def __init__(self, kernel: DenseKernel, sizes: Mapping[str, int], precision: Precision) -> None:
+        self.routine = _routine(kernel, precision)
         self.tail = tuple(name for name in TAIL if name in kernel.arguments)
         fixed = kernel.arguments[: len(kernel.arguments) - len(self.tail)]
-        self._template = [_constant(item, kernel, sizes, real_type) for item in fixed]
+        self._template = [_constant(item, kernel, sizes, precision) for item in fixed]
         self._places = [fixed.index(operand) for operand in kernel.operands]
 
     def arguments(self, operands: Sequence[Reference]) -> tuple[Reference, ...]:
@@ -265,14 +279,14 @@ class PreparedCall:
         return tuple(filled)
 
 
-def _routine(kernel: Kernel, real_type: Precision) -> Routine:
+def _routine(kernel: DenseKernel, precision: Precision) -> Routine:
     if kernel.name == "getrf":
-        return Getrf(real_type.dtype)
-    return routine(real_type.letter + kernel.routine)
+        return Getrf(precision.dtype)
+    return routine(precision.letter + kernel.routine)
 
 
 def _constant(
-    item: str, kernel: Kernel, sizes: Mapping[str, int], real_type: Precision
+    item: str, kernel: DenseKernel, sizes: Mapping[str, int], precision: Precision
 ) -> Reference:
     """Return the reference to one argument; None where an operand comes."""
     if item in kernel.operands:
@@ -281,4 +295,4 @@ def _constant(
         return integer(sizes[item])
     if item.startswith("'"):
         return character(item[1])
-    return real(float(item), real_type.dtype) if "." in item else integer(int(item))
+    return real(float(item), precision.dtype) if "." in item else integer(int(item))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from functools import cache
 
-from tasksim.kernels.pointers import Reference, character, integer, precision, real, routine
+from tasksim.kernels.pointers import Reference, character, integer, precision_of, real, routine
 
 __all__ = ["Getrf"]
 
@@ -32,8 +32,8 @@ class Getrf:
     """
 
     def __init__(self, dtype: str) -> None:
-        letter = precision(dtype).letter
-        self._size = precision(dtype).size_bytes
+        letter = precision_of(dtype).letter
+        self._size = precision_of(dtype).size_bytes
         self._one, self._minus_one = real(1.0, dtype), real(-1.0, dtype)
         self._copy = routine(letter + "lacpy")
         self._getrf = routine(letter + "getrf")

@@ -24,7 +24,7 @@ __all__ = [
     "argument_count",
     "character",
     "integer",
-    "precision",
+    "precision_of",
     "real",
     "routine",
 ]
@@ -54,7 +54,7 @@ class Precision(NamedTuple):
 _PRECISIONS = {"float64": Precision("d", "float64", 8), "float32": Precision("s", "float32", 4)}
 
 
-def precision(dtype: str) -> Precision:
+def precision_of(dtype: str) -> Precision:
     """Return the precision named *dtype*: ``"float64"`` or ``"float32"``."""
     if dtype not in _PRECISIONS:
         raise unknown("dtype", str(dtype), _PRECISIONS)
@@ -94,7 +94,7 @@ def integer(value: int) -> Reference:
 @cache
 def real(value: float, dtype: str) -> Reference:
     """Return a reference to a Fortran real of type *dtype*."""
-    single = precision(dtype).letter == "s"
+    single = precision_of(dtype).letter == "s"
     return ctypes.byref(ctypes.c_float(value) if single else ctypes.c_double(value))
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tasksim.kernels.buffer import Buffer
 from tasksim.kernels.dense import KERNELS, PreparedCall
-from tasksim.kernels.memory import Memory
 from tasksim.kernels.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def apply_q(graph: TaskGraph, tiles: Tiles, x: NDArray[np.float64]) -> NDArray[A
     array of the shape of *x*, in the precision of the tiles
     """
     size_bytes = tiles.precision.size_bytes
-    memory = Memory(x.size * size_bytes)
-    y = memory.array(0, x.shape[::-1], tiles.precision.dtype).T
+    buffer = Buffer(x.size * size_bytes)
+    y = buffer.array(0, x.shape[::-1], tiles.precision.dtype).T
     y[:] = x
     references = tiles.references()
     for task in reversed(range(len(graph))):
@@ -49,7 +49,7 @@ def apply_q(graph: TaskGraph, tiles: Tiles, x: NDArray[np.float64]) -> NDArray[A
             name, factor, onto = _FACTORS[graph.kernel_of(task)]
             handles = [handle for handle, _ in graph.accesses_of(task)]
             rows = [(handles[at] - tiles.matrix.first) // tiles.columns for at in onto]
-            vectors = [memory.reference(row * tiles.tile_size * size_bytes) for row in rows]
+            vectors = [buffer.reference(row * tiles.tile_size * size_bytes) for row in rows]
             prepared, workspace = _untransposed(name, graph.parameters_of(task), tiles)
             arguments = prepared.arguments([*(references[handles[at]] for at in factor), *vectors])
             prepared.routine(*arguments, *workspace.tail(prepared.tail))

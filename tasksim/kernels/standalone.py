@@ -9,10 +9,10 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.base.memory import refuse_too_large
-from tasksim.kernels.dense import Kernel, PreparedCall, dense_kernel
+from tasksim.kernels.buffer import Buffer
+from tasksim.kernels.dense import DenseKernel, PreparedCall, dense_kernel
 from tasksim.kernels.errors import KernelError
-from tasksim.kernels.memory import Memory
-from tasksim.kernels.pointers import Precision, precision
+from tasksim.kernels.pointers import Precision, precision_of
 from tasksim.kernels.tiled import failure
 from tasksim.kernels.workspace import Workspace
 
@@ -51,14 +51,14 @@ def standalone(
     --------
     >>> gemm = standalone("gemm", {"m": 8, "n": 8, "k": 8})
     >>> gemm.run()
-    >>> gemm.restore()
+    >>> gemm.reset()
     """
-    kernel, real_type = dense_kernel(name)
-    if dtype is not None and precision(dtype) != real_type:
+    kernel, precision = dense_kernel(name)
+    if dtype is not None and precision_of(dtype) != precision:
         if name != kernel.name:
             raise InputError(f"kernel {name} is not of {dtype}")
-        real_type = precision(dtype)
-    return Standalone(kernel, kernel.sizes(parameters), real_type, seed)
+        precision = precision_of(dtype)
+    return Standalone(kernel, kernel.sizes(parameters), precision, seed)
 
 
 class Standalone:
@@ -72,21 +72,21 @@ class Standalone:
         Name -> array.
     """
 
-    def __init__(self, kernel: Kernel, sizes: Sizes, real_type: Precision, seed: int) -> None:
+    def __init__(self, kernel: DenseKernel, sizes: Sizes, precision: Precision, seed: int) -> None:
         self.kernel = kernel
         # What it works on, and a copy to begin again with.
-        refuse_too_large(2 * kernel.elements(sizes) * real_type.size_bytes, f"kernel {kernel.name}")
-        self._initial = _data(kernel, sizes, real_type, np.random.default_rng(seed))
-        self._workspace = Workspace(kernel.work_elements(sizes), real_type)
-        memories = {name: Memory(data.nbytes) for name, data in self._initial.items()}
+        refuse_too_large(2 * kernel.elements(sizes) * precision.size_bytes, f"kernel {kernel.name}")
+        self._initial = _data(kernel, sizes, precision, np.random.default_rng(seed))
+        self._workspace = Workspace(kernel.work_elements(sizes), precision)
+        buffers = {name: Buffer(data.nbytes) for name, data in self._initial.items()}
         self.operands: dict[str, NDArray[Any]] = {
-            name: memories[name].array(0, data.shape, data.dtype.name)
+            name: buffers[name].array(0, data.shape, data.dtype.name)
             for name, data in self._initial.items()
         }
         for name, data in self._initial.items():
             self.operands[name][:] = data
-        prepared = PreparedCall(kernel, sizes, real_type)
-        references = [memory.reference() for memory in memories.values()]
+        prepared = PreparedCall(kernel, sizes, precision)
+        references = [buffer.reference() for buffer in buffers.values()]
         self._call = prepared.routine
         self._arguments = (
             *prepared.arguments(references),
@@ -100,18 +100,18 @@ class Standalone:
         if info:
             raise KernelError(self.kernel.name, failure(self.kernel.name, info))
 
-    def restore(self) -> None:
+    def reset(self) -> None:
         """Make the operands again what they were at first."""
         for name in self.kernel.written:
             self.operands[name][:] = self._initial[name]
 
 
 def _data(
-    kernel: Kernel, sizes: Sizes, real_type: Precision, rng: np.random.Generator
+    kernel: DenseKernel, sizes: Sizes, precision: Precision, rng: np.random.Generator
 ) -> dict[str, NDArray[Any]]:
     """Return operands that the kernel can work on, uniform on [-1/2, 1/2) but for what it needs."""
     operands = {
-        name: np.asfortranarray(rng.random(shape) - 0.5, dtype=real_type.dtype)
+        name: np.asfortranarray(rng.random(shape) - 0.5, dtype=precision.dtype)
         for name, shape in kernel.shapes(sizes).items()
     }
     first = next(iter(operands.values()))
@@ -122,7 +122,7 @@ def _data(
         # Its diagonal counts as ones; what is below must be small for the inverse not to explode.
         first /= dominance
     elif kernel.name in _FACTORED_BY:
-        operands.update(_reflectors(_FACTORED_BY[kernel.name], sizes, real_type, rng))
+        operands.update(_reflectors(_FACTORED_BY[kernel.name], sizes, precision, rng))
     return operands
 
 
@@ -131,12 +131,12 @@ _FACTORED_BY = {"gemqrt": ("geqrt", "A"), "tpmqrt": ("tpqrt", "B")}
 
 
 def _reflectors(
-    maker: tuple[str, str], sizes: Sizes, real_type: Precision, rng: np.random.Generator
+    maker: tuple[str, str], sizes: Sizes, precision: Precision, rng: np.random.Generator
 ) -> dict[str, NDArray[Any]]:
     """Return V and T as the kernel that makes them left them."""
     name, where = maker
     seed = int(rng.integers(2**32))
     factored = {"m": sizes["m"], "n": sizes["k"], "ib": sizes["ib"]}
-    made = standalone(name, factored, real_type.dtype, seed)
+    made = standalone(name, factored, precision.dtype, seed)
     made.run()
     return {"V": made.operands[where], "T": made.operands["T"]}

@@ -1,4 +1,8 @@
-"""Tasks on tiles as calls of BLAS and LAPACK, every argument ready beforehand."""
+"""Tasks on tiles as calls of BLAS and LAPACK, every argument ready beforehand.
+
+What is called ``dense`` describes a task's kernel, as :mod:`tasksim.kernels.dense` does; a kernel
+of the graph is a number, as everywhere.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.kernels.dense import Kernel
+    from tasksim.kernels.dense import DenseKernel
     from tasksim.kernels.pointers import Reference, Routine
 
     Tasks = NDArray[np.int64]
@@ -54,8 +58,8 @@ class TiledProgram:
     def __init__(self, graph: TaskGraph, workers: int) -> None:
         self.graph = graph
         self.tiles = Tiles(graph)
-        elements, real_type = _work_elements(graph), self.tiles.precision
-        self._workspaces = [Workspace(elements, real_type) for _ in range(workers)]
+        elements, precision = _work_elements(graph), self.tiles.precision
+        self._workspaces = [Workspace(elements, precision) for _ in range(workers)]
         self._infos = [workspace.info for workspace in self._workspaces]
         calls: dict[int, Call] = {}
         references = self.tiles.references()
@@ -72,8 +76,8 @@ class TiledProgram:
         call(*arguments, *tails[worker])
         info = self._infos[worker].value
         if info:
-            model, _ = dense_kernel(self.graph.model_names[self.graph.kernel[task]])
-            raise KernelError(self.graph.kernel_of(task), failure(model.name, info))
+            dense, _ = dense_kernel(self.graph.model_names[self.graph.kernel[task]])
+            raise KernelError(self.graph.kernel_of(task), failure(dense.name, info))
 
     def reset(self) -> None:
         """Make the data again what they were at first."""
@@ -81,42 +85,44 @@ class TiledProgram:
 
     def _calls_of(self, kernel: int, references: list[Reference]) -> Iterator[tuple[int, Call]]:
         """Yield the tasks of one kernel, each with its call."""
-        model, _ = dense_kernel(self.graph.model_names[kernel])
-        for tasks, sizes in self._configurations(kernel, model):
-            prepared = PreparedCall(model, sizes, self.tiles.precision)
+        dense, _ = dense_kernel(self.graph.model_names[kernel])
+        for tasks, sizes in self._configurations(kernel, dense):
+            prepared = PreparedCall(dense, sizes, self.tiles.precision)
             tails = self._tails(prepared.tail)
             for task, handles in zip(
-                tasks.tolist(), self._operands(model, sizes, tasks), strict=True
+                tasks.tolist(), self._operands(dense, sizes, tasks), strict=True
             ):
                 arguments = prepared.arguments([references[handle] for handle in handles])
                 yield task, (prepared.routine, arguments, tails)
 
-    def _configurations(self, kernel: int, model: Kernel) -> Iterator[tuple[Tasks, dict[str, int]]]:
+    def _configurations(
+        self, kernel: int, dense: DenseKernel
+    ) -> Iterator[tuple[Tasks, dict[str, int]]]:
         """Yield the tasks of each configuration of a kernel, and its sizes."""
         graph = self.graph
         for row, values in enumerate(graph.parameters[kernel].tolist()):
             parameters = dict(zip(graph.parameter_names[kernel], values, strict=True))
             tasks = np.flatnonzero((graph.kernel == kernel) & (graph.row == row))
-            yield tasks, model.sizes(parameters, f"graph {graph.name}")
+            yield tasks, dense.sizes(parameters, f"graph {graph.name}")
 
-    def _operands(self, model: Kernel, sizes: dict[str, int], tasks: Tasks) -> list[list[int]]:
+    def _operands(self, dense: DenseKernel, sizes: dict[str, int], tasks: Tasks) -> list[list[int]]:
         """Return per task the handles of its operands; all of them exist and are large enough."""
         graph = self.graph
-        positions = _OPERANDS.get(model.name, range(len(model.operands)))
+        positions = _OPERANDS.get(dense.name, range(len(dense.operands)))
         first = graph.access_ptr[tasks]
         if np.any(graph.access_ptr[tasks + 1] - first != positions[-1] + 1):
-            raise self._mismatch(model)
+            raise self._mismatch(dense)
         handles = graph.access_handle[first[:, None] + np.array(positions)]
-        shapes = model.shapes(sizes).values()
+        shapes = dense.shapes(sizes).values()
         needed = [rows * columns * self.tiles.precision.size_bytes for rows, columns in shapes]
         if np.any(self.tiles.capacity[handles] < needed):
-            raise self._mismatch(model)
+            raise self._mismatch(dense)
         return handles.tolist()  # type: ignore[no-any-return]
 
-    def _mismatch(self, model: Kernel) -> InputError:
-        operands = (f"{name} ({' x '.join(shape)})" for name, shape in model.operands.items())
+    def _mismatch(self, dense: DenseKernel) -> InputError:
+        operands = (f"{name} ({' x '.join(shape)})" for name, shape in dense.operands.items())
         return InputError(
-            f"graph {self.graph.name}: the accesses of its {model.name} are not the operands of "
+            f"graph {self.graph.name}: the accesses of its {dense.name} are not the operands of "
             f"that kernel, {', '.join(operands)}"
         )
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.base.memory import refuse_too_large
-from tasksim.kernels.memory import Memory, aligned
-from tasksim.kernels.pointers import precision
+from tasksim.kernels.buffer import Buffer, aligned
+from tasksim.kernels.pointers import precision_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,7 +51,7 @@ class Tiles:
         self.matrix = blocks["A"]
         self.rows, self.columns = self.matrix.rows, self.matrix.columns
         self.tile_size = int(graph.arguments["tile_size"])
-        self.precision = precision(str(graph.arguments.get("dtype", "float64")))
+        self.precision = precision_of(str(graph.arguments.get("dtype", "float64")))
         self.offsets: NDArray[np.int64] = np.full(graph.handles, -1, dtype=np.int64)
         self.capacity: NDArray[np.int64] = np.zeros(graph.handles, dtype=np.int64)
         tile_bytes = self.tile_size**2 * self.precision.size_bytes
@@ -64,7 +64,7 @@ class Tiles:
             self._alias_diagonal(blocks["V"])
         # The tiles, and a copy of them to begin again with.
         refuse_too_large(2 * end, f"graph {graph.name}")
-        self.memory = Memory(end)
+        self.buffer = Buffer(end)
         self._initial: NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
 
     def _place(self, graph: TaskGraph, block: HandleBlock, start: int) -> int:
@@ -84,16 +84,16 @@ class Tiles:
 
     def references(self) -> list[Reference]:
         """Return per handle the reference to its memory; None where it has none."""
-        memory = self.memory
-        return [memory.reference(at) if at >= 0 else None for at in self.offsets.tolist()]
+        buffer = self.buffer
+        return [buffer.reference(at) if at >= 0 else None for at in self.offsets.tolist()]
 
     def tile(self, row: int, column: int) -> NDArray[Any]:
         """Return the tile of the matrix at *row*, *column*, sharing its memory."""
         b, offset = self.tile_size, int(self.offsets[self.handle(row, column)])
-        return self.memory.array(offset, (b, b), self.precision.dtype)
+        return self.buffer.array(offset, (b, b), self.precision.dtype)
 
     def initial(self, row: int, column: int) -> NDArray[Any]:
-        """Return the tile at *row*, *column* as it was when :meth:`save` was called."""
+        """Return the tile at *row*, *column* as it was when :meth:`keep` was called."""
         b, offset = self.tile_size, int(self.offsets[self.handle(row, column)])
         return np.ndarray((b, b), self.precision.dtype, self._initial.data, offset, order="F")
 
@@ -106,21 +106,21 @@ class Tiles:
         return bool(self.offsets[self.handle(row, column)] >= 0)
 
     def fill(self, seed: int, diagonal: float) -> None:
-        """Draw the matrix from the uniform distribution on [-1/2, 1/2), and save it.
+        """Draw the matrix from the uniform distribution on [-1/2, 1/2), and keep it.
 
         *diagonal* is added to the diagonal.
         """
-        elements = self.memory.bytes[: self._size_bytes].view(self.precision.dtype)
+        elements = self.buffer.bytes[: self._size_bytes].view(self.precision.dtype)
         np.random.default_rng(seed).random(dtype=elements.dtype, out=elements)
         elements -= 0.5
         for k in range(min(self.rows, self.columns)):
             self.tile(k, k)[np.diag_indices(self.tile_size)] += diagonal
-        self.save()
+        self.keep()
 
-    def save(self) -> None:
+    def keep(self) -> None:
         """Keep a copy of the matrix for :meth:`reset` and :meth:`initial`."""
-        self._initial = self.memory.bytes[: self._size_bytes].copy()
+        self._initial = self.buffer.bytes[: self._size_bytes].copy()
 
     def reset(self) -> None:
-        """Make the matrix again what it was at :meth:`save`."""
-        self.memory.bytes[: self._size_bytes] = self._initial
+        """Make the matrix again what it was at :meth:`keep`."""
+        self.buffer.bytes[: self._size_bytes] = self._initial

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING
 
-from tasksim.kernels.memory import Memory
+from tasksim.kernels.buffer import Buffer
 
 if TYPE_CHECKING:
     from tasksim.kernels.pointers import Precision, Reference
@@ -20,19 +20,19 @@ class Workspace:
     ----------
     elements
         The most that any kernel asks for.
-    real_type
+    precision
         What they are.
     """
 
-    def __init__(self, elements: int, real_type: Precision) -> None:
+    def __init__(self, elements: int, precision: Precision) -> None:
         self.info = ctypes.c_int(0)
         self._elements = ctypes.c_int(elements)
-        self._memory = Memory(elements * real_type.size_bytes)
+        self._buffer = Buffer(elements * precision.size_bytes)
 
     def tail(self, names: tuple[str, ...]) -> tuple[Reference, ...]:
         """Return the arguments *names*, ``work``, ``lwork``, ``info``, that come last in a call."""
         references = {
-            "work": self._memory.reference(),
+            "work": self._buffer.reference(),
             "lwork": ctypes.byref(self._elements),
             "info": ctypes.byref(self.info),
         }

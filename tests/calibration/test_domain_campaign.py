@@ -245,7 +245,7 @@ def test_an_interruption_anywhere_loses_nothing(domain, output, monkeypatch, whe
     options = MeasureOptions(samples=6, repetitions=5)
     with monkeypatch.context() as patch:
         patch.setattr(ResumableFile, "put", counted(ResumableFile.put))
-        patch.setattr(Standalone, "restore", counted(Standalone.restore))
+        patch.setattr(Standalone, "reset", counted(Standalone.reset))
         summary = measure(domain, output, options)
     assert summary.interrupted
     assert len(rows(output)) == summary.samples

@@ -114,7 +114,7 @@ def test_a_kernel_that_fails_ends_the_measuring(tmp_path, monkeypatch):
         def __init__(self, seed):
             self.seed = seed
 
-        def restore(self):
+        def reset(self):
             pass
 
         def run(self):

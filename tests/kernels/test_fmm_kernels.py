@@ -20,7 +20,7 @@ from tasksim.graph.octree.tree import tree_of_particles
 from tasksim.kernels.fmm.direct import direct
 from tasksim.kernels.fmm.interpolation import l2p, node_coordinates, p2m, weights
 from tasksim.kernels.fmm.p2p import one_sided, symmetric, within
-from tasksim.kernels.fmm.transfers import by_octant, by_position, operators
+from tasksim.kernels.fmm.translations import by_octant, by_position, operators
 
 DIMENSIONS = (2, 3)
 
@@ -330,8 +330,8 @@ def fmm(positions, q, height, order):
     for level in range(2, height):
         pairs = m2l_pairs(tree, level)
         relative = corners[level][pairs.target] - corners[level][pairs.source]
-        transfers = by_position(relative, pairs.target, pairs.source)
-        apply.m2l(transfers, up[level], down[level], 2.0**-level)
+        pairs_by_position = by_position(relative, pairs.target, pairs.source)
+        apply.m2l(pairs_by_position, up[level], down[level], 2.0**-level)
         if level > 2:
             apply.l2l(family(level, upward=False), down[level - 1], down[level])
     l2p(order, points, q, offsets, down[bottom], 2.0**-bottom, result)

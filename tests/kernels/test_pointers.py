@@ -10,7 +10,7 @@ from lock_of_python import lets_others_run
 
 from tasksim.base.errors import InputError
 from tasksim.kernels import standalone
-from tasksim.kernels.pointers import argument_count, character, integer, precision, real, routine
+from tasksim.kernels.pointers import argument_count, character, integer, precision_of, real, routine
 
 
 @pytest.mark.parametrize(("name", "count"), [("dgemm", 13), ("spotrf", 5), ("dtpmqrt", 17)])
@@ -45,7 +45,7 @@ def test_function_is_refused():
 
 def test_unknown_dtype_names_the_legal_ones():
     with pytest.raises(InputError, match=r"'float16', did you mean 'float64'.*float64, float32"):
-        precision("float16")
+        precision_of("float16")
 
 
 def test_other_threads_run_python_while_a_kernel_runs():

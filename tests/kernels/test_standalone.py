@@ -7,7 +7,7 @@ import pytest
 
 from tasksim.base.errors import InputError
 from tasksim.kernels import kernel_names, standalone
-from tasksim.kernels.memory import ALIGNMENT_BYTES
+from tasksim.kernels.buffer import ALIGNMENT_BYTES
 
 SIZES = {"m": 20, "n": 12, "k": 12, "ib": 5}
 
@@ -32,7 +32,7 @@ def test_restore_makes_the_next_execution_the_same_as_the_first(name):
     initial = copies(body)
     body.run()
     first = copies(body)
-    body.restore()
+    body.reset()
     assert_same(initial, copies(body))
     body.run()
     assert_same(first, copies(body))

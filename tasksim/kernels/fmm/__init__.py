@@ -5,7 +5,7 @@ Computational Physics 228(23), 2009: cells are expanded by Chebyshev interpolati
 kernel itself is all that is needed of the physics.
 
 :mod:`~tasksim.kernels.fmm.interpolation` goes from particles to the expansions of their leaves
-and back (P2M, L2P), :mod:`~tasksim.kernels.fmm.transfers` from cells to cells (M2M, M2L, L2L),
+and back (P2M, L2P), :mod:`~tasksim.kernels.fmm.translations` from cells to cells (M2M, M2L, L2L),
 :mod:`~tasksim.kernels.fmm.p2p` sums over particles of leaves that touch, and
 :mod:`~tasksim.kernels.fmm.direct` over all of them, to compare with.
 

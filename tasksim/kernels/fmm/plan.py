@@ -13,7 +13,7 @@ from tasksim.graph.octree.morton import decode
 from tasksim.kernels.fmm.interpolation import l2p, p2m
 from tasksim.kernels.fmm.layout import families, m2l, neighbours
 from tasksim.kernels.fmm.p2p import one_sided, symmetric
-from tasksim.kernels.fmm.transfers import by_octant, by_position, operators
+from tasksim.kernels.fmm.translations import by_octant, by_position, operators
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.fmm.layout import Layout
-    from tasksim.kernels.fmm.transfers import Transfers
+    from tasksim.kernels.fmm.translations import SortedPairs
 
     Real = NDArray[np.float64]
     Call = Callable[[], None]
@@ -39,7 +39,7 @@ _TWO_GROUPS = {"P2P_out", "M2M", "M2L_out", "L2L"}
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What the tasks write.
+    """The data that the tasks write: expansions of all cells, and the result.
 
     Attributes
     ----------
@@ -216,7 +216,7 @@ class _CellTasks:
         children: NDArray[np.int64],
         target: NDArray[np.int64],
         source: NDArray[np.int64],
-    ) -> Transfers:
+    ) -> SortedPairs:
         dimension = self._layout.tree.dimension
         octant = self._layout.tree.levels[level + 1][children] & ((1 << dimension) - 1)
         return by_octant(octant, target, source, dimension)

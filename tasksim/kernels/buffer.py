@@ -1,4 +1,4 @@
-"""Memory whose parts are passed to Fortran."""
+"""Buffers of memory whose parts are passed to Fortran."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tasksim.kernels.pointers import Reference
 
-__all__ = ["ALIGNMENT_BYTES", "Memory", "aligned"]
+__all__ = ["ALIGNMENT_BYTES", "Buffer", "aligned"]
 
 ALIGNMENT_BYTES = 64
 """A cache line: tiles start at one, so that no two of them share any."""
@@ -25,7 +25,7 @@ def aligned(size_bytes: int) -> int:
     return -(-size_bytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
 
 
-class Memory:
+class Buffer:
     """One aligned block of memory, zeros at first.
 
     Parameters
@@ -38,11 +38,11 @@ class Memory:
         raw = np.zeros(aligned(size_bytes) + ALIGNMENT_BYTES, dtype=np.uint8)
         start = -raw.ctypes.data % ALIGNMENT_BYTES
         self.bytes: NDArray[np.uint8] = raw[start : start + aligned(size_bytes)]
-        self._buffer = (ctypes.c_char * len(self.bytes)).from_buffer(self.bytes.data)
+        self._block = (ctypes.c_char * len(self.bytes)).from_buffer(self.bytes.data)
 
     def reference(self, offset: int = 0) -> Reference:
         """Return a reference to the byte at *offset*, as an argument of a routine."""
-        return ctypes.byref(self._buffer, offset)
+        return ctypes.byref(self._block, offset)
 
     def array(self, offset: int, shape: Sequence[int], dtype: str) -> NDArray[Any]:
         """Return the array of *shape* at *offset*, column-major; it shares the memory."""

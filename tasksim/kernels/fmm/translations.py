@@ -38,7 +38,7 @@ from tasksim.kernels.fmm.interpolation import check_order, node_coordinates, wei
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Operators", "Transfers", "by_octant", "by_position", "operators"]
+__all__ = ["Operators", "SortedPairs", "by_octant", "by_position", "operators"]
 
 # Expansions that are multiplied at once: enough for an efficient product, few enough that they
 # stay in the cache with the matrix.
@@ -47,7 +47,7 @@ _NEAREST, _FARTHEST = 2, 3  # of an interaction list, in cells, along the longes
 
 
 @dataclass(frozen=True, eq=False)
-class Transfers:
+class SortedPairs:
     """Pairs of cells, sorted by the matrix between them.
 
     Attributes
@@ -89,14 +89,14 @@ class Operators:
     permutations: NDArray[np.int64]
 
     def m2m(
-        self, pairs: Transfers, children: NDArray[np.float64], parents: NDArray[np.float64]
+        self, pairs: SortedPairs, children: NDArray[np.float64], parents: NDArray[np.float64]
     ) -> None:
         """Add to multipoles of parents those of children; *pairs* of :func:`by_octant`."""
         _apply(self.m2m_matrices, pairs, self.permutations, (1.0, 0.0), children, parents)
 
     def m2l(
         self,
-        pairs: Transfers,
+        pairs: SortedPairs,
         multipoles: NDArray[np.float64],
         locals_: NDArray[np.float64],
         cell_width: float,
@@ -105,7 +105,7 @@ class Operators:
 
         Parameters
         ----------
-        pairs : Transfers
+        pairs : SortedPairs
         multipoles, locals_ : float64 array [cells, p^d]
             The latter are added to.
         cell_width : float
@@ -115,7 +115,7 @@ class Operators:
         _apply(self.m2l_matrices, pairs, self.permutations, law, multipoles, locals_)
 
     def l2l(
-        self, pairs: Transfers, parents: NDArray[np.float64], children: NDArray[np.float64]
+        self, pairs: SortedPairs, parents: NDArray[np.float64], children: NDArray[np.float64]
     ) -> None:
         """Add to local expansions of children those of parents; *pairs* of :func:`by_octant`."""
         _apply(self.l2l_matrices, pairs, self.permutations, (1.0, 0.0), parents, children)
@@ -149,7 +149,7 @@ def by_octant(
     target: NDArray[np.integer],
     source: NDArray[np.integer],
     dimension: int,
-) -> Transfers:
+) -> SortedPairs:
     """Return pairs of parents and children in the order in which M2M or L2L does them.
 
     Parameters
@@ -176,7 +176,7 @@ def by_octant(
 
 def by_position(
     relative: NDArray[np.integer], target: NDArray[np.integer], source: NDArray[np.integer]
-) -> Transfers:
+) -> SortedPairs:
     """Return pairs of an interaction list in the order in which M2L does them.
 
     Parameters
@@ -210,10 +210,10 @@ def _sorted(
     target: NDArray[np.integer],
     source: NDArray[np.integer],
     permutation: NDArray[np.int64],
-) -> Transfers:
+) -> SortedPairs:
     """Return the pairs sorted by *matrix*, otherwise in the order they have."""
     order = np.argsort(matrix, kind="stable")
-    return Transfers(
+    return SortedPairs(
         target=target[order].astype(np.int64),
         source=source[order].astype(np.int64),
         permutation=permutation[order],
@@ -273,7 +273,7 @@ def _potentials(nodes: NDArray[np.float64], position: NDArray[np.integer]) -> ND
 
 def _apply(
     matrices: NDArray[np.float64],
-    pairs: Transfers,
+    pairs: SortedPairs,
     orders: NDArray[np.int64],
     law: tuple[float, float],
     sources: NDArray[np.float64],
