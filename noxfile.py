@@ -71,11 +71,18 @@ def wheels(session: nox.Session) -> None:
     shutil.rmtree(dist, ignore_errors=True)
     session.run("python", "-m", "build", "--sdist", "--outdir", str(dist))
     (source,) = dist.iterdir()
-    zig = f"{session.bin}/python -m ziglang c++ -target"
-    for compiler in [f"{zig} {target}" for target in session.posargs] or [None]:
+    for compiler in _zigs(session) or [None]:
         made = Path(session.create_tmp()) / "made"
         shutil.rmtree(made, ignore_errors=True)
-        wheel = ("pip", "wheel", "--no-deps", "--wheel-dir", str(made), str(source))
+        wheel = (
+            "pip",
+            "wheel",
+            "--no-deps",
+            "--no-cache-dir",
+            "--wheel-dir",
+            str(made),
+            str(source),
+        )
         session.run(*wheel, env={"CXX": compiler} if compiler else {})
         (path,) = made.iterdir()
         if "none-any" in path.name:
@@ -83,6 +90,16 @@ def wheels(session: nox.Session) -> None:
         shutil.move(path, dist)
         if platform.machine() in path.name:
             _try_wheel(session, dist / path.name)
+
+
+def _zigs(session: nox.Session) -> list[str]:
+    """Return Zig's compiler for each target that was asked for."""
+    if not session.posargs:
+        return []
+    # The program itself: pip hides the packages of this environment from Pythons that it starts.
+    find = "import pathlib, ziglang; print(pathlib.Path(ziglang.__file__).with_name('zig'))"
+    program = session.run("python", "-c", find, silent=True).strip()
+    return [f"{program} c++ -target {target}" for target in session.posargs]
 
 
 def _try_wheel(session: nox.Session, wheel: Path) -> None:

@@ -110,5 +110,6 @@ def _version_of(command: Sequence[str]) -> str:
         raise NotBuilt(f"{command[0]} cannot be run: {error.strerror}") from error
     lines = done.stdout.splitlines()
     if done.returncode or not lines:
-        raise NotBuilt(f"{shlex.join(command)} is no compiler: it does not answer --version")
+        said = done.stderr.strip().rpartition("\n")[2] or "it does not answer --version"
+        raise NotBuilt(f"{shlex.join(command)} is no compiler: {said}")
     return lines[0].strip()
