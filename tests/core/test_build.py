@@ -117,6 +117,14 @@ def test_names_stay_inside_unless_they_are_offered(answering, tmp_path):
             made[name]
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("compiler")
+def test_the_core_compiles_without_warnings(tmp_path):
+    found = find_compiler()
+    strict = Compiler((*found.command, "-Wall", "-Wextra", "-Werror"), found.name)
+    build(tmp_path / "core.so", work=tmp_path, compiler=strict)
+
+
 @pytest.mark.usefixtures("compiler")
 def test_what_the_compiler_says_is_told(answering, tmp_path):
     (answering / "more" / "answer.cpp").write_text("int tasksim_answer() { return 6 * ; }\n")
