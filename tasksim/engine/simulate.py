@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -78,7 +79,7 @@ def simulate(
         If the scheduler drops or repeats a task, or gives one to a worker that cannot run it.
     """
     check_engine(engine)
-    _check_homes(graph, platform)
+    graph = _at_home(graph, platform)
     policy = create(scheduler) if isinstance(scheduler, str) else scheduler
     estimates = durations(graph, platform, models)
     drawn = estimates
@@ -112,16 +113,22 @@ def simulate(
     return run
 
 
-def _check_homes(graph: TaskGraph, platform: Platform) -> None:
-    """Raise :exc:`InputError` unless all data begin in memories; where there is one, they do."""
+def _at_home(graph: TaskGraph, platform: Platform) -> TaskGraph:
+    """Return *graph* with its data in memories that there are: where there is one, all in that.
+
+    Raises :exc:`InputError` if there are several, and a datum's home is none of them.
+    """
     homes, memories = graph.handle_home, platform.memories
-    if len(memories) > 1 and len(homes) and not 0 <= homes.min() <= homes.max() < len(memories):
+    if not len(homes) or 0 <= homes.min() <= homes.max() < len(memories):
+        return graph
+    if len(memories) > 1:
         handle = int(np.flatnonzero((homes < 0) | (homes >= len(memories)))[0])
         names = ", ".join(f"{memory.id} {memory.name}" for memory in memories)
         raise InputError(
             f"graph {graph.name}: datum #{handle} is at home in memory {homes[handle]}; "
             f"platform {platform.name} has {names}"
         )
+    return replace(graph, handle_home=np.zeros_like(homes))
 
 
 def _bounds(graph: TaskGraph, platform: Platform, costs: NDArray[np.float64]) -> dict[str, float]:

@@ -102,9 +102,10 @@ def copy_seconds(platform: Platform, size_bytes: float, source: int, target: int
 
     ``latency + max(1, contention * devices) * size / bandwidth``, as measured from end to end where
     that is known, else the sum of the latencies and the least bandwidth of the route.
-    Where no route leads, two copies by the first memory that is connected to both.
+    Where no route leads, two copies by the first memory that is connected to both. Where there is
+    but one memory, all data are there, whatever was said to be their home.
     """
-    if source == target or not size_bytes:
+    if source == target or not size_bytes or len(platform.memories) == 1:
         return 0.0
     direct = _route_seconds(platform, size_bytes, source, target)
     if direct < inf:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tasksim.base.errors import InputError
 from tasksim.engine.simulate import simulate
 from tasksim.graph.builder import GraphBuilder, R, W
 from tasksim.models.kinds.given import GivenDurations
-from tasksim.platform.description import Device, Link, Memory, Platform, Worker
+from tasksim.platform.description import Device, Link, Memory, Overheads, Platform, Worker
+from tasksim.schedulers.registry import names
+from tasksim.schedulers.static import Problem, plan
 
 MEMORIES = (Memory(0, "ram"), Memory(1, "gpu"))
 WORKERS = (Worker(0, "cpu0", "cpu", 0), Worker(1, "cuda0", "cuda", 1))
@@ -36,6 +40,21 @@ def test_a_home_that_is_none_of_the_memories_is_told():
     assert str(caught.value) == (
         "graph reading: datum #0 is at home in memory 2; platform box has 0 ram, 1 gpu"
     )
+
+
+@pytest.mark.parametrize("scheduler", names(bare=True))
+@pytest.mark.parametrize("overheads", [Overheads(), Overheads(progress_s=1e-6)])
+def test_on_one_memory_all_data_are_there(scheduler, overheads):
+    """Also those of a graph that was made for a machine with devices."""
+    graph = reading(3)
+    platform = replace(Platform.identical(2), overheads=overheads)
+    run = simulate(graph, platform, GivenDurations(graph), scheduler)
+    assert run.makespan_s == pytest.approx(1.0, abs=1e-4)
+
+
+def test_plans_for_one_memory_copy_nothing():
+    made = plan("heft", Problem.of(reading(3), Platform.identical(2), [[1.0]]))
+    assert made.makespan_s == 1.0
 
 
 def test_what_is_written_elsewhere_at_once_is_not_written_back():
