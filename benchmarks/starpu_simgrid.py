@@ -11,8 +11,9 @@ are imported with `tasksim import starpu`; nothing is fitted to the table.
 
 The peer decides many schedules by the order of events at one simulated microsecond: without one
 of its 1 us constants its own makespans change by up to 16 %. So errors are given by groups of
-rows. By default, pushes of one instant do not see each other (engine.simultaneous_pushes=blind),
-as in the peer; with --serial they do, as in tasksim by default.
+rows. By default, the order within an instant is the peer's (engine.simultaneous_pushes=blind):
+pushes do not see each other under the dm family, and threads take turns under eager, prio and ws;
+with --serial it is tasksim's own.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from tasksim.engine.durations import durations
 from tasksim.engine.machine.machine import MachineReplay
 from tasksim.formats.starpu.machine_import import import_machine
@@ -42,6 +45,8 @@ from tasksim.schedulers.registry import create
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
 
     from tasksim.graph.taskgraph import TaskGraph
 
@@ -146,8 +151,23 @@ class Machines:
             name, models = APPLICATIONS[application]
             graph = generate(name, tiles=tiles, tile_size=tile, dtype="float32")
             names = tuple(models.format(kernel=kernel) for kernel in graph.kernels)
-            self._graphs[key] = replace(graph, model_names=names)
+            graph = replace(graph, model_names=names)
+            self._graphs[key] = by_columns(graph, tiles) if name == "lu" else graph
         return self._graphs[key]
+
+
+def by_columns(graph: TaskGraph, tiles: int) -> TaskGraph:
+    """Return *graph* with its tiles numbered by columns, as in the peer's LU.
+
+    Of what a task reads, both simulators bring the datum of the lowest number first.
+    """
+
+    def turned(handles: NDArray[np.int32]) -> NDArray[np.int32]:
+        return (handles % tiles * tiles + handles // tiles).astype(np.int32)
+
+    return replace(
+        graph, access_handle=turned(graph.access_handle), hint_handle=turned(graph.hint_handle)
+    )
 
 
 def percentile(values: list[float], share: float) -> float:

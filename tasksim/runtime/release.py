@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tasksim.graph.commutation import commutative_handles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from tasksim.graph.taskgraph import TaskGraph
 
@@ -73,6 +73,20 @@ class Release:
                     yield from self._granted([successor])
                 else:
                     yield successor
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether tasks commute."""
+        return bool(self._exclusive)
+
+    def each_successor(self, task: int) -> Iterator[tuple[int, Callable[[], bool]]]:
+        """Yield each successor of *task*, with what counts it down and says if that releases it.
+
+        For graphs in which no tasks commute.
+        """
+        first = self._first
+        for successor in self._successors[first[task] : first[task + 1]]:
+            yield successor, lambda: bool(self._count_down((successor,)))  # noqa: B023
 
     def _count_down(self, tasks: list[int] | tuple[int, ...]) -> list[int]:
         missing = self.missing

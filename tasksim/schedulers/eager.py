@@ -29,8 +29,16 @@ class Eager(Scheduler):
 
     def push(self, task: int) -> None:
         """Append *task* and wake somebody for it."""
-        self._queue.push(task)
+        self.put(task)
         self.view.wake_any(task)
+
+    def put(self, task: int) -> None:
+        """Queue *task*, and wake nobody."""
+        self._queue.push(task)
+
+    def waiting(self) -> int:
+        """Return how many tasks wait."""
+        return len(self._queue)
 
     def pop(self, worker: int) -> int | None:
         """Return the oldest task that *worker* can run."""

@@ -29,8 +29,16 @@ class Prio(Scheduler):
 
     def push(self, task: int) -> None:
         """Insert *task* at its priority and wake somebody for it."""
-        self._queue.push(task)
+        self.put(task)
         self.view.wake_any(task)
+
+    def put(self, task: int) -> None:
+        """Queue *task*, and wake nobody."""
+        self._queue.push(task)
+
+    def waiting(self) -> int:
+        """Return how many tasks wait."""
+        return len(self._queue)
 
     def pop(self, worker: int) -> int | None:
         """Return the oldest of the most urgent tasks that *worker* can run."""

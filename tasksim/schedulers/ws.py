@@ -53,17 +53,30 @@ class WorkStealing(Scheduler):
         self._next_owner = 1 % workers
         self._able_workers: dict[int, list[int]] = {}
 
+    @property
+    def robbable(self) -> list[bool]:
+        """Per worker, whether it is busy and has tasks in its queue."""
+        return self._robbable
+
     def push(self, task: int) -> None:
         """Put *task* on the queue of the worker that released it, and wake everybody."""
-        owner = self._owner(task)
+        self.put(task, self.owner_of(task))
+        self.view.wake_all(task)
+
+    def put(self, task: int, owner: int) -> None:
+        """Put *task* on the queue of *owner*, and wake nobody."""
         self._queues[owner].push(task)
         self._waiting[owner] += 1
         if self._busy[owner] and not self._robbable[owner]:
             self._victims.add(owner)
-        self.view.wake_all(task)
 
     def pop(self, worker: int) -> int | None:
         """Return a task of *worker*'s own, or a stolen one."""
+        task = self.take_own(worker)
+        return self._stolen(worker) if task is None and self._victims.all else task
+
+    def take_own(self, worker: int) -> int | None:
+        """Return a task of *worker*'s own; without one, it is not busy any more."""
         if self._waiting[worker]:
             task = self._queues[worker].pop(worker)
             if task is not None:
@@ -75,14 +88,20 @@ class WorkStealing(Scheduler):
         self._busy[worker] = False
         if self._robbable[worker]:
             self._victims.discard(worker)
-        task = self._stolen(worker) if self._victims.all else None
+        return None
+
+    def steal(self, victim: int, thief: int) -> int | None:
+        """Return the newest task of *victim* that *thief* can run: it is busy then."""
+        task = self._queues[victim].pop_newest(thief)
         if task is not None:
-            self._busy[worker] = True
-            if self._waiting[worker]:
-                self._victims.add(worker)
+            self._took(victim)
+            self._busy[thief] = True
+            if self._waiting[thief]:
+                self._victims.add(thief)
         return task
 
-    def _owner(self, task: int) -> int:
+    def owner_of(self, task: int) -> int:
+        """Return on whose queue *task* belongs."""
         pusher = self.view.pusher
         if pusher is not None and self.view.can_run(task, pusher):
             return pusher
@@ -102,9 +121,8 @@ class WorkStealing(Scheduler):
     def _stolen(self, thief: int) -> int | None:
         """Return the newest task of the first victim that has one for *thief*."""
         for victim in self._in_order(thief):
-            task = self._queues[victim].pop_newest(thief)
+            task = self.steal(victim, thief)
             if task is not None:
-                self._took(victim)
                 self._next_victim[thief] = (victim + 1) % len(self._busy)
                 return task
         return None

@@ -134,7 +134,11 @@ def drawn_case(seed):
 
 def broken(seed):
     """Return what is wrong with the run of the case *seed*: nothing, as a rule."""
-    graph, platform, scheduler, pushes = drawn_case(seed)
+    return broken_case(seed, *drawn_case(seed))
+
+
+def broken_case(seed, graph, platform, scheduler, pushes):
+    """Return what is wrong with a run."""
     try:
         run = simulate(
             graph, platform, GivenDurations(graph), scheduler,
@@ -152,6 +156,17 @@ def broken(seed):
 
 def test_every_run_is_possible():
     assert [found for seed in range(300) if (found := broken(seed))] == []
+
+
+@pytest.mark.parametrize("scheduler", ["eager", "prio", "ws"])
+def test_so_is_every_run_of_threads(scheduler):
+    """With all costs of StarPU-SimGrid, blind pushes of these schedulers are those of threads."""
+    found = []
+    for seed in range(150):
+        graph, platform, _, _ = drawn_case(seed)
+        platform = replace(platform, overheads=OVERHEADS[-1])
+        found.append(broken_case(seed, graph, platform, scheduler, "blind"))
+    assert [one for one in found if one] == []
 
 
 @pytest.mark.slow

@@ -56,7 +56,7 @@ class Post:
         self.inward = [Channel() for _ in range(memories)]
         self.outward = [Channel() for _ in range(memories)]
         self._groups = [self.inward, *([channel] for channel in self.outward)]
-        self._limits = limits
+        self.limits = limits
         self.waiting = 0
         """How many requests wait."""
         self.arrived = 0
@@ -122,7 +122,7 @@ class Post:
     ) -> Generator[int | None, None, bool]:
         """Start what waits in *busy*, class by class; idle copies if nothing is under way."""
         worked = False
-        for kind, limit in enumerate(self._limits):
+        for kind, limit in enumerate(self.limits):
             if kind == IDLE and any(channel.pending for channel in channels):
                 break
             for channel in busy:
@@ -141,24 +141,30 @@ class Post:
         start: Callable[[Request], Generator[Any, None, bool]],
     ) -> Generator[int | None, None, tuple[bool, bool]]:
         """Start requests of one class in one channel: whether any was, whether there was room."""
-        taken: list[Request] = []
-        while channel.pending + len(taken) < limit and (request := channel.next(kind)):
-            taken.append(request)
+        taken = self.take(channel, kind)
         started = False
         for place, request in enumerate(taken):
             if channel.pending >= limit:
-                self._put_back(channel, taken[place:], kind)
+                self.put_back(channel, taken[place:], kind)
                 break
             if (yield from start(request)):
                 started = True
                 channel.waiting -= 1
                 self.waiting -= 1
             else:
-                self._put_back(channel, taken[place:], kind)
+                self.put_back(channel, taken[place:], kind)
                 return started, False
         return started, True
 
-    def _put_back(self, channel: Channel, requests: list[Request], kind: int) -> None:
+    def take(self, channel: Channel, kind: int) -> list[Request]:
+        """Take from *channel* the requests of class *kind* that the limit allows to begin."""
+        taken: list[Request] = []
+        room = self.limits[kind] - channel.pending
+        while len(taken) < room and (request := channel.next(kind)):
+            taken.append(request)
+        return taken
+
+    def put_back(self, channel: Channel, requests: list[Request], kind: int) -> None:
         """Put *requests* back in front of their class, *kind*.
 
         One that was promoted meanwhile is queued where it belongs already: twice in a queue, it

@@ -19,7 +19,7 @@ from tasksim.engine.data.requests import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from tasksim.engine.clock import TickClock
     from tasksim.engine.data.copies import Copies
@@ -59,7 +59,7 @@ class Handling:
         self._locks = locks
         self._log = log
         self._devices = devices
-        self._copy_ticks = copy_ticks
+        self.copy_ticks = copy_ticks
         self._memories = len(copies.stores)
         self._loading: dict[int, Request] = {}  # by datum * memories + target
 
@@ -69,65 +69,97 @@ class Handling:
 
     def _start(self, request: Request) -> Generator[int | None, None, bool]:
         """Begin what *request* asks for; return False if there is no room for it now."""
-        copies, handle, target = self._copies, request.handle, request.target
-        if request.state == CANCELLED or copies.valid[handle] >> target & 1:
+        handle = request.handle
+        if self.is_there(request):
             self._complete(request)
             return True
-        if request.source >= 0 and not copies.valid[handle] >> request.source & 1:
-            self._source_left(request)
+        if self.source_left(request):
+            if self.is_cancelled(request):
+                self._complete(request)
             return True
-        key = handle * self._memories + target
-        leader = self._loading.get(key)
-        if leader is not None:
-            self._follow(request, leader)
+        if self.follow(request):
             return True
-        self._loading[key] = request
-        self._keep(request)
-        if request.place is None:
-            copies.places[handle] |= 1 << target
-        elif not copies.places[handle] >> target & 1:
-            request.state = PLACING
-            if not (yield from self._eviction.place(request, request.place)):
-                del self._loading[key]
-                self._give_up_for_now(request)
-                return False
-        if request.source < 0 or self._cancelled_meanwhile(request):
+        if not (yield from self.make_place(request)):
+            return False
+        if request.source < 0 or self.is_cancelled(request):
             self._complete(request)
             return True
         request.state = UNDER_WAY
-        if self._copy_ticks:
+        if self.copy_ticks:
             locks = self._locks
             while locks.until and (delay := locks.wait_ticks(handle)):
                 yield delay
-            locks.until[handle] = self._clock._now + self._copy_ticks
-            yield self._copy_ticks
+            locks.until[handle] = self._clock._now + self.copy_ticks
+            yield self.copy_ticks
             locks.until.pop(handle, None)
         assert request.channel is not None
         request.channel.pending += 1
-        pair = (request.source, target)
-        self._engines.ask(Copy(pair, copies.size[handle], self._on_copied, request))
+        self.hand_over(request, self._on_copied)
         return True
 
-    def _cancelled_meanwhile(self, request: Request) -> bool:
+    def is_there(self, request: Request) -> bool:
+        """Return whether nothing has to be done for *request*."""
+        valid = self._copies.valid[request.handle]
+        return request.state == CANCELLED or bool(valid >> request.target & 1)
+
+    def is_cancelled(self, request: Request) -> bool:
+        """Return whether *request* is not needed any more."""
         return request.state == CANCELLED
 
-    def _source_left(self, request: Request) -> None:
+    def source_left(self, request: Request) -> bool:
         """Look for another source of a datum that has left the one it was to come from.
 
-        Of an idle copy only its end is waited for, by what writes the datum elsewhere now.
+        Of an idle copy only its end is waited for, by what writes the datum elsewhere now: it is
+        cancelled. Returns whether the datum had left.
         """
+        source = request.source
+        if source < 0 or self._copies.valid[request.handle] >> source & 1:
+            return False
         if request.kind != IDLE and (request.task >= 0 or request.waiters):
             self._requests.ask_again(request)
         else:
             request.cancel()
-            self._complete(request)
+        return True
 
-    def _follow(self, request: Request, leader: Request) -> None:
-        """Let *request* be done when *leader* is, which brings the same datum to the same place."""
+    def follow(self, request: Request) -> bool:
+        """Let *request* be done when another is that brings the same datum to the same place.
+
+        Without such a one, return False: others follow this one.
+        """
+        key = request.handle * self._memories + request.target
+        leader = self._loading.get(key)
+        if leader is None:
+            self._loading[key] = request
+            self._keep(request)
+            return False
         if request.kind < leader.kind:
             self._requests.promote(leader, request.kind)
         leader.followers.append(request)
         request.state = UNDER_WAY
+        return True
+
+    def needs_place(self, request: Request) -> bool:
+        """Return whether there is no place yet for *request* where memory is limited."""
+        places = self._copies.places[request.handle]
+        return request.place is not None and not places >> request.target & 1
+
+    def make_place(self, request: Request) -> Generator[int | None, None, bool]:
+        """Make a place for the datum of *request*; return False if there is none now."""
+        handle, target, place = request.handle, request.target, request.place
+        if place is None:
+            self._copies.places[handle] |= 1 << target
+        elif not self._copies.places[handle] >> target & 1:
+            request.state = PLACING
+            if not (yield from self._eviction.place(request, place)):
+                del self._loading[handle * self._memories + target]
+                self._give_up_for_now(request)
+                return False
+        return True
+
+    def hand_over(self, request: Request, done: Callable[[Copy], None]) -> None:
+        """Have the copy of *request* made, and *done* called when it is."""
+        pair = (request.source, request.target)
+        self._engines.ask(Copy(pair, self._copies.size[request.handle], done, request))
 
     def _keep(self, request: Request) -> None:
         """Keep the datum where it comes from, and its place where it goes.
@@ -151,10 +183,14 @@ class Handling:
         request.place = request.root = None
 
     def _on_copied(self, copy: Copy) -> None:
+        self.log_copy(copy)
+        self._requests.arrived(copy.value)
+
+    def log_copy(self, copy: Copy) -> None:
+        """Note that *copy*, which has ended, was made."""
         request: Request = copy.value
         request.started = copy.started
         self._log.copied(request, self._clock._now)
-        self._requests.arrived(request)
 
     def _arrived(self, request: Request) -> Generator[int | None, None, None]:
         """Note, as the driver that began it, that the copy of *request* is there."""
@@ -165,6 +201,14 @@ class Handling:
 
     def _complete(self, request: Request) -> None:
         """Note that *request* is done: the state of the datum, who waited, who comes next."""
+        self.settle(request)
+        for waiter in request.waiters:
+            waiter()
+        for follower in request.followers:
+            self._complete(follower)
+
+    def settle(self, request: Request) -> None:
+        """Note what *request*, which is done, has changed, and send the one that comes next."""
         handle, target = request.handle, request.target
         cancelled, request.state = request.state == CANCELLED, DONE
         key = handle * self._memories + target
@@ -178,10 +222,6 @@ class Handling:
             self._requests.keepers[target].notify()
         if request.next_hop is not None:
             self._requests.send(request.next_hop)
-        for waiter in request.waiters:
-            waiter()
-        for follower in request.followers:
-            self._complete(follower)
 
     def _note_copy(self, request: Request) -> None:
         """Note what is valid now that *request* is done."""

@@ -99,6 +99,10 @@ class OpenRequests:
             if other.next_hop is request and other.kind > kind:
                 self.promote(other, kind)
 
+    def handler(self, request: Request) -> int:
+        """Return the memory whose driver handles *request*."""
+        return self._ways.handler(request.source, request.target)
+
     def arrived(self, request: Request) -> None:
         """Note that the copy of *request* has ended; the driver that began it will see it."""
         assert request.channel is not None

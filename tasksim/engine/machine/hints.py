@@ -42,17 +42,23 @@ class HintFollower:
         else:
             self.waiting.setdefault(writer, []).append(handle)
 
+    def holds(self, handle: int) -> bool:
+        """Return whether a hint about *handle* still holds.
+
+        Else a task that comes after the hint is writing it already.
+        """
+        return not any(self._state[task] == TAKEN for task in self._hints.writers[handle])
+
     def follow_all(self, task: int) -> Steps:
         """Follow the hints that waited for the end of *task*."""
         return self._follow(self.waiting.get(task, ()))
 
     def _follow(self, handles: Iterable[int]) -> Steps:
-        locks, state = self._memories.locks, self._state
+        locks = self._memories.locks
         for handle in handles:
             if self._cost:
                 yield self._cost
             while locks.until and (delay := locks.wait_ticks(handle)):
                 yield delay
-            if not any(state[task] == TAKEN for task in self._hints.writers[handle]):
-                # Else a task that comes after the hint is writing it already.
+            if self.holds(handle):
                 self._memories.mover.will_not_be_used(handle)

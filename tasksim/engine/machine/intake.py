@@ -56,6 +56,17 @@ class Intake:
         self.missing = 0
         """How many of its data are not there yet."""
 
+    @property
+    def moves(self) -> bool:
+        """Whether data are moved: there are several memories."""
+        return self._mover is not None
+
+    def expect(self, task: int) -> None:
+        """Turn to the data of *task*, which are asked for one by one."""
+        self.task, self.priority = task, self._priorities[task]
+        self.missing = len(self._needs[task])
+        self.state = COMING
+
     def fetch(self, task: int) -> int:
         """Ask for the data of *task*; return how long that takes the worker, in ticks."""
         needs = self._needs[task]

@@ -13,7 +13,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from tasksim.engine.clock import TICKS_PER_S, TickClock, run
+from tasksim.engine.clock import TICKS_PER_S, TickClock
 from tasksim.engine.machine.charges import Charges
 from tasksim.engine.machine.node import Node
 from tasksim.engine.machine.submission import Submission
@@ -96,7 +96,7 @@ class MachineReplay:
             self.node.begin(rng)
             self._submission.begin()
             with suppress(AllDone):
-                run(self._clock)
+                self.node.run()
         self.ledger.close(TICKS_PER_S)
         if not self.ledger.over():
             self.node.refuse_what_is_stuck()

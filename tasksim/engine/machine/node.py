@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tasksim.engine.clock import Routine
+from tasksim.engine.clock import Routine, run
 from tasksim.engine.data.accesses import Hints, TaskAccesses, ordered_accesses
 from tasksim.engine.data.capacity import keep_where_data_fit, no_room
 from tasksim.engine.data.memories import Memories
@@ -20,8 +20,9 @@ from tasksim.engine.machine.instant import BY_NUMBER, in_steps
 from tasksim.engine.machine.intake import COMING, Intake
 from tasksim.engine.machine.keeper import keeper
 from tasksim.engine.machine.view import NodeView
+from tasksim.engine.threads.threads import Threads, can_be_threads
 from tasksim.runtime.hooks import chooses_apart, unless_default
-from tasksim.runtime.ledger import TAKEN
+from tasksim.runtime.ledger import DONE, TAKEN
 from tasksim.runtime.livelock import Patience
 
 if TYPE_CHECKING:
@@ -53,6 +54,12 @@ class Node:
         What the runtime's own work takes, and what the tasks do.
     blind : bool
         Whether all pushes of one instant choose before any of them is committed.
+
+    Attributes
+    ----------
+    threads : Threads, optional
+        Who runs the workers instead of the node's own drivers: with *blind*, schedulers under which
+        it matters who asks first within an instant.
     """
 
     def __init__(
@@ -67,24 +74,27 @@ class Node:
         blind: bool,
     ) -> None:
         graph, platform, scheduler, estimates, able = facts
+        self.platform, self.scheduler = platform, scheduler
         self.clock = clock
         self.ledger = ledger
         self.charges = charges
         self._release = release
         self._graph = graph
-        self._platform = platform
         self._scheduler = scheduler
         self._overheads = overheads
         self._blind = blind and chooses_apart(scheduler)
         self.instant = in_steps(platform) if self._blind else BY_NUMBER
-        if self.instant.stepwise:
+        self.threads: Threads | None = None
+        if blind and can_be_threads(platform, scheduler, overheads, release):
+            self.threads = Threads(clock)
+        if self.instant.stepwise or self.threads is not None:
             clock.end_waits_in_reverse()
         self._looks = scheduler.looks_at_data
         self.started = unless_default(scheduler, "started")
         self._finished = unless_default(scheduler, "finished")
         self.needs, reads = ordered_accesses(graph)
         priorities = graph.priority.tolist() if scheduler.uses_priorities else [0] * len(graph)
-        routines = [Routine(clock) for _ in platform.workers]
+        routines = [self.routine() for _ in platform.workers]
         self.memories = Memories(clock, graph, platform, _keepers(clock, platform, routines))
         estimates = keep_where_data_fit(
             graph, platform.classes, self.needs, self.memories.copies, able, estimates
@@ -105,7 +115,7 @@ class Node:
         self._asleep, self._sleep = self.view.sleepers.asleep, self.view.sleepers.sleep
 
     def _make_drivers(self, routines: list[Routine], priorities: list[int]) -> list[Driver]:
-        platform, copies = self._platform, self.memories.copies
+        platform, copies = self.platform, self.memories.copies
         mover = self.memories.mover if self._several else None
         turns = turns_of(copies, [worker.memory for worker in platform.workers])
         drivers = []
@@ -127,23 +137,37 @@ class Node:
     def begin(self, rng: random.Random) -> None:
         """Attach the scheduler and let the workers ask it for tasks."""
         self._scheduler.attach(self.view, rng)
+        alone = {name: self._alone_on(name) for name in self.platform.architectures}
+        if self.threads is not None:
+            self.threads.begin(self, self._drivers, self._release, self._overheads, alone)
+            return
         keepers = self.memories.requests.keepers
         workers = {id(driver.routine) for driver in self._drivers}
         for memory, routine in enumerate(keepers):
             if id(routine) not in workers:
                 routine.begin(keeper(self.memories, memory))
-        alone = {name: self._alone_on(name) for name in self._platform.architectures}
         for driver in self._drivers:
             if driver.pipeline:
-                architecture = self._platform.workers[driver.worker].architecture
+                architecture = self.platform.workers[driver.worker].architecture
                 device = Device(self, driver, self._overheads, alone[architecture])
                 driver.routine.begin(device.steps())
             else:
                 driver.routine.begin(core(self, driver, self._overheads))
 
+    def run(self) -> None:
+        """Let everything happen."""
+        if self.threads is None:
+            run(self.clock)
+        else:
+            self.threads.kernel.run(lambda: self.ledger.state.count(DONE))
+
+    def routine(self) -> Routine:
+        """Return a new routine, which does nothing yet."""
+        return Routine(self.clock) if self.threads is None else self.threads.actor()
+
     def _alone_on(self, architecture: str) -> list[bool]:
         """Return, per task, whether its kernel cannot be queued on devices of *architecture*."""
-        synchronous = self._platform.device(architecture).synchronous
+        synchronous = self.platform.device(architecture).synchronous
         if not synchronous:
             return [False] * len(self._graph)
         kernels = [name in synchronous for name in self._graph.model_names]
@@ -159,7 +183,7 @@ class Node:
             taken = [task for task, w in enumerate(self.ledger.worker) if w == driver.worker]
             stuck = [task for task in taken if state[task] == TAKEN]
             if driver.intake.state == COMING and stuck:
-                memory = self._platform.memories[driver.memory].name
+                memory = self.platform.memories[driver.memory].name
                 raise no_room(self._graph, stuck[-1], memory, self.view.now)
 
     # What workers do
@@ -169,10 +193,8 @@ class Node:
         worker = driver.worker
         popped = self._scheduler.pop(worker)
         if popped is not None:
-            task = self._take(popped, worker, self._scheduler)
             self._asleep[worker] = False
-            self._popped[task] = self.clock._now
-            return task
+            return self.take(popped, worker)
         if driver.routine.notified:  # told of something meanwhile: it does not sleep
             self._asleep[worker] = False
         else:
@@ -182,6 +204,12 @@ class Node:
         if not patience.left:
             patience.look(self.view.now)
         return None
+
+    def take(self, popped: int, worker: int) -> int:
+        """Return the task that the scheduler has given to *worker*, checked and noted."""
+        task = self._take(popped, worker, self._scheduler)
+        self._popped[task] = self.clock._now
+        return task
 
     def unlocked(self, task: int) -> Steps:
         """Wait until none of the data of *task* is being handed to a copy engine."""
@@ -194,7 +222,7 @@ class Node:
         if locked:
             yield from self.unlocked(task)
         if self._several:
-            self._leave(self.needs[task], driver)
+            self.leave(self.needs[task], driver)
         if self._finished is not None:
             self._finished(task, worker)
         push_cost = self._push_cost
@@ -213,7 +241,7 @@ class Node:
         if task in self._hinted:
             yield from self.hints.follow_all(task)
 
-    def _leave(self, needs: Needs, driver: Driver) -> None:
+    def leave(self, needs: Needs, driver: Driver) -> None:
         """Note that *driver* does not need the data of a task any more."""
         self.memories.mover.release(needs, driver.memory)
         if driver.turns is not None:
@@ -225,6 +253,9 @@ class Node:
         self, task: int, routine: Routine, pusher: int | None = None, released_by: int = -1
     ) -> Steps:
         """Push *task*, which *pusher*'s task released, on its *routine*; else the main thread's."""
+        if self.threads is not None:
+            yield from self.threads.push(task, released_by)
+            return
         if self._blind and self._locked:
             yield from self.unlocked(task)  # a task that is released takes its data first
         if self._push_cost or self._blind:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tasksim.engine.clock import Routine
-
 if TYPE_CHECKING:
     from tasksim.engine.clock import Steps
     from tasksim.engine.machine.node import Node
@@ -28,7 +26,7 @@ class Submission:
         self._hints = node.hints
         self._said = node.hints.said
         self._cost = cost
-        self._routine = Routine(node.clock)
+        self._routine = node.routine()
 
     def begin(self) -> None:
         """Submit the first task now, the others when it is time."""

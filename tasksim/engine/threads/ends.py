@@ -1,0 +1,115 @@
+"""Ends of tasks as threads see to them: data let go, successors pushed, hints followed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tasksim.engine.threads.kernel import Mutex
+
+if TYPE_CHECKING:
+    from tasksim.engine.machine.node import Node
+    from tasksim.engine.threads.copying import Copying
+    from tasksim.engine.threads.kernel import Calls
+    from tasksim.engine.threads.locks import DataLocks
+    from tasksim.engine.threads.policies import Policy
+    from tasksim.engine.threads.workers import Worker
+    from tasksim.runtime.release import Release
+
+__all__ = ["Ends"]
+
+
+class Ends:
+    """What follows the end of a task, and each push.
+
+    The numbers of simcalls were counted in StarPU 1.4.99: those between the moments at which a
+    thread reads or writes what others see. *push* is what a push costs in ticks, *submit* what a
+    submission does.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        release: Release,
+        copying: Copying,
+        locks: DataLocks,
+        policy: Policy,
+        push: int,
+        submit: int,
+    ) -> None:
+        self._node, self._release = node, release
+        self._copying, self._locks, self._policy = copying, locks, policy
+        self._push_cost, self._submit_cost = push, submit
+        # How many tasks are ready, and submitted: counters of all threads.
+        self._ready, self._submitted = Mutex(), Mutex()
+        self._machines = Mutex()
+
+    def finish(self, task: int, me: Worker) -> Calls:
+        """Let go what *task*, which *me* has run, used, and push what waited for it."""
+        node = self._node
+        needs = node.needs[task]
+        yield -2
+        yield self._machines
+        yield self._machines
+        yield -6
+        node.ledger.finish(task)
+        yield from self._copying.touch_patiently(needs, me)
+        node.leave(needs, me.driver)
+        yield -2 - 2 * len(needs)
+        for successor, free in self._release.each_successor(task):
+            yield -2
+            if free():
+                yield from self.push(successor, task, me)
+        for handle in node.hints.waiting.get(task, ()):
+            yield from self._follow(handle, me)
+        yield from self._terminate(me)
+        yield -9
+
+    def push(self, task: int, released_by: int, me: Worker | None) -> Calls:
+        """Push *task*, which *me*'s task *released_by* released; None: the main thread pushes."""
+        node = self._node
+        yield from self._copying.touch_patiently(node.needs[task], me)
+        yield self._push_cost
+        node.ledger.release(task, node.clock._now, released_by)
+        yield from self._count(self._ready)
+        if me is None:
+            yield from self._policy.push(task, None)
+            return
+        yield me.mutex
+        me.enter()
+        yield me.mutex
+        yield from self._policy.push(task, me)
+        yield me.mutex
+        yield from me.leave()
+        yield me.mutex
+
+    def _follow(self, handle: int, me: Worker) -> Calls:
+        """Follow a hint about *handle*: two tasks that do nothing are pushed for it."""
+        yield self._push_cost
+        yield from self._count(self._ready)
+        for _ in range(2):
+            yield -4
+            yield from self._locks.touch(handle)
+        yield -5
+        yield from self._count(self._submitted)
+        yield -5
+        yield self._push_cost
+        yield from self._count(self._ready)
+        yield -11
+        yield from self._terminate(me)
+        yield self._submit_cost
+        if self._node.hints.holds(handle):
+            yield from self._copying.will_not_be_used(handle, me)
+        yield -13
+        yield from self._terminate(me)
+
+    def _count(self, counter: Mutex) -> Calls:
+        """Count one task more."""
+        yield counter
+        yield -1
+        yield counter
+
+    def _terminate(self, me: Worker) -> Calls:
+        """Count one task less."""
+        for mutex in (self._ready, self._submitted, me.mutex):
+            yield mutex
+            yield mutex

@@ -1,0 +1,109 @@
+"""Threads: a machine as StarPU-SimGrid runs it, wired of a kernel, workers, locks and loops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tasksim.engine.threads.copying import Copying
+from tasksim.engine.threads.drivers import CoreLoop, DeviceLoop, Loop
+from tasksim.engine.threads.ends import Ends
+from tasksim.engine.threads.kernel import Actor, Kernel, Mutex
+from tasksim.engine.threads.locks import DataLocks
+from tasksim.engine.threads.policies import has_policy, policy_of
+from tasksim.engine.threads.workers import Office, Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tasksim.engine.clock import TickClock
+    from tasksim.engine.machine.driver import Driver
+    from tasksim.engine.machine.node import Node
+    from tasksim.engine.machine.ticks import OverheadTicks
+    from tasksim.engine.threads.kernel import Calls
+    from tasksim.platform.description import Platform
+    from tasksim.runtime.release import Release
+    from tasksim.schedulers.base import Scheduler
+
+__all__ = ["Threads", "can_be_threads"]
+
+
+def can_be_threads(
+    platform: Platform, scheduler: Scheduler, overheads: OverheadTicks, release: Release
+) -> bool:
+    """Return whether the threads know *scheduler*, and *platform* is one as StarPU's are.
+
+    Each thing that a thread does takes time, so that nobody polls for ever at one instant; cores
+    share main memory, which has no limit, and each other memory is that of one device; no updates
+    commute.
+    """
+    devices = [w.memory for w in platform.workers if platform.device(w.architecture).pipeline]
+    cores = [w.memory for w in platform.workers if not platform.device(w.architecture).pipeline]
+    others = list(range(1, len(platform.memories)))
+    costs = (overheads.push, overheads.fetch, overheads.progress, overheads.submission)
+    return (
+        has_policy(scheduler)
+        and all(costs)
+        and not overheads.task
+        and not overheads.wakeup
+        and sorted(devices) == others
+        and not any(cores)
+        and platform.memories[0].size_bytes is None
+        and not release.exclusive
+    )
+
+
+class Threads:
+    """The threads of *node*'s workers and the main thread, and what they share.
+
+    Parameters
+    ----------
+    clock : TickClock
+        Waits that begin at one instant, and end at one, must end last begun first in it.
+    """
+
+    def __init__(self, clock: TickClock) -> None:
+        self._clock = clock
+        self.kernel = Kernel(clock)
+        self._ends: Ends | None = None
+
+    def actor(self) -> Actor:
+        """Return a new thread, which does nothing yet."""
+        return Actor(self._clock, self.kernel)
+
+    def begin(
+        self,
+        node: Node,
+        drivers: Sequence[Driver],
+        release: Release,
+        overheads: OverheadTicks,
+        alone: Mapping[str, Sequence[bool]],
+    ) -> None:
+        """Let the workers of *drivers* begin; they sleep until the first task is submitted.
+
+        *alone* says, per architecture and task, whether its kernel cannot be queued.
+        """
+        platform, scheduler = node.platform, node.scheduler
+        workers = [Worker(driver) for driver in drivers]
+        office = Office(workers, len(platform.memories))
+        locks = DataLocks(overheads.progress)
+        copying = Copying(
+            self._clock, self.kernel, node.memories, locks, office, overheads.progress
+        )
+        policy = policy_of(scheduler, node.view, office, overheads.progress)
+        ends = Ends(node, release, copying, locks, policy, overheads.push, overheads.submission)
+        loop = Loop(node, copying, locks, policy, ends, Mutex(), overheads)
+        self._ends = ends
+        for worker in workers:
+            actor = worker.driver.routine
+            assert isinstance(actor, Actor)
+            self.kernel.bells[actor] = worker.bell.ring_if_slept_on
+            if worker.driver.pipeline:
+                kinds = alone[platform.workers[worker.number].architecture]
+                actor.begin(DeviceLoop(loop, worker, office, self.kernel, kinds).calls())
+            else:
+                actor.begin(CoreLoop(loop, worker).calls())
+
+    def push(self, task: int, released_by: int) -> Calls:
+        """Push *task* on the main thread."""
+        assert self._ends is not None
+        return self._ends.push(task, released_by, None)

@@ -1,0 +1,144 @@
+"""Threads of StarPU-SimGrid: turns at locks and waits, and runs that are possible."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+from scripted import machine
+
+from tasksim import GraphBuilder
+from tasksim.engine.clock import TickClock
+from tasksim.engine.machine.machine import MachineReplay
+from tasksim.engine.machine.ticks import OverheadTicks
+from tasksim.engine.threads.kernel import Actor, Condition, Execution, Kernel, Mutex, TryLock, Wait
+from tasksim.engine.threads.locks import DataLocks
+from tasksim.engine.threads.threads import can_be_threads
+from tasksim.platform.costs import Overheads
+from tasksim.runtime.release import Release
+from tasksim.schedulers.registry import create
+
+STARPU = Overheads(
+    submission_s=1e-6, push_s=1e-6, fetch_s=1e-6, progress_s=1e-6, kernel_s=1e-5, copy_s=1e-5
+)
+
+
+@pytest.fixture
+def play():
+    """Return a function that runs threads, which note what they do when: (tick, name)."""
+    clock = TickClock()
+    clock.end_waits_in_reverse()
+    kernel = Kernel(clock)
+
+    def run(*threads):
+        noted = []
+
+        def calls(name, thread):
+            for call in thread:
+                if isinstance(call, str):
+                    noted.append((clock._now, name + call))
+                else:
+                    yield call
+
+        for name, thread in zip("abcd", threads, strict=False):
+            Actor(clock, kernel).begin(calls(name, thread))
+        kernel.run(lambda: 0)
+        return noted
+
+    return run
+
+
+def test_who_needs_fewer_calls_is_first(play):
+    assert play([-3, "!"], [-2, "!"]) == [(0, "b!"), (0, "a!")]
+
+
+def test_a_lock_is_handed_on_in_order(play):
+    mutex = Mutex()
+    held = [mutex, "+", -2, "-", mutex]
+    assert [what for _, what in play(held, list(held), list(held))] == [
+        "a+", "a-", "b+", "b-", "c+", "c-",
+    ]  # fmt: skip
+
+
+def test_a_try_does_not_wait(play):
+    mutex = Mutex()
+
+    def trier():
+        yield -1
+        yield TryLock(mutex)
+        yield "yes" if mutex.owner is None else "no"
+
+    assert play([mutex, -5, mutex], trier()) == [(0, "bno")]
+
+
+def test_a_signal_wakes_all_that_wait_each_with_the_lock_again(play):
+    mutex, condition = Mutex(), Condition()
+    waiting = [mutex, Wait(condition, mutex), "!", mutex]
+    noted = play(waiting, list(waiting), [7, mutex, condition, -3, "set", mutex])
+    assert noted == [(7, "cset"), (7, "a!"), (7, "b!")]
+
+
+def test_waits_end_last_begun_first_and_executions_in_order(play):
+    assert play([5, "!"], [5, "!"]) == [(5, "b!"), (5, "a!")]
+
+
+def test_executions_end_in_order(play):
+    assert play([Execution(5), "!"], [Execution(5), "!"]) == [(5, "a!"), (5, "b!")]
+
+
+def test_who_finds_a_datum_locked_tries_a_little_later_then_whenever_the_time_advances(play):
+    locks = DataLocks(patience=2)
+
+    def holds():
+        yield from locks.take(0)
+        yield 9
+        locks.give(0)
+
+    def wants():
+        yield -1
+        yield from locks.take(0)
+        yield "!"
+        locks.give(0)
+
+    # At 9 it looks before the other goes on and lets go; the next advance is that to 13.
+    assert play(holds(), wants(), [13, "."]) == [(13, "c."), (13, "b!")]
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "overheads", "as_threads"),
+    [
+        ("eager", STARPU, True),
+        ("prio", STARPU, True),
+        ("ws", STARPU, True),
+        ("lws", STARPU, False),
+        ("dmda", STARPU, False),
+        ("eager", replace(STARPU, push_s=0.0), False),
+        ("eager", replace(STARPU, wakeup_s=1e-6), False),
+    ],
+)
+def test_threads_are_for_schedulers_and_costs_that_they_know(scheduler, overheads, as_threads):
+    platform = machine(devices=1, cores=2)
+    release = Release(pair(), submitted=False)
+    ticks = OverheadTicks.of(overheads)
+    assert can_be_threads(platform, create(scheduler), ticks, release) is as_threads
+
+
+def pair():
+    g = GraphBuilder("pair")
+    first = g.insert("task", duration_s=1e-3)
+    g.insert("task", after=[first], duration_s=1e-3)
+    return g.build()
+
+
+@pytest.mark.parametrize("scheduler", ["eager", "prio", "ws"])
+@pytest.mark.parametrize("devices", [0, 1])
+def test_two_tasks_with_all_that_lies_between(scheduler, devices):
+    """Submission and push 1 us each, a poll of 1 us until the pop; then the same at the end."""
+    graph = pair()
+    platform = replace(machine(devices=devices, cores=1), overheads=STARPU)
+    costs = [[1e-3, 1e-3] for _ in platform.classes]
+    replay = MachineReplay(graph, platform, create(scheduler), costs, simultaneous_pushes="blind")
+    assert replay.node.threads is not None
+    makespan_s = replay.run(random.Random(0))
+    assert makespan_s == pytest.approx(2e-3, rel=0.03)
