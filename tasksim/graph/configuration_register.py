@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sys import float_info
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -11,13 +11,15 @@ from tasksim.base.errors import GraphError
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
     from tasksim.graph.csr import Int32, Int64
 
 __all__ = ["ConfigurationRegister"]
+
+LARGEST: Final = float_info.max
 
 
 class ConfigurationRegister:
@@ -29,6 +31,7 @@ class ConfigurationRegister:
         self.parameter_names: dict[str, tuple[str, ...]] = {}
         """Kernel -> the names of its parameters."""
         self._rows: dict[str, dict[tuple[float, ...], int]] = {}  # values -> number
+        self._count = 0
 
     def add(
         self, key: tuple[object, ...], kernel: str, parameters: Mapping[str, float], where: str
@@ -37,11 +40,18 @@ class ConfigurationRegister:
 
         Raises :exc:`GraphError`, and registers nothing, where a name or a value is not legal.
         """
-        self.check(kernel, parameters, where)
-        names = self.parameter_names.get(kernel, tuple(parameters))
-        values = tuple(float(parameters[name]) for name in names)
+        names = self.parameter_names.get(kernel)
+        # Graphs may have as many configurations as tasks: what is plainly right is not checked.
+        if names != tuple(parameters) or not _are_amounts(parameters.values()):
+            self.check(kernel, parameters, where)
+            names = names or tuple(parameters)
+            parameters = {name: parameters[name] for name in names}
+        values = tuple(map(float, parameters.values()))
         rows = self._rows.setdefault(kernel, {})
-        number = rows.setdefault(values, sum(map(len, self._rows.values())))
+        number = rows.get(values)
+        if number is None:
+            number = rows[values] = self._count
+            self._count += 1
         self.parameter_names[kernel] = names
         self.numbers[key] = number
         return number
@@ -80,6 +90,14 @@ class ConfigurationRegister:
         return kernel_of[tasks], row_of[tasks], tuple(tables)
 
 
+def _are_amounts(values: Iterable[object]) -> bool:
+    """Return whether all *values* are plain numbers that are legal; others may be, too."""
+    return all(
+        (value.__class__ is int or value.__class__ is float) and 0 <= value <= LARGEST
+        for value in values
+    )
+
+
 def _is_amount(value: object) -> bool:
     number = isinstance(value, int | float | np.integer | np.floating)
-    return number and bool(0 <= value <= float_info.max)  # type: ignore[operator]
+    return number and bool(0 <= value <= LARGEST)  # type: ignore[operator]

@@ -155,10 +155,13 @@ def _by_configuration(
 
     Every task by itself where those of a configuration differ.
     """
-    configuration = graph.kernel.astype(np.int64) << 32 | graph.row.astype(np.int64)
-    _, first, group = np.unique(configuration, return_index=True, return_inverse=True)
-    if np.array_equal(durations_s[:, first][:, group], durations_s):
-        return np.bincount(group).astype(np.float64), durations_s[:, first].T
+    rows = [len(table) for table in graph.parameters]
+    configuration = (np.cumsum([0, *rows])[:-1])[graph.kernel] + graph.row
+    counts = np.bincount(configuration, minlength=sum(rows))
+    first = np.zeros(len(counts), dtype=np.intp)
+    first[configuration[::-1]] = np.arange(len(graph) - 1, -1, -1)  # what is written last stays
+    if all(np.array_equal(times[first][configuration], times) for times in durations_s):
+        return counts[counts > 0].astype(np.float64), durations_s[:, first[counts > 0]].T
     return np.ones(len(graph)), durations_s.T
 
 
