@@ -40,6 +40,7 @@ load_platform            a platform by name, or from a file
 import_machine           a platform and models of what StarPU measured
 export_models            models as StarPU reads them
 ModelLibrary             fitted models, in a folder or a file
+save_models              writes fitted models to such a file
 ConstantLibrary          durations that are given
 =======================  ===================================================================
 
@@ -127,7 +128,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.diagnosis.diagnose import Diagnosis, diagnose
     from tasksim.models.diagnosis.findings import Finding
-    from tasksim.models.files.store import ModelLibrary
+    from tasksim.models.files.store import ModelLibrary, save_models
     from tasksim.models.kernelmodel import KernelModel, Samples
     from tasksim.models.kinds.bysize import SizeHistory
     from tasksim.models.kinds.constant import ConstantLibrary, ConstantModel
@@ -187,7 +188,7 @@ _HOMES = {
     "tasksim.models.selection": ("Selection", "select"),
     "tasksim.models.tensor.hybrid": ("HybridModel",),
     "tasksim.models.tensor.model": ("TensorModel",),
-    "tasksim.models.files.store": ("ModelLibrary",),
+    "tasksim.models.files.store": ("ModelLibrary", "save_models"),
     "tasksim.platform.costs": ("Allocation", "Copying"),
     "tasksim.platform.description": (
         "Device",
@@ -286,6 +287,7 @@ __all__ = [
     "read_schedule",
     "save_figure",
     "save_graph",
+    "save_models",
     "save_run",
     "schedule_of",
     "select",

@@ -18,25 +18,29 @@ Each kernel has what its coefficient file has (:mod:`tasksim.models.files.coeffi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from tasksim.base.errors import InputError
+from tasksim.base.arguments import path_of, short
+from tasksim.base.errors import InputError, expect
 from tasksim.base.files import read_text, write_text
 from tasksim.models.files.coefficients import (
     CoefficientFile,
+    Entry,
     Machine,
+    Measured,
     common_parameters,
     document_text,
     machine_of,
     read_document,
 )
+from tasksim.models.kernelmodel import KernelModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from tasksim.models.document import Node
-    from tasksim.models.files.coefficients import Entry
 
 __all__ = ["ModelFile", "common_machine", "load_file", "save_models"]
 
@@ -87,42 +91,93 @@ def load_file(path: Path) -> CoefficientFile | ModelFile:
 
 
 def save_models(
-    path: Path, kernels: Mapping[str, Mapping[str, Entry]], *, machine: Machine
+    path: str | Path,
+    kernels: Mapping[str, Mapping[str, KernelModel | Entry]],
+    *,
+    machine: str | Machine,
+    when: str | None = None,
+    how: str = "fitted in Python",
 ) -> Path:
-    """Write the models of several kernels to one file, all or nothing; what was there is replaced.
+    """Write models to one file, from which simulations read them; what was there is replaced.
 
     Parameters
     ----------
-    path
-        The file, ``general.json``.
-    kernels
-        Kernel -> architecture -> its fitted model, and how it was measured.
-    machine
-        Where.
+    path : str or Path
+        The file, such as ``general.json``.
+    kernels : dict of dict
+        Kernel -> architecture -> its fitted model, of whatever kind.
+    machine : str
+        The name of the machine that was measured.
+    when : str, optional
+        The date of the measurements, in ISO 8601: ``2025-01-31``. Default: today.
+    how : str, default "fitted in Python"
+        What they were, in words.
 
     Returns
     -------
     Path
-        *path*.
+        *path*, as ``models=`` takes it.
 
     Raises
     ------
     InputError
-        If the models of one kernel have different parameters, or *path* does not end in
-        ``.json``, which is how such files are told from names.
+        If a model is not fitted, the models of one kernel have different parameters, or *path* does
+        not end in ``.json``, which is how such files are told from names.
     OutputError
         Where the operating system refuses.
+
+    See Also
+    --------
+    ModelLibrary : Reads such a file.
+    select : The kind of model that suits some samples.
+    export_models : Models as StarPU reads them.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> samples = tasksim.Samples(("n",), [[64], [128], [64]], [1e-3, 8e-3, 1.2e-3])
+    >>> model = tasksim.PowerLaw().fit(samples)
+    >>> path = tasksim.save_models("mine.json", {"potrf": {"cpu": model}}, machine="laptop")
+    >>> run = tasksim.simulate("cholesky tiles=1 tile_size=64", workers=1, models=path)
+    >>> bool(run.makespan_s == model.predict([[64]])[0])
+    True
     """
+    path = path_of(path, "path")
     if path.suffix != ".json":
         raise InputError(f"{path}: kernel models are in .json files; got '{path.suffix}'")
-    files = {
-        kernel: CoefficientFile(
-            kernel, common_parameters(entries, f"{path}: kernel {kernel}"), machine, entries
-        )
-        for kernel, entries in kernels.items()
-    }
+    if isinstance(machine, str):
+        machine = Machine(machine)
+    expect(machine, Machine, "machine")
+    expect(how, str, "how")
+    measured = Measured(_date(when), how)
+    files = {}
+    for kernel, models in kernels.items():
+        entries = {
+            name: given if isinstance(given, Entry) else Entry(_fitted(given, kernel), measured)
+            for name, given in models.items()
+        }
+        names = common_parameters(entries, f"{path}: kernel {kernel}")
+        files[kernel] = CoefficientFile(kernel, names, machine, entries)
     write_text(path, ModelFile(machine, files).text())
     return path
+
+
+def _date(when: str | None) -> str:
+    """Return a date in ISO 8601, today's where none is given."""
+    if when is None:
+        return datetime.now(UTC).date().isoformat()
+    try:
+        datetime.fromisoformat(when)
+    except (TypeError, ValueError):
+        raise InputError(f"when: got {short(when)}; legal: a date, such as 2025-01-31") from None
+    return when
+
+
+def _fitted(model: object, kernel: str) -> KernelModel:
+    """Return *model* if it is one that has been fitted."""
+    if not isinstance(model, KernelModel) or not hasattr(model, "names_"):
+        raise InputError(f"kernel {kernel}: got {short(model)}; legal: a kernel model, fitted")
+    return model
 
 
 def common_machine(files: Sequence[CoefficientFile]) -> tuple[Machine, tuple[str, ...]]:

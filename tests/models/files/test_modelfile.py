@@ -115,6 +115,42 @@ def test_a_model_file_ends_in_json(tmp_path, kernels):
         save_models(tmp_path / "general", kernels, machine=MACHINE)
 
 
+def test_models_by_themselves_are_saved_with_a_date(tmp_path):
+    model = LinearModel("m*n*k").fit(SAMPLES)
+    path = save_models(
+        str(tmp_path / "a.json"), {"gemm": {"cpu": model}}, machine="laptop", when="2025-01-31"
+    )
+    file = load_file(path).kernels["gemm"]
+    assert file.machine == Machine("laptop")
+    assert file.architectures["cpu"].measured == Measured("2025-01-31", "fitted in Python")
+    same = {"gemm": {"cpu": Entry(model, Measured("2025-01-31", "fitted in Python"))}}
+    again = save_models(tmp_path / "b.json", same, machine=Machine("laptop"))
+    assert again.read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (
+            {"models": {"cpu": LinearModel("m")}},
+            r"kernel gemm: got LinearModel.* a kernel model",
+        ),
+        (
+            {"models": {"cpu": 1e-3}},
+            r"kernel gemm: got 0.001 \(float\); legal: a kernel model",
+        ),
+        ({"when": "today"}, r"when: got 'today' \(str\); legal: a date, such as 2025-01-31"),
+        ({"machine": 3}, r"machine: expected Machine, got 3"),
+        ({"how": None}, r"how: expected str, got None"),
+    ],
+)
+def test_what_cannot_be_saved_is_said(tmp_path, changed, message):
+    given = {"machine": "laptop", "models": {"cpu": ConstantModel(1.0)}, **changed}
+    with pytest.raises(InputError, match=message):
+        save_models(tmp_path / "a.json", {"gemm": given.pop("models")}, **given)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_library_of_a_model_file(saved):
     library = ModelLibrary(saved)
     assert library.kernels() == ("L2L", "M2M")
