@@ -33,6 +33,9 @@ __all__ = ["limit_memory", "main"]
 
 MOST_BYTES = 2**30
 """What an input may cost in memory."""
+LARGEST_KEPT = 20_000
+"""The bytes of an input that others are made from: a tenth of the largest, so that most take
+milliseconds. Seeds are always among them."""
 PROGRESS = 50
 """Inputs between two lines that say how far the search has come."""
 WATCHED = 0.5
@@ -103,7 +106,8 @@ class Search:
                 small = smaller(given, find.key, self.key_of)
                 shutil.rmtree(self.folder.parent / kept)
                 put(small, self.folder.parent / kept)
-        if self.coverage.lines > before and find is None:
+        short = sum(map(len, given.values())) <= LARGEST_KEPT
+        if self.coverage.lines > before and find is None and short:
             self.corpus.append(given)
 
     def key_of(self, given: Input) -> tuple[str, str, str] | None:
