@@ -157,6 +157,8 @@ def answer(question, engine, seed=0):
 
 def differing(seed, scheduler):
     """Return the columns in which the engines' answers to one drawn question differ."""
+    if drawn_question(seed, scheduler).needs_threads:
+        return []  # only one engine has them
     given, other = (
         answer(drawn_question(seed, scheduler), engine, seed) for engine in ("simpy", "compiled")
     )

@@ -59,6 +59,15 @@ class Question:
         """Whether the replay is that of machines with devices."""
         return self.simultaneous_pushes == "blind" or needs_machine(self.platform)
 
+    @property
+    def needs_threads(self) -> bool:
+        """Whether the replay is that of threads, which only SimPy's engine has."""
+        if self.simultaneous_pushes != "blind":
+            return False
+        from tasksim.engine.threads.suits import can_be_threads
+
+        return can_be_threads(self.graph, self.platform, self.scheduler)
+
 
 class Replayed(NamedTuple):
     """A replay that has ended, the engine that made it, and why it was not the core."""
@@ -113,6 +122,8 @@ def _compiled(question: Question) -> AnyReplay:
     policy = ported(question.scheduler)
     if policy is None:
         raise Refused(f"scheduler {question.scheduler.name} is not one of the core's")
+    if question.needs_threads:
+        raise Refused(f"blind pushes under {question.scheduler.name} are simulated by threads")
     return CompiledReplay(
         question.graph,
         question.platform,

@@ -74,11 +74,6 @@ class Release:
                 else:
                     yield successor
 
-    @property
-    def exclusive(self) -> bool:
-        """Whether tasks commute."""
-        return bool(self._exclusive)
-
     def each_successor(self, task: int) -> Iterator[tuple[int, Callable[[], bool]]]:
         """Yield each successor of *task*, with what counts it down and says if that releases it.
 

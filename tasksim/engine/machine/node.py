@@ -20,7 +20,8 @@ from tasksim.engine.machine.instant import BY_NUMBER, in_steps
 from tasksim.engine.machine.intake import COMING, Intake
 from tasksim.engine.machine.keeper import keeper
 from tasksim.engine.machine.view import NodeView
-from tasksim.engine.threads.threads import Threads, can_be_threads
+from tasksim.engine.threads.suits import can_be_threads
+from tasksim.engine.threads.threads import Threads
 from tasksim.runtime.hooks import chooses_apart, unless_default
 from tasksim.runtime.ledger import DONE, TAKEN
 from tasksim.runtime.livelock import Patience
@@ -85,7 +86,7 @@ class Node:
         self._blind = blind and chooses_apart(scheduler)
         self.instant = in_steps(platform) if self._blind else BY_NUMBER
         self.threads: Threads | None = None
-        if blind and can_be_threads(platform, scheduler, overheads, release):
+        if blind and can_be_threads(graph, platform, scheduler):
             self.threads = Threads(clock)
         if self.instant.stepwise or self.threads is not None:
             clock.end_waits_in_reverse()

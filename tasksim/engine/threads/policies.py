@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tasksim.engine.threads.workers import Office, Worker
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["Policy", "has_policy", "policy_of"]
+__all__ = ["Policy", "policy_of"]
 
 
 class Policy(Protocol):
@@ -28,11 +28,6 @@ class Policy(Protocol):
 
     def pop(self, me: Worker) -> Calls:
         """Return a task for *me*, or None."""
-
-
-def has_policy(scheduler: Scheduler) -> bool:
-    """Return whether the threads know how *scheduler*'s pushes and pops go."""
-    return type(scheduler) in (Eager, Prio, WorkStealing)
 
 
 def policy_of(scheduler: Scheduler, view: NodeView, office: Office, patience: int) -> Policy:

@@ -9,7 +9,7 @@ from tasksim.engine.threads.drivers import CoreLoop, DeviceLoop, Loop
 from tasksim.engine.threads.ends import Ends
 from tasksim.engine.threads.kernel import Actor, Kernel, Mutex
 from tasksim.engine.threads.locks import DataLocks
-from tasksim.engine.threads.policies import has_policy, policy_of
+from tasksim.engine.threads.policies import policy_of
 from tasksim.engine.threads.workers import Office, Worker
 
 if TYPE_CHECKING:
@@ -20,36 +20,9 @@ if TYPE_CHECKING:
     from tasksim.engine.machine.node import Node
     from tasksim.engine.machine.ticks import OverheadTicks
     from tasksim.engine.threads.kernel import Calls
-    from tasksim.platform.description import Platform
     from tasksim.runtime.release import Release
-    from tasksim.schedulers.base import Scheduler
 
-__all__ = ["Threads", "can_be_threads"]
-
-
-def can_be_threads(
-    platform: Platform, scheduler: Scheduler, overheads: OverheadTicks, release: Release
-) -> bool:
-    """Return whether the threads know *scheduler*, and *platform* is one as StarPU's are.
-
-    Each thing that a thread does takes time, so that nobody polls for ever at one instant; cores
-    share main memory, which has no limit, and each other memory is that of one device; no updates
-    commute.
-    """
-    devices = [w.memory for w in platform.workers if platform.device(w.architecture).pipeline]
-    cores = [w.memory for w in platform.workers if not platform.device(w.architecture).pipeline]
-    others = list(range(1, len(platform.memories)))
-    costs = (overheads.push, overheads.fetch, overheads.progress, overheads.submission)
-    return (
-        has_policy(scheduler)
-        and all(costs)
-        and not overheads.task
-        and not overheads.wakeup
-        and sorted(devices) == others
-        and not any(cores)
-        and platform.memories[0].size_bytes is None
-        and not release.exclusive
-    )
+__all__ = ["Threads"]
 
 
 class Threads:

@@ -1,0 +1,39 @@
+"""Questions that threads can answer: which schedulers, machines and graphs they know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tasksim.graph.commutation import commutative_handles
+from tasksim.schedulers.eager import Eager
+from tasksim.schedulers.prio import Prio
+from tasksim.schedulers.ws import WorkStealing
+
+if TYPE_CHECKING:
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+    from tasksim.schedulers.base import Scheduler
+
+__all__ = ["can_be_threads"]
+
+
+def can_be_threads(graph: TaskGraph, platform: Platform, scheduler: Scheduler) -> bool:
+    """Return whether the threads know *scheduler*, and *platform* is one as StarPU's are.
+
+    Each thing that a thread does takes time, so that nobody polls for ever at one instant; cores
+    share main memory, which has no limit, and each other memory is that of one device; no updates
+    commute.
+    """
+    if type(scheduler) not in (Eager, Prio, WorkStealing):
+        return False
+    devices = [w.memory for w in platform.workers if platform.device(w.architecture).pipeline]
+    cores = [w.memory for w in platform.workers if not platform.device(w.architecture).pipeline]
+    costs = platform.overheads
+    return (
+        min(costs.push_s, costs.fetch_s, costs.progress_s, costs.submission_s) > 0
+        and costs.task_s == costs.wakeup_s == 0
+        and sorted(devices) == list(range(1, len(platform.memories)))
+        and not any(cores)
+        and platform.memories[0].size_bytes is None
+        and not commutative_handles(graph)
+    )
