@@ -1,6 +1,7 @@
 // Clock of machines with devices: whole ticks, events in order (engine/clock.py's TickClock).
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "../problem.h"
@@ -26,25 +27,26 @@ inline i64 ticks(double seconds) {
   return static_cast<i64>(rounded);
 }
 
+// Who is told when a time has come.
+class Awaiting {
+ public:
+  virtual void happen(i64 value) = 0;
+
+ protected:
+  ~Awaiting() = default;
+};
+
 class Clock {
  public:
-  using Happening = void (*)(void *who, i64 value);
-
   // Lets waits that were begun at one instant, and end at one, end last begun first (SimGrid's).
   void end_waits_in_reverse() { reversed_ = true; }
 
   // Lets the next wait end after those that were begun before it.
   void keep_order() { forward_ = true; }
 
-  // After *delay*: calls happen(who, value); of one instant, the lowest *rank* first.
-  void after(i64 delay, double rank, Happening happen, void *who, i64 value = 0) {
-    Event event{later(now, delay), rank, 0, count_++, happen, who, value};
-    if (reversed_) {
-      event.begun = now;
-      if (!forward_) event.step = -event.step;
-      forward_ = false;
-    }
-    push(event);
+  // After *delay* ticks: who.happen(value); of one instant, the lowest *rank* first.
+  void after(i64 delay, double rank, Awaiting &who, i64 value = 0) {
+    push({later(now, delay), rank, next_number(), &who, value});
   }
 
   bool empty() const { return queue_.empty(); }
@@ -55,9 +57,13 @@ class Clock {
     while (!queue_.empty()) {
       if (!most--) return true;
       const Event event = pop();
+      if (event.time != now) {
+        ++instants_;
+        steps_ = 0;
+      }
       now = event.time;
       ++events;
-      event.happen(event.who, event.value);
+      event.who->happen(event.value);
     }
     return false;
   }
@@ -69,17 +75,24 @@ class Clock {
   struct Event {
     i64 time;
     double rank;
-    i64 begun, step;  // the order of those that are equal: engine/clock.py's LastFirst
-    Happening happen;
-    void *who;
+    i64 number;  // the order of those that are equal
+    Awaiting *who;
     i64 value;
   };
+
+  // They rise; where waits end in reverse, those of one instant fall (engine/clock.py, LastFirst).
+  i64 next_number() {
+    ++steps_;
+    if (!reversed_) return ++count_;
+    constexpr i64 MOST = i64{1} << 31;  // instants, and events begun at one
+    if (instants_ >= MOST || steps_ >= MOST) throw Broken{TASKSIM_TOO_LATE};
+    return (instants_ << 32) + (std::exchange(forward_, false) ? steps_ : -steps_);
+  }
 
   static bool before(const Event &one, const Event &other) {
     if (one.time != other.time) return one.time < other.time;
     if (one.rank != other.rank) return one.rank < other.rank;
-    if (one.begun != other.begun) return one.begun < other.begun;
-    return one.step < other.step;
+    return one.number < other.number;
   }
 
   // A heap by hand: std::push_heap and pop_heap move such large events more often.
@@ -114,6 +127,7 @@ class Clock {
 
   std::vector<Event> queue_;
   i64 count_ = 0;
+  i64 instants_ = 0, steps_ = 0;  // so far; begun at this one
   bool reversed_ = false, forward_ = false;
 };
 

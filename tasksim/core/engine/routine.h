@@ -94,7 +94,7 @@ class [[nodiscard]] Steps {
   Handle handle_ = nullptr;
 };
 
-class Routine {
+class Routine : public Awaiting {
  public:
   explicit Routine(Clock &clock) : clock_(clock) {}
   Routine(const Routine &) = delete;
@@ -123,6 +123,8 @@ class Routine {
     wake();
   }
 
+  void happen(i64) override { go_on(); }
+
   double rank = RUN;      // which of the things that happen at one instant come first, the lowest
   bool asleep = false;
   bool woken = false;     // somebody has called wake since it set this to false
@@ -147,7 +149,7 @@ class Routine {
     } else if (delay_ < 0) {
       asleep = true;
     } else {
-      clock_.after(delay_, rank, [](void *who, i64) { static_cast<Routine *>(who)->go_on(); }, this);
+      clock_.after(delay_, rank, *this);
     }
   }
 

@@ -9,8 +9,12 @@
 
 namespace tasksim {
 
+class CopyEngines;
+
 // A copy that was asked for.
-struct Copy {
+struct Copy : Awaiting {
+  void happen(i64) override;  // the delay of the first use of its way is over
+  CopyEngines *engines;
   int source, target;
   i64 size;
   RequestRef request;
@@ -39,6 +43,7 @@ class CopyEngines {
   // Copies *size* bytes for *request* as soon as nothing asked for before excludes it.
   void ask(const RequestRef &request, i64 size) {
     Copy &copy = new_copy();
+    copy.engines = this;
     copy.source = request->source;
     copy.target = request->target;
     copy.size = size;
@@ -50,6 +55,11 @@ class CopyEngines {
       }
     asked_.push_back(&copy);
     if (!copy.blocked_by) start(copy);
+  }
+
+  void send(Copy &copy) {
+    copy.started = clock_.now;
+    network_.send(copy.source, copy.target, copy.size, copy);
   }
 
  private:
@@ -67,20 +77,10 @@ class CopyEngines {
     const i64 pair = i64{copy.source} * platform_.memories + copy.target;
     if (first_use_ && !used_[pair]) {
       used_[pair] = true;
-      waiting_.push_back(&copy);
-      const auto on_first_use = [](void *who, i64 place) {
-        auto &self = *static_cast<CopyEngines *>(who);
-        self.send(*self.waiting_[place]);
-      };
-      clock_.after(first_use_, RUN, on_first_use, this, static_cast<i64>(waiting_.size()) - 1);
+      clock_.after(first_use_, RUN, copy);
     } else {
       send(copy);
     }
-  }
-
-  void send(Copy &copy) {
-    copy.started = clock_.now;
-    network_.send(copy.source, copy.target, copy.size, copy);
   }
 
   void on_end(Copy &copy) {
@@ -117,12 +117,13 @@ class CopyEngines {
   Network network_;
   i64 first_use_;  // the delay of the first copy between two memories
   std::vector<bool> used_;
-  std::vector<Copy *> waiting_;  // for the first use of a way: at most one each
   std::vector<Copy *> asked_;
   std::deque<Copy> all_;
   std::vector<Copy *> free_;
   Done done_;
   void *who_;
 };
+
+inline void Copy::happen(i64) { engines->send(*this); }
 
 }  // namespace tasksim

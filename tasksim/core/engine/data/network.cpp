@@ -27,16 +27,15 @@ bool Network::shares(int source, int target) const {
 
 void Network::send(int source, int target, i64 size, Copy &copy) {
   Flow &flow = new_flow();
-  flow = {path_of_[source * memories_ + target], static_cast<double>(size), 0.0, &copy, this};
-  if (const i64 latency = given_.path_latency[flow.path]) {
-    const auto on_latency = [](void *who, i64) {
-      auto &entering = *static_cast<Flow *>(who);
-      entering.network->enter(entering);
-    };
-    clock_.after(latency, RUN, on_latency, &flow);
-  } else {
+  flow.path = path_of_[source * memories_ + target];
+  flow.remaining = static_cast<double>(size);
+  flow.rate = 0.0;
+  flow.copy = &copy;
+  flow.network = this;
+  if (const i64 latency = given_.path_latency[flow.path])
+    clock_.after(latency, RUN, flow);
+  else
     enter(flow);
-  }
 }
 
 Network::Flow &Network::new_flow() {
@@ -55,7 +54,7 @@ void Network::enter(Flow &flow) {
   settle();
 }
 
-void Network::on_end(i64 settled) {
+void Network::happen(i64 settled) {
   if (settled != settled_) return;
   advance();
   // What is left for less than a tick is over: SimGrid merges such events, too.
@@ -99,8 +98,7 @@ void Network::settle() {
   // A millionth of a tick is rounding: without it a flow that ends on a tick ends one later.
   const double delay = std::ceil(first - 1e-6);
   if (!(delay < 9e18)) throw Broken{TASKSIM_TOO_LATE};
-  const auto on_end = [](void *who, i64 settled) { static_cast<Network *>(who)->on_end(settled); };
-  clock_.after(std::max(i64{0}, static_cast<i64>(delay)), RUN, on_end, this, settled_);
+  clock_.after(std::max(i64{0}, static_cast<i64>(delay)), RUN, *this, settled_);
 }
 
 // The level rises for all flows at once, each getting level * weight; those on a link that is full

@@ -12,7 +12,7 @@ namespace tasksim {
 struct Copy;
 
 // The links of a platform, and the flows on them (engine/data/network.py).
-class Network {
+class Network : public Awaiting {
  public:
   using Done = void (*)(void *who, Copy &copy);
 
@@ -24,8 +24,11 @@ class Network {
   // Copies *size* bytes from memory *source* to *target*, then tells.
   void send(int source, int target, i64 size, Copy &copy);
 
+  void happen(i64 settled) override;  // the flow that was to end first has ended
+
  private:
-  struct Flow {
+  struct Flow : Awaiting {
+    void happen(i64) override { network->enter(*this); }  // after the latency of its path
     int path;
     double remaining, rate;  // bytes, and bytes per tick
     Copy *copy;
@@ -37,7 +40,6 @@ class Network {
 
   Flow &new_flow();
   void enter(Flow &flow);
-  void on_end(i64 settled);
   void advance();
   void settle();
   std::vector<double> fair_rates(const std::vector<int> &paths) const;

@@ -104,11 +104,10 @@ void Device::queue(int task) {
 void Device::run(int task) {
   node_.ledger.start[task] = node_.now();
   node_.clock.keep_order();
-  const auto on_kernel_end = [](void *who, i64) { static_cast<Device *>(who)->on_kernel_end(); };
-  node_.clock.after(node_.cost(task, driver_.worker), RUN, on_kernel_end, this);
+  node_.clock.after(node_.cost(task, driver_.worker), RUN, *this);
 }
 
-void Device::on_kernel_end() {
+void Device::happen(i64) {
   node_.ledger.end[queued_.front()] = node_.now();
   queued_.pop_front();
   ++over_;

@@ -153,6 +153,35 @@ int Node::pop(Driver &driver) {
 
 Steps<> Node::unlocked(int task) { return locks.all_free(graph.needs[task]); }
 
+// The tasks that the end of *task* releases, each when those before have been dealt with: where a
+// push takes time, another task may release it meanwhile (Release.complete_in_turn).
+class Node::Released {
+ public:
+  Released(Node &node, int task)
+      : node_(node), successors_(node.graph.successors_of(task)) {
+    if (!node.graph.exclusive.empty()) granted_ = node.release.give_back(task);
+  }
+
+  // The next one; NONE: there is none left.
+  int next() {
+    if (granted_place_ < granted_.size()) return granted_[granted_place_++];
+    while (place_ < successors_.size()) {
+      const int successor = successors_[place_++];
+      if (node_.release.count_down(successor) &&
+          (node_.graph.exclusive.empty() || node_.release.grant(successor)))
+        return successor;
+    }
+    return NONE;
+  }
+
+ private:
+  Node &node_;
+  std::vector<int> granted_;  // who waited for commutative data of the task
+  std::size_t granted_place_ = 0;
+  std::span<const std::int32_t> successors_;
+  std::size_t place_ = 0;
+};
+
 Steps<> Node::finish(Driver &driver, int task) {
   const int worker = driver.worker;
   Routine &routine = driver.routine;
@@ -163,33 +192,23 @@ Steps<> Node::finish(Driver &driver, int task) {
     if (driver.turns) driver.turns->leave(graph.needs[task]);
   }
   if (question.hears_finished) scheduler.finished(task, worker);
-  if (!graph.exclusive.empty()) {
-    const std::vector<int> granted = release.give_back(task);
-    for (const int released : granted) co_await give(released, routine, worker, task);
-  }
-  for (const int successor : graph.successors_of(task)) {
-    if (!release.count_down(successor)) continue;
-    if (graph.exclusive.empty() || release.grant(successor))
-      co_await give(successor, routine, worker, task);
+  Released released(*this, task);
+  for (int successor; (successor = released.next()) != NONE;) {
+    if (blind) {
+      co_await push(successor, routine, worker, task);
+      continue;
+    }
+    if (overheads.push) {
+      routine.rank = PUSH;
+      co_await Wait{overheads.push};
+    }
+    if (locks.any() && question.looks_at_data) co_await unlocked(successor);
+    ledger.release(successor, now(), task);
+    view.pusher = worker;
+    scheduler.push(successor);
   }
   if (!hinted_.empty())
     for (std::size_t k = 0; k < hinted_[task].size(); ++k) co_await follow_hint(hinted_[task][k]);
-}
-
-// Pushes *task*, which the end of another has released.
-Steps<> Node::give(int task, Routine &routine, int worker, int released_by) {
-  if (blind) {
-    co_await push(task, routine, worker, released_by);
-    co_return;
-  }
-  if (overheads.push) {
-    routine.rank = PUSH;
-    co_await Wait{overheads.push};
-  }
-  if (locks.any() && question.looks_at_data) co_await unlocked(task);
-  ledger.release(task, now(), released_by);
-  view.pusher = worker;
-  scheduler.push(task);
 }
 
 Steps<> Node::push(int task, Routine &routine, int pusher, int released_by) {

@@ -118,7 +118,8 @@ class Node {
   Mover mover;
 
  private:
-  Steps<> give(int task, Routine &routine, int worker, int released_by);
+  class Released;
+
   std::vector<Routine *> make_keepers();
   void make_turns();
   void make_drivers();
@@ -136,10 +137,11 @@ Steps<> keeper(Node &node, int memory);
 Steps<> submission(Node &node, Routine &main);
 
 // What a driver's worker does that brings the data of one task while another runs.
-class Device {
+class Device : public Awaiting {
  public:
   Device(Node &node, Driver &driver) : node_(node), driver_(driver) {}
   Steps<> steps();
+  void happen(i64) override;  // the kernel that runs has ended
 
  private:
   Steps<bool> take_one();
@@ -147,7 +149,6 @@ class Device {
   Steps<> take_back();
   void queue(int task);
   void run(int task);
-  void on_kernel_end();
 
   Node &node_;
   Driver &driver_;
