@@ -24,7 +24,7 @@ class Copies {
     for (int memory = 0; memory < platform.memories; ++memory) {
       const double bytes = platform.memory_bytes[memory];
       const bool limited = bytes >= 0.0 && !(homes & bit(memory));
-      stores.push_back(limited ? std::make_unique<Store>(bytes, platform.given, graph.handles)
+      stores.push_back(limited ? std::make_unique<Store>(bytes, platform.given, size, valid, memory)
                                : nullptr);
     }
   }
@@ -32,8 +32,8 @@ class Copies {
   Store *store(int memory) const { return stores[memory].get(); }
   bool is_valid(int handle, int memory) const { return valid[handle] >> memory & 1; }
 
-  void read(int handle, int memory) { valid[handle] |= bit(memory); }
-  void write(int handle, int memory) { valid[handle] = bit(memory); }
+  void read(int handle, int memory) { set_valid(handle, valid[handle] | bit(memory)); }
+  void write(int handle, int memory) { set_valid(handle, bit(memory)); }
 
   // *handle* was given a place in *memory*.
   void settle(int handle, int memory) {
@@ -41,26 +41,33 @@ class Copies {
     Store *store = stores[memory].get();
     if (!store) return;
     store->used_bytes += size[handle];
-    if (!store->holds(handle)) store->put(handle, Store::RECENT);
+    store->settle(handle);
   }
 
   // Takes *handle* out of *memory*.
   void drop(int handle, int memory) {
     if (is_valid(handle, memory)) ++evictions;
-    valid[handle] &= ~bit(memory);
     places[handle] &= ~bit(memory);
-    Store *store = stores[memory].get();
-    if (!store) return;
-    store->used_bytes -= size[handle];
-    store->pool.give_back(size[handle]);
-    store->put(handle, Store::OUT);
-    store->wanted[handle] = 0;
+    valid[handle] &= ~bit(memory);
+    if (Store *store = stores[memory].get()) {
+      store->used_bytes -= size[handle];
+      store->pool.give_back(size[handle]);
+      store->drop(handle);
+    }
+    tell(handle);
+  }
+
+  // Tells *store*, where somebody looks for victims, of what becomes valid elsewhere.
+  void search(Store &store) {
+    if (store.searched) return;
+    store.searched = true;
+    searched_.push_back(&store);
   }
 
   // Lets *handle* be the first to leave wherever room is made.
   void will_not_be_used(int handle) {
     for (const auto &store : stores)
-      if (store && store->is_recent(handle)) store->put(handle, Store::UNNEEDED);
+      if (store) store->will_not_be_used(handle);
   }
 
   bool is_last(int handle, int memory) const { return valid[handle] == bit(memory); }
@@ -70,6 +77,18 @@ class Copies {
   std::vector<u64> valid, places, coming;
   std::vector<std::unique_ptr<Store>> stores;
   i64 evictions = 0;
+
+ private:
+  void set_valid(int handle, u64 memories) {
+    if (valid[handle] == memories) return;
+    valid[handle] = memories;
+    tell(handle);
+  }
+  void tell(int handle) {
+    for (Store *store : searched_) store->revalidated(handle);
+  }
+
+  std::vector<Store *> searched_;
 };
 
 }  // namespace tasksim

@@ -40,7 +40,8 @@ void Eviction::unpinned(int memory) {
 }
 
 void Eviction::written_back(Store &store, int handle, int memory) {
-  if (store.holds(handle) && !store.pinned[handle] && !copies_.is_last(handle, memory))
+  const bool there = copies_.places[handle] >> memory & 1;
+  if (there && !store.pinned[handle] && !copies_.is_last(handle, memory))
     drop(store, handle, memory);
   starved_[memory] = false;
   requests_.keepers[memory]->notify();
@@ -50,37 +51,23 @@ void Eviction::written_back(Store &store, int handle, int memory) {
 // only this memory has is written home and leaves when that is done.
 std::optional<DriverCalls> Eviction::make_room(Store &store, int memory, i64 size,
                                                bool keep_wanted) {
-  std::vector<int> only, others;
-  store.victims(keep_wanted, [&](int victim) {
-    if (copies_.is_last(victim, memory)) {
-      only.push_back(victim);
-    } else if (copies_.size[victim] == size) {
-      others.assign(1, victim);
-      return false;
-    } else {
-      others.push_back(victim);
-    }
-    return true;
-  });
-  for (const int victim : others) {
+  copies_.search(store);
+  const int equal = store.victim(size, keep_wanted);
+  if (equal >= 0) {
+    drop(store, equal, memory);
+    return store.pool.allocate(size);  // there is room: that of the one that has left
+  }
+  for (int victim; (victim = store.any_victim(keep_wanted)) >= 0;) {
     drop(store, victim, memory);
     if (const auto found = store.pool.allocate(size)) return found;
   }
-  write_back_some(only, memory, AT_ONCE * size);
+  for (const int only : store.only_copies(AT_ONCE * size, keep_wanted)) write_back(only, memory);
   return std::nullopt;
 }
 
 void Eviction::drop(Store &store, int handle, int memory) {
   copies_.drop(handle, memory);
   log_.changed(memory, store.used_bytes, clock_.now);
-}
-
-void Eviction::write_back_some(std::span<const int> handles, int memory, i64 size) {
-  for (const int handle : handles) {
-    if (size <= 0) break;
-    size -= copies_.size[handle];
-    write_back(handle, memory);
-  }
 }
 
 // Asks for the only copy of *handle*, which must leave *memory*, to be written home.

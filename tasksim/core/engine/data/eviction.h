@@ -26,7 +26,6 @@ class Eviction {
 
   std::optional<DriverCalls> make_room(Store &store, int memory, i64 size, bool keep_wanted);
   void drop(Store &store, int handle, int memory);
-  void write_back_some(std::span<const int> handles, int memory, i64 size);
   void write_back(int handle, int memory);
 
   const Clock &clock_;

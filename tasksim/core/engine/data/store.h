@@ -4,33 +4,53 @@
 #include <vector>
 
 #include "../../runtime/ledger.h"
+#include "candidates.h"
 #include "pool.h"
 
 namespace tasksim {
 
 // The memory of a device: its allocator, and the data in it from the least recently used
-// (engine/data/store.py). Its two orders are rings through a head each.
+// (engine/data/store.py). Who looks for victims leaves the data that it passed sorted behind, until
+// they are used again: so no search goes over the same data twice. The orders of those that are
+// not sorted are rings through a head each.
 class Store {
  public:
-  enum Order : std::int8_t { OUT, RECENT, UNNEEDED };
-
-  Store(double limit, const tasksim_platform &platform, int handles)
+  Store(double limit, const tasksim_platform &platform, std::span<const i64> sizes,
+        const std::vector<u64> &valid, int memory)
       : pool(limit, platform),
-        pinned(handles, 0),
-        wanted(handles, 0),
-        handles_(handles),
-        before_(handles + 2),
-        after_(handles + 2),
-        order_(handles, OUT) {
+        pinned(sizes.size(), 0),
+        wanted(sizes.size(), 0),
+        handles_(static_cast<int>(sizes.size())),
+        before_(sizes.size() + 2),
+        after_(sizes.size() + 2),
+        order_(sizes.size(), OUT),
+        candidates_(sizes, valid, u64{1} << memory, pinned, wanted) {
     for (const int head : {head_of(RECENT), head_of(UNNEEDED)}) before_[head] = after_[head] = head;
   }
+  Store(const Store &) = delete;
 
-  bool holds(int handle) const { return order_[handle] != OUT; }
-  bool is_recent(int handle) const { return order_[handle] == RECENT; }
+  // *handle* has a place from now on.
+  void settle(int handle) { put(handle, RECENT); }
 
-  // *handle* was used just now.
+  // *handle* has left.
+  void drop(int handle) {
+    put(handle, OUT);
+    candidates_.remove(handle);
+    wanted[handle] = 0;
+  }
+
+  // *handle* was used just now; what is unneeded stays so.
   void touch(int handle) {
-    if (is_recent(handle)) put(handle, RECENT);
+    if (order_[handle] == RECENT) {
+      put(handle, RECENT);
+    } else if (candidates_.has(handle)) {
+      if (candidates_.is_needed(handle)) {
+        candidates_.remove(handle);
+        put(handle, RECENT);
+      } else {
+        candidates_.changed(handle);
+      }
+    }
   }
 
   // A task uses *handle* from now on, which may have been brought ahead for it.
@@ -48,12 +68,61 @@ class Store {
   void pin(int handle) { ++pinned[handle]; }
   void unpin(int handle) {
     if (!pinned[handle]) throw Broken{TASKSIM_BUG};
-    --pinned[handle];
+    if (!--pinned[handle]) revalidated(handle);
   }
+
+  // *handle* has become valid elsewhere, or is not any more.
+  void revalidated(int handle) {
+    if (candidates_.has(handle)) candidates_.changed(handle);
+  }
+
+  // Lets *handle* leave before all that may be needed, if it is here.
+  void will_not_be_used(int handle) {
+    if (order_[handle] == RECENT) {
+      put(handle, UNNEEDED);
+    } else if (candidates_.has(handle) && candidates_.is_needed(handle)) {
+      candidates_.remove(handle);
+      put(handle, UNNEEDED);
+    }
+  }
+
+  // The first datum of *size* that may leave and is valid elsewhere; -1 if there is none. With
+  // *keep_wanted* no task wants it.
+  int victim(i64 size, bool keep_wanted) {
+    sort_all(UNNEEDED);
+    for (;;) {
+      if (const auto first = candidates_.first(size, keep_wanted)) return first->second;
+      if (!sort_first(RECENT)) return -1;
+    }
+  }
+
+  // The first of all that may leave and are valid elsewhere, of whatever size; -1: there is none.
+  int any_victim(bool keep_wanted) {
+    sort_everything();
+    const auto first = candidates_.first_elsewhere(keep_wanted);
+    return first ? first->second : -1;
+  }
+
+  // The first that may leave and are valid nowhere else, together *size* bytes, or all.
+  std::vector<int> only_copies(i64 size, bool keep_wanted) {
+    sort_everything();
+    return candidates_.only_copies(size, keep_wanted);
+  }
+
+  Pool pool;
+  i64 used_bytes = 0;
+  bool searched = false;             // somebody has looked for victims here
+  std::vector<std::int32_t> pinned;  // who uses a datum or its place right now
+  std::vector<std::int32_t> wanted;  // tasks for which it was brought and that have not taken it
+
+ private:
+  enum Order : std::int8_t { OUT, RECENT, UNNEEDED };
+
+  int head_of(Order order) const { return handles_ + (order == UNNEEDED); }
 
   // Puts *handle* at the end of *order*, or out of all.
   void put(int handle, Order order) {
-    if (holds(handle)) {
+    if (order_[handle] != OUT) {
       after_[before_[handle]] = after_[handle];
       before_[after_[handle]] = before_[handle];
     }
@@ -66,26 +135,28 @@ class Store {
     before_[head] = handle;
   }
 
-  // Calls visit(handle) for what may leave, that which nobody needs first, then the least recently
-  // used, until it says false.
-  template <class Visit>
-  void victims(bool keep_wanted, Visit visit) const {
-    for (const int head : {head_of(UNNEEDED), head_of(RECENT)})
-      for (int handle = after_[head]; handle != head; handle = after_[handle])
-        if (!pinned[handle] && !(keep_wanted && wanted[handle]) && !visit(handle)) return;
+  bool sort_first(Order order) {
+    const int handle = after_[head_of(order)];
+    if (handle == head_of(order)) return false;
+    put(handle, OUT);
+    candidates_.add(handle, order == UNNEEDED);
+    return true;
   }
 
-  Pool pool;
-  i64 used_bytes = 0;
-  std::vector<std::int32_t> pinned;  // who uses a datum or its place right now
-  std::vector<std::int32_t> wanted;  // tasks for which it was brought and that have not taken it
+  void sort_all(Order order) {
+    while (sort_first(order)) {
+    }
+  }
 
- private:
-  int head_of(Order order) const { return handles_ + (order == UNNEEDED); }
+  void sort_everything() {
+    sort_all(UNNEEDED);
+    sort_all(RECENT);
+  }
 
   int handles_;
   std::vector<int> before_, after_;
   std::vector<Order> order_;
+  Candidates candidates_;
 };
 
 }  // namespace tasksim

@@ -46,7 +46,6 @@ Node::Node(const Graph &graph, const Platform &platform, const tasksim_question 
   keep_where_data_fit();
   make_turns();
   make_drivers();
-  if (!graph.hint_handle.empty()) hinted_.resize(graph.tasks);
 }
 
 Node::~Node() = default;
@@ -207,8 +206,8 @@ Steps<> Node::finish(Driver &driver, int task) {
     view.pusher = worker;
     scheduler.push(successor);
   }
-  if (!hinted_.empty())
-    for (std::size_t k = 0; k < hinted_[task].size(); ++k) co_await follow_hint(hinted_[task][k]);
+  if (const auto hinted = hinted_.find(task); hinted != hinted_.end())
+    for (const int handle : hinted->second) co_await follow_hint(handle);  // no more are added
 }
 
 Steps<> Node::push(int task, Routine &routine, int pusher, int released_by) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "../../runtime/release.h"
@@ -128,7 +129,7 @@ class Node {
   std::vector<std::unique_ptr<class Device>> devices_;
   Patience patience_;
   std::vector<double> fitting_estimates_;  // infinite where the data of a task do not fit
-  std::vector<std::vector<int>> hinted_;   // per task that has not ended: data hinted at after it
+  std::unordered_map<int, std::vector<int>> hinted_;  // per task: data hinted at after it
 };
 
 // The routines of a node, each in the file of its name.
