@@ -84,9 +84,10 @@ class CalibrationReport:
         lines = _configuration_lines(self.rows) if few else _kernel_lines(self.by_kernel)
         if self.overheads is not None:
             costs = self.overheads
+            push = f", release {format_time(costs.push_s)}" if costs.push_s else ""
             lines.append(
                 f"runtime: submission {format_time(costs.submission_s)}, task"
-                f" {format_time(costs.task_s)}, wake-up {format_time(costs.wakeup_s)}"
+                f" {format_time(costs.task_s)}, wake-up {format_time(costs.wakeup_s)}{push}"
             )
         return "\n".join(lines)
 

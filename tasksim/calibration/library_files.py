@@ -216,6 +216,7 @@ def write_platform(destination: Destination, overheads: Overheads | None) -> Non
             "submission": exact_quantity(overheads.submission_s, "time"),
             "task": exact_quantity(overheads.task_s, "time"),
             "wakeup": exact_quantity(overheads.wakeup_s, "time"),
+            **({"push": exact_quantity(overheads.push_s, "time")} if overheads.push_s else {}),
         },
         "fingerprint": fingerprint(destination.workers),
     }
