@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.native.calm_moments import Calmness
+    from tasksim.scenario.checks import Runtime
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.solving import Checked
 
@@ -45,6 +46,12 @@ __all__ = ["run"]
 @library_option
 @click.option("--pin/--no-pin", default=True, help="Keep each thread on a core of its own.")
 @click.option(
+    "--runtime",
+    type=click.Choice(["auto", "python", "compiled"]),
+    default="auto",
+    help="What is between two tasks: the compiled core, or Python; auto takes the core if there.",
+)
+@click.option(
     "--calm",
     is_flag=True,
     help="On a shared machine: run again, for a minute at most, until nobody else used the cores.",
@@ -62,6 +69,7 @@ def run(
     models: str | None,
     library: Path | None,
     pin: bool,
+    runtime: Runtime,
     calm: bool,
     seed: int,
     check: bool,
@@ -85,6 +93,7 @@ def run(
         models=models,
         library=None if library is None else str(library),
         pin=pin,
+        runtime=runtime,
         seed=seed,
         clock="native",
     )

@@ -36,6 +36,7 @@ enum tasksim_status {
   TASKSIM_UNKNOWN = 11,      // no such scheduler here
   TASKSIM_BUG = 12,          // a move that the engine must not make
   TASKSIM_TOO_LATE = 13,     // a time beyond what 64 bits of nanoseconds hold
+  TASKSIM_KERNEL = 14,       // `task` has failed on `worker`; its function has told `number`
 };
 
 typedef struct {
@@ -128,6 +129,32 @@ TASKSIM_API int32_t tasksim_core_version(void);
 TASKSIM_API const char *tasksim_core_sources(void);  // a digest of what it was made of
 TASKSIM_API const char *tasksim_core_compiler(void); // what made it
 
+// How a function of a native run tells that it has failed.
+enum tasksim_tells {
+  TASKSIM_TELLS_NOTHING = 0,
+  TASKSIM_TELLS_RESULT = 1,  // it returns an int32_t, 0 if all went well
+  TASKSIM_TELLS_LAST = 2,    // its last argument points to one, as LAPACK's info does
+};
+
+#define TASKSIM_MOST_ARGUMENTS 32
+
+// What the tasks of a native run call, without Python: functions by their addresses. All arguments
+// are pointers, or integers in the place of one: first those of the task, then what the worker has
+// of its own for this function. A task without a function is called back, with its number and that
+// of its worker, and notes when it began and ended, as Python waits for its own lock; the answer is
+// 0, or it has failed.
+typedef struct {
+  int64_t functions;
+  void *const *address;                    // per function
+  const int8_t *tells;                     // the same: enum tasksim_tells
+  const int32_t *function;                 // per task; -1: called back
+  const int64_t *argument_ptr;             // tasks + 1
+  void *const *arguments;
+  const int64_t *own_ptr;                  // functions + 1
+  void *const *own;                        // workers x own_ptr[functions]
+  int32_t (*call_back)(int64_t task, int64_t worker, double *began_ended_s);
+} tasksim_program;
+
 // Objects: made, used by as many replays as wanted, freed. Null and a status if they cannot be.
 TASKSIM_API void *tasksim_graph_new(const tasksim_graph *given, int32_t *status);
 TASKSIM_API void tasksim_graph_free(void *graph);
@@ -145,6 +172,51 @@ TASKSIM_API void tasksim_replay_outcome(const void *replay, tasksim_outcome *out
 TASKSIM_API void tasksim_replay_tasks(const void *replay, const tasksim_tasks *columns);
 TASKSIM_API void tasksim_replay_log(const void *replay, const tasksim_log *columns);
 TASKSIM_API void tasksim_replay_free(void *replay);
+
+// Native runs: graph and platform on threads that the caller makes, which enter the core here.
+// Either a policy of the core or callbacks; estimates are classes x tasks. With *spins* those who
+// wait look for a while before they sleep, which is for threads that have a core each.
+TASKSIM_API void *tasksim_native_new(const void *graph, const void *platform,
+                                     const tasksim_program *program, const double *estimates,
+                                     const tasksim_scheduler *scheduler,
+                                     const tasksim_callbacks *callbacks, int32_t spins,
+                                     int32_t *status);
+TASKSIM_API int32_t tasksim_native_attach(void *run);
+// Starts the clock: *origin_s* is now, on the system's monotonic one.
+TASKSIM_API void tasksim_native_begin(void *run, double origin_s);
+// The thread that submits: goes on for about so long, TASKSIM_MORE if it is to be called again,
+// and then waits likewise. Between two calls a user's interruption is heard.
+TASKSIM_API int32_t tasksim_native_submit(void *run, double patience_s);
+TASKSIM_API int32_t tasksim_native_wait(void *run, double patience_s);
+// From now on no worker begins another task.
+TASKSIM_API void tasksim_native_stop(void *run);
+// The end; TASKSIM_MORE if a scheduler that does not return has kept the lock for so long.
+TASKSIM_API int32_t tasksim_native_finish(void *run, double patience_s);
+// The thread of each worker: returns when the run is over.
+TASKSIM_API int32_t tasksim_native_work(void *run, int64_t worker);
+TASKSIM_API int64_t tasksim_native_left(void *run);  // tasks that are not done
+// When all threads have left: what the run has come to, and what became of each task.
+TASKSIM_API int32_t tasksim_native_outcome(void *run, tasksim_outcome *outcome);
+TASKSIM_API void tasksim_native_tasks(void *run, const tasksim_tasks *columns);
+TASKSIM_API void tasksim_native_free(void *run);
+// For callbacks of a scheduler, while they are called: who sleeps (per worker), whose task has
+// released the one being pushed (-1: none has), and wake-ups.
+TASKSIM_API const int8_t *tasksim_native_sleepers(void *run);
+TASKSIM_API int64_t tasksim_native_pusher(void *run);
+TASKSIM_API void tasksim_native_wake(void *run, int64_t worker);
+TASKSIM_API void tasksim_native_wake_any(void *run, int64_t task);
+TASKSIM_API void tasksim_native_wake_all(void *run, int64_t task);
+
+// Kernels that tasksim has itself. Tasks that only wait: for *duration_s*, or until the gate opens.
+TASKSIM_API void *tasksim_gate_new(void);
+TASKSIM_API void tasksim_gate_set(void *gate, int32_t open);
+TASKSIM_API void tasksim_gate_free(void *gate);
+TASKSIM_API void tasksim_wait(void *gate, const double *duration_s);
+// LU of a tile without interchanging rows, by the routines lacpy, getrf, trsm and gemm.
+TASKSIM_API void tasksim_getrf_float64(void *const *routines, const int32_t *n, double *a,
+                                       const int32_t *lda, double *work, int32_t *info);
+TASKSIM_API void tasksim_getrf_float32(void *const *routines, const int32_t *n, float *a,
+                                       const int32_t *lda, float *work, int32_t *info);
 
 #ifdef __cplusplus
 }

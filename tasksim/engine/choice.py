@@ -95,7 +95,7 @@ def replayed(question: Question, seed: int, engine: Engine = "auto") -> Replayed
     """
     why = "asked for"
     if engine != "simpy":
-        from tasksim.engine.compiled.flat import Refused
+        from tasksim.runtime.flat import Refused
 
         try:
             replay = _compiled(question)
@@ -112,9 +112,9 @@ def replayed(question: Question, seed: int, engine: Engine = "auto") -> Replayed
 
 def _compiled(question: Question) -> AnyReplay:
     from tasksim.core.library import status
-    from tasksim.engine.compiled.flat import Refused
-    from tasksim.engine.compiled.policies import ported
     from tasksim.engine.compiled.replay import CompiledReplay
+    from tasksim.runtime.flat import Refused
+    from tasksim.runtime.policies import ported
 
     core = status()
     if not core.available:

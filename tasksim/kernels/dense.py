@@ -34,7 +34,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tasksim.base.errors import InputError, unknown
+from tasksim.kernels.calls import address_of
 from tasksim.kernels.getrf import Getrf
 from tasksim.kernels.pointers import (
     Precision,
@@ -48,9 +51,19 @@ from tasksim.kernels.pointers import (
 )
 
 if TYPE_CHECKING:
+    import ctypes
     from collections.abc import Mapping, Sequence
 
-__all__ = ["KERNELS", "DenseKernel", "PreparedCall", "dense_kernel", "kernel_names"]
+    from numpy.typing import NDArray
+
+__all__ = [
+    "KERNELS",
+    "CalledRoutine",
+    "DenseKernel",
+    "PreparedCall",
+    "dense_kernel",
+    "kernel_names",
+]
 
 TAIL = ("work", "lwork", "info")
 """What routines take last, in this order."""
@@ -277,6 +290,35 @@ class PreparedCall:
         for place, operand in zip(self._places, operands, strict=True):
             filled[place] = operand
         return tuple(filled)
+
+    def called(self, core: ctypes.CDLL) -> CalledRoutine:
+        """Return the same for callers that are not Python; *core* has what LAPACK lacks."""
+        routine = self.routine
+        before: list[int] = []
+        if isinstance(routine, Getrf):
+            routine, before = routine.compiled(core)
+        template = [address_of(item) if item is not None else 0 for item in self._template]
+        places = [place + len(before) for place in self._places]
+        return CalledRoutine(address_of(routine), before + template, places, self)
+
+
+class CalledRoutine:
+    """A kernel's routine by its address, and the addresses of all arguments but its operands.
+
+    ``address`` is that of the routine; *kept* is what all the addresses lead to.
+    """
+
+    def __init__(
+        self, address: int, template: list[int], places: list[int], kept: PreparedCall
+    ) -> None:
+        self.address = address
+        self._template, self._places, self._kept = template, places, kept
+
+    def rows(self, operands: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the arguments on each row of *operands*, in the order of the kernel's."""
+        filled = np.tile(np.array(self._template, dtype=np.int64), (len(operands), 1))
+        filled[:, self._places] = operands
+        return filled
 
 
 def _routine(kernel: DenseKernel, precision: Precision) -> Routine:

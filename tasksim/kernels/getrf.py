@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
+from typing import Any
 
+from tasksim.kernels.calls import address_of
 from tasksim.kernels.pointers import Reference, character, integer, precision_of, real, routine
 
 __all__ = ["Getrf"]
@@ -39,6 +41,13 @@ class Getrf:
         self._getrf = routine(letter + "getrf")
         self._trsm = routine(letter + "trsm")
         self._gemm = routine(letter + "gemm")
+        self._compiled = f"tasksim_getrf_{dtype}"
+        parts = (self._copy, self._getrf, self._trsm, self._gemm)
+        self._table = (ctypes.c_void_p * len(parts))(*map(address_of, parts))
+
+    def compiled(self, core: ctypes.CDLL) -> tuple[Any, list[int]]:
+        """Return the same in the *core*, and what it takes before all arguments: its routines."""
+        return core[self._compiled], [ctypes.addressof(self._table)]
 
     def __call__(
         self, n: Reference, a: Reference, lda: Reference, work: Reference, info: Reference

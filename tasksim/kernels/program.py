@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import weakref
 from dataclasses import dataclass
 from threading import TIMEOUT_MAX, Lock
 from typing import TYPE_CHECKING, Protocol
@@ -10,11 +12,14 @@ import numpy as np
 
 from tasksim.base.errors import InputError, expect, unknown
 from tasksim.graph.taskgraph import TaskGraph
+from tasksim.kernels.calls import CallTable, Function, Tells, address_of
 from tasksim.kernels.errors import KernelError
 from tasksim.kernels.registry import EXECUTORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from tasksim.kernels.calls import Calls
 
 __all__ = ["FunctionProgram", "Program", "Residual", "WaitingProgram", "bind"]
 
@@ -47,6 +52,10 @@ class Program(Protocol):
     Different tasks may run at once on different workers; the order of tasks is the caller's
     business. A program whose tasks can be ended early may have a method ``interrupt()``, which
     does that and is called from another thread; what it leaves is undone by :meth:`reset`.
+
+    One whose tasks can run without Python may have a method ``calls(core)``, which returns their
+    addresses, a :class:`~tasksim.kernels.calls.Calls`; *core* is the compiled core as ctypes loads
+    it. If functions tell that they failed, ``failure(task, told)`` returns the error.
     """
 
     graph: TaskGraph
@@ -118,11 +127,13 @@ class WaitingProgram:
     def __init__(self, graph: TaskGraph) -> None:
         self.graph = graph
         self._gate, self._interrupted = _closed_gate(), False
+        self._core_gate: CoreGate | None = None
         durations = np.zeros(len(graph))
         for index, names in enumerate(graph.parameter_names):
             tasks = graph.kernel == index
             column = graph.parameters[index][:, names.index("duration_s")]
             durations[tasks] = column[graph.row[tasks]]
+        self._seconds = durations
         self._durations: list[float] = durations.tolist()
         for task, duration in enumerate(self._durations):
             if not 0 <= duration <= TIMEOUT_MAX:
@@ -136,18 +147,55 @@ class WaitingProgram:
         if self._gate.acquire(timeout=self._durations[task]):
             self._gate.release()  # interrupted: let the next one through, too
 
+    def calls(self, core: ctypes.CDLL) -> Calls:
+        """Return what each task calls without Python: the *core* waits."""
+        gate = self._core_gate = self._core_gate or CoreGate(core)
+        table = CallTable(len(self.graph))
+        seconds = self._seconds.ctypes.data + 8 * np.arange(len(self.graph))
+        rows = np.stack([np.full(len(self.graph), gate.handle), seconds], axis=1)
+        wait = Function(address_of(core.tasksim_wait), Tells.NOTHING)
+        table.add(wait, np.arange(len(self.graph)), rows)
+        return table.calls(kept=[self._seconds, gate])
+
     def interrupt(self) -> None:
         """End all waiting at once; what is asked for later does not wait either."""
         if not self._interrupted:
             self._interrupted = True
             self._gate.release()
+            if self._core_gate is not None:
+                self._core_gate.open()
 
     def reset(self) -> None:
         """Let tasks wait again, if they were interrupted: there are no data."""
         self._gate, self._interrupted = _closed_gate(), False
+        if self._core_gate is not None:
+            self._core_gate.close()
 
     def check(self) -> None:
         """Return None: there is no result."""
+
+
+class CoreGate:
+    """The gate at which tasks of :class:`WaitingProgram` wait in the *core*; closed at first."""
+
+    def __init__(self, core: ctypes.CDLL) -> None:
+        new, self._set, free = core.tasksim_gate_new, core.tasksim_gate_set, core.tasksim_gate_free
+        new.restype, new.argtypes = ctypes.c_void_p, []
+        self._set.restype, self._set.argtypes = None, [ctypes.c_void_p, ctypes.c_int32]
+        free.restype, free.argtypes = None, [ctypes.c_void_p]
+        self.handle: int = new() or 0
+        if not self.handle:
+            raise MemoryError
+        # Not at the end of the process: threads that were left behind may still wait.
+        weakref.finalize(self, free, self.handle).atexit = False
+
+    def open(self) -> None:
+        """End all waiting."""
+        self._set(self.handle, 1)
+
+    def close(self) -> None:
+        """Let tasks wait again."""
+        self._set(self.handle, 0)
 
 
 def _closed_gate() -> Lock:

@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.kernels.calls import CallTable, Function, Tells, address_of
 from tasksim.kernels.dense import PreparedCall, dense_kernel
 from tasksim.kernels.errors import KernelError
 from tasksim.kernels.tiles import Tiles
 from tasksim.kernels.workspace import Workspace
 
 if TYPE_CHECKING:
+    import ctypes
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.kernels.calls import Calls
     from tasksim.kernels.dense import DenseKernel
     from tasksim.kernels.pointers import Reference, Routine
 
@@ -76,8 +79,26 @@ class TiledProgram:
         call(*arguments, *tails[worker])
         info = self._infos[worker].value
         if info:
-            dense, _ = dense_kernel(self.graph.model_names[self.graph.kernel[task]])
-            raise KernelError(self.graph.kernel_of(task), failure(dense.name, info))
+            raise self.failure(task, info)
+
+    def failure(self, task: int, told: int) -> KernelError:
+        """Return the error of *task*, whose routine has told that it failed."""
+        dense, _ = dense_kernel(self.graph.model_names[self.graph.kernel[task]])
+        return KernelError(self.graph.kernel_of(task), failure(dense.name, told))
+
+    def calls(self, core: ctypes.CDLL) -> Calls:
+        """Return what each task calls without Python; *core* has what LAPACK lacks."""
+        graph = self.graph
+        table = CallTable(len(graph), len(self._workspaces))
+        addresses = self.tiles.addresses()
+        kept: list[object] = [self]
+        for kernel in range(len(graph.kernels)):
+            for prepared, tasks, handles in self._prepared(kernel):
+                called = prepared.called(core)
+                kept.append(called)
+                function = Function(called.address, *self._told(prepared.tail))
+                table.add(function, tasks, called.rows(addresses[handles]))
+        return table.calls(kept)
 
     def reset(self) -> None:
         """Make the data again what they were at first."""
@@ -85,15 +106,18 @@ class TiledProgram:
 
     def _calls_of(self, kernel: int, references: list[Reference]) -> Iterator[tuple[int, Call]]:
         """Yield the tasks of one kernel, each with its call."""
+        for prepared, tasks, operands in self._prepared(kernel):
+            tails = self._tails(prepared.tail)
+            for task, handles in zip(tasks.tolist(), operands.tolist(), strict=True):
+                arguments = prepared.arguments([references[handle] for handle in handles])
+                yield task, (prepared.routine, arguments, tails)
+
+    def _prepared(self, kernel: int) -> Iterator[tuple[PreparedCall, Tasks, Tasks]]:
+        """Yield each configuration of a kernel: what it calls, its tasks, and their operands."""
         dense, _ = dense_kernel(self.graph.model_names[kernel])
         for tasks, sizes in self._configurations(kernel, dense):
             prepared = PreparedCall(dense, sizes, self.tiles.precision)
-            tails = self._tails(prepared.tail)
-            for task, handles in zip(
-                tasks.tolist(), self._operands(dense, sizes, tasks), strict=True
-            ):
-                arguments = prepared.arguments([references[handle] for handle in handles])
-                yield task, (prepared.routine, arguments, tails)
+            yield prepared, tasks, self._operands(dense, sizes, tasks)
 
     def _configurations(
         self, kernel: int, dense: DenseKernel
@@ -105,19 +129,19 @@ class TiledProgram:
             tasks = np.flatnonzero((graph.kernel == kernel) & (graph.row == row))
             yield tasks, dense.sizes(parameters, f"graph {graph.name}")
 
-    def _operands(self, dense: DenseKernel, sizes: dict[str, int], tasks: Tasks) -> list[list[int]]:
+    def _operands(self, dense: DenseKernel, sizes: dict[str, int], tasks: Tasks) -> Tasks:
         """Return per task the handles of its operands; all of them exist and are large enough."""
         graph = self.graph
         positions = _OPERANDS.get(dense.name, range(len(dense.operands)))
         first = graph.access_ptr[tasks]
         if np.any(graph.access_ptr[tasks + 1] - first != positions[-1] + 1):
             raise self._mismatch(dense)
-        handles = graph.access_handle[first[:, None] + np.array(positions)]
+        handles: Tasks = graph.access_handle[first[:, None] + np.array(positions)].astype(np.int64)
         shapes = dense.shapes(sizes).values()
         needed = [rows * columns * self.tiles.precision.size_bytes for rows, columns in shapes]
         if np.any(self.tiles.capacity[handles] < needed):
             raise self._mismatch(dense)
-        return handles.tolist()  # type: ignore[no-any-return]
+        return handles
 
     def _mismatch(self, dense: DenseKernel) -> InputError:
         operands = (f"{name} ({' x '.join(shape)})" for name, shape in dense.operands.items())
@@ -128,6 +152,12 @@ class TiledProgram:
 
     def _tails(self, names: tuple[str, ...]) -> list[tuple[Reference, ...]] | None:
         return [workspace.tail(names) for workspace in self._workspaces] if names else None
+
+    def _told(self, names: tuple[str, ...]) -> tuple[Tells, list[list[int]]]:
+        """Return how a routine with this tail tells that it failed, and each worker's tail."""
+        if not names:
+            return Tells.NOTHING, []
+        return Tells.LAST, [list(map(address_of, tail)) for tail in self._tails(names) or ()]
 
 
 def failure(kernel: str, info: int) -> str:

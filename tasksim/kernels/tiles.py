@@ -87,6 +87,12 @@ class Tiles:
         buffer = self.buffer
         return [buffer.reference(at) if at >= 0 else None for at in self.offsets.tolist()]
 
+    def addresses(self) -> NDArray[np.int64]:
+        """Return per handle the address of its memory; 0 where it has none."""
+        found: NDArray[np.int64] = self.offsets + self.buffer.bytes.ctypes.data
+        found[self.offsets < 0] = 0
+        return found
+
     def tile(self, row: int, column: int) -> NDArray[Any]:
         """Return the tile of the matrix at *row*, *column*, sharing its memory."""
         b, offset = self.tile_size, int(self.offsets[self.handle(row, column)])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tasksim.base.errors import CheckFailed, InputError
 from tasksim.kernels.program import bind
 from tasksim.kernels.threads import single_threaded_blas
-from tasksim.native.execution import Execution, Progress
+from tasksim.native.runtimes import choose_runtime
 from tasksim.run.record import Run, WorkerInfo
 from tasksim.schedulers.registry import create
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program
+    from tasksim.native.runtimes import Runtime
+    from tasksim.native.threads import Progress
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
 
@@ -36,6 +38,7 @@ def execute(
     check: bool = False,
     progress: Progress | None = None,
     config: Mapping[str, Any] | None = None,
+    runtime: Runtime = "auto",
 ) -> Run:
     """Run *graph* for real, one thread per worker of *platform*, and return the run.
 
@@ -57,11 +60,15 @@ def execute(
         Verify the run, and the residual of what was computed; :exc:`CheckFailed` if wrong.
     progress : callable, optional
         Called a few times per second with the number of tasks done and of all tasks.
+    runtime : {"auto", "python", "compiled"}, optional
+        What is between two tasks: Python, or the compiled core, which is quicker; by default the
+        core where it is there.
 
     Raises
     ------
     InputError
-        If a worker is a device: those can be simulated only.
+        If a worker is a device: those can be simulated only; if there is no compiled core, and
+        nothing else is wanted.
     TaskFailed
         If a kernel fails; names the task and its kernel.
     SchedulerError
@@ -79,7 +86,8 @@ def execute(
     with single_threaded_blas():
         bound = bind(graph, len(platform.workers), seed) if program is None else program
         bound.reset()
-        execution = Execution(graph, platform, policy, bound, estimates, everywhere)
+        chosen = choose_runtime(runtime, platform)
+        execution = chosen.execution(graph, platform, policy, bound, estimates, everywhere)
         wall_s = execution.run(random.Random(seed), pin=pin, progress=progress)
         run = Run(
             kind="native",
@@ -90,9 +98,11 @@ def execute(
             platform=platform.name,
             scheduler=scheduler if isinstance(scheduler, str) else policy.name,
             seed=seed,
-            tasks=execution.ledger.table(),
+            tasks=execution.table(),
             config=dict(config or {}),
             wall_s=wall_s,
+            engine=chosen.name,
+            engine_why=chosen.why,
         )
         if check:
             _verify(run, graph, bound)

@@ -6,19 +6,14 @@ Python's global lock. A worker that finds no task waits on a bell of its own.
 
 from __future__ import annotations
 
-import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import TaskFailed
-from tasksim.base.interruption import Interrupts
-from tasksim.native.cores import cores_for, pin_thread
+from tasksim.native.threads import LOOK_S, PATIENCE_S, conduct
 from tasksim.native.view import ThreadsView
 from tasksim.runtime.blame import blamed, blaming
-from tasksim.runtime.collector import no_garbage_collection
 from tasksim.runtime.facts import Facts
 from tasksim.runtime.ledger import Ledger
 from tasksim.runtime.livelock import Patience
@@ -27,32 +22,17 @@ from tasksim.runtime.rules import dropped
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Sequence
 
+    from tasksim.base.interruption import Interrupts
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program
+    from tasksim.native.threads import Progress
     from tasksim.platform.description import Platform
+    from tasksim.run.record import TaskTable
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["Execution", "Progress"]
-
-SWITCH_INTERVAL_S = 1e-4
-"""How long a thread may keep Python's lock from one that asks for it. The default, 5 ms, is ten
-times a typical task: a worker back from its kernel would wait for the submission to pause."""
-
-LOOK_S = 0.2
-"""How often the main thread, while it waits, looks for signals and tells the progress: often enough
-for a person, too seldom to cost a run anything."""
-
-PATIENCE_S = 2.0
-"""How long an interrupted run waits for the scheduler to return from what it is doing."""
-
-LEAVE_S = 0.3
-"""How long an interrupted run waits for the tasks under way: what a person takes for at once. Many
-times a usual task, so that threads are left behind only where tasks are long; a kernel in C cannot
-be stopped from without."""
-
-Progress = Callable[[int, int], None]
-"""Called now and then with the number of tasks done and of all tasks."""
+__all__ = ["Execution"]
 
 
 class Execution:
@@ -92,47 +72,26 @@ class Execution:
         """Execute the graph; return the makespan in seconds.
 
         Raises :exc:`TaskFailed` when a kernel does, :exc:`SchedulerError` when the scheduler
-        breaks a rule. However it ends, no thread is left behind, but for a scheduler that does
-        not return, and, after an interruption, for tasks that take long: their threads end with
-        these tasks, or with the process.
+        breaks a rule.
         """
         with blaming(self._scheduler, self._graph):
             self._scheduler.attach(self._view, rng)
-        start = threading.Barrier(len(self._workers) + 1, action=self._begin)
-        cores = cores_for(len(self._workers)) if pin else None
-        threads = [
-            threading.Thread(target=self._work, args=(w.id, start, cores), name=w.name, daemon=True)
-            for w in self._workers
-        ]
-        # Interruptions wait until they are looked for: one that came while the main thread takes
-        # or gives back the lock would leave it locked.
-        patience_s: float | None = None
-        with _undisturbed(), Interrupts(held=True) as interrupts:
-            try:
-                for thread in threads:
-                    thread.start()
-                start.wait()
-                self._submit(interrupts)
-                self._wait(progress, interrupts)
-                interrupts.check()
-            except KeyboardInterrupt:
-                self._over.set()  # before anything else: no worker begins another task
-                _interrupt(self._program)
-                patience_s = LEAVE_S
-                raise
-            finally:
-                start.abort()  # where the main thread was interrupted before it let them go
-                if self._stop():
-                    _join(threads, patience_s)
+        names = [worker.name for worker in self._workers]
+        conduct(self, names, self._program, pin=pin, progress=progress)
         if self._error is not None:
             raise self._error
         return self.ledger.makespan_s()
 
-    def _begin(self) -> None:
+    def table(self) -> TaskTable:
+        """Return what became of each task."""
+        return self.ledger.table()
+
+    def begin(self) -> None:
         """Start the clock, once: before any thread goes on."""
         self._view.origin = perf_counter()
 
-    def _submit(self, interrupts: Interrupts) -> None:
+    def submit(self, interrupts: Interrupts) -> None:
+        """Submit all tasks, one after the other."""
         for task in range(len(self._graph)):
             self._take_lock(interrupts)
             try:
@@ -165,7 +124,8 @@ class Execution:
         while not self._lock.acquire(timeout=LOOK_S):
             interrupts.check()
 
-    def _wait(self, progress: Progress | None, interrupts: Interrupts) -> None:
+    def wait(self, progress: Progress | None, interrupts: Interrupts) -> None:
+        """Wait until the run is over; tell the *progress* meanwhile."""
         total = len(self._graph)
         over = False
         while not over:
@@ -174,7 +134,11 @@ class Execution:
             if progress is not None:
                 progress(total - self._left, total)
 
-    def _stop(self) -> bool:
+    def give_up(self) -> None:
+        """Let no worker begin another task."""
+        self._over.set()
+
+    def stop(self) -> bool:
         """End the run; return False if a scheduler that does not return holds the lock."""
         if not self._lock.acquire(timeout=PATIENCE_S):
             self._over.set()
@@ -187,10 +151,8 @@ class Execution:
 
     # The worker threads
 
-    def _work(self, worker: int, start: threading.Barrier, cores: list[int] | None) -> None:
-        pin_thread(cores[worker] if cores else None)
-        with suppress(threading.BrokenBarrierError):
-            start.wait()
+    def work(self, worker: int) -> None:
+        """Execute tasks as *worker* until the run is over."""
         try:
             with self._lock:
                 task = self._next(worker)
@@ -271,30 +233,3 @@ class Execution:
     def _finish(self) -> None:
         self._over.set()
         self._view.ring_all()
-
-
-def _join(threads: Sequence[threading.Thread], patience_s: float | None) -> None:
-    """Wait until *threads* have ended, but no longer than *patience_s* for all; None: for ever."""
-    begun = perf_counter()
-    for thread in filter(threading.Thread.is_alive, threads):
-        left = None if patience_s is None else max(0.0, begun + patience_s - perf_counter())
-        thread.join(left)
-
-
-def _interrupt(program: Program) -> None:
-    """Let the tasks under way end early, where *program* can do that."""
-    interrupt = getattr(program, "interrupt", None)
-    if interrupt is not None:
-        interrupt()
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Keep the garbage collector and long turns of Python's lock out of the measurement."""
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH_INTERVAL_S)
-    try:
-        with no_garbage_collection():
-            yield
-    finally:
-        sys.setswitchinterval(interval)

@@ -96,7 +96,7 @@ class Run:
     wall_s : float, default 0.0
         How long it took to simulate or to execute.
     engine : str, default ""
-        What simulated it, ``compiled`` or ``simpy``.
+        What made it: ``compiled`` or ``simpy``, natively ``compiled`` or ``python``.
     engine_why : str, default ""
         Why it was not the compiled core.
     bounds : dict or None, default None
@@ -141,7 +141,7 @@ class Run:
     wall_s: float = field(default=0.0, compare=False)
     """How long it took to simulate or to execute."""
     engine: str = field(default="", compare=False)
-    """What simulated it: ``compiled`` or ``simpy``; empty where nobody noted it."""
+    """What made it: ``compiled``, or ``simpy``, natively ``python``; empty: it is not known."""
     engine_why: str = field(default="", compare=False)
     """Why it was not the compiled core."""
     bounds: dict[str, float] | None = None

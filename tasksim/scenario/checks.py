@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tasksim.base.arguments import short
+from tasksim.base.arguments import flag, one_of, short
 from tasksim.base.errors import InputError
 from tasksim.base.wording import option
 from tasksim.formats.graphs import names_generator
 from tasksim.graph.taskgraph import TaskGraph
+from tasksim.native.runtimes import RUNTIMES, Runtime
 
 if TYPE_CHECKING:
     from tasksim.scenario.scenario import Scenario
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
 __all__ = [
     "CLOCKS",
     "NOISES",
+    "RUNTIMES",
     "Clock",
     "Noise",
+    "Runtime",
+    "check_choices",
     "check_scheduler",
     "check_template",
     "check_together",
@@ -32,6 +36,14 @@ Clock = Literal["simulated", "native"]
 CLOCKS: tuple[Clock, ...] = ("simulated", "native")
 Noise = Literal["none", "model"]
 NOISES: tuple[Noise, ...] = ("none", "model")
+
+
+def check_choices(scenario: Scenario) -> None:
+    """Raise :exc:`InputError` for what is none of a few words."""
+    one_of(scenario.noise, NOISES, "noise")
+    one_of(scenario.clock, CLOCKS, "clock")
+    flag(scenario.pin, "pin")
+    one_of(scenario.runtime, RUNTIMES, "runtime")
 
 
 def check_template(model_names: object) -> None:

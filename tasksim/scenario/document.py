@@ -7,10 +7,11 @@
      "platform": {"name": "xeon-2c", "path": "/.../xeon-2c.yaml", "workers": null, "set": []},
      "models":   {"name": "xeon-2c", "path": "/.../xeon-2c", "durations_s": null, "names": null},
      "library": null, "scheduler": "dm", "seed": 0, "noise": "none", "pin": true,
-     "sha256": {"/.../xeon-2c.yaml": "..."}}
+     "runtime": "compiled", "sha256": {"/.../xeon-2c.yaml": "..."}}
 
 Names are those of generators and libraries, paths are absolute; where both are there, the path
-counts as long as it exists. ``sha256``, of the files that the run depends on, is only in runs.
+counts as long as it exists. ``runtime`` is there if one was asked for. ``sha256``, of the files
+that the run depends on, is only in runs.
 Version 1 had no number: that of simulations lacks ``clock`` and ``pin``, that of native runs has
 ``workers`` and the name of the models at the top.
 """
@@ -27,7 +28,7 @@ from tasksim.formats.graphs import names_generator
 from tasksim.graph.apps import registry
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.platform.description import Platform
-from tasksim.scenario.checks import CLOCKS, NOISES, Clock, Noise
+from tasksim.scenario.checks import CLOCKS, NOISES, RUNTIMES, Clock, Noise, Runtime
 from tasksim.scenario.fingerprints import digests
 from tasksim.schedulers import registry as schedulers
 
@@ -79,6 +80,7 @@ def encode(scenario: Scenario, found: Resolved | None = None) -> dict[str, Any]:
         "seed": scenario.seed,
         "noise": scenario.noise,
         "pin": scenario.pin,
+        **_runtime(scenario),
     }
     if found is not None:
         return {**data, "sha256": digests(found)}
@@ -135,6 +137,11 @@ def _refuse_foreign(scenario: Scenario, where: str | Path) -> None:
 
 
 # Writing
+
+
+def _runtime(scenario: Scenario) -> dict[str, str]:
+    """Return the runtime where one was asked for."""
+    return {} if scenario.runtime == "auto" else {"runtime": scenario.runtime}
 
 
 def _graph(scenario: Scenario, found: Resolved | None) -> dict[str, Any]:
@@ -234,6 +241,7 @@ def _scenario(kind: type[Scenario], node: Node) -> Scenario:
         noise=cast("Noise", node.get("noise", "none").one_of(NOISES)),
         clock=cast("Clock", node.get("clock", "simulated").one_of(CLOCKS)),
         pin=_truth(node.get("pin", True)),
+        runtime=cast("Runtime", node.get("runtime", "auto").one_of(RUNTIMES)),
     )
 
 

@@ -80,6 +80,8 @@ def fingerprint(scenario: Scenario, resolver: Resolver | None = None) -> str:
         "noise": scenario.noise,
         "pin": scenario.pin if scenario.clock == "native" else None,
     }
+    if scenario.clock == "native" and scenario.runtime != "auto":
+        data["runtime"] = scenario.runtime
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 

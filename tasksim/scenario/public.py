@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
     from tasksim.engine.choice import Engine
     from tasksim.kernels.program import Program
-    from tasksim.native.execution import Progress
+    from tasksim.native.threads import Progress
     from tasksim.run.bounds import Bounds
     from tasksim.run.record import Run
+    from tasksim.scenario.checks import Runtime
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.scenario import AnyGraph, AnyModels, AnyPlatform, AnyScheduler
 
@@ -146,6 +147,7 @@ def execute(
     estimates: Sequence[Sequence[float]] | None = None,
     seed: int = 0,
     pin: bool = True,
+    runtime: Runtime = "auto",
     check: bool = False,
     progress: Progress | None = None,
     config: Mapping[str, Any] | None = None,
@@ -174,6 +176,9 @@ def execute(
         For random choices, and for the data.
     pin : bool, default True
         Pin each thread to a core, where there are enough and the system allows it.
+    runtime : {"auto", "python", "compiled"}, default "auto"
+        What is between two tasks: the compiled core, or Python, which takes ten times as long; by
+        default the core where it is there.
     check : bool, default False
         Verify the run, and the residual of what was computed.
     progress : callable, optional
@@ -221,6 +226,7 @@ def execute(
         scheduler=scheduler,
         seed=seed,
         pin=pin,
+        runtime=runtime,
         clock="native",
         **scenario,
     )

@@ -14,16 +14,16 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tasksim.base.arguments import flag, one_of, whole_number
+from tasksim.base.arguments import whole_number
 from tasksim.base.errors import InputError
 from tasksim.base.wording import option
 from tasksim.platform.description import MAX_WORKERS, Platform
 from tasksim.scenario.changes import changed, engine_options, setting_texts, with_texts
 from tasksim.scenario.checks import (
-    CLOCKS,
-    NOISES,
     Clock,
     Noise,
+    Runtime,
+    check_choices,
     check_scheduler,
     check_template,
     check_together,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tasksim.engine.choice import Engine
     from tasksim.engine.durations import Models
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.native.execution import Progress
+    from tasksim.native.threads import Progress
     from tasksim.run.record import Run
     from tasksim.schedulers.base import Scheduler
 
@@ -96,6 +96,8 @@ class Scenario:
         Whether the graph is replayed, or executed on this machine.
     pin : bool, default True
         Natively, whether each thread keeps to a core of its own.
+    runtime : {"auto", "python", "compiled"}, default "auto"
+        Natively, what is between two tasks: the compiled core where it is there, or Python.
 
     Raises
     ------
@@ -132,6 +134,7 @@ class Scenario:
     noise: Noise = "none"
     clock: Clock = "simulated"
     pin: bool = True
+    runtime: Runtime = "auto"
 
     if TYPE_CHECKING:
         # What the values may be before they are brought into one form.
@@ -151,6 +154,7 @@ class Scenario:
             noise: Noise = "none",
             clock: Clock = "simulated",
             pin: bool = True,
+            runtime: Runtime = "auto",
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -166,9 +170,7 @@ class Scenario:
         self._keep("changes", setting_texts(self.changes, "changes"))
         check_scheduler(self.scheduler)
         self._keep("seed", whole_number(self.seed, "seed"))
-        one_of(self.noise, NOISES, "noise")
-        one_of(self.clock, CLOCKS, "clock")
-        flag(self.pin, "pin")
+        check_choices(self)
         check_together(self)
         self.engine  # noqa: B018  # raises for options that do not exist
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program, Residual
     from tasksim.native.calm_moments import Calmness
-    from tasksim.native.execution import Progress
+    from tasksim.native.threads import Progress
     from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolved
     from tasksim.schedulers.base import Scheduler
@@ -118,6 +118,7 @@ def execute(
         estimates=_estimates(resolved) if estimates is None else estimates,
         seed=scenario.seed,
         pin=scenario.pin,
+        runtime=scenario.runtime,
         progress=progress,
         config=encode(resolved.scenario, resolved),
     )

@@ -15,11 +15,11 @@ from tasksim.base.errors import TasksimError
 from tasksim.core.library import status
 from tasksim.engine import conformance
 from tasksim.engine.compiled.flat import Refused
-from tasksim.engine.compiled.policies import ported
 from tasksim.engine.compiled.replay import CompiledReplay
 from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
 from tasksim.models.kinds.constant import ConstantLibrary
+from tasksim.runtime.policies import ported
 from tasksim.schedulers.dmda import DataAware
 from tasksim.schedulers.eager import Eager
 from tasksim.schedulers.heteroprio import Heteroprio

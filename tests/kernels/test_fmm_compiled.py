@@ -49,5 +49,5 @@ def test_the_first_time_says_once_that_it_compiles_and_the_next_does_not(tmp_pat
 def test_writable_arrays_are_known_to_do_before_the_first_call():
     # Numba learns it at the first call otherwise, and two first calls at once may fail.
     given = types.Array(types.float64, 2, "C")
-    assert p2p._one_sided.typingctx.tm.check_compatible(given, TABLE) is not None
+    assert p2p.add_one_sided.typingctx.tm.check_compatible(given, TABLE) is not None
     assert any(given in known for known in compiled._KNOWN)

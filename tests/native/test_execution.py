@@ -8,6 +8,7 @@ from collections import deque
 
 import numpy as np
 import pytest
+from compiled_core import needs_core
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import graphs
@@ -26,11 +27,22 @@ from tasksim.schedulers.registry import names
 ESTIMATE_S = 1e-4
 
 
+@pytest.fixture(autouse=True, scope="module", params=["python", needs_core("compiled")])
+def runtime(request):
+    """Everything here holds under both runtimes."""
+    RUNTIME.append(request.param)
+    yield
+    RUNTIME.pop()
+
+
+RUNTIME = []
+
+
 def run(graph, workers=2, scheduler="eager", **options):
     estimates = [[ESTIMATE_S] * len(graph)]
-    return execute(
-        graph, Platform.identical(workers), scheduler, estimates=estimates, check=True, **options
-    )
+    platform = Platform.identical(workers)
+    given = {"estimates": estimates, "check": True, "runtime": RUNTIME[-1], **options}
+    return execute(graph, platform, scheduler, **given)
 
 
 def of_functions(graph, function):

@@ -6,11 +6,13 @@ import random
 from pathlib import Path
 
 import pytest
+from compiled_core import needs_core
 
 from tasksim.base.errors import InputError, SchedulerError
 from tasksim.engine.machine.machine import MachineReplay
 from tasksim.engine.replay import Replay
 from tasksim.graph.apps.registry import generate
+from tasksim.native.compiled import CompiledExecution
 from tasksim.native.execution import Execution
 from tasksim.platform.description import Overheads, Platform
 from tasksim.schedulers.eager import Eager
@@ -36,6 +38,8 @@ def machine(scheduler, **overheads):
 class Nothing:
     """A program whose tasks do nothing."""
 
+    graph = GRAPH
+
     def run(self, task, worker):
         pass
 
@@ -47,7 +51,14 @@ def native(scheduler, **overheads):
     execution.run(random.Random(0), pin=False)
 
 
-CLOCKS = [replay, machine, native]
+def compiled(scheduler, **overheads):
+    execution = CompiledExecution(
+        GRAPH, platform(**overheads), scheduler, Nothing(), [[1.0] * 3], [1] * len(GRAPH)
+    )
+    execution.run(random.Random(0), pin=False)
+
+
+CLOCKS = [replay, machine, native, needs_core(compiled)]
 both = pytest.mark.parametrize("clock", CLOCKS)
 
 

@@ -18,8 +18,12 @@ class Foreign : public Scheduler {
   }
   void commit(int task, const Choice &) override { said(calls_.commit(task)); }
   int pop(int worker) override { return static_cast<int>(said(calls_.pop(worker))); }
-  void started(int task, int worker) override { said(calls_.started(task, worker)); }
-  void finished(int task, int worker) override { said(calls_.finished(task, worker)); }
+  void started(int task, int worker) override {
+    if (calls_.started) said(calls_.started(task, worker));
+  }
+  void finished(int task, int worker) override {
+    if (calls_.finished) said(calls_.finished(task, worker));
+  }
 
  private:
   // What a callback has said; less than -1: it has failed, and the caller knows how.

@@ -1,10 +1,8 @@
-"""Flat graphs and platforms: the arrays that the core reads, made once per object and kept."""
+"""Flat platforms: the arrays of a machine that the core reads, made once per object and kept."""
 
 from __future__ import annotations
 
-import ctypes
-import weakref
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -14,96 +12,15 @@ from tasksim.engine.data.ways import device_memories
 from tasksim.engine.machine.ticks import OverheadTicks
 from tasksim.engine.ticks import ticks
 from tasksim.platform.copyestimates import CopyEstimates
+from tasksim.runtime.flat import MOST_CLASSES, MOST_MEMORIES, Columns, Flat, Kept, Refused
 from tasksim.runtime.ledger import class_of
 from tasksim.schedulers.weighted_random import SPEEDUP
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from numpy.typing import NDArray
-
     from tasksim.engine.data.paths import Path
-    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
 
-__all__ = ["MOST_CLASSES", "MOST_MEMORIES", "Flat", "Refused", "flat_graph", "flat_platform"]
-
-MOST_CLASSES: Final = 64
-"""Classes of workers that the core knows: a mask of them is one word."""
-MOST_MEMORIES: Final = 64
-"""Memories, likewise."""
-
-T = TypeVar("T")
-
-
-class Refused(Exception):
-    """What the core does not take, with the reason; SimPy's engine does."""
-
-
-class Flat:
-    """An object of the core, made of arrays that stay alive as long as it does."""
-
-    def __init__(self, kind: str, given: ctypes.Structure, arrays: list[Any]) -> None:
-        core = interface.functions()
-        if core is None:
-            raise Refused("the core is not there")
-        status = ctypes.c_int32()
-        make = getattr(core, f"tasksim_{kind}_new")
-        self._arrays = arrays
-        self.handle: int | None = make(ctypes.byref(given), ctypes.byref(status))
-        if self.handle is None:
-            raise Refused(f"the core does not take this {kind}")
-        weakref.finalize(self, getattr(core, f"tasksim_{kind}_free"), self.handle)
-
-
-class _Kept(Generic[T]):
-    """What was made of objects, for as long as those are there."""
-
-    def __init__(self, make: Callable[[Any], T]) -> None:
-        self._make = make
-        self._made: dict[int, T] = {}
-
-    def __call__(self, what: Any) -> T:
-        made = self._made.get(id(what))
-        if made is None:
-            made = self._made[id(what)] = self._make(what)
-            weakref.finalize(what, self._made.pop, id(what), None)
-        return made
-
-
-class _Columns:
-    """Arrays for a structure, kept alive."""
-
-    def __init__(self) -> None:
-        self.kept: list[Any] = []
-
-    def __call__(self, values: Iterable[Any] | NDArray[Any], dtype: type[np.generic]) -> int | None:
-        array = values if isinstance(values, np.ndarray) else np.array(list(values), dtype)
-        array = np.ascontiguousarray(array, dtype)
-        self.kept.append(array)
-        return interface.address(array, dtype)
-
-
-def _flat_graph(graph: TaskGraph) -> Flat:
-    column, i32, i64 = _Columns(), np.int32, np.int64
-    given = interface.Graph(
-        tasks=len(graph),
-        handles=graph.handles,
-        kernels=len(graph.kernels),
-        hints=len(graph.hint_handle),
-        kernel=column(graph.kernel, i32),
-        priority=column(graph.priority, i32),
-        successor_ptr=column(graph.successor_ptr, i64),
-        successors=column(graph.successors, i32),
-        access_ptr=column(graph.access_ptr, i64),
-        access_handle=column(graph.access_handle, i32),
-        access_mode=column(graph.access_mode, np.int8),
-        handle_size=column(graph.handle_size, i64),
-        handle_home=column(graph.handle_home, i32),
-        hint_after=column(graph.hint_after, i32),
-        hint_handle=column(graph.hint_handle, i32),
-    )
-    return Flat("graph", given, column.kept)
+__all__ = ["flat_platform"]
 
 
 def _flat_platform(platform: Platform) -> Flat:
@@ -112,7 +29,7 @@ def _flat_platform(platform: Platform) -> Flat:
         raise Refused(f"the core knows {MOST_CLASSES} classes of workers, and there are more")
     if len(memories) > MOST_MEMORIES:
         raise Refused(f"the core knows {MOST_MEMORIES} memories, and there are more")
-    column, i32, f64 = _Columns(), np.int32, np.float64
+    column, i32, f64 = Columns(), np.int32, np.float64
     overheads, allocation, copying = platform.overheads, platform.allocation, platform.copying
     cost = OverheadTicks.of(overheads)
     devices = device_memories(platform)
@@ -159,7 +76,7 @@ def _flat_platform(platform: Platform) -> Flat:
     return Flat("platform", given, column.kept)
 
 
-def _path_columns(column: _Columns, paths: list[Path]) -> dict[str, int | None]:
+def _path_columns(column: Columns, paths: list[Path]) -> dict[str, int | None]:
     """Return the fields of the routes, in order of their number."""
     links = [pair for path in paths for pair in path.links]
     return {
@@ -173,7 +90,5 @@ def _path_columns(column: _Columns, paths: list[Path]) -> dict[str, int | None]:
     }
 
 
-flat_graph: Final = _Kept(_flat_graph)
-"""The flat form of a graph, kept while the graph is there."""
-flat_platform: Final = _Kept(_flat_platform)
-"""The flat form of a platform, likewise."""
+flat_platform: Final = Kept(_flat_platform)
+"""The flat form of a platform, kept while it is there."""

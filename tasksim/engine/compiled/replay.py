@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.core import interface
-from tasksim.engine.compiled.flat import Refused, flat_graph, flat_platform
+from tasksim.engine.compiled.flat import flat_platform
 from tasksim.engine.compiled.view import KnownView
 from tasksim.engine.data.accesses import COPIED
 from tasksim.engine.data.capacity import no_room, too_large
 from tasksim.engine.outcome import Outcome
 from tasksim.run.record import TaskTable
 from tasksim.runtime.blame import blaming
+from tasksim.runtime.flat import Refused, flat_graph, policy_structure
 from tasksim.runtime.hooks import chooses_apart, unless_default
 from tasksim.runtime.ledger import nobody_can_run
 from tasksim.runtime.rules import dropped, livelock
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.engine.compiled.policies import Ported
     from tasksim.engine.locality import FarCharge
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
+    from tasksim.runtime.policies import Ported
 
 __all__ = ["CompiledReplay"]
 
@@ -134,7 +135,8 @@ class CompiledReplay:
         status = ctypes.c_int32()
         kept: list[Any] = []
         question = self._question()
-        policy = self._scheduler(rng, kept)
+        view = KnownView(self._graph, self._platform, self._costs, self._estimates)
+        policy = policy_structure(self._policy, view, rng, kept)
         graph, platform = self._flat
         handle = self._core.tasksim_replay_new(
             graph.handle, platform.handle, ctypes.byref(question), ctypes.byref(policy), None,
@@ -173,30 +175,6 @@ class CompiledReplay:
             synchronous = platform.device(group.architecture).synchronous
             alone[index] = [name in synchronous for name in names]
         return alone if alone.any() else None
-
-    def _scheduler(self, rng: random.Random, kept: list[Any]) -> interface.Scheduler:
-        """Return the policy with its options, its tables and the state of its random numbers."""
-        policy = self._policy
-        view = KnownView(self._graph, self._platform, self._costs, self._estimates)
-        numbers, tables = policy.numbers, policy.tables(view, rng)
-        twister = np.array(rng.getstate()[1], np.uint32)
-        values = np.array(list(numbers.values()), np.float64)
-        columns = [np.ascontiguousarray(table, np.int64) for table in tables.values()]
-        lengths = np.array([len(column) for column in columns], np.int64)
-        number_names, table_names = _texts(numbers), _texts(tables)
-        places = (ctypes.c_void_p * len(columns))(*(c.ctypes.data for c in columns))
-        kept += [twister, values, columns, lengths, number_names, table_names, places]
-        return interface.Scheduler(
-            name=policy.name.encode(),
-            numbers=len(numbers),
-            number_names=ctypes.addressof(number_names),
-            number_values=interface.address(values, np.float64),
-            tables=len(columns),
-            table_names=ctypes.addressof(table_names),
-            table_values=ctypes.addressof(places),
-            table_lengths=interface.address(lengths, np.int64),
-            twister=interface.address(twister, np.uint32),
-        )
 
     def _read_tasks(self) -> dict[str, NDArray[Any]]:
         count = len(self._graph)
@@ -260,7 +238,3 @@ class CopyColumns:
         self.target, self.reason, self.asked = (np.empty(copies, np.int64) for _ in range(3))
         self.start, self.end = (np.empty(copies, np.int64) for _ in range(2))
         self.time, self.memory, self.used = (np.empty(changes, np.int64) for _ in range(3))
-
-
-def _texts(names: dict[str, Any]) -> ctypes.Array[ctypes.c_char_p]:
-    return (ctypes.c_char_p * len(names))(*(name.encode() for name in names))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from numba import njit, types
 
@@ -19,6 +19,7 @@ __all__ = [
     "REALS",
     "RESULT",
     "TABLE",
+    "LoopCall",
     "inlined",
     "loop",
 ]
@@ -38,6 +39,21 @@ _KNOWN: list[tuple[Any, ...]] = []
 """Types that Numba forgets when nobody has them, and then numbers anew."""
 # What a vectorised sum needs: its terms in any order. Infinity must stay what it is.
 _REORDER = {"reassoc", "contract", "nsz"}
+
+
+class LoopCall(NamedTuple):
+    """A call that is ready: a loop, and all its arguments.
+
+    That a task is one of them is what lets it be called by address, see
+    :mod:`tasksim.kernels.fmm.entries`.
+    """
+
+    loop: Callable[..., None]
+    arguments: tuple[Any, ...]
+
+    def __call__(self) -> None:
+        """Do it."""
+        self.loop(*self.arguments)
 
 
 def loop(*arguments: Any) -> Callable[[Function], Function]:

@@ -34,12 +34,32 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from tasksim.base.errors import InputError
-from tasksim.kernels.fmm.compiled import INDICES, REAL, REALS, RESULT, TABLE, inlined, loop
+from tasksim.kernels.fmm.compiled import (
+    INDICES,
+    REAL,
+    REALS,
+    RESULT,
+    TABLE,
+    LoopCall,
+    inlined,
+    loop,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["check_order", "extension", "l2p", "node_coordinates", "p2m", "weights"]
+__all__ = [
+    "add_l2p",
+    "add_p2m",
+    "check_order",
+    "extension",
+    "l2p",
+    "l2p_call",
+    "node_coordinates",
+    "p2m",
+    "p2m_call",
+    "weights",
+]
 
 
 def check_order(order: int, dimension: int) -> None:
@@ -173,9 +193,19 @@ def p2m(
     multipoles : float64 array [leaves, p^d]
         Added to.
     """
-    finer = np.zeros((len(multipoles), (order + 1) ** len(points)))
-    _p2m(_basis(order + 1), points, charges, offsets, finer)
-    multipoles += finer @ extension(order, len(points))
+    p2m_call(order, points, charges, offsets, multipoles)()
+
+
+def p2m_call(
+    order: int,
+    points: NDArray[np.float64],
+    charges: NDArray[np.float64],
+    offsets: NDArray[np.int64],
+    multipoles: NDArray[np.float64],
+) -> LoopCall:
+    """Return what :func:`p2m` does, as a call."""
+    matrices = _basis(order + 1), extension(order, len(points))
+    return LoopCall(add_p2m, (*matrices, points, charges, offsets, multipoles))
 
 
 def l2p(
@@ -200,8 +230,22 @@ def l2p(
     result : float64 array [1 + d, n]
         Potentials, then the components of forces; added to.
     """
-    finer = locals_ @ extension(order, len(points)).T
-    _l2p(_basis(order + 1), points, charges, offsets, finer, 2 / cell_width, result)
+    l2p_call(order, points, charges, offsets, locals_, cell_width, result)()
+
+
+def l2p_call(
+    order: int,
+    points: NDArray[np.float64],
+    charges: NDArray[np.float64],
+    offsets: NDArray[np.int64],
+    locals_: NDArray[np.float64],
+    cell_width: float,
+    result: NDArray[np.float64],
+) -> LoopCall:
+    """Return what :func:`l2p` does, as a call."""
+    matrices = _basis(order + 1), extension(order, len(points))
+    stretch = 2 / cell_width
+    return LoopCall(add_l2p, (*matrices, points, charges, offsets, locals_, stretch, result))
 
 
 @inlined
@@ -291,3 +335,34 @@ def _l2p(
             result[2, particle] -= scale * by_y
             if dimension == 3:
                 result[3, particle] -= scale * by_z
+
+
+@loop(TABLE, TABLE, TABLE, REALS, INDICES, RESULT)
+def add_p2m(
+    basis: NDArray[np.float64],
+    finer_nodes: NDArray[np.float64],
+    points: NDArray[np.float64],
+    charges: NDArray[np.float64],
+    offsets: NDArray[np.int64],
+    multipoles: NDArray[np.float64],
+) -> None:
+    """Do what :func:`p2m` does."""
+    finer = np.zeros((len(multipoles), len(finer_nodes)))
+    _p2m(basis, points, charges, offsets, finer)
+    multipoles += np.dot(finer, finer_nodes)
+
+
+@loop(TABLE, TABLE, TABLE, REALS, INDICES, TABLE, REAL, RESULT)
+def add_l2p(
+    basis: NDArray[np.float64],
+    finer_nodes: NDArray[np.float64],
+    points: NDArray[np.float64],
+    charges: NDArray[np.float64],
+    offsets: NDArray[np.int64],
+    locals_: NDArray[np.float64],
+    stretch: float,
+    result: NDArray[np.float64],
+) -> None:
+    """Do what :func:`l2p` does."""
+    finer = np.dot(locals_, finer_nodes.T)
+    _l2p(basis, points, charges, offsets, finer, stretch, result)

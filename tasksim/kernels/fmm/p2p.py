@@ -15,12 +15,31 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasksim.kernels.fmm.compiled import INDICES, REALS, RESULT, TABLE, inlined, loop
+from tasksim.kernels.fmm.compiled import (
+    INDICES,
+    REALS,
+    RESULT,
+    TABLE,
+    LoopCall,
+    inlined,
+    loop,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["on_points", "one_sided", "symmetric", "within"]
+    Int64 = NDArray[np.int64]
+
+__all__ = [
+    "add_one_sided",
+    "add_symmetric",
+    "on_points",
+    "one_sided",
+    "one_sided_call",
+    "symmetric",
+    "symmetric_call",
+    "within",
+]
 
 
 def one_sided(
@@ -44,8 +63,20 @@ def one_sided(
     result : float64 array [1 + d, n]
         Potentials, then the components of forces; added to.
     """
-    target, source = np.asarray(targets, np.int64), np.asarray(sources, np.int64)
-    _one_sided(positions, charges, offsets, target, source, result)
+    one_sided_call(positions, charges, offsets, targets, sources, result)()
+
+
+def one_sided_call(
+    positions: NDArray[np.float64],
+    charges: NDArray[np.float64],
+    offsets: NDArray[np.int64],
+    targets: NDArray[np.integer],
+    sources: NDArray[np.integer],
+    result: NDArray[np.float64],
+) -> LoopCall:
+    """Return what :func:`one_sided` does, as a call."""
+    pairs = _pairs(targets, sources)
+    return LoopCall(add_one_sided, (positions, charges, offsets, *pairs, result))
 
 
 def symmetric(
@@ -60,8 +91,24 @@ def symmetric(
 
     The parameters are those of :func:`one_sided`; a leaf paired with itself would count twice.
     """
-    one_sided(positions, charges, offsets, targets, sources, result)
-    one_sided(positions, charges, offsets, sources, targets, result)
+    symmetric_call(positions, charges, offsets, targets, sources, result)()
+
+
+def symmetric_call(
+    positions: NDArray[np.float64],
+    charges: NDArray[np.float64],
+    offsets: NDArray[np.int64],
+    targets: NDArray[np.integer],
+    sources: NDArray[np.integer],
+    result: NDArray[np.float64],
+) -> LoopCall:
+    """Return what :func:`symmetric` does, as a call."""
+    pairs = _pairs(targets, sources)
+    return LoopCall(add_symmetric, (positions, charges, offsets, *pairs, result))
+
+
+def _pairs(targets: NDArray[np.integer], sources: NDArray[np.integer]) -> tuple[Int64, Int64]:
+    return np.ascontiguousarray(targets, np.int64), np.ascontiguousarray(sources, np.int64)
 
 
 def within(
@@ -163,7 +210,7 @@ def _slices(
 
 
 @loop(TABLE, REALS, INDICES, INDICES, INDICES, RESULT)
-def _one_sided(
+def add_one_sided(
     positions: NDArray[np.float64],
     charges: NDArray[np.float64],
     offsets: NDArray[np.int64],
@@ -171,6 +218,7 @@ def _one_sided(
     sources: NDArray[np.int64],
     result: NDArray[np.float64],
 ) -> None:
+    """Do what :func:`one_sided` does."""
     for pair in range(len(targets)):
         leaf = sources[pair]
         source = _slices(positions, charges, offsets[leaf], offsets[leaf + 1])
@@ -179,6 +227,20 @@ def _one_sided(
                 _add_3d(source, positions, charges[i], i, result, i)
             else:
                 _add_2d(source, positions, charges[i], i, result, i)
+
+
+@loop(TABLE, REALS, INDICES, INDICES, INDICES, RESULT)
+def add_symmetric(
+    positions: NDArray[np.float64],
+    charges: NDArray[np.float64],
+    offsets: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    sources: NDArray[np.int64],
+    result: NDArray[np.float64],
+) -> None:
+    """Do what :func:`symmetric` does."""
+    add_one_sided(positions, charges, offsets, targets, sources, result)
+    add_one_sided(positions, charges, offsets, sources, targets, result)
 
 
 @loop(TABLE, REALS, INDICES, RESULT)

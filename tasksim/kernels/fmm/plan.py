@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tasksim.base.errors import InputError, unknown
 from tasksim.graph.octree.morton import decode
-from tasksim.kernels.fmm.interpolation import l2p, p2m
+from tasksim.kernels.fmm.interpolation import l2p_call, p2m_call
 from tasksim.kernels.fmm.layout import families, m2l, neighbours
-from tasksim.kernels.fmm.p2p import one_sided, symmetric
+from tasksim.kernels.fmm.p2p import one_sided_call, symmetric_call
 from tasksim.kernels.fmm.translations import by_octant, by_position, operators
 
 if TYPE_CHECKING:
@@ -21,13 +20,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.kernels.fmm.compiled import LoopCall
     from tasksim.kernels.fmm.layout import Layout
     from tasksim.kernels.fmm.translations import SortedPairs
 
     Real = NDArray[np.float64]
-    Call = Callable[[], None]
     # Level, group in the first access, group in the third one.
-    Prepare = Callable[[int, int, int], Call]
+    Prepare = Callable[[int, int, int], LoopCall]
 
 __all__ = ["TOP_LEVEL", "Data", "calls"]
 
@@ -72,7 +71,7 @@ class Data:
             array.fill(0.0)
 
 
-def calls(graph: TaskGraph, layout: Layout, data: Data) -> list[Call]:
+def calls(graph: TaskGraph, layout: Layout, data: Data) -> list[LoopCall]:
     """Return what to call for each task of *graph*; it works on *data*.
 
     Raises
@@ -139,17 +138,18 @@ class _ParticleTasks:
         self._neighbours = neighbours(layout)
         self.kernels: dict[str, Prepare] = {"P2P_in": self._inside, "P2P_out": self._outside}
 
-    def _inside(self, level: int, group: int, _: int) -> Call:
+    def _inside(self, level: int, group: int, _: int) -> LoopCall:
         cells = self._layout.cells(level, group)
         own = np.arange(cells.start, cells.stop)
         target, source = self._neighbours.between(group, group)
         target, source = np.append(target, own), np.append(source, own)
         order = np.argsort(target, kind="stable")
-        return partial(one_sided, *self._particles, target[order], source[order], self._result)
+        pairs = target[order], source[order]
+        return one_sided_call(*self._particles, *pairs, self._result)
 
-    def _outside(self, _: int, group: int, other: int) -> Call:
+    def _outside(self, _: int, group: int, other: int) -> LoopCall:
         target, source = self._neighbours.between(group, other)
-        return partial(symmetric, *self._particles, target, source, self._result)
+        return symmetric_call(*self._particles, target, source, self._result)
 
 
 class _LeafTasks:
@@ -160,15 +160,15 @@ class _LeafTasks:
         self._particles = (layout.order, layout.relative_positions(), layout.charges)
         self.kernels: dict[str, Prepare] = {"P2M": self._p2m, "L2P": self._l2p}
 
-    def _p2m(self, level: int, group: int, _: int) -> Call:
+    def _p2m(self, level: int, group: int, _: int) -> LoopCall:
         cells = self._layout.cells(level, group)
         multipoles = self._data.multipoles[level][cells]
-        return partial(p2m, *self._particles, self._offsets(cells), multipoles)
+        return p2m_call(*self._particles, self._offsets(cells), multipoles)
 
-    def _l2p(self, level: int, group: int, _: int) -> Call:
+    def _l2p(self, level: int, group: int, _: int) -> LoopCall:
         cells = self._layout.cells(level, group)
         expansions = self._data.locals[level][cells], self._layout.width(level)
-        return partial(l2p, *self._particles, self._offsets(cells), *expansions, self._data.result)
+        return l2p_call(*self._particles, self._offsets(cells), *expansions, self._data.result)
 
     def _offsets(self, cells: slice) -> NDArray[np.int64]:
         return self._layout.offsets[cells.start : cells.stop + 1]
@@ -191,24 +191,24 @@ class _CellTasks:
             "L2L": self._l2l,
         }
 
-    def _m2m(self, level: int, group: int, other: int) -> Call:
+    def _m2m(self, level: int, group: int, other: int) -> LoopCall:
         parents, children = self._families[level].between(group, other)
         pairs = self._by_octant(level, children, parents, children)
         multipoles = self._data.multipoles
-        return partial(self._operators.m2m, pairs, multipoles[level + 1], multipoles[level])
+        return self._operators.m2m_call(pairs, multipoles[level + 1], multipoles[level])
 
-    def _l2l(self, level: int, group: int, other: int) -> Call:
+    def _l2l(self, level: int, group: int, other: int) -> LoopCall:
         parents, children = self._families[level].between(group, other)
         pairs = self._by_octant(level, children, children, parents)
         locals_ = self._data.locals
-        return partial(self._operators.l2l, pairs, locals_[level], locals_[level + 1])
+        return self._operators.l2l_call(pairs, locals_[level], locals_[level + 1])
 
-    def _m2l(self, level: int, group: int, other: int) -> Call:
+    def _m2l(self, level: int, group: int, other: int) -> LoopCall:
         target, source = self._m2l_pairs[level].between(group, other)
         at = self._coordinates[level]
         pairs = by_position(at[target] - at[source], target, source)
         expansions = self._data.multipoles[level], self._data.locals[level]
-        return partial(self._operators.m2l, pairs, *expansions, self._layout.width(level))
+        return self._operators.m2l_call(pairs, *expansions, self._layout.width(level))
 
     def _by_octant(
         self,

@@ -30,9 +30,12 @@ from tasksim.kernels.fmm.plan import Data, calls
 from tasksim.kernels.program import Residual
 
 if TYPE_CHECKING:
+    import ctypes
+
     from numpy.typing import NDArray
 
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.kernels.calls import Calls
     from tasksim.kernels.fmm.layout import Layout
 
 __all__ = ["TARGETS", "FmmProgram", "tolerance"]
@@ -91,6 +94,12 @@ class FmmProgram:
     def run(self, task: int, worker: int) -> None:  # noqa: ARG002
         """Execute *task*."""
         self._calls[task]()
+
+    def calls(self, core: ctypes.CDLL) -> Calls:  # noqa: ARG002
+        """Return what each task calls without Python."""
+        from tasksim.kernels.fmm.entries import entry_calls
+
+        return entry_calls(self._calls)
 
     def reset(self) -> None:
         """Make expansions, potentials and forces zero again."""

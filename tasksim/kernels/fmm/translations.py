@@ -30,6 +30,7 @@ from tasksim.kernels.fmm.compiled import (
     REAL,
     RESULT,
     TABLE,
+    LoopCall,
     inlined,
     loop,
 )
@@ -38,7 +39,7 @@ from tasksim.kernels.fmm.interpolation import check_order, node_coordinates, wei
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Operators", "SortedPairs", "by_octant", "by_position", "operators"]
+__all__ = ["Operators", "SortedPairs", "add_products", "by_octant", "by_position", "operators"]
 
 # Expansions that are multiplied at once: enough for an efficient product, few enough that they
 # stay in the cache with the matrix.
@@ -92,7 +93,13 @@ class Operators:
         self, pairs: SortedPairs, children: NDArray[np.float64], parents: NDArray[np.float64]
     ) -> None:
         """Add to multipoles of parents those of children; *pairs* of :func:`by_octant`."""
-        _apply(self.m2m_matrices, pairs, self.permutations, (1.0, 0.0), children, parents)
+        self.m2m_call(pairs, children, parents)()
+
+    def m2m_call(
+        self, pairs: SortedPairs, children: NDArray[np.float64], parents: NDArray[np.float64]
+    ) -> LoopCall:
+        """Return what :meth:`m2m` does, as a call."""
+        return _applied(self.m2m_matrices, pairs, self.permutations, (1.0, 0.0), children, parents)
 
     def m2l(
         self,
@@ -111,14 +118,30 @@ class Operators:
         cell_width : float
             Width of the cells of this level.
         """
+        self.m2l_call(pairs, multipoles, locals_, cell_width)()
+
+    def m2l_call(
+        self,
+        pairs: SortedPairs,
+        multipoles: NDArray[np.float64],
+        locals_: NDArray[np.float64],
+        cell_width: float,
+    ) -> LoopCall:
+        """Return what :meth:`m2l` does, as a call."""
         law = (1 / cell_width, 0.0) if self.dimension == 3 else (1.0, -log(cell_width))
-        _apply(self.m2l_matrices, pairs, self.permutations, law, multipoles, locals_)
+        return _applied(self.m2l_matrices, pairs, self.permutations, law, multipoles, locals_)
 
     def l2l(
         self, pairs: SortedPairs, parents: NDArray[np.float64], children: NDArray[np.float64]
     ) -> None:
         """Add to local expansions of children those of parents; *pairs* of :func:`by_octant`."""
-        _apply(self.l2l_matrices, pairs, self.permutations, (1.0, 0.0), parents, children)
+        self.l2l_call(pairs, parents, children)()
+
+    def l2l_call(
+        self, pairs: SortedPairs, parents: NDArray[np.float64], children: NDArray[np.float64]
+    ) -> LoopCall:
+        """Return what :meth:`l2l` does, as a call."""
+        return _applied(self.l2l_matrices, pairs, self.permutations, (1.0, 0.0), parents, children)
 
 
 @cache
@@ -271,22 +294,23 @@ def _potentials(nodes: NDArray[np.float64], position: NDArray[np.integer]) -> ND
     return 1 / np.sqrt(square) if len(nodes) == 3 else -np.log(square) / 2
 
 
-def _apply(
+def _applied(
     matrices: NDArray[np.float64],
     pairs: SortedPairs,
     orders: NDArray[np.int64],
     law: tuple[float, float],
     sources: NDArray[np.float64],
     targets: NDArray[np.float64],
-) -> None:
-    """Add to *targets* the product of *sources* and *matrices*, pair by pair.
+) -> LoopCall:
+    """Return the call that adds to *targets* the product of *sources* and *matrices*, by pairs.
 
     *law* is by what the product is multiplied, and the sum of the source's coefficients, which
     then is added to each of the target's.
     """
     scale, shift = law
-    cells = (pairs.target, pairs.source, pairs.permutation)
-    _multiply(matrices, pairs.first, *cells, orders, scale, shift, sources, targets)
+    cells = (pairs.first, pairs.target, pairs.source, pairs.permutation)
+    data = (scale, shift, sources, targets)
+    return LoopCall(add_products, (matrices, *cells, orders, *data))
 
 
 @inlined
@@ -326,7 +350,7 @@ def _scatter(
 
 
 @loop(MATRICES, INDICES, INDICES, INDICES, INDICES, INDEX_TABLE, REAL, REAL, TABLE, RESULT)
-def _multiply(
+def add_products(
     matrices: NDArray[np.float64],
     first: NDArray[np.int64],
     target: NDArray[np.int64],
@@ -338,6 +362,7 @@ def _multiply(
     sources: NDArray[np.float64],
     targets: NDArray[np.float64],
 ) -> None:
+    """Do what a call of :class:`Operators` does."""
     size = sources.shape[1]
     gathered, product, sums = np.empty((BLOCK, size)), np.empty((BLOCK, size)), np.empty(BLOCK)
     for matrix in range(len(first) - 1):

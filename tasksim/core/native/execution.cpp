@@ -1,0 +1,230 @@
+#include "execution.h"
+
+#include <new>
+
+namespace tasksim {
+
+namespace {
+
+// How long a worker looks for its bell before it sleeps: as long as the system takes to wake a
+// thread (measured: 30 to 60 us between the cores of a virtual machine).
+constexpr std::chrono::microseconds SPIN{50};
+
+// How many tasks are submitted between two looks at the clock.
+constexpr int SUBMISSIONS = 64;
+
+}  // namespace
+
+// A time under the lock. The bells of those who were woken meanwhile are rung after it.
+class Execution::Section {
+ public:
+  explicit Section(Execution &run) : run_(run) { enter(); }
+  Section(Execution &run, std::adopt_lock_t) : run_(run), held_(true) {}
+  ~Section() { leave(); }
+  Section(const Section &) = delete;
+  Section &operator=(const Section &) = delete;
+
+  void enter() {
+    run_.lock_.lock();
+    held_ = true;
+  }
+
+  void leave() {
+    if (!held_) return;
+    woken_.swap(run_.view.woken);
+    held_ = false;
+    run_.lock_.unlock();
+    for (const int worker : woken_) run_.view.bells[worker].ring();
+    woken_.clear();
+  }
+
+  bool held() const { return held_; }
+
+ private:
+  Execution &run_;
+  bool held_ = false;
+  std::vector<int> woken_;
+};
+
+Execution::Execution(const Graph &graph, const Platform &platform, const Program &program,
+                     std::unique_ptr<Scheduler> scheduler, const double *estimates, bool spins,
+                     bool foreign)
+    : view(graph, platform, estimates),
+      ledger(graph, platform, view.able),
+      graph_(graph),
+      program_(program),
+      scheduler_(std::move(scheduler)),
+      release_(graph, false),
+      patience_(ledger, platform.workers, graph.tasks),
+      lock_(spins),
+      foreign_(foreign),
+      spin_(spins ? SPIN : SPIN.zero()),
+      left_(graph.tasks) {}
+
+bool Execution::attach() {
+  try {
+    scheduler_->attach(view);
+  } catch (const Broken &broken) {
+    fail(broken);
+  }
+  return !error;
+}
+
+// The thread that submits
+
+// Takes the lock; false if a scheduler that is not the core's has not given it back.
+bool Execution::enter_within(double patience_s) {
+  if (foreign_) return lock_.lock_within(patience_s);
+  lock_.lock();
+  return true;
+}
+
+bool Execution::submit(double patience_s) {
+  const auto until = Clock::now() + seconds(patience_s);
+  for (int turn = 1; submitted_ <= graph_.tasks; ++turn) {
+    if (!enter_within(patience_s)) return true;
+    Section section(*this, std::adopt_lock);
+    if (over_) return false;
+    submit_one();
+    if (turn % SUBMISSIONS == 0 && Clock::now() > until) return true;
+  }
+  return false;
+}
+
+// After the last task comes the end of the submission.
+void Execution::submit_one() {
+  const int task = submitted_++;
+  try {
+    if (task == graph_.tasks) {
+      ledger.all_submitted = true;
+      return stop_if_stuck_or_done();
+    }
+    ledger.submitted[task] = view.now();
+    view.pusher = NONE;
+    push(release_.submit(task), -1);
+  } catch (const Broken &broken) {
+    fail(broken);
+  }
+}
+
+bool Execution::wait(double patience_s) {
+  std::unique_lock guard(end_mutex_);
+  return ended_.wait_for(guard, seconds(patience_s), [this] { return over_.load(); });
+}
+
+bool Execution::finish(double patience_s) {
+  over_ = true;
+  if (enter_within(patience_s)) {
+    Section section(*this, std::adopt_lock);
+    end();
+    return true;
+  }
+  end();  // those who sleep do not need the lock to leave
+  return false;
+}
+
+// The threads of the workers
+
+void Execution::work(int worker) {
+  Section section(*this);
+  try {
+    for (int task; (task = next(worker, section)) != NONE; complete(task, worker)) {
+      section.leave();
+      if (const i64 told = execute(task, worker))
+        throw Broken{TASKSIM_KERNEL, task, worker, told};
+      if (over_) return;
+      section.enter();
+      if (over_) return;  // what an error told of stays as it was
+    }
+  } catch (const Broken &broken) {
+    if (!section.held()) section.enter();
+    fail(broken);
+  } catch (const std::bad_alloc &) {
+    if (!section.held()) section.enter();
+    fail(Broken{TASKSIM_NO_MEMORY});
+  }
+}
+
+i64 Execution::execute(int task, int worker) {
+  if (program_.is_called_back(task)) return execute_called_back(task, worker);
+  ledger.start[task] = view.now();
+  const i64 told = program_.call(task, worker);
+  ledger.end[task] = view.now();
+  return told;
+}
+
+i64 Execution::execute_called_back(int task, int worker) {
+  double times[] = {view.origin_s, view.origin_s};
+  const i64 told = program_.call_back(task, worker, times);
+  ledger.start[task] = times[0] - view.origin_s;
+  ledger.end[task] = times[1] - view.origin_s;
+  return told;
+}
+
+// The next task of *worker*, which sleeps until there is one; NONE when all is over.
+int Execution::next(int worker, Section &section) {
+  while (!over_) {
+    const int popped = scheduler_->pop(worker);
+    if (over_) break;  // an interruption does not wait for a scheduler's callback
+    if (popped != NONE) {
+      const int task = ledger.take(popped, worker);
+      scheduler_->started(task, worker);
+      return task;
+    }
+    if (!--patience_.left) patience_.look(view.now(), ledger.idle());
+    view.fall_asleep(worker);
+    stop_if_stuck_or_done();
+    if (over_) break;
+    section.leave();
+    view.bells[worker].wait(spin_);
+    section.enter();
+  }
+  return NONE;
+}
+
+// Under the lock
+
+void Execution::complete(int task, int worker) {
+  ledger.finish(task);
+  --left_;
+  scheduler_->finished(task, worker);
+  freed_.clear();
+  release_.complete(task, freed_);
+  if (!freed_.empty()) {
+    view.pusher = worker;
+    push(freed_, task);
+  }
+  if (!left_) stop_if_stuck_or_done();
+}
+
+void Execution::push(const std::vector<int> &released, int by) {
+  for (const int task : released) {
+    ledger.release(task, view.now(), by);
+    scheduler_->push(task);
+  }
+}
+
+void Execution::stop_if_stuck_or_done() {
+  if (!ledger.all_submitted) return;
+  if (left_ && view.all_asleep()) fail(Broken{TASKSIM_DROPPED});
+  if (!left_) end();
+}
+
+void Execution::fail(const Broken &broken) {
+  if (!error) {
+    error = broken;
+    error_s = view.now();
+  }
+  end();
+}
+
+void Execution::end() {
+  {
+    const std::lock_guard guard(end_mutex_);
+    over_ = true;
+  }
+  ended_.notify_all();
+  for (Bell &bell : view.bells) bell.ring();
+}
+
+}  // namespace tasksim

@@ -1,0 +1,158 @@
+// Interface of native runs: the C functions, which let no exception out.
+#include <new>
+
+#include "../schedulers/foreign.h"
+#include "execution.h"
+
+namespace tasksim {
+
+namespace {
+
+// A run with what it is made of.
+struct Native {
+  Native(const Graph &graph, const Platform &platform, const tasksim_program &calls,
+         std::unique_ptr<Scheduler> scheduler, const double *estimates, bool spins, bool foreign)
+      : program(calls, graph.tasks, platform.workers),
+        execution(graph, platform, program, std::move(scheduler), estimates, spins, foreign) {}
+
+  Program program;
+  Execution execution;
+};
+
+Execution &execution_of(void *run) { return static_cast<Native *>(run)->execution; }
+
+std::unique_ptr<Scheduler> scheduler_of(const tasksim_scheduler *policy,
+                                        const tasksim_callbacks *callbacks) {
+  if (callbacks) return foreign_scheduler(*callbacks);
+  if (!policy || !policy->name) throw BadArrays{};
+  return make_scheduler(*policy);
+}
+
+// What a call that may have failed has come to.
+std::int32_t status_of(Execution &run, bool more) {
+  return run.error ? run.error->status : more ? TASKSIM_MORE : TASKSIM_DONE;
+}
+
+bool is_worker(const Execution &run, i64 worker) {
+  return worker >= 0 && worker < run.view.workers();
+}
+
+bool is_task(const Execution &run, i64 task) { return task >= 0 && task < run.view.graph.tasks; }
+
+template <class T>
+void copy(const std::vector<T> &column, auto *given) {
+  if (given) std::copy(column.begin(), column.end(), given);
+}
+
+}  // namespace
+
+}  // namespace tasksim
+
+using namespace tasksim;
+
+extern "C" {
+
+void *tasksim_native_new(const void *graph, const void *platform, const tasksim_program *program,
+                         const double *estimates, const tasksim_scheduler *scheduler,
+                         const tasksim_callbacks *callbacks, int32_t spins, int32_t *status) {
+  try {
+    if (!graph || !platform || !program || !estimates) throw BadArrays{};
+    auto policy = scheduler_of(scheduler, callbacks);
+    *status = policy ? TASKSIM_DONE : TASKSIM_UNKNOWN;
+    if (!policy) return nullptr;
+    return new Native(*static_cast<const Graph *>(graph),
+                      *static_cast<const Platform *>(platform), *program, std::move(policy),
+                      estimates, spins != 0, callbacks != nullptr);
+  } catch (const BadArrays &) {
+    *status = TASKSIM_BAD_ARRAYS;
+  } catch (const std::bad_alloc &) {
+    *status = TASKSIM_NO_MEMORY;
+  }
+  return nullptr;
+}
+
+int32_t tasksim_native_attach(void *run) {
+  Execution &execution = execution_of(run);
+  try {
+    execution.attach();
+  } catch (const BadArrays &) {
+    return TASKSIM_BAD_ARRAYS;
+  } catch (const std::bad_alloc &) {
+    return TASKSIM_NO_MEMORY;
+  }
+  return status_of(execution, false);
+}
+
+void tasksim_native_begin(void *run, double origin_s) { execution_of(run).begin(origin_s); }
+
+int32_t tasksim_native_submit(void *run, double patience_s) {
+  const bool more = execution_of(run).submit(patience_s);
+  return more ? TASKSIM_MORE : TASKSIM_DONE;
+}
+
+int32_t tasksim_native_wait(void *run, double patience_s) {
+  return execution_of(run).wait(patience_s) ? TASKSIM_DONE : TASKSIM_MORE;
+}
+
+void tasksim_native_stop(void *run) { execution_of(run).stop(); }
+
+int32_t tasksim_native_finish(void *run, double patience_s) {
+  return execution_of(run).finish(patience_s) ? TASKSIM_DONE : TASKSIM_MORE;
+}
+
+int32_t tasksim_native_work(void *run, int64_t worker) {
+  Execution &execution = execution_of(run);
+  if (!is_worker(execution, worker)) return TASKSIM_BAD_ARRAYS;
+  execution.work(static_cast<int>(worker));
+  return TASKSIM_DONE;
+}
+
+int64_t tasksim_native_left(void *run) { return execution_of(run).left(); }
+
+int32_t tasksim_native_outcome(void *run, tasksim_outcome *outcome) {
+  const Execution &execution = execution_of(run);
+  const auto &error = execution.error;
+  *outcome = {};
+  outcome->worker = error ? error->worker : -1;
+  outcome->task = error ? error->task : -1;
+  outcome->number = error ? error->number : 0;
+  outcome->now_s = execution.error_s;
+  return error ? error->status : TASKSIM_DONE;
+}
+
+void tasksim_native_tasks(void *run, const tasksim_tasks *columns) {
+  const Ledger &ledger = execution_of(run).ledger;
+  copy(ledger.submitted, columns->submitted_s);
+  copy(ledger.ready, columns->ready_s);
+  copy(ledger.popped, columns->popped_s);
+  copy(ledger.start, columns->start_s);
+  copy(ledger.end, columns->end_s);
+  copy(ledger.worker, columns->worker);
+  copy(ledger.released_by, columns->released_by);
+  copy(ledger.state, columns->state);
+}
+
+void tasksim_native_free(void *run) { delete static_cast<Native *>(run); }
+
+// For a scheduler's callbacks, under the lock that they are called with
+
+const int8_t *tasksim_native_sleepers(void *run) { return execution_of(run).view.asleep.data(); }
+
+int64_t tasksim_native_pusher(void *run) { return execution_of(run).view.pusher; }
+
+void tasksim_native_wake(void *run, int64_t worker) {
+  Execution &execution = execution_of(run);
+  if (is_worker(execution, worker)) execution.view.wake(static_cast<int>(worker));
+}
+
+void tasksim_native_wake_any(void *run, int64_t task) {
+  Execution &execution = execution_of(run);
+  if (is_task(execution, task)) execution.view.wake_any(static_cast<int>(task));
+}
+
+void tasksim_native_wake_all(void *run, int64_t task) {
+  Execution &execution = execution_of(run);
+  if (is_task(execution, task)) execution.view.wake_all(static_cast<int>(task));
+}
+
+}  // extern "C"

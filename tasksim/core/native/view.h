@@ -1,0 +1,59 @@
+// View of a native run: the wall clock, and who sleeps (native/view.py).
+#pragma once
+
+#include "../schedulers/scheduler.h"
+#include "bell.h"
+
+namespace tasksim {
+
+// What the scheduler sees of the threads that execute; all of it under the run's lock. All workers
+// share one memory, so that nothing lacks anywhere and nothing is ever copied.
+class ThreadsView : public View {
+ public:
+  ThreadsView(const Graph &graph, const Platform &platform, const double *costs)
+      : View(graph, platform), asleep(platform.workers, false), bells(platform.workers) {
+    estimates = costs;
+    const u64 everywhere = ~u64{0} >> (MOST_CLASSES - platform.classes);
+    able.assign(graph.tasks, everywhere);
+  }
+
+  double now() const override {
+    return std::chrono::duration<double>(Clock::now().time_since_epoch()).count() - origin_s;
+  }
+  bool sleeping(int worker) const override { return asleep[worker]; }
+
+  void wake(int worker) override {
+    if (!asleep[worker]) return;
+    asleep[worker] = false;
+    --sleepers;
+    woken.push_back(worker);
+  }
+
+  void wake_any(int task) override {
+    for (int worker = 0; sleepers && worker < workers(); ++worker)
+      if (asleep[worker] && can_run(task, worker)) return wake(worker);
+  }
+
+  void wake_all(int task) override {
+    for (int worker = 0; sleepers && worker < workers(); ++worker)
+      if (asleep[worker] && can_run(task, worker)) wake(worker);
+  }
+
+  // For the threads, not the scheduler
+
+  void fall_asleep(int worker) {
+    asleep[worker] = true;
+    ++sleepers;
+    bells[worker].silence();
+  }
+
+  bool all_asleep() const { return sleepers == workers(); }
+
+  double origin_s = 0.0;          // when the clock was started, on the system's
+  std::vector<std::int8_t> asleep;  // per worker
+  int sleepers = 0;
+  std::vector<int> woken;         // whose bells are rung when the lock is given back
+  std::vector<Bell> bells;
+};
+
+}  // namespace tasksim

@@ -1,0 +1,200 @@
+"""Callbacks into Python: a scheduler, and tasks, that the compiled runtime cannot do without it."""
+
+from __future__ import annotations
+
+import threading
+from operator import index
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from tasksim.core.interface import Call0, Call1, Call2, Callbacks
+from tasksim.core.native_interface import CalledBack, with_lock
+from tasksim.runtime.blame import blamed
+from tasksim.runtime.hooks import unless_default
+from tasksim.runtime.rules import illegal_pop
+from tasksim.runtime.view import RunView
+
+if TYPE_CHECKING:
+    import ctypes
+    import random
+    from collections.abc import Callable, Sequence
+
+    from tasksim.base.interruption import Interrupts
+    from tasksim.kernels.program import Program
+    from tasksim.runtime.facts import Facts
+
+__all__ = ["CalledProgram", "CalledScheduler", "CompiledView"]
+
+FAILED = -2
+"""What a callback answers when it has failed; -1 is no task."""
+
+
+class CompiledView(RunView):
+    """What a Python scheduler sees of the threads in the core; all of it under the run's lock."""
+
+    def __init__(self, facts: Facts) -> None:
+        super().__init__(facts)
+        self.origin = 0.0
+        """When the clock was started, on the system's."""
+        self._asleep: Sequence[int] = [0] * len(self.workers)
+
+    def connect(self, core: ctypes.CDLL, run: int) -> None:
+        """Let the view show the *run* in *core*."""
+        self._run = run
+        self._asleep = with_lock(core, "native_sleepers")(run)
+        self._wake = with_lock(core, "native_wake")
+        self._wake_any = with_lock(core, "native_wake_any")
+        self._wake_all = with_lock(core, "native_wake_all")
+        self._pusher = with_lock(core, "native_pusher")
+
+    @property
+    def now(self) -> float:
+        """The time in seconds since the start of the submission."""
+        return perf_counter() - self.origin
+
+    def sleeping(self, worker: int) -> bool:
+        """Return whether *worker* sleeps."""
+        return bool(self._asleep[self.known_worker(worker)])
+
+    def wake(self, worker: int) -> None:
+        """Let *worker* ask for a task, if it sleeps."""
+        self._wake(self._run, self.known_worker(worker))
+
+    def wake_any(self, task: int) -> None:
+        """Wake the sleeping worker of lowest number that can run *task*."""
+        self._wake_any(self._run, index(task))
+
+    def wake_all(self, task: int) -> None:
+        """Wake every sleeping worker that can run *task*."""
+        self._wake_all(self._run, index(task))
+
+    def note_pusher(self) -> None:
+        """Read whose task has released the one that is about to be pushed."""
+        pusher = self._pusher(self._run)
+        self.pusher = None if pusher < 0 else pusher
+
+
+class CalledScheduler:
+    """A Python scheduler as the core calls it.
+
+    Parameters
+    ----------
+    facts : Facts
+        Of the run, the scheduler among them.
+    view : CompiledView
+        What it sees.
+    rng : random.Random
+        Its random numbers.
+
+    Attributes
+    ----------
+    error : BaseException or None
+        The first that it has raised, with the scheduler's blame.
+    interrupts : Interrupts or None
+        While the main thread submits: pushes are interrupted even if the scheduler does not return.
+    """
+
+    def __init__(self, facts: Facts, view: CompiledView, rng: random.Random) -> None:
+        self.error: BaseException | None = None
+        self.interrupts: Interrupts | None = None
+        self._facts, self._view, self._rng = facts, view, rng
+        self._scheduler = facts.scheduler
+        self._main = threading.get_ident()
+        self.state: Callable[[], Sequence[int]] = list
+        """Returns the states of all tasks, for messages."""
+        hooks = {
+            hook: Call2(self._noting(own))
+            for hook in ("started", "finished")
+            if (own := unless_default(self._scheduler, hook)) is not None
+        }
+        self.callbacks = Callbacks(
+            attach=Call0(self._attach), push=Call1(self._push), pop=Call1(self._pop), **hooks
+        )
+
+    def _attach(self) -> int:
+        try:
+            self._scheduler.attach(self._view, self._rng)
+        except BaseException as error:
+            return self._failed(error)
+        return 0
+
+    def _push(self, task: int) -> int:
+        interrupts = self.interrupts if threading.get_ident() == self._main else None
+        try:
+            self._view.note_pusher()
+            if interrupts is None:
+                self._scheduler.push(task)
+            else:
+                try:
+                    interrupts.allow()
+                    self._scheduler.push(task)
+                finally:
+                    interrupts.hold()
+        except BaseException as error:
+            return self._failed(error)
+        return 0
+
+    def _pop(self, worker: int) -> int:
+        try:
+            popped = self._scheduler.pop(worker)
+            if popped is None:
+                return -1
+            task = popped if popped.__class__ is int else self._number(popped)
+            if not 0 <= task < len(self._facts.graph):
+                raise self._illegal(popped, worker)
+        except BaseException as error:
+            return self._failed(error)
+        return task
+
+    def _number(self, popped: Any) -> int:
+        """Return the number that *popped* is, NumPy's integers among them; -1 if none, as True."""
+        try:
+            return -1 if isinstance(popped, bool) else index(popped)
+        except TypeError:
+            return -1
+
+    def _noting(self, hook: Callable[[int, int], None]) -> Callable[[int, int], int]:
+        def note(task: int, worker: int) -> int:
+            try:
+                hook(task, worker)
+            except BaseException as error:
+                return self._failed(error)
+            return 0
+
+        return note
+
+    def _illegal(self, popped: Any, worker: int) -> Exception:
+        facts = self._facts
+        name = facts.platform.workers[worker].name
+        return illegal_pop(facts.scheduler, facts.graph, self.state(), popped, name)
+
+    def _failed(self, error: BaseException) -> int:
+        self.error = self.error or blamed(error, self._scheduler, self._facts.graph)
+        return FAILED
+
+
+class CalledProgram:
+    """The tasks of a program that are called in Python.
+
+    Attributes
+    ----------
+    call_back
+        What the core calls.
+    errors : dict of int to BaseException
+        Per worker what its task has raised.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.errors: dict[int, BaseException] = {}
+        self._run = program.run
+        self.call_back = CalledBack(self._call)
+
+    def _call(self, task: int, worker: int, times: Any) -> int:
+        try:
+            times[0] = perf_counter()
+            self._run(task, worker)
+            times[1] = perf_counter()
+        except BaseException as error:
+            self.errors[worker] = error
+            return 1
+        return 0

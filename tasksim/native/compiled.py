@@ -1,0 +1,289 @@
+"""Compiled execution of a graph for real: worker threads that stay in the core.
+
+The same order of things as in :mod:`tasksim.native.execution`, without Python between two tasks: a
+policy of the core decides, and kernels are called by their addresses. What is Python's, a scheduler
+or tasks, is called back.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.base.errors import TaskFailed
+from tasksim.core import interface
+from tasksim.core.native_interface import KERNEL, Program, declared
+from tasksim.kernels.calls import CallTable
+from tasksim.kernels.errors import KernelError
+from tasksim.native.called_back import CalledProgram, CalledScheduler, CompiledView
+from tasksim.native.cores import usable_cores
+from tasksim.native.threads import LOOK_S, PATIENCE_S, conduct
+from tasksim.run.record import TaskTable
+from tasksim.runtime.blame import blaming
+from tasksim.runtime.facts import Facts
+from tasksim.runtime.flat import flat_graph, flat_memory, policy_structure
+from tasksim.runtime.policies import ported
+from tasksim.runtime.rules import dropped, illegal_pop, livelock
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tasksim.base.interruption import Interrupts
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.kernels.calls import Calls
+    from tasksim.kernels.program import Program as BoundProgram
+    from tasksim.native.threads import Progress
+    from tasksim.platform.description import Platform
+    from tasksim.schedulers.base import Scheduler
+
+__all__ = ["CompiledExecution"]
+
+COLUMNS: Final = {
+    "worker": np.int32,
+    "submitted_s": np.float64,
+    "ready_s": np.float64,
+    "popped_s": np.float64,
+    "start_s": np.float64,
+    "end_s": np.float64,
+    "released_by": np.int32,
+    "state": np.int8,
+}
+
+
+class CompiledExecution:
+    """One native run whose threads execute in the core.
+
+    Parameters
+    ----------
+    graph, platform : TaskGraph, Platform
+        What runs, and its workers.
+    scheduler : Scheduler
+        Who decides: as a policy of the core if it is one, else it is called back.
+    program : Program
+        The graph bound to its data.
+    estimates : sequence of sequences of float
+        What the scheduler believes, seconds, ``[class][task]``.
+    able : list of int
+        Per task, a bit mask of the classes of workers that can run it.
+
+    See Also
+    --------
+    tasksim.native.execution.Execution : The same in Python, its reference.
+    """
+
+    def __init__(
+        self,
+        graph: TaskGraph,
+        platform: Platform,
+        scheduler: Scheduler,
+        program: BoundProgram,
+        estimates: Sequence[Sequence[float]],
+        able: list[int],
+    ) -> None:
+        core = interface.functions()
+        assert core is not None  # whoever asks for this has looked
+        self._core = declared(core)
+        self._facts = Facts(graph, platform, scheduler, estimates, able)
+        self._program = program
+        self._policy = ported(scheduler)
+        self._view = CompiledView(self._facts)
+        self._tasks = CalledProgram(program)
+        self._calls = _calls_of(program, core)
+        self._estimates = np.ascontiguousarray(np.array(estimates, dtype=np.float64))
+        self._flat = flat_graph(graph), flat_memory(platform)
+        self._called: CalledScheduler | None = None
+        self._run: int | None = None
+
+    def run(
+        self, rng: random.Random, *, pin: bool = True, progress: Progress | None = None
+    ) -> float:
+        """Execute the graph; return the makespan in seconds.
+
+        Raises :exc:`TaskFailed` when a kernel does, :exc:`SchedulerError` when the scheduler
+        breaks a rule.
+        """
+        with blaming(self._facts.scheduler, self._facts.graph):
+            self._make(rng)
+        names = [worker.name for worker in self._facts.platform.workers]
+        conduct(self, names, self._program, pin=pin, progress=progress)
+        self._columns = self._read()
+        if (error := self._error()) is not None:
+            raise error
+        return float(self._columns["end_s"].max(initial=0.0))
+
+    def table(self) -> TaskTable:
+        """Return what became of each task."""
+        graph = self._facts.graph
+        columns = {name: column for name, column in self._columns.items() if name != "state"}
+        return TaskTable(
+            task=np.arange(len(graph), dtype=np.int32),
+            kernel=graph.kernel.astype(np.int16),
+            priority=graph.priority.astype(np.int32),
+            **columns,
+        )
+
+    # What the threads do
+
+    def begin(self) -> None:
+        """Start the clock, once: before any thread goes on."""
+        self._view.origin = perf_counter()
+        self._core.tasksim_native_begin(self._run, self._view.origin)
+
+    def work(self, worker: int) -> None:
+        """Execute tasks as *worker* until the run is over."""
+        self._core.tasksim_native_work(self._run, worker)
+
+    def submit(self, interrupts: Interrupts) -> None:
+        """Submit all tasks, one after the other."""
+        called = self._called
+        if called is not None:
+            called.interrupts = interrupts
+        status = interface.MORE
+        while status == interface.MORE:
+            interrupts.check()
+            status = self._core.tasksim_native_submit(self._run, LOOK_S)
+        if called is not None and isinstance(called.error, KeyboardInterrupt):
+            raise called.error
+
+    def wait(self, progress: Progress | None, interrupts: Interrupts) -> None:
+        """Wait until the run is over; tell the *progress* meanwhile."""
+        total = len(self._facts.graph)
+        status = interface.MORE
+        while status == interface.MORE:
+            status = self._core.tasksim_native_wait(self._run, LOOK_S)
+            interrupts.check()
+            if progress is not None:
+                progress(total - self._core.tasksim_native_left(self._run), total)
+
+    def give_up(self) -> None:
+        """Let no worker begin another task."""
+        self._core.tasksim_native_stop(self._run)
+
+    def stop(self) -> bool:
+        """End the run; return False if a scheduler that does not return holds the lock."""
+        status: int = self._core.tasksim_native_finish(self._run, PATIENCE_S)
+        return status == interface.DONE
+
+    # Before and after
+
+    def _make(self, rng: random.Random) -> None:
+        """Make the run of the core, which checks all that it is given, and attach the scheduler."""
+        kept: list[Any] = []
+        given = self._program_structure()
+        policy = callbacks = None
+        if self._policy is not None:
+            policy = policy_structure(self._policy, self._view, rng, kept)
+        else:
+            self._called = CalledScheduler(self._facts, self._view, rng)
+            callbacks = self._called.callbacks
+        status = ctypes.c_int32()
+        graph, platform = self._flat
+        self._run = self._core.tasksim_native_new(
+            graph.handle,
+            platform.handle,
+            ctypes.byref(given),
+            interface.address(self._estimates, np.float64),
+            None if policy is None else ctypes.byref(policy),
+            None if callbacks is None else ctypes.byref(callbacks),
+            len(self._facts.platform.workers) <= len(usable_cores()),
+            ctypes.byref(status),
+        )
+        if self._run is None:
+            raise RuntimeError(f"the core does not take this run: status {status.value}")
+        self._kept = [given, policy, *kept]
+        # Not at the end of the process: threads that were left behind may still be in there.
+        weakref.finalize(self, self._core.tasksim_native_free, self._run).atexit = False
+        self._view.connect(self._core, self._run)
+        self._attach()
+
+    def _attach(self) -> None:
+        if self._called is not None:
+            self._called.state = lambda: self._read()["state"].tolist()
+        status = self._core.tasksim_native_attach(self._run)
+        if self._called is not None and self._called.error is not None:
+            raise self._called.error
+        if status != interface.DONE:
+            raise RuntimeError(f"the core does not take this scheduler: status {status}")
+
+    def _program_structure(self) -> Program:
+        calls, address = self._calls, interface.address
+        return Program(
+            functions=len(calls.address),
+            address=address(calls.address, np.int64),
+            tells=address(calls.tells, np.int8),
+            function=address(calls.function, np.int32),
+            argument_ptr=address(calls.argument_ptr, np.int64),
+            arguments=address(calls.arguments, np.int64),
+            own_ptr=address(calls.own_ptr, np.int64),
+            own=address(calls.own, np.int64),
+            call_back=self._tasks.call_back,
+        )
+
+    def _read(self) -> dict[str, NDArray[Any]]:
+        tasks = len(self._facts.graph)
+        columns = {name: np.empty(tasks, dtype) for name, dtype in COLUMNS.items()}
+        places = {name: column.ctypes.data for name, column in columns.items()}
+        self._core.tasksim_native_tasks(self._run, ctypes.byref(interface.Tasks(**places)))
+        return columns
+
+    def _error(self) -> BaseException | None:
+        """Return the error that the run has come to: that of the reference."""
+        outcome = interface.Outcome()
+        status = self._core.tasksim_native_outcome(self._run, ctypes.byref(outcome))
+        if status == interface.DONE:
+            return None
+        if status == KERNEL:
+            return self._task_failed(outcome)
+        if status == interface.CALLBACK and self._called is not None:
+            return self._called.error
+        return self._broken_rule(status, outcome)
+
+    def _task_failed(self, outcome: interface.Outcome) -> BaseException:
+        task, worker, graph = outcome.task, outcome.worker, self._facts.graph
+        error: BaseException
+        if self._calls.function[task] < 0:
+            error = self._tasks.errors[worker]
+            if not isinstance(error, (Exception, SystemExit)):
+                return error
+        else:
+            failure = getattr(self._program, "failure", None)
+            told = f"it has returned {outcome.number}"
+            error = (
+                KernelError(graph.kernel_of(task), told)
+                if failure is None
+                else failure(task, outcome.number)
+            )
+        name = self._facts.platform.workers[worker].name
+        failed = TaskFailed(f"{graph.label(task)} failed on worker {name}: {error}")
+        failed.__cause__ = error
+        return failed
+
+    def _broken_rule(self, status: int, outcome: interface.Outcome) -> BaseException:
+        graph, scheduler = self._facts.graph, self._facts.scheduler
+        state: list[int] = self._columns["state"].tolist()
+        if status == interface.DROPPED:
+            return dropped(scheduler, graph, state, outcome.now_s)
+        if status == interface.LIVELOCK:
+            return livelock(scheduler, graph, state, outcome.now_s, outcome.number)
+        if status == interface.ILLEGAL_POP:
+            name = self._facts.platform.workers[outcome.worker].name
+            return illegal_pop(scheduler, graph, state, outcome.task, name)
+        if status == interface.NO_MEMORY:
+            return MemoryError("there is not enough memory for the core")
+        return RuntimeError(f"the core has failed with status {status}")
+
+
+def _calls_of(program: BoundProgram, core: ctypes.CDLL) -> Calls:
+    """Return what the tasks of *program* call; what offers no addresses is called back."""
+    calls = getattr(program, "calls", None)
+    if calls is None:
+        return CallTable(len(program.graph)).calls(kept=None)
+    found: Calls = calls(core)
+    return found

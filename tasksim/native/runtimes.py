@@ -1,0 +1,60 @@
+"""Runtimes of native runs: Python's, and that of the compiled core, which does the same faster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from tasksim.base.arguments import one_of
+from tasksim.base.errors import InputError
+
+if TYPE_CHECKING:
+    from tasksim.native.compiled import CompiledExecution
+    from tasksim.native.execution import Execution
+    from tasksim.platform.description import Platform
+
+__all__ = ["RUNTIMES", "Chosen", "Runtime", "choose_runtime"]
+
+Runtime = Literal["auto", "python", "compiled"]
+RUNTIMES: Final[tuple[Runtime, ...]] = ("auto", "python", "compiled")
+
+
+class Chosen(NamedTuple):
+    """What executes a graph, its name, and why it is not the core."""
+
+    execution: type[Execution] | type[CompiledExecution]
+    name: str
+    why: str = ""
+
+
+def choose_runtime(runtime: Runtime, platform: Platform) -> Chosen:
+    """Return what executes graphs on *platform*; ``"auto"`` takes the core where it is there.
+
+    Raises :exc:`InputError` if the core is wanted, and cannot be had.
+    """
+    one_of(runtime, RUNTIMES, "runtime")
+    why = "asked for" if runtime == "python" else _why_not(platform)
+    if why and runtime == "compiled":
+        raise InputError(f"runtime=compiled: {why}; legal here: auto, python")
+    if why:
+        from tasksim.native.execution import Execution
+
+        return Chosen(Execution, "python", why)
+    from tasksim.native.compiled import CompiledExecution
+
+    return Chosen(CompiledExecution, "compiled")
+
+
+def _why_not(platform: Platform) -> str:
+    """Return why the core cannot execute on *platform*; nothing if it can."""
+    from tasksim.core.library import status
+    from tasksim.runtime.flat import MOST_CLASSES, MOST_MEMORIES
+
+    core = status()
+    if not core.available:
+        return f"the core is {core.why}"
+    if len(platform.classes) > MOST_CLASSES or len(platform.memories) > MOST_MEMORIES:
+        return (
+            f"the core knows {MOST_CLASSES} classes of workers and {MOST_MEMORIES} memories, and "
+            "there are more"
+        )
+    return ""

@@ -1,0 +1,175 @@
+"""Flat graphs, platforms and policies: the arrays that the core reads, made once and kept."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+import numpy as np
+
+from tasksim.core import interface
+from tasksim.runtime.ledger import class_of
+from tasksim.schedulers.weighted_random import SPEEDUP
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+    from tasksim.runtime.policies import Ported
+    from tasksim.schedulers.base import View
+
+__all__ = [
+    "MOST_CLASSES",
+    "MOST_MEMORIES",
+    "Columns",
+    "Flat",
+    "Kept",
+    "Refused",
+    "flat_graph",
+    "flat_memory",
+    "policy_structure",
+]
+
+MOST_CLASSES: Final = 64
+"""Classes of workers that the core knows: a mask of them is one word."""
+MOST_MEMORIES: Final = 64
+"""Memories, likewise."""
+
+T = TypeVar("T")
+
+
+class Refused(Exception):
+    """What the core does not take, with the reason; Python's engines do."""
+
+
+class Flat:
+    """An object of the core, made of arrays that stay alive as long as it does."""
+
+    def __init__(self, kind: str, given: ctypes.Structure, arrays: list[Any]) -> None:
+        core = interface.functions()
+        if core is None:
+            raise Refused("the core is not there")
+        status = ctypes.c_int32()
+        make = getattr(core, f"tasksim_{kind}_new")
+        self._arrays = arrays
+        self.handle: int | None = make(ctypes.byref(given), ctypes.byref(status))
+        if self.handle is None:
+            raise Refused(f"the core does not take this {kind}")
+        weakref.finalize(self, getattr(core, f"tasksim_{kind}_free"), self.handle)
+
+
+class Kept(Generic[T]):
+    """What was made of objects, for as long as those are there."""
+
+    def __init__(self, make: Callable[[Any], T]) -> None:
+        self._make = make
+        self._made: dict[int, T] = {}
+
+    def __call__(self, what: Any) -> T:
+        """Return what was made of *what*, made now if it was not."""
+        made = self._made.get(id(what))
+        if made is None:
+            made = self._made[id(what)] = self._make(what)
+            weakref.finalize(what, self._made.pop, id(what), None)
+        return made
+
+
+class Columns:
+    """Arrays for a structure, kept alive."""
+
+    def __init__(self) -> None:
+        self.kept: list[Any] = []
+
+    def __call__(self, values: Iterable[Any] | NDArray[Any], dtype: type[np.generic]) -> int | None:
+        """Return where *values* lie, as *dtype* and one after the other."""
+        array = values if isinstance(values, np.ndarray) else np.array(list(values), dtype)
+        array = np.ascontiguousarray(array, dtype)
+        self.kept.append(array)
+        return interface.address(array, dtype)
+
+
+def _flat_graph(graph: TaskGraph) -> Flat:
+    column, i32, i64 = Columns(), np.int32, np.int64
+    given = interface.Graph(
+        tasks=len(graph),
+        handles=graph.handles,
+        kernels=len(graph.kernels),
+        hints=len(graph.hint_handle),
+        kernel=column(graph.kernel, i32),
+        priority=column(graph.priority, i32),
+        successor_ptr=column(graph.successor_ptr, i64),
+        successors=column(graph.successors, i32),
+        access_ptr=column(graph.access_ptr, i64),
+        access_handle=column(graph.access_handle, i32),
+        access_mode=column(graph.access_mode, np.int8),
+        handle_size=column(graph.handle_size, i64),
+        handle_home=column(graph.handle_home, i32),
+        hint_after=column(graph.hint_after, i32),
+        hint_handle=column(graph.hint_handle, i32),
+    )
+    return Flat("graph", given, column.kept)
+
+
+def _flat_memory(platform: Platform) -> Flat:
+    """Return *platform* as one memory that all workers share, without any costs."""
+    workers, count = platform.workers, len(platform.memories)
+    column, i32, f64 = Columns(), np.int32, np.float64
+    pairs = np.zeros((count, count))
+    given = interface.Platform(
+        workers=len(workers),
+        classes=len(platform.classes),
+        memories=count,
+        class_of=column(class_of(platform), i32),
+        memory_of=column((worker.memory for worker in workers), i32),
+        node_of=column((worker.node for worker in workers), i32),
+        pipeline=column((0 for _ in workers), i32),
+        nominal_speed=column((SPEEDUP.get(w.architecture, 0.5) for w in workers), f64),
+        unit_bytes=1.0,
+        memory_bytes=column((-1.0 for _ in platform.memories), f64),
+        fixed_s=column(pairs, f64),
+        per_byte_s=column(pairs, f64),
+        direct=column(pairs, np.int8),
+        path=column(pairs - 1, i32),
+        path_ptr=column([0], np.int64),
+    )
+    return Flat("platform", given, column.kept)
+
+
+flat_graph: Final = Kept(_flat_graph)
+"""The flat form of a graph, kept while the graph is there."""
+flat_memory: Final = Kept(_flat_memory)
+"""The flat form of a platform as one memory, likewise."""
+
+
+def policy_structure(
+    policy: Ported, view: View, rng: random.Random, kept: list[Any]
+) -> interface.Scheduler:
+    """Return the policy with its options, its tables and the state of its random numbers."""
+    numbers, tables = policy.numbers, policy.tables(view, rng)
+    twister = np.array(rng.getstate()[1], np.uint32)
+    values = np.array(list(numbers.values()), np.float64)
+    columns = [np.ascontiguousarray(table, np.int64) for table in tables.values()]
+    lengths = np.array([len(column) for column in columns], np.int64)
+    number_names, table_names = _texts(numbers), _texts(tables)
+    places = (ctypes.c_void_p * len(columns))(*(c.ctypes.data for c in columns))
+    kept += [twister, values, columns, lengths, number_names, table_names, places]
+    return interface.Scheduler(
+        name=policy.name.encode(),
+        numbers=len(numbers),
+        number_names=ctypes.addressof(number_names),
+        number_values=interface.address(values, np.float64),
+        tables=len(columns),
+        table_names=ctypes.addressof(table_names),
+        table_values=ctypes.addressof(places),
+        table_lengths=interface.address(lengths, np.int64),
+        twister=interface.address(twister, np.uint32),
+    )
+
+
+def _texts(names: dict[str, Any]) -> ctypes.Array[ctypes.c_char_p]:
+    return (ctypes.c_char_p * len(names))(*(name.encode() for name in names))
