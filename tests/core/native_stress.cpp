@@ -4,18 +4,20 @@
 //
 // Random graphs of tasks that do next to nothing: each checks that its predecessors are done, and
 // notes that it is. Prints a line per policy; ends with 1 if a task was lost, doubled or early.
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
 #include <thread>
 #include <vector>
 
-#include "problem.h"
+#include "tasksim_core.h"
 
 namespace {
 
-using tasksim::i64;
+using i64 = std::int64_t;
 
 struct Dag {
   explicit Dag(int tasks) : kernel(tasks, 0), priority(tasks), predecessors(tasks) {
@@ -103,12 +105,14 @@ bool run(const Dag &dag, int workers, const char *policy, bool spins) {
   const auto given = dag.arrays();
   const Machine machine(workers);
   const auto platform_given = machine.arrays();
-  const tasksim::Graph graph(given);
-  const tasksim::Platform platform(platform_given);
-  std::vector<Done> done(graph.tasks);
+  std::int32_t status = 0;
+  void *const graph = tasksim_graph_new(&given, &status);
+  void *const platform = tasksim_platform_new(&platform_given, &status);
+  const int tasks = static_cast<int>(given.tasks);
+  std::vector<Done> done(tasks);
   std::vector<void *> arguments;
   std::vector<i64> pointer{0};
-  for (int task = 0; task < graph.tasks; ++task) {
+  for (int task = 0; task < tasks; ++task) {
     done[task].before = &dag.predecessors[task];
     done[task].all = &done;
     arguments.push_back(&done[task]);
@@ -127,9 +131,8 @@ bool run(const Dag &dag, int workers, const char *policy, bool spins) {
   program.own_ptr = own;
   tasksim_scheduler scheduler{};
   scheduler.name = policy;
-  const std::vector<double> estimates(graph.tasks, 1e-6);
-  std::int32_t status = 0;
-  void *made = tasksim_native_new(&graph, &platform, &program, estimates.data(), &scheduler,
+  const std::vector<double> estimates(tasks, 1e-6);
+  void *const made = tasksim_native_new(graph, platform, &program, estimates.data(), &scheduler,
                                   nullptr, spins, &status);
   if (!made || tasksim_native_attach(made) != TASKSIM_DONE) {
     std::printf("%s: refused, %d\n", policy, status);
@@ -152,9 +155,10 @@ bool run(const Dag &dag, int workers, const char *policy, bool spins) {
   i64 lost = 0;
   for (const Done &task : done) lost += task.times != 1;
   std::printf("%s: %d tasks, %d workers, status %d, %lld lost, %.2f us per task\n", policy,
-              graph.tasks, workers, status, static_cast<long long>(lost),
-              1e6 * took / std::max(1, graph.tasks));
+              tasks, workers, status, static_cast<long long>(lost), 1e6 * took / std::max(1, tasks));
   tasksim_native_free(made);
+  tasksim_platform_free(platform);
+  tasksim_graph_free(graph);
   return status == TASKSIM_DONE && !lost;
 }
 

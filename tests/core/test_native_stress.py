@@ -1,0 +1,83 @@
+"""Stress of native runs: many empty tasks, more threads than cores, every policy."""
+
+from __future__ import annotations
+
+import subprocess
+from functools import cache
+
+import numpy as np
+import pytest
+from compiled_core import needs_core
+
+from tasksim.core.build import build
+from tasksim.core.compiler import NotBuilt, find_compiler
+from tasksim.core.sanitizers import checked_environment
+from tasksim.core.sources import FOLDER
+from tasksim.graph.apps.registry import generate
+from tasksim.native.execute import execute
+from tasksim.platform.description import Platform
+from tasksim.run.runchecks import check_run
+from tasksim.schedulers.registry import names
+
+WIDTH = 200
+SOURCE = FOLDER.parents[1] / "tests" / "core" / "native_stress.cpp"
+WITHOUT_OPTIONS = ("eager", "prio", "random", "ws", "lws", "modular-eager", "modular-prio")
+"""Policies that the program can ask for by name alone."""
+
+
+@cache
+def layers(tasks):
+    return generate("random-layered", layers=tasks // WIDTH, width=WIDTH, duration=0.0)
+
+
+def stress(graph, workers, scheduler):
+    run = execute(
+        graph,
+        Platform.identical(workers),
+        scheduler,
+        estimates=np.full((1, len(graph)), 1e-6),
+        runtime="compiled",
+    )
+    check_run(run, graph)
+    assert run.engine == "compiled"
+
+
+@pytest.mark.parametrize("workers", [needs_core(2), needs_core(8)])
+@pytest.mark.parametrize("scheduler", names(bare=True))
+def test_no_task_is_lost_or_early_under_any_policy(scheduler, workers):
+    planned = scheduler in ("heft", "cpop", "peft", "min-min", "max-min")  # by Python, beforehand
+    stress(layers(2_000 if planned else 20_000), workers, scheduler)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [needs_core(2), needs_core(8)])
+@pytest.mark.parametrize("scheduler", names(bare=True))
+def test_nor_is_one_of_a_million(scheduler, workers):
+    planned = scheduler in ("heft", "cpop", "peft", "min-min", "max-min")
+    stress(layers(100_000 if planned else 1_000_000), workers, scheduler)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [2, 8])
+def test_the_thread_sanitizer_finds_no_race(tmp_path_factory, workers):
+    program = _checked_program(tmp_path_factory.getbasetemp())
+    command = [program, "5000", str(workers), *WITHOUT_OPTIONS]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "WARNING" not in done.stderr
+
+
+@cache
+def _checked_program(folder):
+    """Build the core and the program with the thread sanitizer; skip where there is none."""
+    try:
+        compiler = find_compiler()
+        library = build(folder / "libchecked.so", work=folder / "objects", sanitize=["thread"])
+        checked_environment(library, ["thread"], compiler)
+    except NotBuilt as error:
+        pytest.skip(str(error))
+    program = folder / "native_stress"
+    flags = ["-std=c++20", "-O1", "-g", "-fsanitize=thread", "-pthread", f"-I{FOLDER}"]
+    command = [*compiler.command, *flags, str(SOURCE), str(library), f"-Wl,-rpath,{folder}"]
+    compiler.run([*command, "-o", str(program)], folder)
+    return program
