@@ -17,7 +17,6 @@ from tasksim.platform import cross_references, schema
 from tasksim.platform.build import build
 from tasksim.platform.inheritance import LayeredFile, platform_path
 from tasksim.platform.schema import PlatformFile
-from tasksim.platform.settings import Settings
 from tasksim.platform.yaml_document import YamlDocument
 
 if TYPE_CHECKING:
@@ -117,11 +116,8 @@ def _resolve(document: YamlDocument, library: Path | None, settings: Sequence[st
     chain = LayeredFile.of(document, library)
     data = chain.merged()
     cross_references.fill_defaults(data)
-    changes = Settings(data)
-    changes.apply(settings)
-    chain.settings = changes.sources
-    for setting, what in changes.errors:
-        chain.note(f"--set {setting}", what)
+    if settings:
+        _change(chain, data, settings)
     found: Found = []
     file = PlatformFile.read(data, (), found)
     chain.add(found)
@@ -129,6 +125,17 @@ def _resolve(document: YamlDocument, library: Path | None, settings: Sequence[st
     if chain.errors:
         raise chain.error()
     return build(file, document.path)
+
+
+def _change(chain: LayeredFile, data: dict[str, Any], settings: Sequence[str]) -> None:
+    """Apply *settings* to *data*, and note what is wrong with them."""
+    from tasksim.platform.settings import Settings
+
+    changes = Settings(data)
+    changes.apply(settings)
+    chain.settings = changes.sources
+    for setting, what in changes.errors:
+        chain.note(f"--set {setting}", what)
 
 
 def _text(description: Mapping[str, Any], comment: str) -> str:

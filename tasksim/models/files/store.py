@@ -8,7 +8,6 @@ from tasksim.base.arguments import path_of
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import exists, read_text, write_text
 from tasksim.base.library import find
-from tasksim.base.lockfile import locked
 from tasksim.models.columns import columns
 from tasksim.models.document import position
 from tasksim.models.files.coefficients import (
@@ -212,6 +211,8 @@ def save_kernel(
         Where the operating system refuses.
     """
     path = kernel_path(folder, kernel)
+    from tasksim.base.lockfile import locked
+
     with locked(path):  # what others write meanwhile of other architectures is kept, too
         merged = dict(architectures)
         if path.exists():
