@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from tasksim.core.build import build
 from tasksim.core.compiler import NotBuilt
 from tasksim.core.sanitizers import checked_environment
 
+ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.slow
 
 WRONG = """
@@ -76,3 +78,20 @@ def test_what_is_wrong_ends_the_process(called, function, sanitize, said):
 def test_exceptions_are_caught_as_ever(called, sanitize):
     done = called("catches", *sanitize)
     assert (done.returncode, done.stdout) == (0, "7\n"), done.stderr
+
+
+@pytest.mark.usefixtures("compiler")
+def test_the_core_is_clean():
+    """The cases of both engines, with addresses and undefined behaviour checked."""
+    sanitizers = [sys.executable, "-m", "tasksim.core.sanitizers", "address,undefined"]
+    tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow"]
+    done = subprocess.run(
+        [*sanitizers, *tests, "tests/core/test_policies.py"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "has no library for" in done.stderr:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stdout + done.stderr
