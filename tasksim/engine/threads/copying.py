@@ -154,9 +154,7 @@ class Copying:
         if handling.follow(request):
             self._locks.give(handle)
             return True
-        if handling.needs_place(request):
-            yield -2
-        if not (yield from handling.make_place(request)):
+        if not (yield from self._make_place(request)):
             self._locks.give(handle)
             return False
         if request.source < 0 or handling.is_cancelled(request):
@@ -172,6 +170,17 @@ class Copying:
         requests.flying.append(request)
         yield requests.pending
         return True
+
+    def _make_place(self, request: Request) -> Calls:
+        """Make a place for the datum of *request*, which is not locked meanwhile."""
+        slow = self._handling.needs_place(request)
+        if slow:
+            self._locks.give(request.handle)
+            yield -2
+        found = yield from self._handling.make_place(request)
+        if slow:
+            yield from self._locks.take(request.handle)
+        return found
 
     def _on_copied(self, copy: Copy) -> None:
         request: Request = copy.value
