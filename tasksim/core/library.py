@@ -34,7 +34,7 @@ class Status:
     available
         Whether it is loaded and can be called.
     why
-        Why not, in a sentence; where it comes from if it is.
+        What the core is instead, to be said after these words: "switched off by ...".
     path
         The library; None if there is none.
     version
@@ -96,7 +96,7 @@ def _look(setting: str) -> _Loaded:
         return _Loaded(None, Status(False, "switched off by TASKSIM_CORE=off", None))
     path = Path(setting).absolute() if setting else BESIDE
     if not path.is_file():
-        why = f"TASKSIM_CORE={setting}: no such file" if setting else _why_absent()
+        why = f"not there: TASKSIM_CORE={setting} is no file" if setting else _why_absent()
         return _Loaded(None, Status(False, why, None))
     return _load(path, None if setting else FOLDER)
 
@@ -104,8 +104,8 @@ def _look(setting: str) -> _Loaded:
 def _why_absent() -> str:
     """Return why there is no library beside this file."""
     try:
-        # What the compiler said comes after the first line.
-        return WHY_NOT.read_text(encoding="utf-8").partition("\n")[0] + " when it was installed"
+        why = WHY_NOT.read_text(encoding="utf-8").partition("\n")[0]  # then what the compiler said
+        return f"not built when tasksim was installed: {why}"
     except OSError:
         pass
     if all_sources():
@@ -119,15 +119,15 @@ def _load(path: Path, sources: Path | None = None) -> _Loaded:
         core = ctypes.CDLL(str(path))
         version = int(core.tasksim_core_version())
     except OSError as error:
-        return _Loaded(None, Status(False, f"cannot be loaded: {error}", path))
+        return _Loaded(None, Status(False, f"not to be loaded: {error}", path))
     except AttributeError:
-        return _Loaded(None, Status(False, "is no core of tasksim", path))
+        return _Loaded(None, Status(False, "no core of tasksim, another library", path))
     if version != VERSION:
         why = f"built for another version: {version}, expected {VERSION}"
         return _Loaded(None, Status(False, why, path, version))
     compiler = _text(core, "tasksim_core_compiler")
     if sources is not None and _differ(core, sources):
-        why = f"its sources have changed since it was built; '{_REBUILD}' builds it again"
+        why = f"not made of the sources that are here; '{_REBUILD}' does it again"
         return _Loaded(None, Status(False, why, path, version, compiler))
     return _Loaded(core, Status(True, "loaded", path, version, compiler))
 

@@ -49,13 +49,15 @@ def test_an_installation_without_sources_says_so(installed, monkeypatch):
 
 def test_what_could_not_be_built_says_why(installed):
     library.WHY_NOT.write_text("no C++ compiler was found\nand more\n")
-    assert library.status().why == "no C++ compiler was found when it was installed"
+    assert library.status().why == (
+        "not built when tasksim was installed: no C++ compiler was found"
+    )
 
 
 def test_a_path_that_is_none_is_told(monkeypatch, tmp_path):
     monkeypatch.setenv("TASKSIM_CORE", str(tmp_path / "none.so"))
     assert library.library() is None
-    assert library.status().why == f"TASKSIM_CORE={tmp_path}/none.so: no such file"
+    assert library.status().why == f"not there: TASKSIM_CORE={tmp_path}/none.so is no file"
 
 
 def test_what_is_no_library_is_refused(monkeypatch, tmp_path):
@@ -63,14 +65,14 @@ def test_what_is_no_library_is_refused(monkeypatch, tmp_path):
     path.write_text("text")
     monkeypatch.setenv("TASKSIM_CORE", str(path))
     assert library.library() is None
-    assert library.status().why.startswith("cannot be loaded: ")
+    assert library.status().why.startswith("not to be loaded: ")
     assert library.status().path == path
 
 
 def test_another_library_is_refused(monkeypatch):
     monkeypatch.setenv("TASKSIM_CORE", _multiarray_umath.__file__)
     assert library.library() is None
-    assert library.status().why == "is no core of tasksim"
+    assert library.status().why == "no core of tasksim, another library"
 
 
 @pytest.mark.usefixtures("compiler")
@@ -99,8 +101,7 @@ def test_one_of_other_sources_is_refused(sources, installed):
     made_of(sources, "// more\n").rename(library.BESIDE)
     assert library.library() is None
     assert library.status().why == (
-        "its sources have changed since it was built; 'python -m tasksim.core.build' builds it"
-        " again"
+        "not made of the sources that are here; 'python -m tasksim.core.build' does it again"
     )
 
 
