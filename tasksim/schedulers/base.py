@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Worker, WorkerClass
+    from tasksim.schedulers.data_readiness import Readiness
 
 __all__ = ["Scheduler", "View"]
 
@@ -91,6 +92,14 @@ class View(ABC):
         Third, of all that it accesses: what has no place allocated there yet. Scratch memory
         and reductions do not count.
         """
+
+    def readiness(self, memory: int) -> Readiness | None:  # noqa: ARG002
+        """Return what keeps the tasks given to it in the order of :meth:`unready` in *memory*.
+
+        None where nothing does: then each task is asked for, which is the same, and slower where
+        many wait.
+        """
+        return None
 
     @abstractmethod
     def copy_estimate(self, size_bytes: float, source: int, target: int) -> float:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
-from tasksim.schedulers.data_readiness import first_ready
+from tasksim.schedulers.data_readiness import ReadyTasks
 from tasksim.schedulers.dm import Choice, DequeModel
 from tasksim.schedulers.ends_ahead import EndsAhead, WeighedTasks
-from tasksim.schedulers.tasklists import SortedTasks, TaskList
+from tasksim.schedulers.tasklists import PushOrder, SortedTasks, TaskList
 from tasksim.schedulers.weights import GAMMA, idle_weight, number
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Callable
 
     from tasksim.schedulers.base import View
     from tasksim.schedulers.expected_ends import Ends
@@ -89,24 +91,16 @@ class DataAware(DequeModel):
             candidates.append((end + length, transfer, worker, length))
         return self._fittest(candidates, latest)
 
-    def pop(self, worker: int) -> int | None:
-        """Return the first task of *worker*'s own queue, or the first that is ready."""
-        queue = self._queues[worker]
-        waiting = len(queue)
-        if not waiting:
-            return None
-        if waiting > 1 and self.ready_first:
-            place = first_ready(queue.urgent(), self._memory[worker], self.view.unready)
-            task = queue.take(place)
-        else:
-            task = queue.popleft()
-        self._handed_out(task, worker)
-        return task
-
     def _new_queue(self, worker: int) -> TaskList:
         if self.uses_priorities:
-            return SortedTasks(self.view.priority)
-        return super()._new_queue(worker)
+            return SortedTasks(self.view.priority, self._new_level(worker))
+        return self._new_level(worker)()
+
+    def _new_level(self, worker: int) -> Callable[[], TaskList]:
+        """Return what makes a list for tasks of one priority."""
+        if self.ready_first:
+            return partial(ReadyTasks, self.view, self._memory[worker])
+        return PushOrder
 
     def _fittest(self, candidates: list[Candidate], latest: float) -> Choice:
         """Return the candidate of least fitness: they are ends, transfers, workers, lengths."""
@@ -172,7 +166,8 @@ class DataAwareSortedDecision(DataAwareSorted):
 
     def _new_queue(self, worker: int) -> TaskList:
         view = self.view
-        self._sorted.append(WeighedTasks(view.priority, view.estimates[view.class_of[worker]]))
+        lengths = view.estimates[view.class_of[worker]]
+        self._sorted.append(WeighedTasks(view.priority, lengths, self._new_level(worker)))
         return self._sorted[-1]
 
     def _new_ends(self, workers: tuple[int, ...]) -> Ends:

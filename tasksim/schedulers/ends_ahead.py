@@ -7,10 +7,12 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from tasksim.base.sums import total
-from tasksim.schedulers.tasklists import SortedTasks
+from tasksim.schedulers.tasklists import PushOrder, SortedTasks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tasksim.schedulers.tasklists import TaskList
 
 __all__ = ["EndsAhead", "WeighedTasks"]
 
@@ -21,8 +23,13 @@ class WeighedTasks(SortedTasks):
     *lengths*: expected durations in seconds, per task; one that is not known counts for nothing.
     """
 
-    def __init__(self, priority: Sequence[int], lengths: Sequence[float]) -> None:
-        super().__init__(priority)
+    def __init__(
+        self,
+        priority: Sequence[int],
+        lengths: Sequence[float],
+        new_level: Callable[[], TaskList] = PushOrder,
+    ) -> None:
+        super().__init__(priority, new_level)
         self._lengths = lengths
         self.work: list[float] = []
         """Per level, most urgent first, how long its tasks take in seconds."""
@@ -38,10 +45,10 @@ class WeighedTasks(SortedTasks):
         else:
             self.work[place] += self._length(task)
 
-    def take(self, place: int) -> int:
-        """Remove and return the task at *place* in the highest level."""
+    def popleft(self) -> int:
+        """Remove and return the first task of the highest level."""
         levels = len(self.order)
-        task = super().take(place)
+        task = super().popleft()
         if len(self.order) < levels:
             del self.work[0]
         else:

@@ -6,6 +6,8 @@ from collections import deque
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
+from tasksim.schedulers.data_readiness import ReadyTasks
+
 if TYPE_CHECKING:
     from tasksim.schedulers.base import View
 
@@ -30,7 +32,7 @@ class WorkerQueue:
         self._memory = memory
         self._priority = view.priority if by_priority else None
         self._ready_first = ready_first
-        self._levels: dict[int, deque[int]] = {}
+        self._levels: dict[int, deque[int] | ReadyTasks] = {}
         self._heap: list[int] = []
         self._size = 0
 
@@ -49,7 +51,7 @@ class WorkerQueue:
 
     def first(self) -> int | None:
         """Return the oldest task of the highest level; it stays."""
-        return self._levels[-self._heap[0]][0] if self._size else None
+        return next(iter(self._levels[-self._heap[0]])) if self._size else None
 
     def pop(self) -> int | None:
         """Remove and return the task to run next."""
@@ -57,33 +59,18 @@ class WorkerQueue:
             return None
         priority = -self._heap[0]
         level = self._levels[priority]
-        if self._ready_first and len(level) > 1:
-            index = self._readiest(level)
-            task = level[index]
-            del level[index]
-        else:
-            task = level.popleft()
+        task = level.popleft()
         if not level:
             del self._levels[priority]
             heappop(self._heap)
         self._size -= 1
         return task
 
-    def _level(self, task: int) -> deque[int]:
+    def _level(self, task: int) -> deque[int] | ReadyTasks:
         priority = self._priority[task] if self._priority is not None else 0
         level = self._levels.get(priority)
         if level is None:
-            level = self._levels[priority] = deque()
+            level = ReadyTasks(self._view, self._memory) if self._ready_first else deque()
+            self._levels[priority] = level
             heappush(self._heap, -priority)
         return level
-
-    def _readiest(self, level: deque[int]) -> int:
-        unready, memory = self._view.unready, self._memory
-        best, least = 0, unready(level[0], memory)
-        for index, task in enumerate(level):
-            if least[0] == 0 and least[2] == 0:
-                break
-            lacking = unready(task, memory)
-            if lacking < least:
-                best, least = index, lacking
-        return best

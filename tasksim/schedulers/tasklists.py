@@ -7,7 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["PushOrder", "SortedTasks", "TaskList"]
 
@@ -21,35 +21,22 @@ class TaskList(Protocol):
         """Insert *task* behind those that go before it."""
 
     def popleft(self) -> int:
-        """Remove and return the first task."""
-
-    def urgent(self) -> deque[int]:
-        """Return the tasks that have the priority of the first, in order."""
-
-    def take(self, place: int) -> int:
-        """Remove and return the task at *place* among the urgent ones."""
+        """Remove and return the task to run next."""
 
 
 class PushOrder(deque[int]):
     """Tasks in the order in which they were pushed; to it, all priorities are equal."""
 
-    def urgent(self) -> deque[int]:
-        """Return all tasks, in order."""
-        return self
-
-    def take(self, place: int) -> int:
-        """Remove and return the task at *place*."""
-        task = self[place]
-        del self[place]
-        return task
-
 
 class SortedTasks:
-    """Tasks by priority; inside one level, in the order in which they were pushed."""
+    """Tasks by priority; inside one level in the order of what *new_level* makes: of the pushes."""
 
-    def __init__(self, priority: Sequence[int]) -> None:
+    def __init__(
+        self, priority: Sequence[int], new_level: Callable[[], TaskList] = PushOrder
+    ) -> None:
         self._priority = priority
-        self._levels: dict[int, deque[int]] = {}
+        self._new_level = new_level
+        self._levels: dict[int, TaskList] = {}
         self.order: list[int] = []
         """The levels there are, most urgent first, each as its priority negated."""
         self._size = 0
@@ -62,26 +49,16 @@ class SortedTasks:
         key = -self._priority[task]
         level = self._levels.get(key)
         if level is None:
-            self._levels[key] = deque((task,))
+            level = self._levels[key] = self._new_level()
             insort(self.order, key)
-        else:
-            level.append(task)
+        level.append(task)
         self._size += 1
 
     def popleft(self) -> int:
-        """Remove and return the oldest task of the highest level."""
-        return self.take(0)
-
-    def urgent(self) -> deque[int]:
-        """Return the tasks of the highest level, oldest first."""
-        return self._levels[self.order[0]]
-
-    def take(self, place: int) -> int:
-        """Remove and return the task at *place* in the highest level."""
+        """Remove and return the first task of the highest level."""
         key = self.order[0]
         level = self._levels[key]
-        task = level[place]
-        del level[place]
+        task = level.popleft()
         self._size -= 1
         if not level:
             del self._levels[key]

@@ -23,8 +23,7 @@ PRIORITY = [1, 5, 5, -2, 1, 5]
 
 def test_the_order_of_pushes():
     queue = PushOrder([4, 2, 7, 1])
-    assert list(queue.urgent()) == [4, 2, 7, 1]
-    assert [queue.take(2), queue.popleft(), queue.take(0)] == [7, 4, 2]
+    assert [queue.popleft() for _ in range(3)] == [4, 2, 7]
     assert list(queue) == [1]
 
 
@@ -32,9 +31,8 @@ def test_by_priority_then_the_order_of_pushes():
     queue = SortedTasks(PRIORITY)
     for task in range(6):
         queue.append(task)
-    assert list(queue.urgent()) == [1, 2, 5]
-    assert [queue.take(1), len(queue)] == [2, 5]
-    assert [queue.popleft() for _ in range(5)] == [1, 5, 0, 4, 3]
+    assert len(queue) == 6
+    assert [queue.popleft() for _ in range(6)] == [1, 2, 5, 0, 4, 3]
     assert len(queue) == 0
 
 
@@ -48,7 +46,7 @@ def test_the_work_of_every_level_is_that_of_its_tasks(seed):
         queue.append(task)
         inside.append(task)
         if draw.random() < 0.6:
-            inside.remove(queue.take(draw.randrange(len(queue.urgent()))))
+            inside.remove(queue.popleft())
         levels = sorted({priority[t] for t in inside}, reverse=True)
         works = [
             sum(lengths[t] for t in inside if priority[t] == p and lengths[t] > 0) for p in levels
@@ -66,13 +64,13 @@ def test_how_many_go_ahead_of_a_task_in_the_middle():
 
 def test_the_first_ready_task_lacks_fewest_bytes_then_fewest_to_ask_for_then_fewest_places():
     lacks = [(8, 8, 0), (4, 4, 9), (4, 2, 9), (4, 2, 3), (4, 2, 3)]
-    assert first_ready(range(5), 1, lambda task, memory: lacks[task]) == 3
-    assert first_ready(range(1), 1, lambda task, memory: lacks[task]) == 0
+    assert first_ready(range(5), 1, lambda task, memory: lacks[task]) == (3, 5)
+    assert first_ready(range(1), 1, lambda task, memory: lacks[task]) == (0, 1)
 
 
 def test_a_task_that_only_lacks_a_place_is_not_the_end_of_the_search():
     lacks = [(0, 0, 4), (0, 0, 0)]
-    assert first_ready(range(2), 1, lambda task, memory: lacks[task]) == 1
+    assert first_ready(range(2), 1, lambda task, memory: lacks[task]) == (1, 2)
 
 
 class Variant:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tasksim.engine.data.changes import Changes
 from tasksim.engine.data.pool import Pool
 from tasksim.engine.data.store import Store
 
@@ -38,23 +39,32 @@ class Copies:
             for memory in platform.memories
         ]
         self._searched: list[Store] = []
+        self.changes = Changes(len(platform.memories))
         self.evictions = 0
 
     def read(self, handle: int, memory: int) -> None:
         """Note that *memory* has a valid copy of *handle*, as others do."""
-        self.valid[handle] |= 1 << memory
+        bit = 1 << memory
+        self.valid[handle] |= bit
+        if self.changes.followed & bit:
+            self.changes.note(handle, bit)
         for store in self._searched:
             store.revalidated(handle)
 
     def write(self, handle: int, memory: int) -> None:
         """Note that *handle* is written in *memory*: all other copies are invalid."""
-        self.valid[handle] = 1 << memory
+        before, self.valid[handle] = self.valid[handle], 1 << memory
+        if self.changes.followed:
+            self.changes.note(handle, before ^ 1 << memory)
         for store in self._searched:
             store.revalidated(handle)
 
     def settle(self, handle: int, memory: int) -> None:
         """Note that *handle* was given a place in *memory*."""
-        self.places[handle] |= 1 << memory
+        bit = 1 << memory
+        self.places[handle] |= bit
+        if self.changes.followed & bit:
+            self.changes.note(handle, bit)
         store = self.stores[memory]
         if store is not None:
             store.used_bytes += self.size[handle]
@@ -67,6 +77,8 @@ class Copies:
             self.evictions += 1
         self.valid[handle] &= away
         self.places[handle] &= away
+        if self.changes.followed & ~away:
+            self.changes.note(handle, ~away)
         store = self.stores[memory]
         if store is not None:
             store.used_bytes -= self.size[handle]
@@ -79,6 +91,20 @@ class Copies:
         """Tell *store*, where somebody looks for victims, of what becomes valid elsewhere."""
         if store not in self._searched:
             self._searched.append(store)
+
+    def expect(self, handle: int, memory: int) -> None:
+        """Note that a copy of *handle* was asked for in *memory*."""
+        bit = 1 << memory
+        self.coming[handle] |= bit
+        if self.changes.followed & bit:
+            self.changes.note(handle, bit)
+
+    def expect_no_more(self, handle: int, memory: int) -> None:
+        """Note that no copy of *handle* is on its way to *memory* any more."""
+        bit = 1 << memory
+        self.coming[handle] &= ~bit
+        if self.changes.followed & bit:
+            self.changes.note(handle, bit)
 
     def will_not_be_used(self, handle: int) -> None:
         """Let *handle* be the first to leave wherever room is made."""

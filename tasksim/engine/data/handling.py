@@ -147,7 +147,8 @@ class Handling:
         """Make a place for the datum of *request*; return False if there is none now."""
         handle, target, place = request.handle, request.target, request.place
         if place is None:
-            self._copies.places[handle] |= 1 << target
+            if not self._copies.places[handle] >> target & 1:
+                self._copies.settle(handle, target)
         elif not self._copies.places[handle] >> target & 1:
             request.state = PLACING
             if not (yield from self._eviction.place(request, place)):

@@ -49,8 +49,8 @@ class Mover:
             if not (valid[handle] & bit and reads) or handle in opened:
                 missing += self._fetch(need, taker)
                 continue
-            if writes:
-                valid[handle] = bit
+            if writes and valid[handle] != bit:
+                copies.write(handle, memory)
             if store is not None:
                 store.take(handle)
         return missing
@@ -71,7 +71,7 @@ class Mover:
                 _cancel_prefetches(others, taker)
             return False
         if not reads and store is None and not others:
-            copies.places[handle] |= 1 << memory
+            copies.settle(handle, memory)
             copies.write(handle, memory)
             return False
         return self._fetch_later(need, taker)
@@ -134,8 +134,8 @@ class Mover:
         valid, store = copies.valid, copies.stores[memory]
         for handle, reads, writes in needs:
             if (valid[handle] if reads else copies.places[handle]) & bit:
-                if writes and reads:
-                    valid[handle] = bit
+                if writes and reads and valid[handle] != bit:
+                    copies.write(handle, memory)
                 if store is not None:
                     store.want(handle)
             elif reads or store is not None:

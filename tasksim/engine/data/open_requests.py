@@ -129,7 +129,7 @@ class OpenRequests:
             self._towards[key] = left
         else:
             del self._towards[key]
-            self._copies.coming[request.handle] &= ~(1 << request.target)
+            self._copies.expect_no_more(request.handle, request.target)
 
     def _hops_to(self, memory: int, handle: int) -> list[Hop]:
         copies = self._copies
@@ -152,7 +152,7 @@ class OpenRequests:
         self.of.setdefault(handle, []).append(request)
         key = handle * self._memories + target
         self._towards[key] = self._towards.get(key, 0) + 1
-        self._copies.coming[handle] |= 1 << target
+        self._copies.expect(handle, target)
 
     def _find(self, handle: int, hop: Hop, task: int) -> Request | None:
         """Return the open request for this copy of no task, or of the same from wherever it is."""

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tasksim.engine.data.accesses import writers
+from tasksim.engine.data.readiness import Readiness
 from tasksim.engine.data.requests import NOBODY
 from tasksim.runtime.ledger import TAKEN
 from tasksim.runtime.sleepers import Sleepers
@@ -53,7 +54,7 @@ class NodeView(RunView):
         self._needs, self._reads, self._priorities = accesses
         self._mover = memories.mover
         # What schedulers look up most, without the way to it.
-        copies = memories.copies
+        copies = self._copies = memories.copies
         self._valid, self._coming, self._places = copies.valid, copies.coming, copies.places
         self._size = copies.size
         self._best_s = memories.estimates.best_s
@@ -149,6 +150,10 @@ class NodeView(RunView):
             if not self._places[handle] & bit:
                 unplaced += sizes[handle]
         return missing, absent, unplaced
+
+    def readiness(self, memory: int) -> Readiness | None:
+        """Return what keeps the order of :meth:`unready` in *memory* for tasks added to it."""
+        return None if self._one_memory else Readiness(self._copies, self._needs, memory)
 
     def prefetch(self, task: int, memory: int) -> None:
         """Start to bring the data of *task* to *memory*."""

@@ -1,0 +1,134 @@
+"""Readiness: of many tasks that wait for one memory, the one that lacks the fewest bytes there."""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.engine.data.accesses import Needs
+    from tasksim.engine.data.copies import Copies
+
+__all__ = ["Readiness"]
+
+Lacks: TypeAlias = tuple[int, int, int, int, int]
+"""What a task lacks, in bytes: not there, of that on no way, without a place; then its place among
+the tasks, and itself."""
+
+MANY: Final = 4
+"""A heap with so many entries per task is cleaned of those that are out of date: so seldom that it
+costs nothing, and memory stays bounded."""
+
+
+class Readiness:
+    """Tasks, each with what it lacks in *memory*, kept right as data come and go.
+
+    What every task lacks is what :meth:`~tasksim.engine.machine.view.NodeView.unready` says. When a
+    datum has changed, the tasks that access it are looked at, and no others: a choice costs as much
+    as has changed since the last one, not as many steps as there are tasks. *needs* are all tasks'.
+    """
+
+    def __init__(self, copies: Copies, needs: Sequence[Needs], memory: int) -> None:
+        self._copies, self._needs, self._memory = copies, needs, memory
+        self._changed = copies.changes.follow(memory)
+        self._lacks: dict[int, Lacks] = {}
+        self._heap: list[Lacks] = []  # cleaned lazily: an entry counts if it is its task's
+        # Per datum, the tasks that access it: how often they read it, how often they access it.
+        self._users: dict[int, dict[int, tuple[int, int]]] = {}
+        self._known: dict[int, tuple[int, int, int]] = {}  # per datum, what its readers lack of it
+        self._first = self._last = 0
+
+    def add(self, task: int) -> None:
+        """Add *task* behind the others."""
+        self._last += 1
+        self._add(task, self._last)
+
+    def add_first(self, task: int) -> None:
+        """Add *task* in front of the others."""
+        self._first -= 1
+        self._add(task, self._first)
+
+    def remove(self, task: int) -> None:
+        """Forget *task*."""
+        del self._lacks[task]
+        for handle, _, _ in self._needs[task]:
+            users = self._users.get(handle)
+            if users is not None:  # it accesses the datum once, or this is the first time
+                users.pop(task, None)
+                if not users:
+                    del self._users[handle]
+
+    def first(self) -> int:
+        """Return the task that lacks the fewest bytes; it stays.
+
+        Of equals the one of which the fewest are on no way, then the fewest have no place, then
+        the first.
+        """
+        self._refresh()
+        heap, lacks = self._heap, self._lacks
+        while lacks.get(heap[0][4]) is not heap[0]:
+            heappop(heap)
+        return heap[0][4]
+
+    def close(self) -> None:
+        """Follow the memory no more."""
+        self._copies.changes.leave(self._memory, self._changed)
+
+    def _add(self, task: int, place: int) -> None:
+        missing = absent = unplaced = 0
+        for handle, reads, _ in self._needs[task]:
+            users = self._users.get(handle)
+            if users is None:
+                users = self._users[handle] = {}
+                self._known[handle] = self._lacking(handle)
+            lacking = self._known[handle]
+            if reads:
+                missing += lacking[0]
+                absent += lacking[1]
+            unplaced += lacking[2]
+            often = users.get(task, (0, 0))
+            users[task] = often[0] + reads, often[1] + 1
+        self._put((missing, absent, unplaced, place, task))
+
+    def _put(self, lacks: Lacks) -> None:
+        heap = self._heap
+        self._lacks[lacks[4]] = lacks
+        heappush(heap, lacks)
+        if len(heap) > MANY * len(self._lacks):
+            heap[:] = self._lacks.values()
+            heapify(heap)
+
+    def _lacking(self, handle: int) -> tuple[int, int, int]:
+        """Return how much of *handle* is not there, is on no way either, and has no place."""
+        copies, bit = self._copies, 1 << self._memory
+        size = copies.size[handle]
+        missing = 0 if copies.valid[handle] & bit else size
+        absent = 0 if copies.coming[handle] & bit else missing
+        return missing, absent, 0 if copies.places[handle] & bit else size
+
+    def _refresh(self) -> None:
+        """Look at the tasks that access what has changed."""
+        for handle in self._changed:
+            users = self._users.get(handle)
+            if users is None:
+                continue
+            before, now = self._known[handle], self._lacking(handle)
+            if now != before:
+                self._known[handle] = now
+                self._change(users, [b - a for a, b in zip(before, now, strict=True)])
+        self._changed.clear()
+
+    def _change(self, users: dict[int, tuple[int, int]], more: list[int]) -> None:
+        """Note that *users* of a datum lack so much more of it than before."""
+        missing, absent, unplaced = more
+        for task, (reads, accesses) in users.items():
+            own = self._lacks[task]
+            self._put((
+                own[0] + reads * missing,
+                own[1] + reads * absent,
+                own[2] + accesses * unplaced,
+                own[3],
+                task,
+            ))  # fmt: skip
