@@ -69,7 +69,8 @@ class Calls:
     own : int64 array [workers, own_ptr[-1]]
         Arguments that come last: of each worker, one function after the other.
     kept : object
-        What the addresses lead to, which lives as long as this does.
+        What the addresses lead to, which lives as long as this does; not the program itself, with
+        which this is kept.
     """
 
     address: Addresses

@@ -91,7 +91,7 @@ class TiledProgram:
         graph = self.graph
         table = CallTable(len(graph), len(self._workspaces))
         addresses = self.tiles.addresses()
-        kept: list[object] = [self]
+        kept: list[object] = [self.tiles, self._workspaces]
         for kernel in range(len(graph.kernels)):
             for prepared, tasks, handles in self._prepared(kernel):
                 called = prepared.called(core)

@@ -25,7 +25,7 @@ from tasksim.native.threads import LOOK_S, PATIENCE_S, conduct
 from tasksim.run.record import TaskTable
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.facts import Facts
-from tasksim.runtime.flat import flat_graph, flat_memory, policy_structure
+from tasksim.runtime.flat import Kept, flat_graph, flat_memory, policy_structure
 from tasksim.runtime.policies import ported
 from tasksim.runtime.rules import dropped, illegal_pop, livelock
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["CompiledExecution"]
+__all__ = ["CompiledExecution", "calls_of"]
 
 COLUMNS: Final = {
     "worker": np.int32,
@@ -95,7 +95,7 @@ class CompiledExecution:
         self._policy = ported(scheduler)
         self._view = CompiledView(self._facts)
         self._tasks = CalledProgram(program)
-        self._calls = _calls_of(program, core)
+        self._calls = calls_of(program)
         self._estimates = np.ascontiguousarray(np.array(estimates, dtype=np.float64))
         self._flat = flat_graph(graph), flat_memory(platform)
         self._called: CalledScheduler | None = None
@@ -280,10 +280,14 @@ class CompiledExecution:
         return RuntimeError(f"the core has failed with status {status}")
 
 
-def _calls_of(program: BoundProgram, core: ctypes.CDLL) -> Calls:
+def _calls_of(program: BoundProgram) -> Calls:
     """Return what the tasks of *program* call; what offers no addresses is called back."""
     calls = getattr(program, "calls", None)
     if calls is None:
         return CallTable(len(program.graph)).calls(kept=None)
-    found: Calls = calls(core)
+    found: Calls = calls(interface.functions())
     return found
+
+
+calls_of: Final = Kept(_calls_of)
+"""What the tasks of a program call, kept while the program is there: it may run many times."""

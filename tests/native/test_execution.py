@@ -282,3 +282,13 @@ def test_factorisations_are_right_under_every_scheduler(application, scheduler):
     graph = generate(application, tiles=5, tile_size=40)
     result = run(graph, 2, scheduler)
     assert result.makespan_s > 0
+
+
+def test_the_fmm_is_right():
+    graph = generate("fmm", particles=500, height=3, group_size=8, order=3)
+    result = run(graph, 2, "prio")
+    assert result.makespan_s > 0
+
+
+def test_the_run_says_what_executed_it():
+    assert run(generate("chain", length=2, duration=0.0)).engine == RUNTIME[-1]
