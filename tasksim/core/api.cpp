@@ -2,16 +2,18 @@
 #include <new>
 
 #include "engine/replay.h"
-#include "schedulers/foreign.h"
+#include "schedulers/called.h"
+#include "schedulers/python.h"
 
 using namespace tasksim;
 
 namespace {
 
 // A replay with what it needs to live.
-struct Running {
-  tasksim_scheduler given_scheduler;
-  tasksim_callbacks callbacks;
+struct Running : Shown {
+  View &view() override { return replay->view(); }
+  bool runs() const override { return status == TASKSIM_MORE; }
+
   std::unique_ptr<Scheduler> scheduler;
   std::unique_ptr<Replay> replay;
   tasksim_outcome outcome{};
@@ -91,15 +93,16 @@ void tasksim_platform_free(void *platform) { delete static_cast<Platform *>(plat
 
 void *tasksim_replay_new(const void *graph, const void *platform,
                          const tasksim_question *question, const tasksim_scheduler *scheduler,
-                         const tasksim_callbacks *callbacks, int32_t *status,
+                         const tasksim_called *called, int32_t *status,
                          tasksim_outcome *outcome) {
   auto running = std::make_unique<Running>();
   *status = guarded(outcome, [&] {
-    if (!graph || !platform || !question || !(scheduler || callbacks)) throw BadArrays{};
+    if (!graph || !platform || !question || !(scheduler || called)) throw BadArrays{};
     const auto &tasks = *static_cast<const Graph *>(graph);
     const auto &machine = *static_cast<const Platform *>(platform);
     check(tasks, machine, *question);
-    running->scheduler = callbacks ? foreign_scheduler(*callbacks) : make_scheduler(*scheduler);
+    if (called) running->given = *called;
+    running->scheduler = called ? called_scheduler(*running) : make_scheduler(*scheduler);
     if (!running->scheduler) return TASKSIM_UNKNOWN;
     const auto make = question->machine ? machine_replay : memory_replay;
     running->replay = make(tasks, machine, *question, *running->scheduler);
@@ -175,5 +178,17 @@ void tasksim_replay_log(const void *replay, const tasksim_log *columns) {
 }
 
 void tasksim_replay_free(void *replay) { delete static_cast<Running *>(replay); }
+
+void tasksim_python_is(const tasksim_python *given) { python = *given; }
+
+void tasksim_replay_seen(const void *replay, const uint64_t **able, const double **estimates) {
+  const View &view = static_cast<const Running *>(replay)->replay->view();
+  *able = view.able.data();
+  *estimates = view.estimates;
+}
+
+void *tasksim_replay_owner(void *replay) { return static_cast<Running *>(replay)->owner(); }
+
+void *tasksim_replay_function(void *owner, const char *name) { return function_of(owner, name); }
 
 }  // extern "C"

@@ -7,9 +7,10 @@ it points to alive for as long as the core may look at them.
 from __future__ import annotations
 
 import ctypes
-from ctypes import CFUNCTYPE, POINTER, c_char_p, c_double, c_int32, c_int64, c_void_p
+import sys
+from ctypes import CFUNCTYPE, POINTER, c_char_p, c_double, c_int32, c_int64, c_void_p, py_object
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -34,16 +35,21 @@ __all__ = [
     "TOO_LATE",
     "UNKNOWN",
     "Callbacks",
+    "Called",
     "Graph",
     "Log",
     "Outcome",
     "Platform",
+    "Python",
     "Question",
     "Scheduler",
     "Tasks",
     "address",
     "functions",
+    "locked_functions",
 ]
+
+Library = TypeVar("Library", bound=ctypes.CDLL)
 
 DONE: Final = 0
 MORE: Final = 1
@@ -119,6 +125,24 @@ class Callbacks(ctypes.Structure):
     ]
 
 
+class Python(ctypes.Structure):
+    """What the core calls of Python, and objects that it knows; filled by :func:`python`."""
+
+    _fields_ = _fields(
+        "p:call,call_method,get_item,type_of,from_int,from_double,as_int,as_mask,as_index,"
+        "new_tuple,set_tuple_item,new_function,new_capsule,capsule_pointer,keep,let_go,"
+        "error,set_error,clear_error,none,yes,no,int_type,index_error,value_error,runtime_error"
+    )
+
+
+class Called(ctypes.Structure):
+    """A scheduler written in Python: the addresses of objects."""
+
+    _fields_ = _fields(
+        "p:scheduler,push,pop,started,finished,choose,commit,number,workers,tasks,handles,memories"
+    )
+
+
 class Question(ctypes.Structure):
     """What is asked: costs, estimates, and how the replay goes."""
 
@@ -154,7 +178,7 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
     "replay_new": (
         c_void_p,
         [
-            c_void_p, c_void_p, POINTER(Question), POINTER(Scheduler), POINTER(Callbacks),
+            c_void_p, c_void_p, POINTER(Question), POINTER(Scheduler), POINTER(Called),
             POINTER(c_int32), POINTER(Outcome),
         ],
     ),
@@ -164,11 +188,60 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
     "replay_log": (None, [c_void_p, POINTER(Log)]),
     "replay_free": (None, [c_void_p]),
 }  # fmt: skip
+_LOCKED: Final[dict[str, tuple[Any, list[Any]]]] = {
+    "python_is": (None, [POINTER(Python)]),
+    "replay_go_on": (c_int32, [c_void_p, c_int64]),
+    "replay_seen": (None, [c_void_p, POINTER(c_void_p), POINTER(c_void_p)]),
+    "replay_owner": (py_object, [c_void_p]),
+    "replay_function": (py_object, [py_object, c_char_p]),
+}
+"""What is called with Python's lock: it calls Python, or makes objects of it."""
+
+_PYTHON: Final = {
+    "call": "PyObject_Vectorcall",
+    "call_method": "PyObject_VectorcallMethod",
+    "get_item": "PyObject_GetItem",
+    "type_of": "PyObject_Type",
+    "from_int": "PyLong_FromLongLong",
+    "from_double": "PyFloat_FromDouble",
+    "as_int": "PyLong_AsLongLongAndOverflow",
+    "as_mask": "PyLong_AsUnsignedLongLong",
+    "as_index": "PyNumber_AsSsize_t",
+    "new_tuple": "PyTuple_New",
+    "set_tuple_item": "PyTuple_SetItem",
+    "new_function": "PyCFunction_NewEx",
+    "new_capsule": "PyCapsule_New",
+    "capsule_pointer": "PyCapsule_GetPointer",
+    "keep": "Py_IncRef",
+    "let_go": "Py_DecRef",
+    "error": "PyErr_Occurred",
+    "set_error": "PyErr_SetString",
+    "clear_error": "PyErr_Clear",
+}
+"""Functions of Python's C interface; all have been there, unchanged, since Python 3.9."""
+_OBJECTS: Final = {
+    "none": None,
+    "yes": True,
+    "no": False,
+    "int_type": int,
+    "index_error": IndexError,
+    "value_error": ValueError,
+    "runtime_error": RuntimeError,
+}
 
 
 @lru_cache(maxsize=8)
 def _declared(core: ctypes.CDLL) -> ctypes.CDLL:
-    for name, (result, arguments) in _SIGNATURES.items():
+    return _declare(core, _SIGNATURES)
+
+
+@lru_cache(maxsize=8)
+def _locked(core: ctypes.CDLL) -> ctypes.PyDLL:
+    return _declare(ctypes.PyDLL(core._name), _LOCKED)
+
+
+def _declare(core: Library, signatures: dict[str, tuple[Any, list[Any]]]) -> Library:
+    for name, (result, arguments) in signatures.items():
         function = getattr(core, f"tasksim_{name}")
         function.restype, function.argtypes = result, arguments
     return core
@@ -178,6 +251,28 @@ def functions() -> ctypes.CDLL | None:
     """Return the library with its functions declared; None if there is none."""
     core = library()
     return None if core is None else _declared(core)
+
+
+def locked_functions() -> ctypes.PyDLL | None:
+    """Return the library for calls with Python's lock, in which it may call Python.
+
+    None if there is no library, or if this Python has not the C interface of CPython.
+    """
+    core = library()
+    if core is None or sys.implementation.name != "cpython":
+        return None
+    locked = _locked(core)
+    locked.tasksim_python_is(ctypes.byref(_python()))
+    return locked
+
+
+@lru_cache(maxsize=1)
+def _python() -> Python:
+    functions = {
+        field: ctypes.cast(getattr(ctypes.pythonapi, name), c_void_p)
+        for field, name in _PYTHON.items()
+    }
+    return Python(**functions, **{field: id(what) for field, what in _OBJECTS.items()})
 
 
 def address(values: NDArray[Any] | None, dtype: type[np.generic]) -> int | None:

@@ -5,10 +5,11 @@
 #ifndef TASKSIM_CORE_H
 #define TASKSIM_CORE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 // To be raised whenever a declaration below changes; tasksim/core/library.py expects the same.
-#define TASKSIM_CORE_VERSION 1
+#define TASKSIM_CORE_VERSION 2
 
 #if defined(__GNUC__)
 #define TASKSIM_API __attribute__((visibility("default")))
@@ -98,6 +99,45 @@ typedef struct {
   int64_t (*finished)(int64_t task, int64_t worker);
 } tasksim_callbacks;
 
+// What the core needs of Python to call a scheduler written in it: functions of the interpreter, by
+// address, as their declarations in Python.h have it with void * for each object. So one library
+// serves all versions of Python, and needs none to be built.
+typedef struct {
+  void *(*call)(void *callable, void *const *given, size_t count, void *names);
+  void *(*call_method)(void *name, void *const *given, size_t count, void *names);
+  void *(*get_item)(void *list, void *key);
+  void *(*type_of)(void *object);
+  void *(*from_int)(long long number);
+  void *(*from_double)(double number);
+  long long (*as_int)(void *number, int *overflow);
+  unsigned long long (*as_mask)(void *number);
+  intptr_t (*as_index)(void *number, void *error);
+  void *(*new_tuple)(intptr_t length);
+  int (*set_tuple_item)(void *tuple, intptr_t place, void *item); // takes the reference to it
+  void *(*new_function)(void *definition, void *self, void *module);
+  void *(*new_capsule)(void *pointer, const char *name, void (*free)(void *capsule));
+  void *(*capsule_pointer)(void *capsule, const char *name);
+  void (*keep)(void *object);              // one reference more
+  void (*let_go)(void *object);            // one less
+  void *(*error)(void);                    // the one that is raised; null: none is
+  void (*set_error)(void *kind, const char *message);
+  void (*clear_error)(void);
+  void *none, *yes, *no, *int_type, *index_error, *value_error, *runtime_error; // objects
+} tasksim_python;
+
+// A scheduler written in Python. Whoever gives it keeps all these objects while the replay runs, and
+// the lists as long as the functions of its view.
+typedef struct {
+  void *scheduler;
+  void *push, *pop;                        // names of its methods
+  void *started, *finished;                // its methods, null: it has but the default
+  void *choose;                            // (task): the worker chosen if that pushes, or -1
+  void *commit;                            // (task)
+  void *number;                            // (popped, worker): a task, of what is no plain one
+  void *workers, *tasks, *handles, *memories; // a list of any things for each: wrong indices fail
+                                              // in Python's words
+} tasksim_called;
+
 typedef struct {
   const double *costs, *estimates;         // classes x tasks, seconds; infinite: cannot run it
   const double *reach_bytes, *far_s_per_byte; // the same; null: nothing is charged for far data
@@ -164,7 +204,7 @@ TASKSIM_API void tasksim_platform_free(void *platform);
 TASKSIM_API void *tasksim_replay_new(const void *graph, const void *platform,
                                      const tasksim_question *question,
                                      const tasksim_scheduler *scheduler,
-                                     const tasksim_callbacks *callbacks, int32_t *status,
+                                     const tasksim_called *called, int32_t *status,
                                      tasksim_outcome *outcome);
 // Goes on for at most so many events: between two calls a user's interruption is heard.
 TASKSIM_API int32_t tasksim_replay_go_on(void *replay, int64_t events);
@@ -217,6 +257,18 @@ TASKSIM_API void tasksim_getrf_float64(void *const *routines, const int32_t *n, 
                                        const int32_t *lda, double *work, int32_t *info);
 TASKSIM_API void tasksim_getrf_float32(void *const *routines, const int32_t *n, float *a,
                                        const int32_t *lda, float *work, int32_t *info);
+
+// The following want Python's lock, and so does go_on of a replay whose scheduler is called: it
+// returns TASKSIM_CALLBACK with Python's error set where a method has raised one.
+TASKSIM_API void tasksim_python_is(const tasksim_python *given); // first of all; once is enough
+
+// Who can run what, and how long it is believed to take: classes where data do not fit are out.
+TASKSIM_API void tasksim_replay_seen(const void *replay, const uint64_t **able,
+                                     const double **estimates);
+// A capsule that frees the replay when Python lets go of it, instead of tasksim_replay_free.
+TASKSIM_API void *tasksim_replay_owner(void *replay);
+// A function of the view of a run, by name, for Python; null: there is none.
+TASKSIM_API void *tasksim_replay_function(void *owner, const char *name);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tasksim.engine.compiled.replay import CompiledReplay
     from tasksim.engine.locality import FarCharge
     from tasksim.engine.needs import SimultaneousPushes
     from tasksim.engine.outcome import AnyReplay
@@ -70,7 +71,10 @@ class Question:
 
 
 class Replayed(NamedTuple):
-    """A replay that has ended, the engine that made it, and why it was not the core."""
+    """A replay that has ended, the engine that made it, and why so.
+
+    Why it was not the core, or that the core called the scheduler back.
+    """
 
     replay: AnyReplay
     engine: str
@@ -100,7 +104,7 @@ def replayed(question: Question, seed: int, engine: Engine = "auto") -> Replayed
         try:
             replay = _compiled(question)
             replay.run(random.Random(seed))
-            return Replayed(replay, "compiled")
+            return Replayed(replay, "compiled", replay.why)
         except Refused as refusal:
             why = str(refusal)
         if engine == "compiled":
@@ -110,8 +114,9 @@ def replayed(question: Question, seed: int, engine: Engine = "auto") -> Replayed
     return Replayed(replay, "simpy", why)
 
 
-def _compiled(question: Question) -> AnyReplay:
+def _compiled(question: Question) -> CompiledReplay:
     from tasksim.core.library import status
+    from tasksim.engine.compiled.foreign import Called
     from tasksim.engine.compiled.replay import CompiledReplay
     from tasksim.runtime.flat import Refused
     from tasksim.runtime.policies import ported
@@ -119,15 +124,14 @@ def _compiled(question: Question) -> AnyReplay:
     core = status()
     if not core.available:
         raise Refused(f"the core is {core.why}")
-    policy = ported(question.scheduler)
-    if policy is None:
-        raise Refused(f"scheduler {question.scheduler.name} is not one of the core's")
     if question.needs_threads:
         raise Refused(f"blind pushes under {question.scheduler.name} are simulated by threads")
+    graph, platform, scheduler = question.graph, question.platform, question.scheduler
+    own = ported(scheduler)
     return CompiledReplay(
-        question.graph,
-        question.platform,
-        policy,
+        graph,
+        platform,
+        own or Called(scheduler, graph, platform, machine=question.needs_machine),
         question.costs,
         question.estimates,
         question.far,

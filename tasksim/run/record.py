@@ -98,7 +98,7 @@ class Run:
     engine : str, default ""
         What made it: ``compiled`` or ``simpy``, natively ``compiled`` or ``python``.
     engine_why : str, default ""
-        Why it was not the compiled core.
+        Why it was not the compiled core; or that this called a scheduler written in Python.
     bounds : dict or None, default None
         Lower bounds on the makespan, in seconds.
     transfers, memory : TransferTable, MemoryTable or None, default None

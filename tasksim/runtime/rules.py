@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["called", "dropped", "illegal_move", "illegal_pop", "known_worker", "livelock"]
+__all__ = [
+    "called",
+    "dropped",
+    "illegal_move",
+    "illegal_pop",
+    "known_worker",
+    "livelock",
+    "whole_number",
+]
 
 STORY: Final = (
     "which is not ready",
@@ -42,7 +50,7 @@ def illegal_pop(
     scheduler: Scheduler, graph: TaskGraph, state: Sequence[int], task: Any, worker: str
 ) -> SchedulerError:
     """Return the error for a *task* that a pop must not give to *worker*."""
-    number = _index(task)
+    number = whole_number(task)
     if number is None or not 0 <= number < len(graph):
         what = f"{task!r}, which is not a task (they are 0 to {len(graph) - 1}, or None)"
     elif state[number] != READY:
@@ -59,7 +67,7 @@ def illegal_move(move: str, graph: TaskGraph, state: Sequence[int], task: int) -
 
 def known_worker(worker: Any, workers: int, scheduler: Scheduler) -> int:
     """Return *worker* as a number, or raise :exc:`SchedulerError` if there is no such worker."""
-    number = _index(worker)
+    number = whole_number(worker)
     if number is not None and 0 <= number < workers:
         return number
     raise SchedulerError(
@@ -97,7 +105,7 @@ def livelock(
     )
 
 
-def _index(value: Any) -> int | None:
+def whole_number(value: Any) -> int | None:
     """Return the whole number that *value* is, None if it is none; True is none."""
     try:
         return None if isinstance(value, bool) else index(value)

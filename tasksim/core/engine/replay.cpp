@@ -90,12 +90,12 @@ class MemoryView : public View {
     else
       awake.push_back(worker);
   }
-  void wake_any(int task) override {
-    const int worker = sleepers.first(able[task]);
+  void wake_any_of(u64 classes) override {
+    const int worker = sleepers.first(classes);
     if (worker >= 0) wake(worker);
   }
-  void wake_all(int task) override {
-    for (const int worker : sleepers.all(able[task])) wake(worker);
+  void wake_all_of(u64 classes) override {
+    for (const int worker : sleepers.all(classes)) wake(worker);
   }
 
   Sleepers sleepers;
@@ -160,6 +160,7 @@ class MemoryReplay : public Replay {
     if (!ledger_.over()) throw Broken{TASKSIM_DROPPED};
   }
 
+  View &view() override { return view_; }
   const Ledger &ledger() const override { return ledger_; }
   double now_s() const override { return clock_.now; }
   i64 events() const override { return clock_.events; }

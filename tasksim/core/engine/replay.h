@@ -22,6 +22,7 @@ class Replay {
   // Closes the ledger; throws Broken for what is left undone.
   virtual void end() = 0;
 
+  virtual View &view() = 0;
   virtual const Ledger &ledger() const = 0;
   virtual double now_s() const = 0;
   virtual i64 events() const = 0;

@@ -29,14 +29,14 @@ class ThreadsView : public View {
     woken.push_back(worker);
   }
 
-  void wake_any(int task) override {
+  void wake_any_of(u64 classes) override {
     for (int worker = 0; sleepers && worker < workers(); ++worker)
-      if (asleep[worker] && can_run(task, worker)) return wake(worker);
+      if (asleep[worker] && (classes >> platform.class_of[worker] & 1)) return wake(worker);
   }
 
-  void wake_all(int task) override {
+  void wake_all_of(u64 classes) override {
     for (int worker = 0; sleepers && worker < workers(); ++worker)
-      if (asleep[worker] && can_run(task, worker)) wake(worker);
+      if (asleep[worker] && (classes >> platform.class_of[worker] & 1)) wake(worker);
   }
 
   // For the threads, not the scheduler

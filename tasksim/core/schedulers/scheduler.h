@@ -34,14 +34,16 @@ class View {
   virtual double now() const = 0;  // seconds
   virtual bool sleeping(int worker) const = 0;
   virtual void wake(int worker) = 0;
-  virtual void wake_any(int task) = 0;
-  virtual void wake_all(int task) = 0;
+  virtual void wake_any_of(u64 classes) = 0;  // of those in the mask
+  virtual void wake_all_of(u64 classes) = 0;
   virtual double transfer_estimate(int /*task*/, int /*memory*/) { return 0.0; }
   virtual Lacks unready(int /*task*/, int /*memory*/) { return {}; }
   virtual double copy_estimate(double /*bytes*/, int /*source*/, int /*target*/) { return 0.0; }
   virtual void prefetch(int /*task*/, int /*memory*/) {}
   virtual void prefetch_handle(int /*handle*/, int /*memory*/) {}
 
+  void wake_any(int task) { wake_any_of(able[task]); }
+  void wake_all(int task) { wake_all_of(able[task]); }
   double estimate_of_class(int task, int group) const {
     return estimates[static_cast<i64>(group) * graph.tasks + task];
   }

@@ -7,22 +7,26 @@ from __future__ import annotations
 
 import ctypes
 import weakref
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tasksim.core import interface
 from tasksim.engine.compiled.flat import flat_platform
+from tasksim.engine.compiled.foreign import Called
 from tasksim.engine.compiled.view import KnownView
 from tasksim.engine.data.accesses import COPIED
 from tasksim.engine.data.capacity import no_room, too_large
 from tasksim.engine.outcome import Outcome
 from tasksim.run.record import TaskTable
 from tasksim.runtime.blame import blaming
+from tasksim.runtime.collector import no_garbage_collection
 from tasksim.runtime.flat import Refused, flat_graph, policy_structure
 from tasksim.runtime.hooks import chooses_apart, unless_default
 from tasksim.runtime.ledger import nobody_can_run
-from tasksim.runtime.rules import dropped, livelock
+from tasksim.runtime.policies import Ported
+from tasksim.runtime.rules import dropped, illegal_pop, livelock
 
 if TYPE_CHECKING:
     import random
@@ -33,7 +37,6 @@ if TYPE_CHECKING:
     from tasksim.engine.locality import FarCharge
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
-    from tasksim.runtime.policies import Ported
 
 __all__ = ["CompiledReplay"]
 
@@ -48,8 +51,8 @@ class CompiledReplay:
     ----------
     graph, platform : TaskGraph, Platform
         What is run, and where.
-    policy : Ported
-        The scheduler, as the core knows it.
+    policy : Ported or Called
+        The scheduler, as the core knows it, or as it calls it back.
     costs, estimates : ndarray, shape (classes, tasks)
         What tasks take, and what the scheduler believes of it, seconds.
     far : FarCharge or None
@@ -72,7 +75,7 @@ class CompiledReplay:
         self,
         graph: TaskGraph,
         platform: Platform,
-        policy: Ported,
+        policy: Ported | Called,
         costs: NDArray[np.float64],
         estimates: NDArray[np.float64],
         far: FarCharge | None = None,
@@ -92,6 +95,7 @@ class CompiledReplay:
         self._flat = flat_graph(graph), flat_platform(platform)
         self._outcome = interface.Outcome()
         self._handle: int | None = None
+        self._go_on = policy.go_on if isinstance(policy, Called) else core.tasksim_replay_go_on
 
     def run(self, rng: random.Random) -> float:
         """Replay the graph; return the makespan in seconds.
@@ -99,20 +103,34 @@ class CompiledReplay:
         Raises :exc:`SchedulerError` when the scheduler breaks a rule or fails.
         """
         with blaming(self._policy.scheduler, self._graph):
-            self._make(rng)
-            status = interface.MORE
-            while status == interface.MORE:
-                status = self._core.tasksim_replay_go_on(self._handle, EVENTS)
-            self._core.tasksim_replay_outcome(self._handle, ctypes.byref(self._outcome))
-            self._columns = self._read_tasks()
-            if status != interface.DONE:
-                raise self._error(status)
+            if isinstance(self._policy, Called):
+                with no_garbage_collection(), closing(self._policy):
+                    self._make_called_back(self._policy, rng)
+                    self._run()
+            else:
+                self._make(rng)
+                self._run()
         return float(self._columns["end_s"].max(initial=0.0))
+
+    def _run(self) -> None:
+        status = interface.MORE
+        while status == interface.MORE:
+            status = self._go_on(self._handle, EVENTS)
+        self._core.tasksim_replay_outcome(self._handle, ctypes.byref(self._outcome))
+        self._columns = self._read_tasks()
+        if status != interface.DONE:
+            raise self._error(status)
 
     def outcome(self) -> Outcome:
         """Return what happened."""
         log = self._read_log() if self._outcome.copies >= 0 else None
         return Outcome(self, log, self._outcome.evictions)
+
+    @property
+    def why(self) -> str:
+        """What there is to say of how it was made: nothing, or that the scheduler is called."""
+        policy = self._policy
+        return f"scheduler {policy.scheduler.name} is called" if isinstance(policy, Called) else ""
 
     @property
     def events(self) -> int:
@@ -132,21 +150,31 @@ class CompiledReplay:
 
     def _make(self, rng: random.Random) -> None:
         """Make the replay of the core, which checks all that it is given."""
-        status = ctypes.c_int32()
         kept: list[Any] = []
-        question = self._question()
+        assert isinstance(self._policy, Ported)
         view = KnownView(self._graph, self._platform, self._costs, self._estimates)
         policy = policy_structure(self._policy, view, rng, kept)
+        handle = self._new(ctypes.byref(policy), None)
+        self._kept = [policy, *kept]
+        weakref.finalize(self, self._core.tasksim_replay_free, handle)
+
+    def _make_called_back(self, policy: Called, rng: random.Random) -> None:
+        """Make the replay of a scheduler in Python, and attach that."""
+        called = policy.called()
+        policy.show(self._new(None, ctypes.byref(called)))
+        policy.scheduler.attach(policy.view, rng)
+
+    def _new(self, policy: Any, called: Any) -> int:
+        status = ctypes.c_int32()
+        self._asked = question = self._question()
         graph, platform = self._flat
-        handle = self._core.tasksim_replay_new(
-            graph.handle, platform.handle, ctypes.byref(question), ctypes.byref(policy), None,
+        self._handle = self._core.tasksim_replay_new(
+            graph.handle, platform.handle, ctypes.byref(question), policy, called,
             ctypes.byref(status), ctypes.byref(self._outcome),
         )  # fmt: skip
-        if handle is None:
+        if self._handle is None:
             raise self._error(status.value)
-        self._handle = handle
-        self._kept = [question, policy, *kept]
-        weakref.finalize(self, self._core.tasksim_replay_free, handle)
+        return self._handle
 
     def _question(self) -> interface.Question:
         scheduler = self._policy.scheduler
@@ -211,6 +239,10 @@ class CompiledReplay:
             return nobody_can_run(graph, outcome.task)
         if status == interface.TOO_LARGE:
             return too_large(graph, outcome.task, self._needed_bytes(outcome.task))
+        if status == interface.ILLEGAL_POP:
+            worker = self._platform.workers[outcome.worker].name
+            states: Sequence[int] = self._columns["state"].tolist()
+            return illegal_pop(scheduler, graph, states, outcome.task, worker)
         if status == interface.STUCK:
             memory = self._platform.memories[outcome.worker].name
             return no_room(graph, outcome.task, memory, outcome.now_s)

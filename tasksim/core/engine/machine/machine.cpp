@@ -26,6 +26,7 @@ class MachineReplay : public Replay {
     throw Broken{TASKSIM_DROPPED};
   }
 
+  View &view() override { return node_.view; }
   const Ledger &ledger() const override { return node_.ledger; }
   double now_s() const override { return node_.view.now(); }
   i64 events() const override { return clock_.events; }

@@ -41,8 +41,8 @@ class NodeView : public View {
   double now() const override;
   bool sleeping(int worker) const override { return sleepers.asleep[worker]; }
   void wake(int worker) override;
-  void wake_any(int task) override;
-  void wake_all(int task) override;
+  void wake_any_of(u64 classes) override;
+  void wake_all_of(u64 classes) override;
   double transfer_estimate(int task, int memory) override;
   Lacks unready(int task, int memory) override;
   double copy_estimate(double bytes, int source, int target) override;

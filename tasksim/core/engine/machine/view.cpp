@@ -25,14 +25,14 @@ void NodeView::wake(int worker) {
 
 // With devices, as StarPU does it: the first driver that sleeps and has not been told of anything
 // yet is woken alone; without such a driver, all cores are woken, and race for the task.
-void NodeView::wake_any(int task) {
+void NodeView::wake_any_of(u64 classes) {
   if (driven_.empty()) {
-    const int worker = sleepers.first(able[task]);
+    const int worker = sleepers.first(classes);
     if (worker >= 0) wake(worker);
     return;
   }
   for (const int worker : driven_) {
-    if (!can_run(task, worker)) continue;
+    if (!(classes >> platform.class_of[worker] & 1)) continue;
     Routine &routine = node_.drivers[worker]->routine;
     const bool asleep = sleepers.asleep[worker];
     const bool alone = asleep && !routine.notified && worker != pusher;
@@ -40,11 +40,11 @@ void NodeView::wake_any(int task) {
     routine.wake();
     if (alone) return;
   }
-  for (const int worker : sleepers.all(able[task] & cores_)) wake(worker);
+  for (const int worker : sleepers.all(classes & cores_)) wake(worker);
 }
 
-void NodeView::wake_all(int task) {
-  for (const int worker : sleepers.all(able[task])) wake(worker);
+void NodeView::wake_all_of(u64 classes) {
+  for (const int worker : sleepers.all(classes)) wake(worker);
 }
 
 double NodeView::transfer_estimate(int task, int memory) {
