@@ -18,6 +18,8 @@ import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
+from typing import Any
 
 PEER_S = {"eager": 6.8}
 REFERENCE_LOOP_S = 0.69
@@ -85,6 +87,34 @@ def command(tiles: int, scheduler: str, repetitions: int) -> None:
     )
 
 
+def own_scheduler(tiles: int, rounds: int) -> None:
+    """Print how much faster the core is than SimPy's engine under the tutorial's own scheduler."""
+    import numpy as np
+
+    from tasksim.engine.choice import Question, replayed
+    from tasksim.graph.apps.registry import generate
+    from tasksim.platform.description import Platform
+
+    text = (Path(__file__).parents[1] / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    own: dict[str, Any] = {}
+    exec(text.partition("<!-- file: mysched.py -->\n```python\n")[2].partition("```")[0], own)
+    graph = generate("cholesky", tiles=tiles)
+    costs = np.array([[COSTS[graph.kernels[k]] for k in graph.kernel.tolist()]])
+    spent: dict[str, list[float]] = {"simpy": [], "compiled": []}
+    for _ in range(rounds):
+        for engine_name, seconds in spent.items():
+            scheduler = own["LongestFirst"]()
+            question = Question(graph, Platform.identical(12), scheduler, costs, costs)
+            begun = time.process_time()
+            replayed(question, 0, engine_name)
+            seconds.append(time.process_time() - begun)
+    simpy_s, core_s = (statistics.median(seconds) for seconds in spent.values())
+    print(
+        f"the tutorial's scheduler, tiles {tiles}: SimPy {1e6 * simpy_s / len(graph):.2f}, core"
+        f" {1e6 * core_s / len(graph):.2f} us/task of CPU time, ratio {simpy_s / core_s:.1f}"
+    )
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(
@@ -100,6 +130,7 @@ def main() -> None:
         engine(72, scheduler, 5)
     print()
     engine(38, "eager", 7)
+    own_scheduler(38, 7)
     if not quick:
         engine(181, "eager", 3)
     print()

@@ -102,9 +102,9 @@ def replayed(question: Question, seed: int, engine: Engine = "auto") -> Replayed
         from tasksim.runtime.flat import Refused
 
         try:
-            replay = _compiled(question)
-            replay.run(random.Random(seed))
-            return Replayed(replay, "compiled", replay.why)
+            compiled = _compiled(question)
+            compiled.run(random.Random(seed))
+            return Replayed(compiled, "compiled", compiled.why)
         except Refused as refusal:
             why = str(refusal)
         if engine == "compiled":

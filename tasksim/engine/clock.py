@@ -38,6 +38,9 @@ Steps: TypeAlias = Generator[int | None, None, Any]
 class Clock(Environment):
     """SimPy's environment, for a replay: it counts seconds."""
 
+    def __init__(self, start: float = 0.0) -> None:
+        super().__init__(start)
+
 
 class TickClock(Clock):
     """The clock of machines with devices: it counts whole ticks."""

@@ -77,7 +77,8 @@ def simulate(
     engine : {"auto", "simpy", "compiled"}, default "auto"
         What replays: SimPy's engine, the compiled core, or the core where it is there and knows
         all that is asked. The result is the same to the last bit; ``run.engine`` says which it
-        was, ``run.engine_why`` why it was not the core.
+        was, ``run.engine_why`` why it was not the core,
+        or that the core called a scheduler written in Python.
     config : mapping, optional
         Stored in the run instead of the scenario.
     **scenario

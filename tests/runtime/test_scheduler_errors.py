@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 from compiled_core import needs_core
 
 from tasksim.base.errors import InputError, SchedulerError
+from tasksim.engine.choice import Question, replayed
 from tasksim.engine.machine.machine import MachineReplay
 from tasksim.engine.replay import Replay
 from tasksim.graph.apps.registry import generate
@@ -35,6 +37,18 @@ def machine(scheduler, **overheads):
     MachineReplay(GRAPH, platform(**overheads), scheduler, [[1.0] * 3]).run(random.Random(0))
 
 
+def called(scheduler, *, pushes="serial", **overheads):
+    costs = np.ones((1, len(GRAPH)))
+    question = Question(
+        GRAPH, platform(**overheads), scheduler, costs, costs, simultaneous_pushes=pushes
+    )
+    replayed(question, 0, "compiled")
+
+
+def called_machine(scheduler, **overheads):
+    called(scheduler, pushes="blind", **overheads)
+
+
 class Nothing:
     """A program whose tasks do nothing."""
 
@@ -58,7 +72,9 @@ def compiled(scheduler, **overheads):
     execution.run(random.Random(0), pin=False)
 
 
-CLOCKS = [replay, machine, native, needs_core(compiled)]
+CLOCKS = [
+    replay, machine, needs_core(called), needs_core(called_machine), native, needs_core(compiled)
+]  # fmt: skip
 both = pytest.mark.parametrize("clock", CLOCKS)
 
 
@@ -120,7 +136,7 @@ def test_what_the_user_asked_wrongly_stays_as_it_is(clock):
         clock(Fails(InputError("option x is 7"), "attach"))
 
 
-@pytest.mark.parametrize("clock", [replay, machine])
+@pytest.mark.parametrize("clock", [replay, machine, needs_core(called), needs_core(called_machine)])
 def test_an_interruption_stays_an_interruption(clock):
     with pytest.raises(KeyboardInterrupt):
         clock(Fails(KeyboardInterrupt(), "push"))
@@ -144,9 +160,10 @@ class Library(Eager):
         return random.Random(0).choice([])  # library
 
 
-def test_an_error_in_a_library_names_the_line_that_called_it():
+@pytest.mark.parametrize("clock", [replay, needs_core(called)])
+def test_an_error_in_a_library_names_the_line_that_called_it(clock):
     with pytest.raises(SchedulerError, match=rf"errors\.py:{line('library')}: IndexError"):
-        replay(Library())
+        clock(Library())
 
 
 class Circles(Eager):
@@ -164,9 +181,10 @@ def test_a_scheduler_that_wakes_workers_for_ever_is_stopped(clock, overheads):
         clock(Circles(), **overheads)
 
 
-def test_so_it_is_where_asking_takes_time():
+@pytest.mark.parametrize("clock", [machine, needs_core(called)])
+def test_so_it_is_where_asking_takes_time(clock):
     with pytest.raises(SchedulerError, match=r"turns in circles"):
-        machine(Circles(), progress_s=1e-6)
+        clock(Circles(), progress_s=1e-6)
 
 
 class Polls(Eager):
@@ -179,6 +197,11 @@ class Polls(Eager):
         return task
 
 
-def test_asking_again_while_a_task_runs_is_no_circle_where_it_takes_time():
-    machine(Polls(), progress_s=1e-4)
-    replay(Polls(), wakeup_s=1e-4)
+@pytest.mark.parametrize("clock", [machine, needs_core(called_machine)])
+def test_asking_again_while_a_task_runs_is_no_circle_where_it_takes_time(clock):
+    clock(Polls(), progress_s=1e-4)
+
+
+@pytest.mark.parametrize("clock", [replay, needs_core(called)])
+def test_nor_is_it_where_waking_does(clock):
+    clock(Polls(), wakeup_s=1e-4)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.core import interface
-from tasksim.engine.data.memories import device_memories
+from tasksim.engine.data.ways import device_memories
 from tasksim.platform.copyestimates import CopyEstimates
 from tasksim.runtime.facts import Facts
 from tasksim.runtime.flat import Refused
