@@ -126,7 +126,7 @@ class Callbacks(ctypes.Structure):
 
 
 class Python(ctypes.Structure):
-    """What the core calls of Python, and objects that it knows; filled by :func:`locked_functions`."""
+    """What the core calls of Python, and objects that it knows: see :func:`locked_functions`."""
 
     _fields_ = _fields(
         "p:call,call_method,get_item,type_of,from_int,from_double,as_int,as_mask,as_index,"
