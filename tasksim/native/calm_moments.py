@@ -4,8 +4,9 @@ A core of a shared machine is often half of a physical core whose other half is 
 the same run takes 1.5 times as long in one minute as in the next, for seconds or minutes on end.
 Means and medians over such minutes say how busy the neighbours were. A *probe*, a short piece of
 work on all cores, tells calm moments from others: a measurement counts if the probes just before
-and just after it took hardly longer than the fastest one ever did. What is measured has no say in
-that, so the choice does not favour any result.
+and just after it took hardly longer than the fastest one since the session began, which is not
+known of earlier ones: on a machine that is busy throughout, all moments look calm alike. What is
+measured has no say in that, so the choice does not favour any result.
 
 ::
 
@@ -109,7 +110,7 @@ class Calmness:
     Attributes
     ----------
     fastest_s
-        The fastest probe.
+        The fastest probe, from the first to the last of these measurements.
     tolerance
         By which share a calm probe may take longer.
     kept, repeated
