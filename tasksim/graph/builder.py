@@ -19,18 +19,19 @@ import numpy as np
 
 from tasksim.base.errors import GraphError, expect
 from tasksim.graph.access_codes import RW, Commute, R, Reduce, Scratch, W, access, decode
+from tasksim.graph.assembly import assembled
 from tasksim.graph.configuration_register import ConfigurationRegister
 from tasksim.graph.csr import from_edges
 from tasksim.graph.dependencies import infer_dependencies, merge_repeated
 from tasksim.graph.explicit_dependencies import ExplicitDependencies, earlier_tasks
 from tasksim.graph.handles import HandleRegister, Matrix, Vector, whole
-from tasksim.graph.taskgraph import TaskGraph
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tasksim.graph.csr import Int32, Int64
     from tasksim.graph.dependencies import Accesses
+    from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = [
     "RW",
@@ -329,33 +330,21 @@ class GraphBuilder:
         (<TaskGraph two tasks: 2 tasks, 1 edges>, <TaskGraph two tasks: 2 tasks, 0 edges>)
         """
         accesses = merge_repeated(decode(self._accesses, self._ends), len(self))
-        successor_ptr, successors = self._successors(accesses if infer else None)
-        kernel, row, tables = self._configurations.tables(self._configuration)
-        sizes, homes = self._handles.columns()
-        names = self._configurations.parameter_names
-        graph = TaskGraph(
-            name=self.name,
-            arguments=self.arguments,
-            kernels=tuple(names),
-            parameter_names=tuple(names.values()),
-            parameters=tables,
-            model_names=tuple(self.model_names.get(name, name) for name in names),
-            kernel=kernel,
-            row=row,
-            priority=np.array(self._priority, dtype=np.int32),
-            access_ptr=accesses.pointers(len(self)),
-            access_handle=accesses.handle,
-            access_mode=accesses.mode,
-            successor_ptr=successor_ptr,
-            successors=successors,
-            handle_size=sizes,
-            handle_home=homes,
-            handle_blocks=tuple(self._handles.blocks),
-            hint_handle=np.array(self._hint_handle, dtype=np.int32),
-            hint_after=np.array(self._hint_after, dtype=np.int32),
+        hint_handle, hint_after = (
+            np.array(column, dtype=np.int32) for column in (self._hint_handle, self._hint_after)
         )
-        graph.validate()
-        return graph
+        return assembled(
+            self.name,
+            self.arguments,
+            self.model_names,
+            self._configurations,
+            self._configuration,
+            np.array(self._priority, dtype=np.int32),
+            self._handles,
+            accesses,
+            self._successors(accesses if infer else None),
+            (hint_handle, hint_after),
+        )
 
     def _cut(self, tasks: int) -> None:
         """Forget what an insertion that failed has appended for the task after *tasks* others."""

@@ -21,11 +21,11 @@ import numpy as np
 from tasksim.base.errors import GraphError
 from tasksim.base.memory import refuse_too_large
 from tasksim.graph.access_mode import AccessMode
+from tasksim.graph.assembly import assembled
 from tasksim.graph.configuration_register import ConfigurationRegister
 from tasksim.graph.csr import from_edges, pointers_of_counts
 from tasksim.graph.dependencies import Accesses, infer_dependencies, merge_repeated
 from tasksim.graph.handles import HandleRegister, Matrix, Vector
-from tasksim.graph.taskgraph import TaskGraph
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from tasksim.graph.csr import Integers
+    from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = ["RW", "ColumnBuilder", "R", "W"]
 
@@ -155,35 +156,19 @@ class ColumnBuilder:
         self._parts.sort(key=lambda part: part.first)
         configuration, priority = self._tasks()
         accesses = merge_repeated(self._accesses(), self.tasks)
-        successor_ptr, successors = from_edges(infer_dependencies(accesses), self.tasks)
         register, numbers = self._configurations()
-        kernel, row, tables = register.tables(numbers[configuration])
-        names = register.parameter_names
-        sizes, homes = self._handles.columns()
-        hint_handle, hint_after = self._hints()
-        graph = TaskGraph(
-            name=self.name,
-            arguments={},
-            kernels=tuple(names),
-            parameter_names=tuple(names.values()),
-            parameters=tables,
-            model_names=tuple(self.model_names.get(name, name) for name in names),
-            kernel=kernel,
-            row=row,
-            priority=priority,
-            access_ptr=accesses.pointers(self.tasks),
-            access_handle=accesses.handle,
-            access_mode=accesses.mode,
-            successor_ptr=successor_ptr,
-            successors=successors,
-            handle_size=sizes,
-            handle_home=homes,
-            handle_blocks=tuple(self._handles.blocks),
-            hint_handle=hint_handle,
-            hint_after=hint_after,
+        return assembled(
+            self.name,
+            {},
+            self.model_names,
+            register,
+            numbers[configuration],
+            priority,
+            self._handles,
+            accesses,
+            from_edges(infer_dependencies(accesses), self.tasks),
+            self._hints(),
         )
-        graph.validate()
-        return graph
 
     def _tasks(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return per task the part that it is of, and its priority."""

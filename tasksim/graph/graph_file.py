@@ -13,25 +13,13 @@ from tasksim.base.errors import InputError, expect
 from tasksim.base.files import exists, is_folder, reading, refuse_existing, writing
 from tasksim.base.jsontext import parse_json
 from tasksim.base.npzarrays import NpzArrays
-from tasksim.graph.taskgraph import HandleBlock, TaskGraph
+from tasksim.graph.taskgraph import COLUMNS, HandleBlock, TaskGraph
 
 __all__ = ["SUFFIX", "load", "save"]
 
 SUFFIX = ".npz"
 _FORMAT, _VERSION = "tasksim task graph", 1
-_COLUMNS = {
-    "kernel": np.int32,
-    "row": np.int32,
-    "priority": np.int32,
-    "access_ptr": np.int64,
-    "access_handle": np.int32,
-    "access_mode": np.int8,
-    "successor_ptr": np.int64,
-    "successors": np.int32,
-    "handle_size": np.int64,
-    "handle_home": np.int32,
-}
-_ADDED = {"hint_handle": np.int32, "hint_after": np.int32}
+_ADDED = ("hint_handle", "hint_after")
 """Columns that files lack which were written before there were hints."""
 
 
@@ -73,7 +61,7 @@ def save(graph: TaskGraph, path: str | Path, *, force: bool = False) -> None:
     if path.suffix != SUFFIX:
         raise InputError(f"{path}: the name of a task graph file ends in {SUFFIX}")
     refuse_existing(path, force=force)
-    arrays: dict[str, Any] = {name: getattr(graph, name) for name in (*_COLUMNS, *_ADDED)}
+    arrays: dict[str, Any] = {name: getattr(graph, name) for name in COLUMNS}
     arrays |= {f"parameters_{kernel}": table for kernel, table in enumerate(graph.parameters)}
     header = np.frombuffer(json.dumps(_header(graph)).encode(), dtype=np.uint8)
     with writing(path, force=force) as temporary:
@@ -131,8 +119,11 @@ def _header(graph: TaskGraph) -> dict[str, Any]:
 def _read(arrays: NpzArrays, path: Path) -> TaskGraph:
     header = _checked_header(parse_json(arrays.read("header", np.uint8).tobytes().decode()), path)
     kernels = tuple(header["kernels"])
-    columns = {name: arrays.read(name, dtype) for name, dtype in _COLUMNS.items()}
-    added = {name: arrays.read(name, t) for name, t in _ADDED.items() if name in arrays}
+    columns = {
+        name: arrays.read(name, dtype)
+        for name, dtype in COLUMNS.items()
+        if name not in _ADDED or name in arrays
+    }
     tables = [arrays.read(f"parameters_{k}", np.float64, 2) for k in range(len(kernels))]
     if any(len(table) > max(1, len(columns["kernel"])) for table in tables):
         raise ValueError("a table of parameters has more rows than there are tasks")
@@ -145,7 +136,6 @@ def _read(arrays: NpzArrays, path: Path) -> TaskGraph:
         model_names=tuple(header["model_names"]),
         handle_blocks=tuple(HandleBlock(*block) for block in header["handle_blocks"]),
         **columns,
-        **added,
     )
 
 

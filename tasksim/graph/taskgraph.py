@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.csr import Int32, Int64
 
-__all__ = ["HandleBlock", "TaskGraph"]
+__all__ = ["COLUMNS", "HandleBlock", "TaskGraph"]
 
 
 class HandleBlock(NamedTuple):
@@ -47,7 +47,7 @@ class HandleBlock(NamedTuple):
         return f"{self.name}[{index}]" if self.rows else self.name
 
 
-_COLUMNS: Mapping[str, type[np.generic]] = {
+COLUMNS: Mapping[str, type[np.generic]] = {
     "kernel": np.int32,
     "row": np.int32,
     "priority": np.int32,
@@ -61,6 +61,7 @@ _COLUMNS: Mapping[str, type[np.generic]] = {
     "hint_handle": np.int32,
     "hint_after": np.int32,
 }
+"""Of a graph, as :class:`TaskGraph` has them, in memory and in files."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,7 +151,7 @@ class TaskGraph:
         tables = tuple(_frozen(table, np.float64) for table in self.parameters)
         object.__setattr__(self, "parameters", tables)
         object.__setattr__(self, "arguments", dict(self.arguments))
-        for name, dtype in _COLUMNS.items():
+        for name, dtype in COLUMNS.items():
             object.__setattr__(self, name, _frozen(getattr(self, name), dtype))
 
     def __len__(self) -> int:
