@@ -82,11 +82,11 @@ def test_exceptions_are_caught_as_ever(called, sanitize):
 
 @pytest.mark.usefixtures("compiler")
 def test_the_core_is_clean():
-    """The cases of both engines, with addresses and undefined behaviour checked."""
+    """Both engines' cases and calls of Python; addresses and undefined behaviour are checked."""
     sanitizers = [sys.executable, "-m", "tasksim.core.sanitizers", "address,undefined"]
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow"]
     done = subprocess.run(
-        [*sanitizers, *tests, "tests/core/test_policies.py"],
+        [*sanitizers, *tests, "tests/core/test_policies.py", "tests/core/test_foreign.py"],
         cwd=ROOT,
         capture_output=True,
         text=True,
