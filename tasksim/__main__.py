@@ -6,6 +6,7 @@ Nothing is imported before Ctrl-C would end it with one line, as it ends everyth
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
 INTERRUPTED = 130
@@ -15,10 +16,15 @@ BETWEEN_COLLECTIONS = 100_000
 """Objects made before the collector looks for rings among them. Python's 700 are passed a hundred
 times while modules are imported, which are not garbage: that takes 4 to 13 % of a short command."""
 
+BLAS_WAITS = "4"
+"""For how many cycles, as a power of two, idle threads of NumPy's OpenBLAS spin before they sleep.
+With its own 26 each of them takes 20 ms of a core when NumPy is imported, from whoever needs it."""
+
 
 def main() -> None:
     """Run the command line and exit with its code."""
     gc.set_threshold(BETWEEN_COLLECTIONS)
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", BLAS_WAITS)
     try:
         code = _run()
     except KeyboardInterrupt:  # while the commands were imported
@@ -45,7 +51,6 @@ def _run() -> int:
 
 def _end_interrupted() -> None:
     """Leave at once if kernels are still running, which would outlive what they work on."""
-    import os
     import threading
     from contextlib import suppress
 
