@@ -70,11 +70,6 @@ void check(const Graph &graph, const Platform &platform, const tasksim_question 
         throw BadArrays{};
 }
 
-template <class From, class To>
-void copy(const std::vector<From> &column, To *target) {
-  if (target) std::copy(column.begin(), column.end(), target);
-}
-
 }  // namespace
 
 extern "C" {
@@ -145,15 +140,8 @@ void tasksim_replay_outcome(const void *replay, tasksim_outcome *outcome) {
 }
 
 void tasksim_replay_tasks(const void *replay, const tasksim_tasks *columns) {
-  const Ledger &ledger = static_cast<const Running *>(replay)->replay->ledger();
-  copy(ledger.submitted, columns->submitted_s);
-  copy(ledger.ready, columns->ready_s);
-  copy(ledger.popped, columns->popped_s);
-  copy(ledger.start, columns->start_s);
-  copy(ledger.end, columns->end_s);
-  copy(ledger.worker, columns->worker);
-  copy(ledger.released_by, columns->released_by);
-  copy(ledger.state, columns->state);
+  const Replay &ended = *static_cast<const Running *>(replay)->replay;
+  ended.ledger().write(*columns, ended.units_per_s());
 }
 
 void tasksim_replay_log(const void *replay, const tasksim_log *columns) {

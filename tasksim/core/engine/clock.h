@@ -54,18 +54,24 @@ class Clock {
 
   // Lets at most so many events happen; returns whether any are left.
   bool run(i64 most) {
+    left_ = most;
     while (!queue_.empty()) {
-      if (!most--) return true;
+      if (left_ <= 0) return true;
       const Event event = pop();
-      if (event.time != now) {
-        ++instants_;
-        steps_ = 0;
-      }
-      now = event.time;
-      ++events;
+      come_to(event.time);
       event.who->happen(event.value);
     }
     return false;
+  }
+
+  // Whether nothing else happens in *delay* ticks from now; then they are over, without an event in
+  // the queue. For who was told by the clock, and has nothing else to do at this instant.
+  bool passes(i64 delay) {
+    const i64 time = later(now, delay);
+    if (left_ <= 0 || (!queue_.empty() && queue_.front().time <= time)) return false;
+    forward_ = false;
+    come_to(time);
+    return true;
   }
 
   i64 now = 0;
@@ -79,6 +85,16 @@ class Clock {
     Awaiting *who;
     i64 value;
   };
+
+  void come_to(i64 time) {
+    if (time != now) {
+      ++instants_;
+      steps_ = 0;
+    }
+    now = time;
+    ++events;
+    --left_;
+  }
 
   // They rise; where waits end in reverse, those of one instant fall (engine/clock.py, LastFirst).
   i64 next_number() {
@@ -126,6 +142,7 @@ class Clock {
   }
 
   std::vector<Event> queue_;
+  i64 left_ = 0;  // events until somebody looks whether the user wants to stop
   i64 count_ = 0;
   i64 instants_ = 0, steps_ = 0;  // so far; begun at this one
   bool reversed_ = false, forward_ = false;

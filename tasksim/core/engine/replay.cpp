@@ -162,6 +162,7 @@ class MemoryReplay : public Replay {
 
   View &view() override { return view_; }
   const Ledger &ledger() const override { return ledger_; }
+  double units_per_s() const override { return 1.0; }
   double now_s() const override { return clock_.now; }
   i64 events() const override { return clock_.events; }
 
@@ -172,7 +173,7 @@ class MemoryReplay : public Replay {
     std::vector<int> released;
     double due;
     for (;;) {
-      ledger_.submitted[task] = clock_.now;
+      ledger_.of[task].submitted = clock_.now;
       released = release_.submit(task);
       due = (task + 1) * submission_s_;
       if (!released.empty() || task == graph_.tasks - 1 || !view_.awake.empty() ||
@@ -200,7 +201,7 @@ class MemoryReplay : public Replay {
   void on_end(int worker) {
     const int task = running_[worker];
     const double now = clock_.now;
-    ledger_.end[task] = now;
+    ledger_.of[task].end = now;
     ledger_.finish(task);
     if (question_.hears_finished) scheduler_.finished(task, worker);
     released_.clear();
@@ -239,7 +240,7 @@ class MemoryReplay : public Replay {
     }
     const int task = ledger_.take(popped, worker);
     running_[worker] = task;
-    ledger_.start[task] = clock_.now + task_s_;
+    ledger_.of[task].start = clock_.now + task_s_;
     if (question_.hears_started) scheduler_.started(task, worker);
     clock_.after(task_s_ + charges_.seconds(task, worker), SecondsClock::END, worker);
   }

@@ -19,11 +19,12 @@ class Replay {
   // Lets at most so many events happen; returns whether any are left.
   virtual bool go_on(i64 events) = 0;
 
-  // Closes the ledger; throws Broken for what is left undone.
+  // Throws Broken for what is left undone.
   virtual void end() = 0;
 
   virtual View &view() = 0;
   virtual const Ledger &ledger() const = 0;
+  virtual double units_per_s() const = 0;  // of the ledger's times
   virtual double now_s() const = 0;
   virtual i64 events() const = 0;
   virtual i64 evictions() const { return 0; }

@@ -105,7 +105,7 @@ class Routine : public Awaiting {
     steps_ = std::move(steps);
     steps_.handle().promise().routine = this;
     innermost_ = steps_.handle();
-    go_on();
+    if (go_on()) wait();
   }
 
   // Lets it go on, if it sleeps; else sees to it that it does not fall asleep.
@@ -113,7 +113,7 @@ class Routine : public Awaiting {
     woken = true;
     if (asleep) {
       asleep = false;
-      go_on();
+      if (go_on()) wait();
     }
   }
 
@@ -123,7 +123,10 @@ class Routine : public Awaiting {
     wake();
   }
 
-  void happen(i64) override { go_on(); }
+  void happen(i64) override {
+    while (go_on())
+      if (!clock_.passes(delay_)) return wait();
+  }
 
   double rank = RUN;      // which of the things that happen at one instant come first, the lowest
   bool asleep = false;
@@ -136,9 +139,10 @@ class Routine : public Awaiting {
   template <class T>
   friend class Steps;
 
-  // Goes from caller to called and back in a loop, not by resuming one in the other: that would
-  // need as much stack as there are calls, but for compilers that make jumps of them.
-  void go_on() {
+  // Makes the next step; whether it waits then, for some time. Goes from caller to called and back
+  // in a loop, not by resuming one in the other: that would need as much stack as there are calls,
+  // but for compilers that make jumps of them.
+  bool go_on() {
     do {
       goes_on_ = false;
       innermost_.resume();
@@ -146,12 +150,13 @@ class Routine : public Awaiting {
     const auto top = steps_.handle();
     if (top.done()) {
       if (top.promise().error) std::rethrow_exception(top.promise().error);
-    } else if (delay_ < 0) {
-      asleep = true;
-    } else {
-      clock_.after(delay_, rank, *this);
+      return false;
     }
+    asleep = delay_ < 0;
+    return !asleep;
   }
+
+  void wait() { clock_.after(delay_, rank, *this); }
 
   Clock &clock_;
   Steps<> steps_;

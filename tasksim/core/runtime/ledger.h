@@ -18,68 +18,75 @@ struct Broken {
   i64 task = -1, worker = -1, number = 0;
 };
 
+// What is known of a task: a line of the cache, as all of it is looked at together.
+struct alignas(64) Life {
+  double submitted = 0.0, ready = 0.0;
+  double popped = std::numeric_limits<double>::quiet_NaN();  // where that is not noted
+  double start = 0.0, end = 0.0;
+  std::int32_t worker = -1, released_by = -1;
+  State state = WAITING;
+};
+
 // The states of all tasks, the legal moves between them, who made them and when. Times are in the
-// clock's unit while it runs, in seconds when closed.
+// clock's unit while it runs.
 class Ledger {
  public:
   Ledger(const Graph &graph, const Platform &platform, const std::vector<u64> &able)
-      : able_(able), platform_(platform) {
-    const auto tasks = static_cast<std::size_t>(graph.tasks);
-    state.assign(tasks, WAITING);
-    worker.assign(tasks, -1);
-    released_by.assign(tasks, -1);
-    submitted.assign(tasks, 0.0);
-    ready.assign(tasks, 0.0);
-    popped.assign(tasks, std::numeric_limits<double>::quiet_NaN());
-    start.assign(tasks, 0.0);
-    end.assign(tasks, 0.0);
-  }
+      : of(graph.tasks), able_(able), platform_(platform) {}
 
   void release(int task, double now, int by) {
-    if (state[task] != WAITING) throw Broken{TASKSIM_BUG, task};
-    state[task] = READY;
-    ready[task] = now;
-    released_by[task] = by;
+    Life &life = of[task];
+    if (life.state != WAITING) throw Broken{TASKSIM_BUG, task};
+    life.state = READY;
+    life.ready = now;
+    life.released_by = by;
   }
 
-  // *worker* takes what the scheduler gave it: the only check of a pop.
+  // *taker* takes what the scheduler gave it: the only check of a pop.
   int take(i64 task, int taker) {
-    if (task < 0 || task >= static_cast<i64>(state.size()) || state[task] != READY ||
+    if (task < 0 || task >= static_cast<i64>(of.size()) || of[task].state != READY ||
         !(able_[task] >> platform_.class_of[taker] & 1))
       throw Broken{TASKSIM_ILLEGAL_POP, task, taker};
-    state[task] = TAKEN;
-    worker[task] = taker;
+    of[task].state = TAKEN;
+    of[task].worker = taker;
     ++taken_;
     return static_cast<int>(task);
   }
 
   void finish(int task) {
-    if (state[task] != TAKEN) throw Broken{TASKSIM_BUG, task};
-    state[task] = DONE;
+    if (of[task].state != TAKEN) throw Broken{TASKSIM_BUG, task};
+    of[task].state = DONE;
     --taken_;
     ++done_;
   }
 
-  bool over() const { return done_ == static_cast<i64>(state.size()); }
+  bool over() const { return done_ == static_cast<i64>(of.size()); }
   bool idle() const { return all_submitted && !taken_; }
 
   // How many moves there were: with each, something has happened.
   i64 moves() const {
     i64 sum = 0;
-    for (const auto each : state) sum += each;
+    for (const Life &life : of) sum += life.state;
     return sum;
   }
 
-  void close(double units_per_s) {
-    if (units_per_s == 1.0) return;
-    for (auto *column : {&submitted, &ready, &popped, &start, &end})
-      for (double &time : *column) time /= units_per_s;
+  // Writes *columns*, times in seconds, of which each has so many units of the clock.
+  void write(const tasksim_tasks &columns, double units_per_s) const {
+    for (std::size_t task = 0; task < of.size(); ++task) {
+      const Life &life = of[task];
+      if (columns.submitted_s) columns.submitted_s[task] = life.submitted / units_per_s;
+      if (columns.ready_s) columns.ready_s[task] = life.ready / units_per_s;
+      if (columns.popped_s) columns.popped_s[task] = life.popped / units_per_s;
+      if (columns.start_s) columns.start_s[task] = life.start / units_per_s;
+      if (columns.end_s) columns.end_s[task] = life.end / units_per_s;
+      if (columns.worker) columns.worker[task] = life.worker;
+      if (columns.released_by) columns.released_by[task] = life.released_by;
+      if (columns.state) columns.state[task] = life.state;
+    }
   }
 
   bool all_submitted = false;
-  std::vector<State> state;
-  std::vector<std::int32_t> worker, released_by;
-  std::vector<double> submitted, ready, popped, start, end;
+  std::vector<Life> of;  // per task
 
  private:
   const std::vector<u64> &able_;

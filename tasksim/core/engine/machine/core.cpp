@@ -34,11 +34,11 @@ Steps<> core(Node &node, Driver &driver) {
       co_await SLEEP;
       if (progress) co_await Wait{progress};
     }
-    node.ledger.start[task] = node.now();
+    node.ledger.of[task].start = node.now();
     node.started(task, driver.worker);
     node.clock.keep_order();
     co_await Wait{node.cost(task, driver.worker)};
-    node.ledger.end[task] = node.now();
+    node.ledger.of[task].end = node.now();
     co_await node.finish(driver, task);
   }
 }

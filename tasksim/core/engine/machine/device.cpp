@@ -79,11 +79,11 @@ Steps<> Device::launch(int task) {
   const int worker = driver_.worker;
   if (held_.size() == 1) node_.started(task, worker);
   if (node_.alone(driver_, task)) {
-    node_.ledger.start[task] = node_.now();
+    node_.ledger.of[task].start = node_.now();
     driver_.routine.rank = RUN;
     node_.clock.keep_order();
     co_await Wait{node_.cost(task, worker)};
-    node_.ledger.end[task] = node_.now();
+    node_.ledger.of[task].end = node_.now();
     held_.pop_front();
     co_await node_.finish(driver_, task);
     co_return;
@@ -102,13 +102,13 @@ void Device::queue(int task) {
 }
 
 void Device::run(int task) {
-  node_.ledger.start[task] = node_.now();
+  node_.ledger.of[task].start = node_.now();
   node_.clock.keep_order();
   node_.clock.after(node_.cost(task, driver_.worker), RUN, *this);
 }
 
 void Device::happen(i64) {
-  node_.ledger.end[queued_.front()] = node_.now();
+  node_.ledger.of[queued_.front()].end = node_.now();
   queued_.pop_front();
   ++over_;
   if (!queued_.empty()) run(queued_.front());

@@ -20,7 +20,6 @@ class MachineReplay : public Replay {
   bool go_on(i64 events) override { return clock_.run(events); }
 
   void end() override {
-    node_.ledger.close(1e9);
     if (node_.ledger.over()) return;
     node_.refuse_what_is_stuck();
     throw Broken{TASKSIM_DROPPED};
@@ -28,6 +27,7 @@ class MachineReplay : public Replay {
 
   View &view() override { return node_.view; }
   const Ledger &ledger() const override { return node_.ledger; }
+  double units_per_s() const override { return 1e9; }
   double now_s() const override { return node_.view.now(); }
   i64 events() const override { return clock_.events; }
   i64 evictions() const override { return node_.copies.evictions; }

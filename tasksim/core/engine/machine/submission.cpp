@@ -30,7 +30,7 @@ Steps<> one_by_one(Node &node, Routine &main) {
       due = std::max(due, clock.now);
     }
     if (something_by(clock, due)) co_await Wait{due - clock.now};
-    node.ledger.submitted[task] = static_cast<double>(std::max(due, clock.now));
+    node.ledger.of[task].submitted = static_cast<double>(std::max(due, clock.now));
     const std::vector<int> released = node.release.submit(task);
     for (const int ready : released) {
       if (due > clock.now) co_await Wait{due - clock.now};

@@ -93,7 +93,7 @@ void NodeView::prefetch_handle(int handle, int memory) {
 
 bool NodeView::is_written(int handle) const {
   for (const int task : graph.writers[handle])
-    if (node_.ledger.state[task] == TAKEN) return true;
+    if (node_.ledger.of[task].state == TAKEN) return true;
   return false;
 }
 
