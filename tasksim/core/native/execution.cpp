@@ -99,7 +99,7 @@ void Execution::submit_one() {
       ledger.all_submitted = true;
       return stop_if_stuck_or_done();
     }
-    ledger.submitted[task] = view.now();
+    ledger.of[task].submitted = view.now();
     view.pusher = NONE;
     push(release_.submit(task), -1);
   } catch (const Broken &broken) {
@@ -147,17 +147,17 @@ void Execution::work(int worker) {
 
 i64 Execution::execute(int task, int worker) {
   if (program_.is_called_back(task)) return execute_called_back(task, worker);
-  ledger.start[task] = view.now();
+  ledger.of[task].start = view.now();
   const i64 told = program_.call(task, worker);
-  ledger.end[task] = view.now();
+  ledger.of[task].end = view.now();
   return told;
 }
 
 i64 Execution::execute_called_back(int task, int worker) {
   double times[] = {view.origin_s, view.origin_s};
   const i64 told = program_.call_back(task, worker, times);
-  ledger.start[task] = times[0] - view.origin_s;
-  ledger.end[task] = times[1] - view.origin_s;
+  ledger.of[task].start = times[0] - view.origin_s;
+  ledger.of[task].end = times[1] - view.origin_s;
   return told;
 }
 

@@ -39,11 +39,6 @@ bool is_worker(const Execution &run, i64 worker) {
 
 bool is_task(const Execution &run, i64 task) { return task >= 0 && task < run.view.graph.tasks; }
 
-template <class T>
-void copy(const std::vector<T> &column, auto *given) {
-  if (given) std::copy(column.begin(), column.end(), given);
-}
-
 }  // namespace
 
 }  // namespace tasksim
@@ -122,14 +117,7 @@ int32_t tasksim_native_outcome(void *run, tasksim_outcome *outcome) {
 
 void tasksim_native_tasks(void *run, const tasksim_tasks *columns) {
   const Ledger &ledger = execution_of(run).ledger;
-  copy(ledger.submitted, columns->submitted_s);
-  copy(ledger.ready, columns->ready_s);
-  copy(ledger.popped, columns->popped_s);
-  copy(ledger.start, columns->start_s);
-  copy(ledger.end, columns->end_s);
-  copy(ledger.worker, columns->worker);
-  copy(ledger.released_by, columns->released_by);
-  copy(ledger.state, columns->state);
+  ledger.write(*columns, 1.0);
 }
 
 void tasksim_native_free(void *run) { delete static_cast<Native *>(run); }
