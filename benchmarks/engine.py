@@ -2,6 +2,9 @@
 
     python benchmarks/engine.py            # all of it, about two minutes
     python benchmarks/engine.py --quick    # without the million tasks
+    python benchmarks/engine.py --growth   # only how the cost of a task grows: 10,000 to 100,000
+    python benchmarks/engine.py --growth --million              # and to a million: half an hour
+    python benchmarks/engine.py --growth --only gpu:dmdas,flat  # of some machines and schedulers
 
 Cholesky on 12 workers, as StarPU-SimGrid's figures (StarPU 1.4.99, SimGrid 3.32, history models,
 CPU only): 64,824 tasks take its whole process 6.8 s under eager, 6.0 s under dmdas.
@@ -18,12 +21,24 @@ import statistics
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tasksim.platform.description import Platform
 
 PEER_S = {"eager": 6.8}
 REFERENCE_LOOP_S = 0.69
 DURATIONS = "potrf=1,trsm=3,syrk=3,gemm=6"
+SCHEDULERS = (
+    "eager", "prio", "random", "ws", "lws", "dm", "dmda", "dmdar", "dmdas", "dmdasd", "heteroprio",
+    "graph_test", "modular-eager", "modular-prio", "modular-dmda", "modular-dmdas", "modular-heft",
+)  # fmt: skip
+SECONDS = (  # on a core, on a device
+    {"potrf": 5e-3, "trsm": 10e-3, "syrk": 10e-3, "gemm": 18e-3},
+    {"potrf": 2e-3, "trsm": 3.4e-3, "syrk": 2e-3, "gemm": 2.8e-3},
+)
 COSTS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
 
 
@@ -115,13 +130,105 @@ def own_scheduler(tiles: int, rounds: int) -> None:
     )
 
 
+def devices(limit: float | None) -> Platform:
+    """Return a machine of nine cores and three devices, with memories of *limit* bytes."""
+    from tasksim.platform.description import (
+        Allocation,
+        Copying,
+        Device,
+        Link,
+        Memory,
+        Overheads,
+        Platform,
+        Route,
+        Worker,
+    )
+
+    drivers = tuple(Worker(i, f"gpu{i}", "cuda", i + 1) for i in range(3))
+    cores = tuple(Worker(3 + i, f"cpu{i}", "cpu", 0) for i in range(9))
+    links = (Link(0, "bus", None, 6e9), *(Link(i, f"link{i}", None, 6e9, 1e-5) for i in (1, 2, 3)))
+    ways = [(0, i) for i in (1, 2, 3)] + [(i, 0) for i in (1, 2, 3)]
+    return Platform(
+        name="devices",
+        workers=drivers + cores,
+        memories=(Memory(0, "ram"), *(Memory(i, f"m{i}", 0, limit) for i in (1, 2, 3))),
+        overheads=Overheads(1e-6, 0.0, 0.0, 1e-6, 1e-6, 1e-6, 1e-5, 1e-5),
+        links=links,
+        routes=tuple(Route(a, b, (0, a + b)) for a, b in ways),
+        devices={"cuda": Device(2, ())},
+        allocation=Allocation(175e-6, 750e-6),
+        copying=Copying(fetches=5, serialised=True),
+    )
+
+
+def machines(data_bytes: float) -> dict[str, Platform]:
+    """Return the machines of the growth table, for graphs with *data_bytes* of data."""
+    from tasksim.platform.description import Overheads, Platform
+
+    flat = Platform.identical(12)
+    return {
+        "flat": flat,
+        "overheads": replace(flat, overheads=Overheads(1e-6, 0.0, 0.0, 1e-6, 1e-6, 1e-6)),
+        "workers": Platform.identical(1000),
+        "gpu": devices(None),
+        "small": devices(data_bytes / 4),
+    }
+
+
+def cost_per_task(tiles: int, machine: str, scheduler: str) -> tuple[int, float]:
+    """Return how many tasks there are, and the CPU time of one in microseconds."""
+    from tasksim.engine.machine.machine import MachineReplay
+    from tasksim.engine.needs import needs_machine
+    from tasksim.engine.replay import Replay
+    from tasksim.graph.apps.registry import generate
+    from tasksim.schedulers.registry import create
+
+    graph = generate("cholesky", tiles=tiles, tile_size=960, dtype="float32")
+    platform = machines(float(graph.handle_size.sum()))[machine]
+    costs = [
+        [SECONDS[c.architecture == "cuda"][graph.kernels[k]] for k in graph.kernel.tolist()]
+        for c in platform.classes
+    ]
+    kind = MachineReplay if needs_machine(platform) else Replay
+    replay = kind(graph, platform, create(scheduler), costs)
+    begun = time.process_time()
+    replay.run(random.Random(0))
+    return len(graph), 1e6 * (time.process_time() - begun) / len(graph)
+
+
+def growth(only: list[str], *, million: bool) -> None:
+    """Print what a task costs in small and large graphs, for each machine and scheduler.
+
+    "small" has memories for a quarter of the data each, whatever the graph: data leave them all
+    the time.
+    """
+    for machine in machines(1.0):
+        for scheduler in SCHEDULERS:
+            if only and not {machine, scheduler, f"{machine}:{scheduler}"}.intersection(only):
+                continue
+            text, first = f"{machine:10} {scheduler:14}", 0.0
+            for tiles in (38, 84, 181) if million else (38, 84):
+                tasks, cost = cost_per_task(tiles, machine, scheduler)
+                first = first or cost
+                text += f"  {tasks:9,} tasks {cost:7.2f} us/task"
+                text += f" ratio {cost / first:5.2f}" if tiles > 38 else ""
+            print(text, flush=True)
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="leave the million tasks out")
-    quick = parser.parse_args().quick
+    parser.add_argument("--growth", action="store_true", help="only the growth of a task's cost")
+    parser.add_argument("--million", action="store_true", help="with --growth: a million tasks too")
+    parser.add_argument("--only", default="", help="with --growth: machines, schedulers, or pairs")
+    arguments = parser.parse_args()
+    quick = arguments.quick
+    if arguments.growth:
+        growth([name for name in arguments.only.split(",") if name], million=arguments.million)
+        return
     loop = statistics.median(loop_s() for _ in range(3))
     print(
         f"reference loop {loop:.2f} s; the targets were set where it takes {REFERENCE_LOOP_S} s\n"
