@@ -133,6 +133,8 @@ def _print(checked: Checked, graph: TaskGraph, calmness: Calmness | None, result
                 "residual_tolerance": None if residual is None else residual.tolerance,
                 **checked.errors,
                 "calm": None if calmness is None else not calmness.disturbed,
+                "engine": run.engine,
+                "engine_why": run.engine_why,
                 "output": results.output,
                 "gantt": results.gantt,
             }
