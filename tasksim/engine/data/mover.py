@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 from tasksim.engine.data.requests import DONE, FETCH, IDLE, NOBODY, PREFETCH, Request
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tasksim.engine.data.accesses import Need, Needs
     from tasksim.engine.data.copies import Copies
     from tasksim.engine.data.eviction import Eviction
@@ -68,7 +70,7 @@ class Mover:
             if store is not None:
                 store.take(handle)
             if others:
-                _cancel_prefetches(others, taker)
+                _cancel_prefetches(self._requests.of_task(handle, taker.task), taker)
             return False
         if not reads and store is None and not others:
             copies.settle(handle, memory)
@@ -103,7 +105,7 @@ class Mover:
             request.waiters.append(one_done)
         if not awaited:
             self._take(need, memory)
-            _cancel_prefetches(self._requests.of.get(handle, []), taker)
+            _cancel_prefetches(self._requests.of_task(handle, taker.task), taker)
         return bool(awaited)
 
     def _in_the_way(self, handle: int, memory: int) -> list[Request]:
@@ -159,7 +161,7 @@ class Mover:
             self._eviction.unpinned(memory)
 
 
-def _cancel_prefetches(requests: list[Request], taker: Taker) -> None:
+def _cancel_prefetches(requests: Iterable[Request], taker: Taker) -> None:
     """Cancel what was asked ahead for the taker's task: it has the datum now."""
     for request in requests:
         if request.task == taker.task and request.target == taker.memory:

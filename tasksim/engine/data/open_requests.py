@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tasksim.engine.data.channels import Post
-from tasksim.engine.data.requests import CANCELLED, IDLE, NOWHERE, WRITE_BACK, Purpose, Request
+from tasksim.engine.data.requests import (
+    CANCELLED,
+    IDLE,
+    NOBODY,
+    NOWHERE,
+    WRITE_BACK,
+    Purpose,
+    Request,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +25,11 @@ if TYPE_CHECKING:
     from tasksim.platform.copyestimates import CopyEstimates
 
 __all__ = ["OpenRequests"]
+
+MANY: Final = 16
+"""Where a datum has more open requests than this, those of each task are kept apart as well: a
+datum that thousands of tasks read has one for each that was given to a device. Few have so many,
+and to go over them costs less than to keep them apart."""
 
 
 class OpenRequests:
@@ -53,6 +66,7 @@ class OpenRequests:
         self.of: dict[int, list[Request]] = {}
         """Per datum, its requests in the order in which they were asked for."""
         self._towards: dict[int, int] = {}  # how many per datum * memories + target
+        self._apart: dict[int, dict[int, list[Request]]] = {}  # per datum with many, per task
 
     def ask(self, need: Need, memory: int, purpose: Purpose) -> Request:
         """Return the request for *need* in *memory*: one there is already, or a new one."""
@@ -111,6 +125,15 @@ class OpenRequests:
         self.posts[handler].arrived += 1
         self.keepers[handler].notify()
 
+    def of_task(self, handle: int, task: int) -> Sequence[Request]:
+        """Return, in order, the requests for *handle* of *task* and of none, and maybe others."""
+        apart = self._apart.get(handle)
+        if apart is not None and task >= 0:
+            own, nobodys = apart.get(task), apart.get(NOBODY)
+            if not (own and nobodys):
+                return own or nobodys or ()
+        return self.of.get(handle, ())
+
     def cancel_idle(self, handle: int) -> None:
         """Cancel copies of *handle* that nobody waits for: it is about to be written."""
         for request in self.of.get(handle, ()):
@@ -123,6 +146,10 @@ class OpenRequests:
         requests.remove(request)
         if not requests:
             del self.of[request.handle]
+        if request.handle in self._apart:
+            self._apart[request.handle][request.task].remove(request)
+            if not requests:
+                del self._apart[request.handle]
         key = request.handle * self._memories + request.target
         left = self._towards[key] - 1
         if left:
@@ -149,14 +176,27 @@ class OpenRequests:
     def _open(self, request: Request) -> None:
         handle, target = request.handle, request.target
         request.asked = self._clock._now
-        self.of.setdefault(handle, []).append(request)
+        requests = self.of.setdefault(handle, [])
+        requests.append(request)
+        if len(requests) > MANY or handle in self._apart:
+            self._keep_apart(requests, request)
         key = handle * self._memories + target
         self._towards[key] = self._towards.get(key, 0) + 1
         self._copies.expect(handle, target)
 
+    def _keep_apart(self, requests: list[Request], request: Request) -> None:
+        """Keep the *requests* for a datum, of which *request* is the newest, by task."""
+        apart = self._apart.get(request.handle)
+        if apart is not None:
+            apart.setdefault(request.task, []).append(request)
+            return
+        apart = self._apart[request.handle] = {}
+        for each in requests:
+            apart.setdefault(each.task, []).append(each)
+
     def _find(self, handle: int, hop: Hop, task: int) -> Request | None:
         """Return the open request for this copy of no task, or of the same from wherever it is."""
-        for request in self.of.get(handle, ()):
+        for request in self.of_task(handle, task):
             if request.state == CANCELLED or request.target != hop[1]:
                 continue
             if request.task < 0 or task < 0:
