@@ -61,6 +61,8 @@ def test_json_has_these_keys(simulate):
         "kernels",
         "noise",
         "extrapolated",
+        "engine",
+        "engine_why",
         "simulation_wall_s",
         "tasks_per_s",
         "output",
