@@ -48,15 +48,15 @@ def test_mistakes(tasksim, line, message):
 def test_interruptions_keep_what_was_measured(tasksim, tmp_path, monkeypatch):
     from tasksim.kernels.standalone import Standalone
 
-    restore, calls = Standalone.restore, []
+    reset, calls = Standalone.reset, []
 
     def stopping(self):
         calls.append(1)
         if len(calls) == 20:
             raise KeyboardInterrupt
-        restore(self)
+        reset(self)
 
-    monkeypatch.setattr(Standalone, "restore", stopping)
+    monkeypatch.setattr(Standalone, "reset", stopping)
     called = tasksim("measure potrf n=8..64 --repetitions 5 -o p.csv --json")
     assert called.code == 130
     assert called.json["interrupted"] is True
