@@ -70,6 +70,8 @@ Scenario                 a question that a run answers: what is run where, and h
 Scheduler                a scheduling policy
 View                     what it sees of a run
 simulate                 replays a graph on a platform
+simulate_many            replays many scenarios; results in columns
+Replays                  what came out of those
 durations                the expected duration of each task on each class of workers
 execute                  runs a graph for real, here
 calibrate                measures kernels here, and writes models and a platform
@@ -150,6 +152,7 @@ if TYPE_CHECKING:
     )
     from tasksim.run.record import Run
     from tasksim.run.recordtables import MemoryTable, TransferTable
+    from tasksim.scenario.many import Replays, simulate_many
     from tasksim.scenario.public import bounds, durations, execute, simulate
     from tasksim.scenario.scenario import Scenario
     from tasksim.schedulers.base import Scheduler, View
@@ -204,6 +207,7 @@ _HOMES = {
     "tasksim.formats.runs": ("load_run", "save_run"),
     "tasksim.formats.runs_by_name": ("check_run", "compare", "practical_critical_path"),
     "tasksim.run.recordtables": ("MemoryTable", "TransferTable"),
+    "tasksim.scenario.many": ("Replays", "simulate_many"),
     "tasksim.scenario.public": ("bounds", "durations", "execute", "simulate"),
     "tasksim.scenario.scenario": ("Scenario",),
     "tasksim.schedulers.base": ("Scheduler", "View"),
@@ -251,6 +255,7 @@ __all__ = [
     "Problem",
     "R",
     "Reduce",
+    "Replays",
     "Route",
     "Run",
     "Samples",
@@ -292,6 +297,7 @@ __all__ = [
     "schedule_of",
     "select",
     "simulate",
+    "simulate_many",
     "to_networkx",
     "write_schedule",
 ]

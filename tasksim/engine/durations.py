@@ -37,6 +37,7 @@ def durations(
     platform: Platform,
     models: Models,
     rng: np.random.Generator | None = None,
+    asked: Asked | None = None,
 ) -> NDArray[np.float64]:
     """Return the duration of each task in each class of workers, in seconds.
 
@@ -48,6 +49,8 @@ def durations(
         The kernel models, looked up by the graph's model names.
     rng : numpy.random.Generator, optional
         Draw each task's duration from its model's distribution; by default, its mean.
+    asked : Asked, optional
+        What models are asked for the tasks of this graph, if that was settled before.
 
     Returns
     -------
@@ -60,7 +63,7 @@ def durations(
         If a kernel has no model for any architecture of the platform.
     """
     classes = platform.classes
-    asked = Asked(graph)
+    asked = asked or Asked(graph)
     result = np.full((len(classes), len(graph)), np.inf)
     for kernel in range(len(graph.kernels)):
         tasks = asked.tasks(kernel)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["Noise", "simulate"]
+__all__ = ["Noise", "at_home", "simulate"]
 
 Noise = Literal["none", "model"]
 
@@ -79,7 +79,7 @@ def simulate(
         If the scheduler drops or repeats a task, or gives one to a worker that cannot run it.
     """
     check_engine(engine)
-    graph = _at_home(graph, platform)
+    graph = at_home(graph, platform)
     policy = create(scheduler) if isinstance(scheduler, str) else scheduler
     estimates = durations(graph, platform, models)
     drawn = estimates
@@ -113,7 +113,7 @@ def simulate(
     return run
 
 
-def _at_home(graph: TaskGraph, platform: Platform) -> TaskGraph:
+def at_home(graph: TaskGraph, platform: Platform) -> TaskGraph:
     """Return *graph* with its data in memories that there are: where there is one, all in that.
 
     Raises :exc:`InputError` if there are several, and a datum's home is none of them.

@@ -59,11 +59,6 @@ class Resolved:
     library: ModelLibrary | None = None
     seconds: dict[str, float] | None = None
 
-    def __post_init__(self) -> None:
-        from tasksim.scenario.advice import refuse_misspelt_synchronous
-
-        refuse_misspelt_synchronous(self.graph, self.platform, self.library)
-
     def bounds(self) -> dict[str, float]:
         """Return the lower bounds on the makespan, the same as those of a simulation."""
         from tasksim.engine.durations import durations
@@ -141,17 +136,20 @@ class Resolver:
         platform = self.platform(scenario)
         if scenario.durations is not None:
             seconds = seconds_of_graph(scenario.durations, graph)
-            return Resolved(
-                scenario, graph, platform, constants(graph, platform, seconds), None, seconds
+            # What is made of objects is known by them, which are kept with it.
+            key = ("constants", id(graph), id(platform), scenario.durations)
+            _, _, models = self._once(
+                key, lambda: (graph, platform, constants(graph, platform, seconds))
             )
+            return self._resolved(scenario, graph, platform, models, None, seconds)
         if scenario.models is not None and not isinstance(scenario.models, str):
             return self._with_models(scenario, graph, platform, scenario.models)
         wanted = estimated and needs_estimates(scenario.scheduler)
         if native and scenario.models is None and not wanted:
-            return Resolved(scenario, graph, platform, None)
+            return self._resolved(scenario, graph, platform, None)
         given = None if scenario.models else _given(scenario, graph, platform, costs)
         if given is not None and not native:
-            return Resolved(scenario, graph, platform, given)
+            return self._resolved(scenario, graph, platform, given)
         return self._with_library(scenario, graph, platform, models_path(scenario, platform))
 
     def _with_library(
@@ -168,9 +166,28 @@ class Resolver:
         from tasksim.models.files.store import ModelLibrary
 
         if not isinstance(models, ModelLibrary):
-            return Resolved(scenario, graph, platform, models)
+            return self._resolved(scenario, graph, platform, models)
         _require(models, graph, platform)
-        return Resolved(scenario, graph, platform, models, models)
+        return self._resolved(scenario, graph, platform, models, models)
+
+    def _resolved(
+        self,
+        scenario: Scenario,
+        graph: TaskGraph,
+        platform: Platform,
+        models: Models | None,
+        library: ModelLibrary | None = None,
+        seconds: dict[str, float] | None = None,
+    ) -> Resolved:
+        """Return what was found, when it is sure that the parts go together."""
+        from tasksim.scenario.advice import refuse_misspelt_synchronous
+
+        parts = (graph, platform, library)
+        key = ("checked", *map(id, parts))
+        if key not in self._known:
+            refuse_misspelt_synchronous(*parts)
+            self._known[key] = parts  # while they are there, so are their ids
+        return Resolved(scenario, graph, platform, models, library, seconds)
 
     def _graph(self, scenario: Scenario) -> TaskGraph:
         named = scenario.graph
@@ -184,7 +201,8 @@ class Resolver:
         if scenario.model_names is None:
             return graph
         names = [scenario.model_names.replace("{kernel}", name) for name in graph.kernels]
-        return replace(graph, model_names=tuple(names))
+        renamed = ("renamed", id(graph), scenario.model_names)
+        return self._once(renamed, lambda: (graph, replace(graph, model_names=tuple(names))))[1]
 
     def _costs(self, scenario: Scenario) -> GraphInput | None:
         """Return what a file of costs per processor says, if the graph is one."""
@@ -213,7 +231,8 @@ class Resolver:
             costs = self._costs(scenario)
             if costs is not None and costs.platform is not None and scenario.workers is None:
                 return costs.platform
-            return Platform.identical(scenario.workers or 0)
+            workers = scenario.workers or 0
+            return self._once(("identical", workers), lambda: Platform.identical(workers))
         from tasksim.formats.platforms import load_platform
 
         name, library = scenario.platform, _folder(scenario.library)

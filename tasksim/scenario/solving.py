@@ -25,6 +25,7 @@ __all__ = [
     "execute",
     "execute_calmly",
     "execute_checked",
+    "policy_of",
     "simulate",
     "solve",
 ]
@@ -85,7 +86,7 @@ def simulate(resolved: Resolved, *, check: bool = False, engine: Engine = "auto"
         resolved.graph,
         resolved.platform,
         resolved.known_models(),
-        _policy(scenario.scheduler),
+        policy_of(scenario.scheduler),
         seed=scenario.seed,
         noise=scenario.noise,
         check=check,
@@ -113,7 +114,7 @@ def execute(
     done = run_natively(
         resolved.graph,
         resolved.platform,
-        _policy(scenario.scheduler),
+        policy_of(scenario.scheduler),
         program=program,
         estimates=_estimates(resolved) if estimates is None else estimates,
         seed=scenario.seed,
@@ -172,7 +173,7 @@ def execute_calmly(
     return done.values[0][0], done.calm
 
 
-def _policy(scheduler: str | Scheduler | type[Scheduler]) -> str | Scheduler:
+def policy_of(scheduler: str | Scheduler | type[Scheduler]) -> str | Scheduler:
     """Return a scheduler for one run: of a class a new one."""
     if not isinstance(scheduler, type):
         return scheduler

@@ -1,0 +1,214 @@
+"""Many replays: scenarios simulated together, and what came out of them in columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.base.arguments import one_of, whole_number
+from tasksim.base.errors import InputError, expect
+from tasksim.engine.choice import ENGINES
+from tasksim.scenario.resolved import Resolver
+from tasksim.scenario.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from tasksim.engine.batch import Totals
+    from tasksim.engine.choice import Engine
+    from tasksim.run.record import Run
+
+__all__ = ["Replays", "simulate_many"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Replays:
+    """What came out of many replays, in columns with an entry per scenario.
+
+    Parameters
+    ----------
+    scenarios : tuple of Scenario
+        What was asked.
+    makespan_s : ndarray of float64
+        The makespans, seconds.
+    busy_s : ndarray of float64
+        How long the workers executed tasks, all together, seconds.
+    copied_bytes : ndarray of int64
+        How much was copied between memories.
+    copies : ndarray of int64
+        In how many copies.
+    evictions : ndarray of int64
+        How many copies were dropped to make room.
+    engine : tuple of str
+        What replayed each, ``compiled`` or ``simpy``.
+
+    See Also
+    --------
+    simulate_many : makes them.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> base = tasksim.Scenario("fork-join width=4 duration=1.0", workers=2)
+    >>> many = tasksim.simulate_many(base.vary(workers=n) for n in (1, 2, 4))
+    >>> many.makespan_s.tolist()
+    [6.0, 4.0, 3.0]
+    >>> many.run(1).makespan_s
+    4.0
+    """
+
+    scenarios: tuple[Scenario, ...]
+    makespan_s: NDArray[np.float64]
+    busy_s: NDArray[np.float64]
+    copied_bytes: NDArray[np.int64]
+    copies: NDArray[np.int64]
+    evictions: NDArray[np.int64]
+    engine: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.scenarios)
+
+    def __repr__(self) -> str:
+        return f"<Replays: {len(self)} scenarios>"
+
+    def run(self, index: int) -> Run:
+        """Return the whole run of a scenario, with all its tables: it is replayed again.
+
+        Parameters
+        ----------
+        index : int
+            Its place among the scenarios.
+        """
+        return self.scenarios[index].solve()
+
+    def critical_counts(self) -> NDArray[np.int64]:
+        """Return in how many of the runs each task was on the practical critical path.
+
+        Each run is replayed again, for its tables. Raises :exc:`InputError` if the scenarios are
+        not all about as many tasks.
+        """
+        from tasksim.run.critical import practical_critical_path
+
+        counts: NDArray[np.int64] | None = None
+        for scenario in self.scenarios:
+            run = scenario.solve()
+            if counts is None:
+                counts = np.zeros(len(run), np.int64)
+            if len(run) != len(counts):
+                raise InputError(
+                    f"tasks are counted over runs of one graph: {scenario.label} has {len(run)}"
+                    f" tasks, the first scenario {len(counts)}"
+                )
+            counts[[step.task for step in practical_critical_path(run).steps]] += 1
+        return np.zeros(0, np.int64) if counts is None else counts
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the columns as a pandas table, a row per scenario."""
+        import pandas as pd
+
+        columns: dict[str, Any] = {
+            "scenario": [scenario.label for scenario in self.scenarios],
+            "seed": [scenario.seed for scenario in self.scenarios],
+        }
+        names = ("makespan_s", "busy_s", "copied_bytes", "copies", "evictions", "engine")
+        return pd.DataFrame(columns | {name: getattr(self, name) for name in names})
+
+
+def simulate_many(
+    scenarios: Iterable[Scenario], *, threads: int | None = None, engine: Engine = "auto"
+) -> Replays:
+    """Simulate many scenarios; what they have in common is made once.
+
+    Graphs, platforms, models and what these say of all tasks are shared; without noise, costs are.
+    The same numbers as those of :func:`simulate`, one by one.
+
+    Parameters
+    ----------
+    scenarios : iterable of Scenario
+        Simulated ones; schedulers by name, or objects.
+    threads : int, optional
+        How many are replayed at a time; by default as many as there are cores to use.
+    engine : {"auto", "simpy", "compiled"}, default "auto"
+        What replays, as for :func:`simulate`.
+
+    Returns
+    -------
+    Replays
+
+    Raises
+    ------
+    InputError
+        If an argument is illegal, and as :func:`simulate` does.
+    SchedulerError
+        As :func:`simulate` does, for the first scenario that fails.
+
+    See Also
+    --------
+    simulate : one, with all its tables.
+    Scenario.vary, Scenario.variants : make scenarios of one.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> seconds = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+    >>> base = tasksim.Scenario("cholesky tiles=4", workers=2, durations=seconds)
+    >>> many = simulate_many(base.vary(scheduler=name) for name in ("eager", "prio"))
+    >>> many.makespan_s.tolist()
+    [38.0, 38.0]
+    """
+    from tasksim.engine.batch import totals
+
+    one_of(engine, ENGINES, "engine")
+    if threads is not None:
+        threads = whole_number(threads, "threads", low=1)
+    asked = tuple(_simulated(scenario) for scenario in scenarios)
+    resolver = Resolver()
+    questions = [_asked(resolver, scenario) for scenario in asked]
+    found = list(totals(questions, threads=threads or _cores(), engine=engine))
+    return Replays(asked, **_columns(found))
+
+
+def _simulated(scenario: Any) -> Scenario:
+    expect(scenario, Scenario, "scenario")
+    known: Scenario = scenario
+    if known.clock != "simulated":
+        raise InputError(f"{known.label}: its clock is native; simulate_many only simulates")
+    return known
+
+
+def _asked(resolver: Resolver, scenario: Scenario) -> Any:
+    from tasksim.engine.batch import Asked
+    from tasksim.scenario.solving import policy_of
+
+    resolved = resolver.resolve(scenario)
+    return Asked(
+        resolved.graph,
+        resolved.platform,
+        resolved.known_models(),
+        policy_of(scenario.scheduler),
+        scenario.seed,
+        scenario.noise,
+        **scenario.engine,
+    )
+
+
+def _columns(found: list[Totals]) -> dict[str, Any]:
+    """Return the fields of :class:`Replays` of one row per replay."""
+    floats, counts = ("makespan_s", "busy_s"), ("copied_bytes", "copies", "evictions")
+    columns: dict[str, Any] = {
+        name: np.array([getattr(row, name) for row in found], np.float64) for name in floats
+    }
+    columns |= {name: np.array([getattr(row, name) for row in found], np.int64) for name in counts}
+    columns["engine"] = tuple(row.engine for row in found)
+    return columns
+
+
+def _cores() -> int:
+    from tasksim.native.cores import usable_cores
+
+    return len(usable_cores())
