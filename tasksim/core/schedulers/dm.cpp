@@ -62,7 +62,7 @@ void DequeModel::commit(int task, const Choice &choice) {
 int DequeModel::pop(int worker) {
   TaskList &queue = *queues_[worker];
   if (!queue.size()) return NONE;
-  const int task = queue.take(0);
+  const int task = queue.pop();
   handed_out(task, worker);
   return task;
 }

@@ -1,5 +1,4 @@
 // dmda and its relatives: expected ends with what moving the data costs (schedulers/dmda.py).
-#include "data_readiness.h"
 #include "dm.h"
 #include "ends_ahead.h"
 
@@ -37,22 +36,17 @@ class DataAware : public DequeModel {
     return known ? fittest(latest) : greedy(task);
   }
 
-  int pop(int worker) override {
-    TaskList &queue = *queues_[worker];
-    const std::size_t waiting = queue.size();
-    if (!waiting) return NONE;
-    std::size_t place = 0;
-    if (waiting > 1 && order_.ready_first)
-      place = first_ready(queue.urgent(), view->platform.memory_of[worker], *view);
-    const int task = queue.take(place);
-    handed_out(task, worker);
-    return task;
-  }
-
  protected:
   std::unique_ptr<TaskList> new_queue(int worker) override {
-    if (order_.by_priority) return std::make_unique<SortedTasks>(view->graph.priority);
-    return DequeModel::new_queue(worker);
+    const ReadyFirst where = ready_first(worker);
+    if (order_.by_priority) return std::make_unique<SortedTasks>(view->graph.priority, where);
+    return std::make_unique<PushOrder>(where);
+  }
+
+  // Where *worker*'s queue looks for the data of its tasks, if it does.
+  ReadyFirst ready_first(int worker) const {
+    if (!order_.ready_first) return {};
+    return {view, view->platform.memory_of[worker]};
   }
 
  private:
@@ -111,7 +105,7 @@ class DataAwareSortedDecision : public DataAware {
   std::unique_ptr<TaskList> new_queue(int worker) override {
     const int group = view->platform.class_of[worker];
     const double *lengths = view->estimates + static_cast<i64>(group) * view->graph.tasks;
-    auto queue = std::make_unique<WeighedTasks>(view->graph.priority, lengths);
+    auto queue = std::make_unique<WeighedTasks>(view->graph.priority, lengths, ready_first(worker));
     sorted_.push_back(queue.get());
     return queue;
   }

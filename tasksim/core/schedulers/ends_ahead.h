@@ -16,8 +16,8 @@ namespace tasksim {
 // *lengths*: expected durations in seconds, per task; one that is not known counts for nothing.
 class WeighedTasks : public SortedTasks {
  public:
-  WeighedTasks(std::span<const std::int32_t> priority, const double *lengths)
-      : SortedTasks(priority), lengths_(lengths) {}
+  WeighedTasks(std::span<const std::int32_t> priority, const double *lengths, ReadyFirst where)
+      : SortedTasks(priority, where), lengths_(lengths) {}
 
   void append(int task) override {
     SortedTasks::append(task);
@@ -25,8 +25,8 @@ class WeighedTasks : public SortedTasks {
     if (!added) work->second += length(task);
   }
 
-  int take(std::size_t place) override {
-    const int task = SortedTasks::take(place);
+  int pop() override {
+    const int task = SortedTasks::pop();
     if (levels_.size() < work_.size())
       work_.erase(work_.begin());
     else

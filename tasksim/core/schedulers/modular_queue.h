@@ -5,7 +5,6 @@
 #include <map>
 
 #include "data_readiness.h"
-#include "line.h"
 #include "scheduler.h"
 
 namespace tasksim {
@@ -13,7 +12,9 @@ namespace tasksim {
 class WorkerQueue {
  public:
   WorkerQueue(View &view, Order order, int memory = 0)
-      : view_(&view), order_(order), memory_(memory) {}
+      : priority_(view.graph.priority),
+        by_priority_(order.by_priority),
+        where_(std::make_unique<ReadyFirst>(order.ready_first ? &view : nullptr, memory)) {}
 
   std::size_t size() const { return size_; }
 
@@ -35,23 +36,22 @@ class WorkerQueue {
   int pop() {
     if (!size_) return NONE;
     const auto highest = levels_.begin();
-    auto &level = highest->second;
-    const bool choose = order_.ready_first && level.size() > 1;
-    const int task = level.take(choose ? first_ready(level, memory_, *view_) : 0);
-    if (level.empty()) levels_.erase(highest);
+    const int task = highest->second.pop();
+    if (!highest->second.size()) levels_.erase(highest);
     --size_;
     return task;
   }
 
  private:
-  Line<int> &level(int task) {
-    return levels_[order_.by_priority ? -static_cast<i64>(view_->graph.priority[task]) : 0];
+  ReadyTasks &level(int task) {
+    const i64 key = by_priority_ ? -static_cast<i64>(priority_[task]) : 0;
+    return levels_.try_emplace(key, *where_).first->second;
   }
 
-  View *view_;
-  Order order_;
-  int memory_;
-  std::map<i64, Line<int>> levels_;  // by priority negated: the most urgent first
+  std::span<const std::int32_t> priority_;
+  bool by_priority_;
+  std::unique_ptr<ReadyFirst> where_;  // at a place of its own: levels refer to it
+  std::map<i64, ReadyTasks> levels_;   // by priority negated: the most urgent first
   std::size_t size_ = 0;
 };
 

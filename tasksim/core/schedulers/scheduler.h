@@ -25,6 +25,17 @@ struct Lacks {
   auto operator<=>(const Lacks &) const = default;
 };
 
+// Tasks, and which of them lacks the least in a memory, as data come and go.
+class Readiness {
+ public:
+  virtual ~Readiness() = default;
+  virtual std::size_t size() const = 0;
+  virtual void add(int task) = 0;        // behind the others
+  virtual void add_first(int task) = 0;  // in front of them
+  virtual int take() = 0;  // the one that lacks the least, removed; of equals, the first
+  virtual std::vector<int> tasks() const = 0;  // in order
+};
+
 // What a scheduler sees of a run, simulated or native, and what it can ask of it.
 class View {
  public:
@@ -38,6 +49,8 @@ class View {
   virtual void wake_all_of(u64 classes) = 0;
   virtual double transfer_estimate(int /*task*/, int /*memory*/) { return 0.0; }
   virtual Lacks unready(int /*task*/, int /*memory*/) { return {}; }
+  // What keeps the order of unready() in *memory* for tasks added to it; null: nothing does.
+  virtual std::unique_ptr<Readiness> readiness(int /*memory*/) { return nullptr; }
   virtual double copy_estimate(double /*bytes*/, int /*source*/, int /*target*/) { return 0.0; }
   virtual void prefetch(int /*task*/, int /*memory*/) {}
   virtual void prefetch_handle(int /*handle*/, int /*memory*/) {}

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "line.h"
+#include "data_readiness.h"
 #include "scheduler.h"
 
 namespace tasksim {
@@ -14,41 +14,41 @@ class TaskList {
  public:
   virtual ~TaskList() = default;
   virtual std::size_t size() const = 0;
-  virtual void append(int task) = 0;            // behind those that go before it
-  virtual const Line<int> &urgent() const = 0;  // those that have the priority of the first
-  virtual int take(std::size_t place) = 0;      // the task at *place* among these, removed
+  virtual void append(int task) = 0;  // behind those that go before it
+  virtual int pop() = 0;              // the task that goes first, removed
 };
 
 // Tasks in the order in which they were pushed; to it, all priorities are equal.
 class PushOrder : public TaskList {
  public:
+  explicit PushOrder(ReadyFirst where = {}) : where_(where), tasks_(where_) {}
+
   std::size_t size() const override { return tasks_.size(); }
   void append(int task) override { tasks_.push_back(task); }
-  const Line<int> &urgent() const override { return tasks_; }
-  int take(std::size_t place) override { return tasks_.take(place); }
+  int pop() override { return tasks_.pop(); }
 
  private:
-  Line<int> tasks_;
+  ReadyFirst where_;
+  ReadyTasks tasks_;
 };
 
 // Tasks by priority; inside one level, in the order in which they were pushed.
 class SortedTasks : public TaskList {
  public:
-  explicit SortedTasks(std::span<const std::int32_t> priority) : priority_(priority) {}
+  explicit SortedTasks(std::span<const std::int32_t> priority, ReadyFirst where = {})
+      : priority_(priority), where_(where) {}
 
   std::size_t size() const override { return size_; }
 
   void append(int task) override {
-    levels_[key_of(task)].push_back(task);
+    levels_.try_emplace(key_of(task), where_).first->second.push_back(task);
     ++size_;
   }
 
-  const Line<int> &urgent() const override { return levels_.begin()->second; }
-
-  int take(std::size_t place) override {
+  int pop() override {
     const auto level = levels_.begin();
-    const int task = level->second.take(place);
-    if (level->second.empty()) levels_.erase(level);
+    const int task = level->second.pop();
+    if (!level->second.size()) levels_.erase(level);
     --size_;
     return task;
   }
@@ -58,9 +58,10 @@ class SortedTasks : public TaskList {
   i64 key_of(int task) const { return key(priority_[task]); }
 
   std::span<const std::int32_t> priority_;
-  std::map<i64, Line<int>> levels_;  // by priority negated: the most urgent first
+  std::map<i64, ReadyTasks> levels_;  // by priority negated: the most urgent first
 
  private:
+  ReadyFirst where_;
   std::size_t size_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "changes.h"
 #include "store.h"
 
 namespace tasksim {
@@ -14,7 +15,11 @@ inline u64 bit(int memory) { return u64{1} << memory; }
 class Copies {
  public:
   Copies(const Graph &graph, const Platform &platform)
-      : size(graph.size), home(graph.home), valid(graph.handles), coming(graph.handles, 0) {
+      : size(graph.size),
+        home(graph.home),
+        valid(graph.handles),
+        coming(graph.handles, 0),
+        changes(std::make_shared<Changes>(platform.memories)) {
     u64 homes = 0;  // the memory that holds the application's data is not bounded
     for (int handle = 0; handle < graph.handles; ++handle) {
       valid[handle] = bit(home[handle]);
@@ -38,6 +43,7 @@ class Copies {
   // *handle* was given a place in *memory*.
   void settle(int handle, int memory) {
     places[handle] |= bit(memory);
+    changes->note(handle, bit(memory));
     Store *store = stores[memory].get();
     if (!store) return;
     store->used_bytes += size[handle];
@@ -49,6 +55,7 @@ class Copies {
     if (is_valid(handle, memory)) ++evictions;
     places[handle] &= ~bit(memory);
     valid[handle] &= ~bit(memory);
+    changes->note(handle, bit(memory));
     if (Store *store = stores[memory].get()) {
       store->used_bytes -= size[handle];
       store->pool.give_back(size[handle]);
@@ -64,6 +71,18 @@ class Copies {
     searched_.push_back(&store);
   }
 
+  // A copy of *handle* was asked for in *memory*.
+  void expect(int handle, int memory) {
+    coming[handle] |= bit(memory);
+    changes->note(handle, bit(memory));
+  }
+
+  // No copy of *handle* is on its way to *memory* any more.
+  void expect_no_more(int handle, int memory) {
+    coming[handle] &= ~bit(memory);
+    changes->note(handle, bit(memory));
+  }
+
   // Lets *handle* be the first to leave wherever room is made.
   void will_not_be_used(int handle) {
     for (const auto &store : stores)
@@ -76,11 +95,13 @@ class Copies {
   std::span<const std::int32_t> home;
   std::vector<u64> valid, places, coming;
   std::vector<std::unique_ptr<Store>> stores;
+  std::shared_ptr<Changes> changes;
   i64 evictions = 0;
 
  private:
   void set_valid(int handle, u64 memories) {
     if (valid[handle] == memories) return;
+    changes->note(handle, valid[handle] ^ memories);
     valid[handle] = memories;
     tell(handle);
   }

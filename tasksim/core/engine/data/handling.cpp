@@ -119,7 +119,7 @@ Steps<bool> Handling::start(RequestRef request) {
   loading = request.get();
   keep(request);
   if (!request->place) {
-    copies_.places[handle] |= bit(target);
+    copies_.settle(handle, target);
   } else if (!(copies_.places[handle] >> target & 1)) {
     request->state = RequestState::PLACING;
     const bool placed = co_await eviction_.place(request, *request->place);

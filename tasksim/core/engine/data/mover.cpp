@@ -33,7 +33,7 @@ bool Mover::fetch_one(const Need &need, Taker &taker) {
     return false;
   }
   if (!need.reads && !store && !others) {
-    copies_.places[handle] |= bit(memory);
+    copies_.settle(handle, memory);
     copies_.write(handle, memory);
     return false;
   }

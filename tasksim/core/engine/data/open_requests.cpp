@@ -81,7 +81,7 @@ void OpenRequests::close(const RequestRef &request) {
                               [&](const auto &each) { return each.get() == kept.get(); }));
   --open_;
   if (!--towards_[i64{handle} * memories_ + kept->target])
-    copies_.coming[handle] &= ~bit(kept->target);
+    copies_.expect_no_more(kept->handle, kept->target);
 }
 
 const std::vector<Hop> &OpenRequests::hops_to(int memory, int handle) const {
@@ -106,7 +106,7 @@ void OpenRequests::open(const RequestRef &request) {
   of[request->handle].push_back(request);
   ++open_;
   ++towards_[i64{request->handle} * memories_ + request->target];
-  copies_.coming[request->handle] |= bit(request->target);
+  copies_.expect(request->handle, request->target);
 }
 
 // The open request for this copy of no task, or of the same from wherever it is.

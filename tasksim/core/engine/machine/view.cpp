@@ -1,3 +1,4 @@
+#include "../data/readiness.h"
 #include "node.h"
 
 namespace tasksim {
@@ -72,6 +73,11 @@ Lacks NodeView::unready(int task, int memory) {
     if (!(copies.places[handle] >> memory & 1)) lacks.unplaced += copies.size[handle];
   }
   return lacks;
+}
+
+std::unique_ptr<Readiness> NodeView::readiness(int memory) {
+  if (!node_.several) return nullptr;
+  return std::make_unique<DataReadiness>(node_.copies, graph, memory);
 }
 
 double NodeView::copy_estimate(double bytes, int source, int target) {
