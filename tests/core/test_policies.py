@@ -8,16 +8,18 @@ from functools import partial
 
 import numpy as np
 import pytest
-from equal import KERNELS, differing, drawn_question
+from equal import KERNELS, answer, differing, drawn_question
 from scripted import machine
 
 from tasksim.base.errors import TasksimError
 from tasksim.core.library import status
 from tasksim.engine import conformance
+from tasksim.engine.choice import Question
 from tasksim.engine.compiled.flat import Refused
 from tasksim.engine.compiled.replay import CompiledReplay
 from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
+from tasksim.graph.builder import RW, GraphBuilder, R
 from tasksim.models.kinds.constant import ConstantLibrary
 from tasksim.runtime.policies import ported
 from tasksim.schedulers.dmda import DataAware
@@ -58,6 +60,8 @@ SCHEDULERS = [
     "heft:order=ready",
     "min-min:order=ready",
 ]
+READY_FIRST = ("dmdar", "dmdas", "dmdasd", "modular-dmdar", "modular-dmdas", "modular-heft")
+"""Those whose workers take the task that lacks the fewest bytes."""
 each_scheduler = pytest.mark.parametrize(
     "scheduler", SCHEDULERS, ids=lambda given: given if isinstance(given, str) else given.__name__
 )
@@ -68,6 +72,30 @@ each_scheduler = pytest.mark.parametrize(
 def test_both_engines_give_the_same_bytes(scheduler):
     for seed in range(10):
         assert differing(seed, scheduler) == [], f"seed {seed}"
+
+
+@core
+@pytest.mark.parametrize("name", READY_FIRST)
+def test_of_many_tasks_that_wait_the_same_is_the_readiest(name):
+    """So many that what they lack is kept, by both engines, and looked at no more."""
+    for seed in range(2):
+        draw = random.Random(seed)
+        builder = GraphBuilder("many")
+        data = [builder.handle(f"x{i}", size_bytes=draw.choice((8, 9, 16))) for i in range(100)]
+        for _ in range(1200):
+            chosen = draw.sample(data, draw.randint(5, 6))
+            modes = (R, R, R, R, RW) if draw.random() < 0.1 else (R,)
+            accesses = [draw.choice(modes)(handle) for handle in chosen]
+            builder.insert("gemm", *accesses, priority=draw.choice((0, 0, 0, 1)))
+        graph = builder.build()
+        platform = machine(devices=2, cores=0, size=300.0, bandwidth=draw.choice((1e5, 1e6)))
+        durations = np.full((len(platform.classes), len(graph)), 1e-4)
+        given, other = (
+            answer(Question(graph, platform, create(name), durations, durations), engine)
+            for engine in ("simpy", "compiled")
+        )
+        assert given == other
+        assert given["evictions"] > 50
 
 
 @core
