@@ -77,7 +77,7 @@ def test_both_engines_give_the_same_bytes(scheduler):
 @core
 @pytest.mark.parametrize("name", READY_FIRST)
 def test_of_many_tasks_that_wait_the_same_is_the_readiest(name):
-    """So many that what they lack is kept, by both engines, and looked at no more."""
+    """So many that engines may keep what they lack, and look at them no more."""
     for seed in range(2):
         draw = random.Random(seed)
         builder = GraphBuilder("many")
@@ -86,9 +86,9 @@ def test_of_many_tasks_that_wait_the_same_is_the_readiest(name):
             chosen = draw.sample(data, draw.randint(5, 6))
             modes = (R, R, R, R, RW) if draw.random() < 0.1 else (R,)
             accesses = [draw.choice(modes)(handle) for handle in chosen]
-            builder.insert("gemm", *accesses, priority=draw.choice((0, 0, 0, 1)))
+            builder.insert("gemm", *accesses, priority=int(draw.random() < 0.05))
         graph = builder.build()
-        platform = machine(devices=2, cores=0, size=300.0, bandwidth=draw.choice((1e5, 1e6)))
+        platform = machine(devices=1, cores=0, size=300.0, bandwidth=draw.choice((1e5, 1e6)))
         durations = np.full((len(platform.classes), len(graph)), 1e-4)
         given, other = (
             answer(Question(graph, platform, create(name), durations, durations), engine)
