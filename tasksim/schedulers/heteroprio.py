@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, ClassVar
 
 from tasksim.base.errors import InputError
@@ -72,6 +73,9 @@ class Heteroprio(Scheduler):
             [w for w, a in enumerate(self._architecture) if a == index] for index in range(count)
         ]
         self._told = [False] * len(view.workers)
+        # A heap of those that may sleep and be told: all at first, then who found nothing.
+        self._resting = list(range(len(view.workers)))
+        self._listed = [True] * len(view.workers)
         self._stacks: list[list[int]] = [[] for _ in self._buckets.takers]
         self._left = [0] * count
         self._held = [0] * count
@@ -93,7 +97,11 @@ class Heteroprio(Scheduler):
         architecture, own = self._architecture[worker], self._own[worker]
         added = self._top_up(worker, architecture) if self._left[architecture] else 0
         if not own:
-            return self._steal(worker, architecture) if self._held[architecture] else None
+            stolen = self._steal(worker, architecture) if self._held[architecture] else None
+            if stolen is None and not self._listed[worker]:
+                self._listed[worker] = True
+                heappush(self._resting, worker)
+            return stolen
         self._held[architecture] -= 1
         task = own.pop(0)
         if added and self._left[architecture]:
@@ -119,13 +127,19 @@ class Heteroprio(Scheduler):
 
     def _wake(self, task: int, bucket: int) -> None:
         """Wake the sleeping workers that can run *task*, by number, up to one that may take it."""
-        view, told = self.view, self._told
-        for worker, architecture in enumerate(self._architecture):
-            if view.sleeping(worker) and not told[worker] and view.can_run(task, worker):
-                told[worker] = True
-                view.wake(worker)
-                if self._may_take(bucket, architecture):
-                    return
+        view, told, resting = self.view, self._told, self._resting
+        passed = []
+        while resting:
+            worker = heappop(resting)
+            if not view.sleeping(worker) or told[worker] or not view.can_run(task, worker):
+                passed.append(worker)
+                continue
+            told[worker], self._listed[worker] = True, False
+            view.wake(worker)
+            if self._may_take(bucket, self._architecture[worker]):
+                break
+        for worker in passed:
+            heappush(resting, worker)
 
     def _may_take(self, bucket: int, architecture: int) -> bool:
         fastest = self._buckets.fastest[bucket]
