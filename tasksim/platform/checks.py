@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import fields
 from typing import TYPE_CHECKING, Final
 
@@ -192,6 +193,9 @@ def _link_numbers(link: Link) -> Iterator[str]:
     for name, bandwidth in bandwidths.items():
         if bandwidth is not None and not _positive(bandwidth):
             yield f"link {link.name} has {name} {bandwidth}, must be positive"
+        elif bandwidth is not None and bandwidth < sys.float_info.min:  # shares of it are none
+            least = f"must be {sys.float_info.min:.2g} or more"
+            yield f"link {link.name} has {name} {bandwidth}, {least}"
     for name, seconds in latencies.items():
         if seconds is not None and not _at_least_0(seconds):
             yield f"{name} of link {link.name} costs {seconds} s, must be 0 or more"

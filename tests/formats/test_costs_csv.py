@@ -274,3 +274,10 @@ def test_a_simulation_is_the_plan_whatever_the_links(scheduler, files):
     ]
     real, planned = ends_s(read_costs(files(*map("\n".join, (costs, edges, links)))), scheduler)
     assert real == pytest.approx(planned, abs=1e-6)
+
+
+def test_bandwidths_that_cannot_be_shared_are_refused(files):
+    """Of numbers that small, half of one and half of one are not one: simulations did not end."""
+    path = files(SMALL, "from,to,volume\na,b,1\n", "from,to,bandwidth\nP0,P1,1e-310\n")
+    with pytest.raises(InputError, match=r"link P0-P1 has bandwidth 1e-310, must be 2.2e-308 or"):
+        read_costs(path)
