@@ -82,11 +82,12 @@ def test_exceptions_are_caught_as_ever(called, sanitize):
 
 @pytest.mark.usefixtures("compiler")
 def test_the_core_is_clean():
-    """Both engines' cases and calls of Python; addresses and undefined behaviour are checked."""
+    """Both engines' cases, calls of Python, native runs: addresses and undefined behaviour."""
     sanitizers = [sys.executable, "-m", "tasksim.core.sanitizers", "address,undefined"]
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow"]
+    files = ["core/test_policies.py", "core/test_foreign.py", "native/test_compiled.py"]
     done = subprocess.run(
-        [*sanitizers, *tests, "tests/core/test_policies.py", "tests/core/test_foreign.py"],
+        [*sanitizers, *tests, *(f"tests/{name}" for name in files)],
         cwd=ROOT,
         capture_output=True,
         text=True,
