@@ -87,6 +87,15 @@ class Candidates:
                 heapify(heap)
             heappush(heap, (self.places[handle], handle))
 
+    def fits(self, handle: int, size: int, *, keep_wanted: bool) -> bool:
+        """Return whether *handle*, sorted or not, is of *size*, valid elsewhere and may leave."""
+        return (
+            self._sizes[handle] == size
+            and self._valid[handle] != self._bit
+            and handle not in self._pinned
+            and not (keep_wanted and handle in self._wanted)
+        )
+
     def first(self, size: int, *, keep_wanted: bool) -> Entry | None:
         """Return the first that may leave of *size*; if that is :data:`ONLY`, valid only here."""
         free = self._first((False, size))

@@ -123,13 +123,16 @@ class Store:
         candidates, recent = self._candidates, self._recent
         if self._unneeded:
             self._sort_unneeded()
-        while True:
-            first = candidates.first(size, keep_wanted=keep_wanted)
-            if first is not None:
-                return first[1]
-            if not recent:
-                return None
-            candidates.add(recent.popitem(last=False)[0], unneeded=False)
+        first = candidates.first(size, keep_wanted=keep_wanted) if self._sorted else None
+        if first is not None:
+            return first[1]
+        while recent:
+            handle = next(iter(recent))
+            if candidates.fits(handle, size, keep_wanted=keep_wanted):
+                return handle
+            del recent[handle]
+            candidates.add(handle, unneeded=False)
+        return None
 
     def victims(self, *, keep_wanted: bool) -> Iterator[int]:
         """Yield all that may leave and are valid elsewhere; each leaves before the next.
