@@ -82,10 +82,11 @@ def test_exceptions_are_caught_as_ever(called, sanitize):
 
 @pytest.mark.usefixtures("compiler")
 def test_the_core_is_clean():
-    """Both engines' cases, calls of Python, native runs: addresses and undefined behaviour."""
+    """Both engines' cases, calls of Python, native runs, nonsense: addresses, undefined behaviour."""
     sanitizers = [sys.executable, "-m", "tasksim.core.sanitizers", "address,undefined"]
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow"]
-    files = ["core/test_policies.py", "core/test_foreign.py", "native/test_compiled.py"]
+    modules = ("core/test_policies", "core/test_foreign", "core/test_interface")
+    files = [f"{name}.py" for name in (*modules, "native/test_compiled")]
     done = subprocess.run(
         [*sanitizers, *tests, *(f"tests/{name}" for name in files)],
         cwd=ROOT,

@@ -1,0 +1,108 @@
+"""First difference of two runs: the earliest thing that happened in one and not in the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from tasksim.base.errors import expect
+from tasksim.run.record import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Event", "events", "first_difference"]
+
+TASK_EVENTS: Final = (
+    ("submitted_s", "is submitted"),
+    ("ready_s", "is pushed"),
+    ("popped_s", "is popped"),
+    ("start_s", "starts"),
+    ("end_s", "ends"),
+)
+"""The times that are noted of tasks, in the order in which they happen."""
+COPY_EVENTS: Final = (("requested_s", "is asked for"), ("start_s", "starts"), ("end_s", "ends"))
+"""Those of copies."""
+
+
+class Event(NamedTuple):
+    """Something that happened in a run: when, and what in words."""
+
+    time_s: float
+    what: str
+
+
+def events(run: Run) -> list[Event]:
+    """Return what is noted of tasks and copies of *run*, in order of time.
+
+    Of one instant: tasks before copies, in the order of what happens to them, by number.
+    """
+    found = [*_task_events(run), *_copy_events(run)]
+    return [event for _, event in sorted(found, key=lambda pair: (pair[1].time_s, pair[0]))]
+
+
+def first_difference(one: Run, other: Run) -> str | None:
+    """Return, in words, the first event of one run that the other has not; None: they are equal.
+
+    For whoever looks for the place where two engines, or two versions of one, part: all that
+    differs later may follow from it.
+
+    Parameters
+    ----------
+    one, other : Run
+        Of the same graph on the same platform.
+
+    Raises
+    ------
+    InputError
+        If one of them is no run.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> asked = tasksim.Scenario("fork-join width=2 duration=1.0", workers=1)
+    >>> print(first_difference(asked.solve(), asked.vary(workers=2).solve()))
+    at 0 s: task #0 starts on cpu0; in the other run, at 0 s: task #0 starts on cpu1
+    """
+    for run in (one, other):
+        expect(run, Run, "run")
+    sequences = [events(run) for run in (one, other)]
+    for here, there in zip(*sequences, strict=False):
+        if here != there:
+            return f"{_said(here)}; in the other run, {_said(there)}"
+    longest = max(sequences, key=len)
+    shorter = min(map(len, sequences))
+    if len(longest) == shorter:
+        return None
+    return f"{_said(longest[shorter])}; in the other run, nothing"
+
+
+def _said(event: Event) -> str:
+    return f"at {event.time_s:.12g} s: {event.what}"
+
+
+def _task_events(run: Run) -> Iterator[tuple[Any, Event]]:
+    tasks = run.tasks
+    names = [worker.name for worker in run.workers]
+    for order, (column, verb) in enumerate(TASK_EVENTS):
+        times = getattr(tasks, column)
+        for row in np.flatnonzero(~np.isnan(times)).tolist():
+            where = f" on {names[tasks.worker[row]]}" if order > 1 else ""
+            task = int(tasks.task[row])
+            what = f"{run.label(task)} {verb}{where}"
+            yield (0, order, task), Event(float(times[row]), what)
+
+
+def _copy_events(run: Run) -> Iterator[tuple[Any, Event]]:
+    copies = run.transfers
+    if copies is None:
+        return
+    names = [memory.name for memory in run.memories]
+    for order, (column, verb) in enumerate(COPY_EVENTS):
+        for row, time_s in enumerate(getattr(copies, column).tolist()):
+            handle, source, target = (
+                int(part[row]) for part in (copies.handle, copies.source, copies.target)
+            )
+            what = f"copy of datum #{handle} from {names[source]} to {names[target]} {verb}"
+            yield (1, order, handle, source, target), Event(time_s, what)

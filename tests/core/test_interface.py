@@ -1,0 +1,122 @@
+"""Interface of the core: whatever arrays it is given, it refuses or answers, and never crashes.
+
+Run under the address and undefined-behaviour sanitizers, too: tests/core/test_sanitizers.py.
+"""
+
+from __future__ import annotations
+
+import random
+from math import inf, nan
+
+import numpy as np
+import pytest
+from equal import drawn_question
+
+from tasksim.base.errors import TasksimError
+from tasksim.core.library import status
+from tasksim.engine.compiled import flat as engine_flat
+from tasksim.engine.compiled.replay import CompiledReplay
+from tasksim.runtime import flat
+from tasksim.runtime.policies import ported
+
+core = pytest.mark.skipif(not status().available, reason=f"the core is {status().why}")
+SCHEDULERS = ("eager", "prio", "lws", "dmda", "dmdas", "heteroprio", "modular-heft", "heft")
+WHOLE = (-1, 0, 1, 2, 7, 63, 64, 127, 2**31 - 1, -(2**31), 2**40, 2**62, 2**63 - 1, -(2**63))
+NUMBERS = (nan, inf, -inf, -1.0, 0.0, 1e-300, 1e-9, 1.0, 1e18, 1e300)
+
+
+def spoilt(draw, array):
+    """Return *array* with some entries that are others, of its own type."""
+    array = array.copy()
+    for _ in range(draw.randint(1, 3)):
+        if array.size:
+            place = draw.randrange(array.size)
+            if array.dtype.kind == "f":
+                array.flat[place] = draw.choice(NUMBERS)
+            else:
+                limits = np.iinfo(array.dtype)
+                legal = [n for n in WHOLE if limits.min <= n <= limits.max]
+                array.flat[place] = draw.choice(legal)
+    return array
+
+
+class Spoiling(flat.Columns):
+    """Columns, one in eight of which are spoilt."""
+
+    draw = random.Random(0)
+
+    def __call__(self, values, dtype):
+        array = np.ascontiguousarray(
+            values if isinstance(values, np.ndarray) else list(values), dtype
+        )
+        return super().__call__(
+            spoilt(self.draw, array) if not self.draw.randrange(8) else array, dtype
+        )
+
+
+def answered(seed, monkeypatch):
+    """Return whether the core has answered one spoilt question, or refused it."""
+    Spoiling.draw = draw = random.Random(seed)
+    question = drawn_question(seed, SCHEDULERS[seed % len(SCHEDULERS)])
+    for module in (flat, engine_flat):
+        monkeypatch.setattr(module, "Columns", Spoiling)
+    try:
+        flats = flat._flat_graph(question.graph), engine_flat._flat_platform(question.platform)
+    except flat.Refused:
+        return False
+    finally:
+        monkeypatch.undo()
+    costs, estimates = (
+        spoilt(draw, table) if draw.random() < 0.3 else table
+        for table in (question.costs, question.estimates)
+    )
+    replay = CompiledReplay(
+        question.graph, question.platform, ported(question.scheduler), costs, estimates,
+        machine=question.needs_machine or draw.random() < 0.5, blind=draw.random() < 0.3,
+    )  # fmt: skip
+    replay._flat = flats
+    try:
+        replay.run(random.Random(0))
+    except (flat.Refused, TasksimError):
+        return False
+    replay.outcome()
+    return True
+
+
+@core
+def test_nonsense_is_refused_or_answered(monkeypatch):
+    found = [answered(seed, monkeypatch) for seed in range(300)]
+    assert 0 < sum(found) < len(found)
+
+
+@core
+@pytest.mark.slow
+def test_much_nonsense_is_refused_or_answered(monkeypatch):
+    for seed in range(300, 6_000):
+        answered(seed, monkeypatch)
+
+
+@core
+@pytest.mark.slow
+def test_ten_thousand_replays_leave_memory_flat():
+    def resident():
+        with open("/proc/self/statm") as file:  # noqa: PTH123
+            return int(file.read().split()[1])
+
+    def replays(count):
+        for seed in range(count):
+            question = drawn_question(seed % 50, SCHEDULERS[seed % len(SCHEDULERS)])
+            replay = CompiledReplay(
+                question.graph, question.platform, ported(question.scheduler),
+                question.costs, question.estimates, machine=True,
+            )  # fmt: skip
+            try:
+                replay.run(random.Random(0))
+            except TasksimError:
+                continue
+            replay.outcome()
+
+    replays(1_000)
+    before = resident()
+    replays(10_000)
+    assert (resident() - before) * 4096 < 8 * 2**20
