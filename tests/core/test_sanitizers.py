@@ -82,7 +82,7 @@ def test_exceptions_are_caught_as_ever(called, sanitize):
 
 @pytest.mark.usefixtures("compiler")
 def test_the_core_is_clean():
-    """Both engines' cases, calls of Python, native runs, nonsense: addresses, undefined behaviour."""
+    """Engines, calls of Python, native runs, nonsense: addresses and undefined behaviour."""
     sanitizers = [sys.executable, "-m", "tasksim.core.sanitizers", "address,undefined"]
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow"]
     modules = ("core/test_policies", "core/test_foreign", "core/test_interface")
