@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from dataclasses import fields as columns
 from dataclasses import is_dataclass
@@ -26,6 +27,8 @@ from tasksim.platform.description import (
 )
 from tasksim.schedulers.registry import create
 
+LONG = os.environ.get("TASKSIM_LONG_TESTS") == "1"
+"""Whether slow tests go over all their cases, an hour on two cores, or over some of them."""
 ACCESSES = (R, R, W, RW, RW, Commute, Reduce, Scratch)
 OVERHEADS = (
     Overheads(),

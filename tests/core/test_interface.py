@@ -10,7 +10,7 @@ from math import inf, nan
 
 import numpy as np
 import pytest
-from equal import drawn_question
+from equal import LONG, drawn_question
 
 from tasksim.base.errors import TasksimError
 from tasksim.core.library import status
@@ -92,7 +92,7 @@ def test_nonsense_is_refused_or_answered(monkeypatch):
 @core
 @pytest.mark.slow
 def test_much_nonsense_is_refused_or_answered(monkeypatch):
-    for seed in range(300, 6_000):
+    for seed in range(300, 20_000 if LONG else 3_000):
         answered(seed, monkeypatch)
 
 
