@@ -2,6 +2,7 @@
 
     python benchmarks/engine.py            # all of it, about two minutes
     python benchmarks/engine.py --quick    # without the million tasks
+    python benchmarks/engine.py --engines  # only the core beside SimPy's engine, and many replays
     python benchmarks/engine.py --growth   # only how the cost of a task grows: 10,000 to 100,000
     python benchmarks/engine.py --growth --million              # and to a million: half an hour
     python benchmarks/engine.py --growth --only gpu:dmdas,flat  # of some machines and schedulers
@@ -196,6 +197,66 @@ def cost_per_task(tiles: int, machine: str, scheduler: str) -> tuple[int, float]
     return len(graph), 1e6 * (time.process_time() - begun) / len(graph)
 
 
+def engines(tiles: int, rounds: int) -> None:
+    """Print how much faster the core is than SimPy's engine, rounds of both interleaved.
+
+    The core's rate is that of its fastest round, all that is asked of it included.
+    """
+    import numpy as np
+
+    from tasksim.engine.choice import Question, replayed
+    from tasksim.graph.apps.registry import generate
+    from tasksim.schedulers.registry import create
+
+    graph = generate("cholesky", tiles=tiles, tile_size=960, dtype="float32")
+    for machine in ("flat", "overheads", "gpu"):
+        platform = machines(float(graph.handle_size.sum()))[machine]
+        costs = np.array(
+            [
+                [SECONDS[c.architecture == "cuda"][graph.kernels[k]] for k in graph.kernel.tolist()]
+                for c in platform.classes
+            ]
+        )
+        for scheduler in ("eager", "dmdas", "lws"):
+            spent: dict[str, list[float]] = {"simpy": [], "compiled": []}
+            for _ in range(rounds):
+                for name, seconds in spent.items():
+                    question = Question(graph, platform, create(scheduler), costs, costs)
+                    begun = time.process_time()
+                    replayed(question, 0, name)
+                    seconds.append(time.process_time() - begun)
+            ratios = sorted(s / c for s, c in zip(*spent.values(), strict=True))
+            print(
+                f"{machine:10} {scheduler:6} {len(graph):,} tasks: SimPy"
+                f" {statistics.median(spent['simpy']):6.3f} s, core"
+                f" {statistics.median(spent['compiled']):6.4f} s of CPU time, ratio"
+                f" {statistics.median(ratios):5.1f} ({ratios[0]:.1f} to {ratios[-1]:.1f}), core"
+                f" {len(graph) / min(spent['compiled']):,.0f} tasks/s",
+                flush=True,
+            )
+
+
+def many(tiles: int, replays: int) -> None:
+    """Print how long many replays of one graph take, costs drawn anew for each, on one thread."""
+    from tasksim.engine.batch import Asked, totals
+    from tasksim.graph.apps.registry import generate
+    from tasksim.models.kinds.constant import ConstantLibrary
+
+    graph = generate("cholesky", tiles=tiles, tile_size=960, dtype="float32")
+    for machine in ("overheads", "gpu"):
+        platform = machines(float(graph.handle_size.sum()))[machine]
+        models = ConstantLibrary(SECONDS[0])
+        for scheduler in ("eager", "dmdas"):
+            asked = [Asked(graph, platform, models, scheduler, seed) for seed in range(replays)]
+            begun = time.process_time()
+            for _ in totals(asked):
+                pass
+            print(
+                f"{machine:10} {scheduler:6} {replays:,} replays of {len(graph):,} tasks:"
+                f" {time.process_time() - begun:.2f} s of CPU time, one thread"
+            )
+
+
 def growth(only: list[str], *, million: bool) -> None:
     """Print what a task costs in small and large graphs, for each machine and scheduler.
 
@@ -221,6 +282,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="leave the million tasks out")
+    parser.add_argument(
+        "--engines", action="store_true", help="only the core beside SimPy's"
+    )
     parser.add_argument("--growth", action="store_true", help="only the growth of a task's cost")
     parser.add_argument("--million", action="store_true", help="with --growth: a million tasks too")
     parser.add_argument("--only", default="", help="with --growth: machines, schedulers, or pairs")
@@ -228,6 +292,10 @@ def main() -> None:
     quick = arguments.quick
     if arguments.growth:
         growth([name for name in arguments.only.split(",") if name], million=arguments.million)
+        return
+    if arguments.engines:
+        engines(72, 5)
+        many(20, 1000)
         return
     loop = statistics.median(loop_s() for _ in range(3))
     print(
@@ -238,6 +306,10 @@ def main() -> None:
     print()
     engine(38, "eager", 7)
     own_scheduler(38, 7)
+    print()
+    engines(72, 3)
+    many(20, 1000)
+    print()
     if not quick:
         engine(181, "eager", 3)
     print()
