@@ -282,9 +282,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="leave the million tasks out")
-    parser.add_argument(
-        "--engines", action="store_true", help="only the core beside SimPy's"
-    )
+    parser.add_argument("--engines", action="store_true", help="only the core beside SimPy's")
     parser.add_argument("--growth", action="store_true", help="only the growth of a task's cost")
     parser.add_argument("--million", action="store_true", help="with --growth: a million tasks too")
     parser.add_argument("--only", default="", help="with --growth: machines, schedulers, or pairs")

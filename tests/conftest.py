@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -13,6 +14,11 @@ from hypothesis import HealthCheck, settings
 # small products 10 to 100 times slower; nothing here is large enough to gain by them.
 for library in ("OPENBLAS", "MKL", "OMP"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+
+# Who runs the tests in the background of a script has Ctrl-C ignored, and with it what tests send.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 # An example that takes long says something of the machine, and nothing of the code. They are the
