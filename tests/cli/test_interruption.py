@@ -89,7 +89,7 @@ def endless(self, task, worker):
     threading.Event().wait()
 
 WaitingProgram.run = endless
-sys.argv[1:] = ["run", "chain", "length=2", "--workers", "1", "-o", "out"]
+sys.argv[1:] = ["run", "chain", "length=2", "--workers", "1", "-o", "out", "--runtime", "python"]
 tasksim.__main__.main()
 """
 
