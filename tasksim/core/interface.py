@@ -79,7 +79,7 @@ class Graph(ctypes.Structure):
     """A task graph, in its arrays."""
 
     _fields_ = _fields(
-        "i:tasks,handles,kernels,hints p:kernel,priority,successor_ptr,successors,access_ptr,"
+        "i:tasks,handles,kernels,hints,edges,accesses p:kernel,priority,successor_ptr,successors,access_ptr,"
         "access_handle,access_mode,handle_size,handle_home,hint_after,hint_handle"
     )
 
@@ -92,7 +92,7 @@ class Platform(ctypes.Structure):
         " d:submission_s,task_s,wakeup_s"
         " i:submission,task,wakeup,push,fetch,progress,kernel,copy,allocate,free"
         " d:unit_bytes,chunk_bytes,largest_bytes,usable p:memory_bytes"
-        " i:fetches,prefetches,idle,serialised p:fixed_s,per_byte_s,direct,path i:paths"
+        " i:fetches,prefetches,idle,serialised p:fixed_s,per_byte_s,direct,path i:paths,path_links"
         " p:path_latency,path_weight,path_limit,path_ptr,path_link,path_times,capacity"
     )
 

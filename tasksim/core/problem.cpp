@@ -28,11 +28,11 @@ void expect_within(std::span<const T> values, i64 least, i64 most) {
   for (const T value : values) expect(value >= least && value <= most);
 }
 
-// Where each row of a ragged table begins: from 0, never falling.
-std::span<const i64> pointer(const i64 *given, i64 rows) {
+// Where each row of a ragged table of so many *items* begins: from 0, never falling.
+std::span<const i64> pointer(const i64 *given, i64 rows, i64 items) {
   const auto found = array(given, rows + 1);
-  expect(found[0] == 0 && std::is_sorted(found.begin(), found.end()));
-  expect(found[rows] <= i64{1} << 40);
+  expect(found[0] == 0 && found[rows] == items);
+  expect(std::is_sorted(found.begin(), found.end()));
   return found;
 }
 
@@ -116,9 +116,9 @@ Graph::Graph(const tasksim_graph &given) {
   kernels = static_cast<int>(given.kernels);
   kernel = array(given.kernel, tasks);
   priority = array(given.priority, tasks);
-  successor_ptr = pointer(given.successor_ptr, tasks);
+  successor_ptr = pointer(given.successor_ptr, tasks, given.edges);
   successors = array(given.successors, successor_ptr[tasks]);
-  access_ptr = pointer(given.access_ptr, tasks);
+  access_ptr = pointer(given.access_ptr, tasks, given.accesses);
   access_handle = array(given.access_handle, access_ptr[tasks]);
   access_mode = array(given.access_mode, access_ptr[tasks]);
   size = array(given.handle_size, handles);
@@ -192,7 +192,7 @@ Platform::Platform(const tasksim_platform &all) : given(all) {
     expect(latency >= 0 && latency <= DAY);
   for (const double weight : array(given.path_weight, given.paths)) expect(weight > 0.0);
   for (const double limit : array(given.path_limit, given.paths)) expect(limit > 0.0);
-  const auto path_ptr = pointer(given.path_ptr, given.paths);
+  const auto path_ptr = pointer(given.path_ptr, given.paths, given.path_links);
   expect_within(array(given.path_link, path_ptr[given.paths]), 0, links - 1);
   expect_within(array(given.path_times, path_ptr[given.paths]), 1, 1 << 20);
   for (const double capacity : array(given.capacity, links)) expect(capacity > 0.0);

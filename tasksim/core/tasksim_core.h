@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 // To be raised whenever a declaration below changes; tasksim/core/library.py expects the same.
-#define TASKSIM_CORE_VERSION 2
+#define TASKSIM_CORE_VERSION 3
 
 #if defined(__GNUC__)
 #define TASKSIM_API __attribute__((visibility("default")))
@@ -41,12 +41,12 @@ enum tasksim_status {
 };
 
 typedef struct {
-  int64_t tasks, handles, kernels, hints;
+  int64_t tasks, handles, kernels, hints, edges, accesses;
   const int32_t *kernel, *priority;        // per task
   const int64_t *successor_ptr;            // tasks + 1
-  const int32_t *successors;
+  const int32_t *successors;               // edges
   const int64_t *access_ptr;               // tasks + 1
-  const int32_t *access_handle;
+  const int32_t *access_handle;            // accesses
   const int8_t *access_mode;               // graph/access_mode.py
   const int64_t *handle_size;              // bytes
   const int32_t *handle_home;
@@ -66,11 +66,11 @@ typedef struct {
   const double *fixed_s, *per_byte_s;                       // memories x memories: estimates
   const int8_t *direct;                                     // the same: a route with links
   const int32_t *path;                                      // the same: number of the path, or -1
-  int64_t paths;
+  int64_t paths, path_links;
   const int64_t *path_latency;                              // per path, ticks
   const double *path_weight, *path_limit;
   const int64_t *path_ptr;                                  // paths + 1
-  const int32_t *path_link, *path_times;
+  const int32_t *path_link, *path_times;                    // path_links
   const double *capacity;                                   // per link, bytes per tick
 } tasksim_platform;
 

@@ -100,6 +100,8 @@ def _flat_graph(graph: TaskGraph) -> Flat:
         handles=graph.handles,
         kernels=len(graph.kernels),
         hints=len(graph.hint_handle),
+        edges=len(graph.successors),
+        accesses=len(graph.access_handle),
         kernel=column(graph.kernel, i32),
         priority=column(graph.priority, i32),
         successor_ptr=column(graph.successor_ptr, i64),

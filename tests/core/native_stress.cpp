@@ -44,6 +44,7 @@ struct Dag {
     tasksim_graph given{};
     given.tasks = static_cast<i64>(kernel.size());
     given.kernels = 1;
+    given.edges = static_cast<i64>(successors.size());
     given.kernel = kernel.data();
     given.priority = priority.data();
     given.successor_ptr = pointer.data();

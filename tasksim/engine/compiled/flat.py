@@ -81,6 +81,7 @@ def _path_columns(column: Columns, paths: list[Path]) -> dict[str, int | None]:
     links = [pair for path in paths for pair in path.links]
     return {
         "paths": len(paths),
+        "path_links": len(links),
         "path_latency": column((path.latency for path in paths), np.int64),
         "path_weight": column((path.weight for path in paths), np.float64),
         "path_limit": column((path.limit for path in paths), np.float64),
