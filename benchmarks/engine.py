@@ -237,7 +237,7 @@ def engines(tiles: int, rounds: int) -> None:
 
 
 def many(tiles: int, replays: int) -> None:
-    """Print how long many replays of one graph take, costs drawn anew for each, on one thread."""
+    """Print how long many replays of one graph take, on one thread."""
     from tasksim.engine.batch import Asked, totals
     from tasksim.graph.apps.registry import generate
     from tasksim.models.kinds.constant import ConstantLibrary
@@ -245,7 +245,7 @@ def many(tiles: int, replays: int) -> None:
     graph = generate("cholesky", tiles=tiles, tile_size=960, dtype="float32")
     for machine in ("overheads", "gpu"):
         platform = machines(float(graph.handle_size.sum()))[machine]
-        models = ConstantLibrary(SECONDS[0])
+        models = ConstantLibrary({f"{name}_float32": s for name, s in SECONDS[0].items()})
         for scheduler in ("eager", "dmdas"):
             asked = [Asked(graph, platform, models, scheduler, seed) for seed in range(replays)]
             begun = time.process_time()
