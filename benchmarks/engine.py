@@ -238,7 +238,7 @@ def engines(tiles: int, rounds: int) -> None:
 
 def many(tiles: int, replays: int) -> None:
     """Print how long many replays of one graph take, on one thread."""
-    from tasksim.engine.batch import Asked, totals
+    from tasksim.engine.batch import Item, totals
     from tasksim.graph.apps.registry import generate
     from tasksim.models.kinds.constant import ConstantLibrary
 
@@ -247,7 +247,7 @@ def many(tiles: int, replays: int) -> None:
         platform = machines(float(graph.handle_size.sum()))[machine]
         models = ConstantLibrary({f"{name}_float32": s for name, s in SECONDS[0].items()})
         for scheduler in ("eager", "dmdas"):
-            asked = [Asked(graph, platform, models, scheduler, seed) for seed in range(replays)]
+            asked = [Item(graph, platform, models, scheduler, seed) for seed in range(replays)]
             begun = time.process_time()
             for _ in totals(asked):
                 pass

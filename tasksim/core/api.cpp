@@ -55,7 +55,7 @@ void *made(const Given *given, int32_t *status) {
 
 void check(const Graph &graph, const Platform &platform, const tasksim_question &question) {
   if (!question.costs || !question.estimates) throw BadArrays{};
-  // Centuries of work would not fit in the clock's integers; data lie where there are memories.
+  // Data are at home where there are memories, and get from there to all workers.
   for (const int home : graph.home)
     if (platform.memories > 1 ? home >= platform.memories : home != 0) throw BadArrays{};
   if (platform.memories == 1) return;

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from tasksim.engine.choice import Engine, Question, replayed
-from tasksim.engine.durations import Asked as Rows
-from tasksim.engine.durations import durations
+from tasksim.engine.durations import Asked, durations
 from tasksim.engine.locality import FarCharge, near_and_far
 from tasksim.engine.simulate import at_home
 from tasksim.schedulers.registry import create
@@ -31,13 +30,13 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["Asked", "Totals", "totals"]
+__all__ = ["Item", "Totals", "totals"]
 
 
 T = TypeVar("T")
 
 
-class Asked(NamedTuple):
+class Item(NamedTuple):
     """One replay of a batch, as :func:`tasksim.engine.simulate.simulate` is asked for it."""
 
     graph: TaskGraph
@@ -60,14 +59,12 @@ class Totals(NamedTuple):
     engine: str
 
 
-def totals(
-    asked: Sequence[Asked], *, threads: int = 1, engine: Engine = "auto"
-) -> Iterator[Totals]:
+def totals(items: Sequence[Item], *, threads: int = 1, engine: Engine = "auto") -> Iterator[Totals]:
     """Yield what came out of each replay, in the order in which they were asked for.
 
     Parameters
     ----------
-    asked : sequence of Asked
+    items : sequence of Item
         The replays. A scheduler that is an object takes part in one at a time.
     threads : int, default 1
         How many replays the core makes at a time.
@@ -81,29 +78,29 @@ def totals(
     """
     settled = _Settled()
     if threads == 1:
-        for one in asked:
-            yield _total(settled, one, engine)
+        for item in items:
+            yield _total(settled, item, engine)
         return
     with ThreadPoolExecutor(threads) as pool:
         try:
-            yield from pool.map(lambda one: _total(settled, one, engine), asked)
+            yield from pool.map(lambda item: _total(settled, item, engine), items)
         finally:
             pool.shutdown(cancel_futures=True)
 
 
-def _total(settled: _Settled, asked: Asked, engine: Engine) -> Totals:
-    graph, costs = settled.graph(asked), settled.costs(asked)
-    given = asked.scheduler
+def _total(settled: _Settled, item: Item, engine: Engine) -> Totals:
+    graph, costs = settled.graph(item), settled.costs(item)
+    given = item.scheduler
     scheduler = create(given) if isinstance(given, str) else given
     question = Question(
-        graph, asked.platform, scheduler, costs.charged, costs.believed, costs.far(graph),
-        asked.simultaneous_pushes,
+        graph, item.platform, scheduler, costs.charged, costs.believed, costs.far(graph),
+        item.simultaneous_pushes,
     )  # fmt: skip
     if isinstance(given, str):
-        done = replayed(question, asked.seed, engine)
+        done = replayed(question, item.seed, engine)
     else:
         with settled.turn_of(given):
-            done = replayed(question, asked.seed, engine)
+            done = replayed(question, item.seed, engine)
     return _sums(graph, done.replay, done.engine)
 
 
@@ -139,39 +136,37 @@ class _Settled:
         self._lock = threading.RLock()
         self._turns: dict[int, threading.Lock] = {}
 
-    def graph(self, asked: Asked) -> TaskGraph:
+    def graph(self, item: Item) -> TaskGraph:
         """Return the graph with its data where there are memories."""
-        return self._once("graph", asked, lambda: at_home(asked.graph, asked.platform))
+        return self._once("graph", item, lambda: at_home(item.graph, item.platform))
 
-    def costs(self, asked: Asked) -> _Costs:
+    def costs(self, item: Item) -> _Costs:
         """Return what tasks take, and what is believed of it; drawn anew where there is noise."""
-        if asked.noise == "none":
-            return self._once("costs", asked, lambda: self._charged(asked, self._believed(asked)))
-        rng = np.random.default_rng([asked.seed, 1])
-        return self._charged(asked, self._durations(asked, rng))
+        if item.noise == "none":
+            return self._once("costs", item, lambda: self._charged(item, self._believed(item)))
+        rng = np.random.default_rng([item.seed, 1])
+        return self._charged(item, self._durations(item, rng))
 
     def turn_of(self, scheduler: Scheduler) -> threading.Lock:
         """Return the lock of a scheduler that is an object."""
         with self._lock:
             return self._turns.setdefault(id(scheduler), threading.Lock())
 
-    def _believed(self, asked: Asked) -> NDArray[np.float64]:
-        return self._once("believed", asked, lambda: self._durations(asked))
+    def _believed(self, item: Item) -> NDArray[np.float64]:
+        return self._once("believed", item, lambda: self._durations(item))
 
-    def _durations(
-        self, asked: Asked, rng: np.random.Generator | None = None
-    ) -> NDArray[np.float64]:
-        graph = self.graph(asked)
-        rows = self._once("rows", asked, lambda: Rows(graph))
-        return durations(graph, asked.platform, asked.models, rng, rows)
+    def _durations(self, item: Item, rng: np.random.Generator | None = None) -> NDArray[np.float64]:
+        graph = self.graph(item)
+        rows = self._once("rows", item, lambda: Asked(graph))
+        return durations(graph, item.platform, item.models, rng, rows)
 
-    def _charged(self, asked: Asked, drawn: NDArray[np.float64]) -> _Costs:
-        near, far = near_and_far(self.graph(asked), asked.platform, asked.models, drawn)
-        return _Costs(near, self._believed(asked), None if far is None else far.arrays)
+    def _charged(self, item: Item, drawn: NDArray[np.float64]) -> _Costs:
+        near, far = near_and_far(self.graph(item), item.platform, item.models, drawn)
+        return _Costs(near, self._believed(item), None if far is None else far.arrays)
 
-    def _once(self, what: str, asked: Asked, make: Callable[[], T]) -> T:
+    def _once(self, what: str, item: Item, make: Callable[[], T]) -> T:
         """Return what *make* makes of graph, platform and models, made once for these."""
-        parts = (asked.graph, asked.platform, asked.models)
+        parts = (item.graph, item.platform, item.models)
         key = (what, *map(id, parts))
         with self._lock:
             if key not in self._known:

@@ -30,7 +30,7 @@ class Lives(Protocol):
         """Return it as the table of a run."""
 
 
-class Columns(Protocol):
+class DataColumns(Protocol):
     """What became of the data, in columns; times in ticks."""
 
     @property
@@ -61,7 +61,7 @@ class Outcome(NamedTuple):
     """What became of the tasks and, where there are several memories, of the data."""
 
     ledger: Lives
-    log: Columns | None = None
+    log: DataColumns | None = None
     evictions: int = 0
 
 
@@ -97,7 +97,7 @@ def _seconds(times: Sequence[int] | Int64) -> NDArray[np.float64]:
     return np.array(times, dtype=np.int64) / TICKS_PER_S
 
 
-def _transfers(graph: TaskGraph, log: Columns) -> TransferTable:
+def _transfers(graph: TaskGraph, log: DataColumns) -> TransferTable:
     handle = np.array(log.handle, dtype=np.int32)
     return TransferTable(
         handle=handle,
@@ -112,5 +112,5 @@ def _transfers(graph: TaskGraph, log: Columns) -> TransferTable:
     )
 
 
-def _memory(log: Columns) -> MemoryTable:
+def _memory(log: DataColumns) -> MemoryTable:
     return MemoryTable(_seconds(log.time), np.array(log.memory), np.array(log.used))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST_CLASSES",
     "MOST_MEMORIES",
-    "Columns",
+    "Arrays",
     "Flat",
     "Kept",
     "Refused",
@@ -79,7 +79,7 @@ class Kept(Generic[T]):
         return made
 
 
-class Columns:
+class Arrays:
     """Arrays for a structure, kept alive."""
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class Columns:
 
 
 def _flat_graph(graph: TaskGraph) -> Flat:
-    column, i32, i64 = Columns(), np.int32, np.int64
+    column, i32, i64 = Arrays(), np.int32, np.int64
     given = interface.Graph(
         tasks=len(graph),
         handles=graph.handles,
@@ -120,7 +120,7 @@ def _flat_graph(graph: TaskGraph) -> Flat:
 def _flat_memory(platform: Platform) -> Flat:
     """Return *platform* as one memory that all workers share, without any costs."""
     workers, count = platform.workers, len(platform.memories)
-    column, i32, f64 = Columns(), np.int32, np.float64
+    column, i32, f64 = Arrays(), np.int32, np.float64
     pairs = np.zeros((count, count))
     given = interface.Platform(
         workers=len(workers),

@@ -182,11 +182,11 @@ def _simulated(scenario: Any) -> Scenario:
 
 
 def _asked(resolver: Resolver, scenario: Scenario) -> Any:
-    from tasksim.engine.batch import Asked
+    from tasksim.engine.batch import Item
     from tasksim.scenario.solving import policy_of
 
     resolved = resolver.resolve(scenario)
-    return Asked(
+    return Item(
         resolved.graph,
         resolved.platform,
         resolved.known_models(),

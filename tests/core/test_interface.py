@@ -40,8 +40,8 @@ def spoilt(draw, array):
     return array
 
 
-class Spoiling(flat.Columns):
-    """Columns, one in eight of which are spoilt."""
+class Spoiling(flat.Arrays):
+    """Arrays, one in eight of which is spoilt."""
 
     draw = random.Random(0)
 
@@ -59,7 +59,7 @@ def answered(seed, monkeypatch):
     Spoiling.draw = draw = random.Random(seed)
     question = drawn_question(seed, SCHEDULERS[seed % len(SCHEDULERS)])
     for module in (flat, engine_flat):
-        monkeypatch.setattr(module, "Columns", Spoiling)
+        monkeypatch.setattr(module, "Arrays", Spoiling)
     try:
         flats = flat._flat_graph(question.graph), engine_flat._flat_platform(question.platform)
     except flat.Refused:

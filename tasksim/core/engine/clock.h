@@ -2,10 +2,10 @@
 #pragma once
 
 #include <utility>
-#include <vector>
 
 #include "../problem.h"
 #include "../runtime/ledger.h"
+#include "heap.h"
 
 namespace tasksim {
 
@@ -46,18 +46,18 @@ class Clock {
 
   // After *delay* ticks: who.happen(value); of one instant, the lowest *rank* first.
   void after(i64 delay, double rank, Awaiting &who, i64 value = 0) {
-    push({later(now, delay), rank, next_number(), &who, value});
+    queue_.push({later(now, delay), rank, next_number(), &who, value});
   }
 
   bool empty() const { return queue_.empty(); }
-  i64 next() const { return queue_.front().time; }
+  i64 next() const { return queue_.first().time; }
 
   // Lets at most so many events happen; returns whether any are left.
   bool run(i64 most) {
     left_ = most;
     while (!queue_.empty()) {
       if (left_ <= 0) return true;
-      const Event event = pop();
+      const Event event = queue_.pop();
       come_to(event.time);
       event.who->happen(event.value);
     }
@@ -68,7 +68,7 @@ class Clock {
   // the queue. For who was told by the clock, and has nothing else to do at this instant.
   bool passes(i64 delay) {
     const i64 time = later(now, delay);
-    if (left_ <= 0 || (!queue_.empty() && queue_.front().time <= time)) return false;
+    if (left_ <= 0 || (!queue_.empty() && queue_.first().time <= time)) return false;
     forward_ = false;
     come_to(time);
     return true;
@@ -84,6 +84,12 @@ class Clock {
     i64 number;  // the order of those that are equal
     Awaiting *who;
     i64 value;
+
+    bool before(const Event &other) const {
+      if (time != other.time) return time < other.time;
+      if (rank != other.rank) return rank < other.rank;
+      return number < other.number;
+    }
   };
 
   void come_to(i64 time) {
@@ -105,43 +111,7 @@ class Clock {
     return (instants_ << 32) + (std::exchange(forward_, false) ? steps_ : -steps_);
   }
 
-  static bool before(const Event &one, const Event &other) {
-    if (one.time != other.time) return one.time < other.time;
-    if (one.rank != other.rank) return one.rank < other.rank;
-    return one.number < other.number;
-  }
-
-  // A heap by hand: std::push_heap and pop_heap move such large events more often.
-  void push(const Event &event) {
-    std::size_t place = queue_.size();
-    queue_.push_back(event);
-    while (place) {
-      const std::size_t parent = (place - 1) / 2;
-      if (!before(event, queue_[parent])) break;
-      queue_[place] = queue_[parent];
-      place = parent;
-    }
-    queue_[place] = event;
-  }
-
-  Event pop() {
-    const Event first = queue_.front(), last = queue_.back();
-    queue_.pop_back();
-    const std::size_t size = queue_.size();
-    std::size_t place = 0;
-    while (size) {
-      std::size_t child = 2 * place + 1;
-      if (child >= size) break;
-      if (child + 1 < size && before(queue_[child + 1], queue_[child])) ++child;
-      if (!before(queue_[child], last)) break;
-      queue_[place] = queue_[child];
-      place = child;
-    }
-    if (size) queue_[place] = last;
-    return first;
-  }
-
-  std::vector<Event> queue_;
+  Heap<Event> queue_;
   i64 left_ = 0;  // events until somebody looks whether the user wants to stop
   i64 count_ = 0;
   i64 instants_ = 0, steps_ = 0;  // so far; begun at this one

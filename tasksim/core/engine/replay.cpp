@@ -9,6 +9,7 @@
 
 #include "../runtime/release.h"
 #include "../runtime/sleepers.h"
+#include "heap.h"
 #include "locality.h"
 
 namespace tasksim {
@@ -24,38 +25,21 @@ class SecondsClock {
     i64 count;
     What what;
     std::int32_t number;  // of a worker or a task
+
+    bool before(const Event &other) const {
+      return time != other.time ? time < other.time : count < other.count;
+    }
   };
 
   bool empty() const { return queue_.empty(); }
-  double next() const { return queue_.front().time; }
+  double next() const { return queue_.first().time; }
 
   void after(double delay, What what, int number) {
-    const Event event{now + delay, count_++, what, number};
-    std::size_t place = queue_.size();
-    queue_.push_back(event);
-    while (place) {
-      const std::size_t parent = (place - 1) / 2;
-      if (!before(event, queue_[parent])) break;
-      queue_[place] = queue_[parent];
-      place = parent;
-    }
-    queue_[place] = event;
+    queue_.push({now + delay, count_++, what, number});
   }
 
   Event pop() {
-    const Event first = queue_.front(), last = queue_.back();
-    queue_.pop_back();
-    const std::size_t size = queue_.size();
-    std::size_t place = 0;
-    while (size) {
-      std::size_t child = 2 * place + 1;
-      if (child >= size) break;
-      if (child + 1 < size && before(queue_[child + 1], queue_[child])) ++child;
-      if (!before(queue_[child], last)) break;
-      queue_[place] = queue_[child];
-      place = child;
-    }
-    if (size) queue_[place] = last;
+    const Event first = queue_.pop();
     now = first.time;
     ++events;
     return first;
@@ -65,11 +49,7 @@ class SecondsClock {
   i64 events = 0;
 
  private:
-  static bool before(const Event &one, const Event &other) {
-    return one.time != other.time ? one.time < other.time : one.count < other.count;
-  }
-
-  std::vector<Event> queue_;
+  Heap<Event> queue_;
   i64 count_ = 0;
 };
 

@@ -12,7 +12,7 @@ from tasksim.engine.data.ways import device_memories
 from tasksim.engine.machine.ticks import OverheadTicks
 from tasksim.engine.ticks import ticks
 from tasksim.platform.copyestimates import CopyEstimates
-from tasksim.runtime.flat import MOST_CLASSES, MOST_MEMORIES, Columns, Flat, Kept, Refused
+from tasksim.runtime.flat import MOST_CLASSES, MOST_MEMORIES, Arrays, Flat, Kept, Refused
 from tasksim.runtime.ledger import class_of
 from tasksim.schedulers.weighted_random import SPEEDUP
 
@@ -29,7 +29,7 @@ def _flat_platform(platform: Platform) -> Flat:
         raise Refused(f"the core knows {MOST_CLASSES} classes of workers, and there are more")
     if len(memories) > MOST_MEMORIES:
         raise Refused(f"the core knows {MOST_MEMORIES} memories, and there are more")
-    column, i32, f64 = Columns(), np.int32, np.float64
+    column, i32, f64 = Arrays(), np.int32, np.float64
     overheads, allocation, copying = platform.overheads, platform.allocation, platform.copying
     cost = OverheadTicks.of(overheads)
     devices = device_memories(platform)
@@ -76,7 +76,7 @@ def _flat_platform(platform: Platform) -> Flat:
     return Flat("platform", given, column.kept)
 
 
-def _path_columns(column: Columns, paths: list[Path]) -> dict[str, int | None]:
+def _path_columns(column: Arrays, paths: list[Path]) -> dict[str, int | None]:
     """Return the fields of the routes, in order of their number."""
     links = [pair for path in paths for pair in path.links]
     return {
