@@ -21,25 +21,31 @@ if TYPE_CHECKING:
     import pyarrow
     from numpy.typing import NDArray
 
-__all__ = ["SCHEMA_VERSION", "load", "refuse_run_folder", "save"]
+    from tasksim.graph.taskgraph import TaskGraph
+
+__all__ = ["SCHEMA_VERSION", "graph_beside", "load", "refuse_run_folder", "save"]
 
 RUN_JSON = "run.json"
 TASKS = "tasks.parquet"
 TRANSFERS = "transfers.parquet"
 MEMORY = "memory.parquet"
-_FILES = {RUN_JSON, TASKS, TRANSFERS, MEMORY}
+GRAPH = "graph.npz"
+_FILES = {RUN_JSON, TASKS, TRANSFERS, MEMORY, GRAPH}
 
 T = TypeVar("T", bound=RecordTable)
 
 
-def save(run: Run, folder: str | Path, force: bool = False) -> None:
+def save(
+    run: Run, folder: str | Path, force: bool = False, *, graph: TaskGraph | None = None
+) -> None:
     """Write *run* to *folder*, all or nothing.
 
     ``run.json`` holds the resolved configuration, seed, versions, makespan, bounds and a
     summary of the metrics; ``tasks.parquet`` the task records, and where there are several
     memories ``transfers.parquet`` and ``memory.parquet`` the copies and what is allocated: the
-    same bytes for the same records. What else lies in a run folder that is replaced, such as a
-    figure, stays there.
+    same bytes for the same records. A *graph* that nothing can make again, as one that was
+    recorded, is kept beside them, in ``graph.npz``. What else lies in a run folder that is
+    replaced, such as a figure, stays there.
 
     Raises
     ------
@@ -57,6 +63,10 @@ def save(run: Run, folder: str | Path, force: bool = False) -> None:
     with new_folder(path, force=force) as temporary:
         for name, table in _tables(run).items():
             _write(table, temporary / name)
+        if graph is not None:
+            from tasksim.graph.graph_file import save as save_graph
+
+            save_graph(graph, temporary / GRAPH)
         (temporary / RUN_JSON).write_text(header, encoding="utf-8")
         for other in kept:
             _copy(other, temporary)
@@ -82,6 +92,12 @@ def load(path: str | Path) -> Run:
     )
     check_references(run, {table.what: folder / name for name, table in _tables(run).items()})
     return run
+
+
+def graph_beside(path: Path) -> Path | None:
+    """Return the file of the graph that is kept with the run at *path*; None if there is none."""
+    found = (path.parent if path.name == RUN_JSON else path) / GRAPH
+    return found if is_file(found) else None
 
 
 def _tables(run: Run) -> dict[str, RecordTable]:

@@ -14,6 +14,7 @@ from tasksim.base.registry import is_own
 from tasksim.formats.graphs import graph_format, graph_in
 from tasksim.graph.apps import registry
 from tasksim.models.document import FormatError
+from tasksim.run.runfolder import graph_beside
 from tasksim.run.samples import RecordedRun
 from tasksim.scenario.document import decode
 from tasksim.scenario.scenario import Scenario
@@ -71,7 +72,8 @@ def recorded_runs(runs: Sequence[tuple[Path, Run]], *, trust: bool = False) -> l
     found = []
     for path, run in runs:
         key = json.dumps(
-            [run.graph_name, run.graph_arguments, run.config.get("graph")], default=str
+            [run.graph_name, run.graph_arguments, run.config.get("graph"), graph_beside(path)],
+            default=str,
         )
         graphs[key] = graph = graph_of(run, path, graphs.get(key), trust=trust)
         found.append(RecordedRun(path, run, graph))
@@ -83,8 +85,9 @@ def graph_of(
 ) -> TaskGraph:
     """Return the graph of a *run* that was read from *where*, made again.
 
-    By its generator with its arguments, or from the file that the run names; or it is *made*
-    already. A generator ``MODULE:FUNCTION`` is imported if *trust* is given.
+    From the file that is kept with the run; else by its generator with its arguments, or from the
+    file that the run names; or it is *made* already. A generator ``MODULE:FUNCTION`` is imported
+    if *trust* is given.
 
     Raises
     ------
@@ -107,7 +110,7 @@ def graph_of(
 
 
 def _made_again(run: Run, where: Path, *, trust: bool) -> TaskGraph:
-    path = _file_of(run)
+    path = graph_beside(where) or _file_of(run)
     if path is not None:
         return graph_in(path).graph
     if not (trust or run.graph_name in registry.GENERATORS):
