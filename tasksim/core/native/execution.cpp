@@ -19,14 +19,14 @@ constexpr int SUBMISSIONS = 64;
 class Execution::Section {
  public:
   explicit Section(Execution &run) : run_(run) { enter(); }
-  Section(Execution &run, std::adopt_lock_t) : run_(run), held_(true) {}
+  Section(Execution &run, std::adopt_lock_t) : run_(run) { begin(); }
   ~Section() { leave(); }
   Section(const Section &) = delete;
   Section &operator=(const Section &) = delete;
 
   void enter() {
     run_.lock_.lock();
-    held_ = true;
+    begin();
   }
 
   void leave() {
@@ -41,6 +41,11 @@ class Execution::Section {
   bool held() const { return held_; }
 
  private:
+  void begin() {
+    held_ = true;
+    run_.view.instant_s = run_.view.clock_s();
+  }
+
   Execution &run_;
   bool held_ = false;
   std::vector<int> woken_;
@@ -147,9 +152,9 @@ void Execution::work(int worker) {
 
 i64 Execution::execute(int task, int worker) {
   if (program_.is_called_back(task)) return execute_called_back(task, worker);
-  ledger.of[task].start = view.now();
+  ledger.of[task].start = view.clock_s();
   const i64 told = program_.call(task, worker);
-  ledger.of[task].end = view.now();
+  ledger.of[task].end = view.clock_s();
   return told;
 }
 

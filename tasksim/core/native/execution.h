@@ -6,6 +6,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <mutex>
 #include <optional>
 
 #include "../runtime/ledger.h"

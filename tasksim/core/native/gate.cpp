@@ -1,5 +1,6 @@
 // Gate: at which tasks that only wait do so; opened, it ends all waiting.
 #include <condition_variable>
+#include <mutex>
 #include <new>
 
 #include "../tasksim_core.h"

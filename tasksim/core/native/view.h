@@ -17,9 +17,9 @@ class ThreadsView : public View {
     able.assign(graph.tasks, everywhere);
   }
 
-  double now() const override {
-    return std::chrono::duration<double>(Clock::now().time_since_epoch()).count() - origin_s;
-  }
+  // When the lock was taken: what is done under it is done at that instant. To read the clock for
+  // each thing would take as long as to do them.
+  double now() const override { return instant_s; }
   bool sleeping(int worker) const override { return asleep[worker]; }
 
   void wake(int worker) override {
@@ -41,6 +41,10 @@ class ThreadsView : public View {
 
   // For the threads, not the scheduler
 
+  double clock_s() const {
+    return std::chrono::duration<double>(Clock::now().time_since_epoch()).count() - origin_s;
+  }
+
   void fall_asleep(int worker) {
     asleep[worker] = true;
     ++sleepers;
@@ -50,6 +54,7 @@ class ThreadsView : public View {
   bool all_asleep() const { return sleepers == workers(); }
 
   double origin_s = 0.0;          // when the clock was started, on the system's
+  double instant_s = 0.0;         // when the lock was taken
   std::vector<std::int8_t> asleep;  // per worker
   int sleepers = 0;
   std::vector<int> woken;         // whose bells are rung when the lock is given back
