@@ -12,7 +12,7 @@ import numpy as np
 
 from tasksim.base.errors import TasksimError
 from tasksim.engine.choice import Question, replayed
-from tasksim.engine.outcome import records
+from tasksim.engine.outcome import machine, records
 from tasksim.graph.builder import RW, Commute, GraphBuilder, R, Reduce, Scratch, W
 from tasksim.platform.description import (
     Allocation,
@@ -25,6 +25,8 @@ from tasksim.platform.description import (
     Route,
     Worker,
 )
+from tasksim.run.first_difference import first_difference
+from tasksim.run.record import Run
 from tasksim.schedulers.registry import create
 
 LONG = os.environ.get("TASKSIM_LONG_TESTS") == "1"
@@ -144,11 +146,15 @@ def drawn_question(seed, scheduler):
 def answer(question, engine, seed=0):
     """Return all that came out, by name, each column as its bytes; or the error, in words."""
     try:
-        outcome = replayed(question, seed, engine).replay.outcome()
+        return in_bytes(question, replayed(question, seed, engine).replay)
     except TasksimError as error:
         return {"error": f"{type(error).__name__}: {error}"}
+
+
+def in_bytes(question, replay):
+    """Return what came out of a *replay*, by name, each column as its bytes."""
     found = {}
-    for table, fields in records(question.graph, outcome).items():
+    for table, fields in records(question.graph, replay.outcome()).items():
         if not is_dataclass(fields):
             found[table] = fields
             continue
@@ -156,6 +162,35 @@ def answer(question, engine, seed=0):
             values = getattr(fields, column.name)
             found[f"{table}.{column.name}"] = (values.dtype.str, values.tobytes())
     return found
+
+
+def difference(question, given, other):
+    """Return the columns in which the bytes of two replays differ, and the first event that does.
+
+    None: in none.
+    """
+    ours, others = (in_bytes(question, replay) for replay in (given, other))
+    differ = [name for name in ours | others if ours.get(name) != others.get(name)]
+    if not differ:
+        return None
+    runs = (as_run(question, replay) for replay in (given, other))
+    return f"{', '.join(differ)}: {first_difference(*runs)}"
+
+
+def as_run(question, replay):
+    """Return what came out of a *replay* as a run."""
+    graph, platform = question.graph, question.platform
+    return Run(
+        kind="simulated",
+        graph_name=graph.name,
+        graph_arguments={},
+        kernel_names=graph.kernels,
+        platform=platform.name,
+        scheduler=question.scheduler.name,
+        seed=None,
+        **machine(platform),
+        **records(graph, replay.outcome()),
+    )
 
 
 def differing(seed, scheduler):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from scripted import machine
 
 from tasksim.base.errors import TasksimError
 from tasksim.core.library import status
-from tasksim.engine import conformance
 from tasksim.engine.choice import Question
 from tasksim.engine.compiled.flat import Refused
 from tasksim.engine.compiled.replay import CompiledReplay
@@ -122,14 +120,6 @@ def test_a_plan_from_a_file_is_followed(order, tmp_path):
     assert answers[0].tasks.start_s.tobytes() == answers[1].tasks.start_s.tobytes()
     assert answers[0].transfers.start_s.tobytes() == answers[1].transfers.start_s.tobytes()
     assert answers[1].tasks.worker.tolist() == run.tasks.worker.tolist()
-
-
-@pytest.mark.parametrize("engine", ["simpy", pytest.param("compiled", marks=core)])
-@pytest.mark.parametrize("name", names(bare=True))
-def test_conformance(name, engine, monkeypatch):
-    monkeypatch.setattr(conformance, "simulate", partial(simulate, engine=engine))
-    for check in conformance.checks():
-        check(partial(create, name))
 
 
 def test_every_scheduler_is_ported():

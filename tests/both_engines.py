@@ -1,0 +1,137 @@
+"""Both engines in each test: whatever it asks of one, the other is asked, too, and they agree.
+
+A folder of tests takes part by a conftest.py that imports the fixture. What SimPy's engine replays
+in a test, the compiled core replays again, with a copy of the scheduler: the same tables to the
+last bit, or the same error. The test sees what SimPy's engine gave.
+"""
+
+from __future__ import annotations
+
+import random
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import wraps
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import pytest
+from equal import difference
+
+from tasksim.core.library import status
+from tasksim.engine import choice
+from tasksim.engine import simulate as simulation
+from tasksim.engine.machine.machine import MachineReplay
+from tasksim.engine.replay import Replay
+from tasksim.runtime.flat import Refused
+
+BY_DESIGN = ("are simulated by threads", "the core knows 64 ")
+"""Why the core may leave a question to SimPy's engine."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked(choice.Question):
+    """A question, and which of SimPy's two replays was asked."""
+
+    machine: bool = False
+
+    @property
+    def needs_machine(self):
+        return self.machine
+
+
+@pytest.fixture(autouse=True)
+def both_engines(request, monkeypatch):
+    """Let the core answer whatever SimPy's engine is asked; where it is not there, SimPy's alone.
+
+    A test marked ``one_engine(why)`` is left as it is.
+    """
+    if request.node.get_closest_marker("one_engine") or not status().available:
+        return
+    twins = WeakKeyDictionary()
+    for kind in (Replay, MachineReplay):
+        monkeypatch.setattr(kind, "__init__", _keeping(kind.__init__, twins))
+        monkeypatch.setattr(kind, "run", _compared(kind.run))
+    replayed = simulation.replayed
+    monkeypatch.setattr(
+        simulation,
+        "replayed",
+        lambda question, seed, engine: replayed(
+            question, seed, "simpy" if engine == "auto" else engine
+        ),
+    )
+
+
+def _keeping(begin, twins):
+    """Return the beginning of a replay that keeps what was asked, with a scheduler of its own.
+
+    *twins*: per scheduler its copy, the same one where a scheduler is used again.
+    """
+
+    @wraps(begin)
+    def kept(self, *given, **named):
+        self.asked = asked = _asked(twins, isinstance(self, MachineReplay), *given, **named)
+        with _the_same_error(asked, random.Random(0)):
+            begin(self, *given, **named)
+
+    return kept
+
+
+def _asked(
+    twins, machine, graph, platform, scheduler, costs, estimates=None, far=None, pushes="serial", *,
+    simultaneous_pushes=None,
+):  # fmt: skip
+    if scheduler not in twins:
+        twins[scheduler] = deepcopy(scheduler)
+    shape = len(platform.classes), len(graph)
+    costs = np.array(costs, np.float64).reshape(shape)
+    estimates = costs if estimates is None else np.array(estimates, np.float64).reshape(shape)
+    pushes = simultaneous_pushes or pushes
+    return Asked(graph, platform, twins[scheduler], costs, estimates, far, pushes, machine)
+
+
+def _compared(run):
+    """Return a run that the core makes, too."""
+
+    @wraps(run)
+    def compared(self, rng):
+        its_rng = deepcopy(rng)
+        with _the_same_error(self.asked, its_rng):
+            makespan_s = run(self, rng)
+        found = _compiled(self.asked, its_rng)
+        if isinstance(found, Exception):
+            raise AssertionError("the core fails") from found
+        if found is not None and (differs := difference(self.asked, self, found)):
+            raise AssertionError(f"the engines differ in {differs}")
+        return makespan_s
+
+    return compared
+
+
+@contextmanager
+def _the_same_error(asked, rng):
+    """Ask the core what ends here in an error: it may also refuse what SimPy's engine refuses."""
+    try:
+        yield
+    except Exception as error:
+        found = _compiled(asked, rng, may_refuse=True)
+        if found is not None and repr(found) != repr(error):
+            raise AssertionError(f"the core has ended in {found!r}") from error
+        raise
+
+
+def _compiled(asked, rng, *, may_refuse=False):
+    """Return the core's replay, or the error in which it has ended; None: it leaves that to SimPy.
+
+    *may_refuse*: for any reason.
+    """
+    try:
+        replay = choice._compiled(asked)
+        replay.run(rng)
+    except Refused as refusal:
+        if may_refuse or any(reason in str(refusal) for reason in BY_DESIGN):
+            return None
+        raise
+    except Exception as error:
+        return error
+    return replay
