@@ -16,6 +16,9 @@ RW                       an access that reads and writes
 Commute                  an access that commutes with others of its kind
 Reduce                   an access that adds to a reduction
 Scratch                  memory of the task's own
+application              registers an application: its tasks, kernels and data
+kernel                   a function as the kernel of tasks
+TaskFlow                 what an application inserts its tasks into
 generate                 a graph by the name of its generator
 generator                registers a generator
 load_graph               a graph by name, or from a file
@@ -114,6 +117,9 @@ TYPE_CHECKING = False  # typing's own takes 5 ms to import, more than all else h
 if TYPE_CHECKING:
     from typing import Any
 
+    from tasksim.applications.application import application
+    from tasksim.applications.flow import TaskFlow
+    from tasksim.applications.kernel import kernel
     from tasksim.base.errors import CheckFailed, InputError, TasksimError
     from tasksim.calibration.calibrate import calibrate
     from tasksim.formats.graphs import load_graph
@@ -169,6 +175,9 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOMES = {
+    "tasksim.applications.application": ("application",),
+    "tasksim.applications.flow": ("TaskFlow",),
+    "tasksim.applications.kernel": ("kernel",),
     "tasksim.base.errors": ("CheckFailed", "InputError", "TasksimError"),
     "tasksim.calibration.calibrate": ("calibrate",),
     "tasksim.formats.starpu.sampling_export": ("export_models",),
@@ -264,6 +273,7 @@ __all__ = [
     "Scratch",
     "Selection",
     "SizeHistory",
+    "TaskFlow",
     "TaskGraph",
     "TasksimError",
     "TensorModel",
@@ -271,6 +281,7 @@ __all__ = [
     "View",
     "W",
     "Worker",
+    "application",
     "bounds",
     "calibrate",
     "check_run",
@@ -284,6 +295,7 @@ __all__ = [
     "generate",
     "generator",
     "import_machine",
+    "kernel",
     "load_graph",
     "load_platform",
     "load_run",

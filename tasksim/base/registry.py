@@ -74,6 +74,8 @@ class Registry(Generic[Thing]):
         self._adopt = adopt
         self._found: dict[str, Thing] = {}
         """What is built in and has been asked for, or was registered by the running program."""
+        self._own: dict[str, Thing] = {}
+        """What users have named by module."""
 
     def names(self) -> list[str]:
         """Return all names, without importing anything: built-in, the program's, other packages'.
@@ -161,7 +163,15 @@ class Registry(Generic[Thing]):
         expect(text, str, self.what)
         if text in self or not is_own(text):
             return self.find(text)
-        return self._adopt(text, load_own(text, self.what))
+        self._own[text] = self._adopt(text, load_own(text, self.what, self._is_one))
+        return self._own[text]
+
+    def known(self, name: str) -> Thing | None:
+        """Return what :meth:`find` would, or :meth:`resolve` has returned before; else None.
+
+        Nothing is imported because of *name*, which a file may have said.
+        """
+        return self.find(name) if name in self else self._own.get(name)
 
     def refuse_foreign(self, name: str, where: str | Path) -> None:
         """Raise :exc:`InputError` if *name*, which the file *where* says, is not registered.
@@ -179,6 +189,14 @@ class Registry(Generic[Thing]):
             "registered: nothing is imported because a file names it. If you trust the file, say "
             f"{option('trust', 'True')}"
         )
+
+    def _is_one(self, found: Any) -> bool:
+        """Return whether *found* is such a thing."""
+        try:
+            self._adopt("", found)
+        except InputError:
+            return False
+        return True
 
     def _declared(self) -> dict[str, EntryPoint]:
         """Return what other packages declare, by name."""
@@ -218,26 +236,30 @@ def _entry_points(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:  
 
 
 def is_own(text: str) -> bool:
-    """Return whether *text* is meant as ``MODULE:NAME``, rather than as a registered name.
+    """Return whether *text* is ``MODULE:NAME`` or ``FILE.py``, rather than a registered name.
 
-    >>> is_own("mypolicies:Lifo"), is_own("eager")
-    (True, False)
+    >>> is_own("mypolicies:Lifo"), is_own("my/stencil.py"), is_own("eager")
+    (True, True, False)
     """
-    return ":" in text
+    return ":" in text or text.endswith(".py")
 
 
-def load_own(text: str, what: str) -> Any:
-    """Return what the user's *text*, ``MODULE:NAME``, means; import the module.
+def load_own(text: str, what: str, is_one: Callable[[Any], bool] | None = None) -> Any:
+    """Return what the user's *text*, ``MODULE:NAME`` or ``FILE.py:NAME``, means; import it.
 
-    The working folder counts as a place of modules, as for ``python -m``.
+    The working folder counts as a place of modules, as for ``python -m``; so does the folder of
+    a file.
 
     Parameters
     ----------
     text : str
-        Dotted name of a module, colon, the name of something in it. One name: no dots follow
-        the colon.
+        Dotted name of a module, or the path of its file; colon, the name of something in it. One
+        name: no dots follow the colon. Of a file, the name may be left out where only one thing
+        can be meant.
     what : str
         What it shall be, for messages.
+    is_one : callable, optional
+        Tells whether something is such a thing.
 
     Raises
     ------
@@ -250,18 +272,56 @@ def load_own(text: str, what: str) -> Any:
     >>> load_own("collections:deque", "queue")
     <class 'collections.deque'>
     """
-    module_name, _, name = text.partition(":")
-    if not (name.isidentifier() and all(map(str.isidentifier, module_name.split(".")))):
-        raise InputError(f"{what} '{text}': legal: a name, or MODULE:NAME")
-    module = _imported(module_name, f"{what} '{text}'")
+    where = f"{what} '{text}'"
+    head, colon, name = text.rpartition(":") if ":" in text else (text, "", "")
+    if head.endswith(".py"):
+        module = _of_file(Path(head), where)
+        if not colon:
+            return _only_one(module, is_one, where)
+    elif name.isidentifier() and all(map(str.isidentifier, head.split("."))):
+        module = _imported(head, where)
+    else:
+        raise InputError(f"{where}: legal: a name, MODULE:NAME or FILE.py:NAME")
     if name not in vars(module):
-        known = [key for key in vars(module) if not key.startswith("_")]
-        raise unknown("name", name, known, f"{what} '{text}', module {module_name}")
+        raise unknown("name", name, _public(module), f"{where}, module {module.__name__}")
     return vars(module)[name]
 
 
-def _imported(name: str, where: str) -> Any:
-    here = str(Path.cwd())
+def _of_file(path: Path, where: str) -> Any:
+    """Return the module in the file at *path*, imported under the name of the file."""
+    if not path.is_file():
+        raise InputError(f"{where}: no such file: {path}")
+    if not path.stem.isidentifier():
+        raise InputError(f"{where}: '{path.stem}' is no name of a module; rename the file")
+    module = _imported(path.stem, where, str(path.parent.resolve()))
+    found = getattr(module, "__file__", None)
+    if found is None or Path(found).resolve() != path.resolve():
+        raise InputError(
+            f"{where}: another module is called '{path.stem}' ({found or 'built in'}); rename the"
+            " file"
+        )
+    return module
+
+
+def _only_one(module: Any, is_one: Callable[[Any], bool] | None, where: str) -> Any:
+    """Return the only thing of its sort that is defined in *module*."""
+    own = {
+        key: found
+        for key, found in vars(module).items()
+        if getattr(found, "__module__", None) == module.__name__ and is_one and is_one(found)
+    }
+    if len(own) != 1:
+        known = f"{where} has {', '.join(own)}" if own else f"{where} has none"
+        raise InputError(f"{known}; say which: {where.partition(chr(39))[2][:-1]}:NAME")
+    return next(iter(own.values()))
+
+
+def _public(module: Any) -> list[str]:
+    return [key for key in vars(module) if not key.startswith("_")]
+
+
+def _imported(name: str, where: str, folder: str | None = None) -> Any:
+    here = folder or str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
     try:

@@ -97,9 +97,11 @@ def graph_in(path: Path) -> GraphInput:
 
 
 def names_generator(text: str) -> bool:
-    """Return whether *text* names a generator, registered or ``MODULE:FUNCTION``, and no file."""
+    """Return whether *text* names a generator: registered, ``MODULE:NAME`` or ``FILE.py:NAME``."""
     expect(text, str, "task graph")
-    return text in registry.GENERATORS or (is_own(text) and not is_file(Path(text)))
+    if text in registry.GENERATORS or text.endswith(".py"):
+        return True
+    return is_own(text) and not is_file(Path(text))
 
 
 def graph_format(text: str) -> Format:

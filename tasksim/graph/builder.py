@@ -27,7 +27,7 @@ from tasksim.graph.explicit_dependencies import ExplicitDependencies, earlier_ta
 from tasksim.graph.handles import HandleRegister, Matrix, Vector, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from tasksim.graph.csr import Int32, Int64
     from tasksim.graph.dependencies import Accesses
@@ -147,7 +147,9 @@ class GraphBuilder:
         first = self._handles.add(name, (rows, columns), size_bytes, home)
         return Matrix(name, int(rows), int(columns), first)
 
-    def vector(self, name: str, length: int, size_bytes: int, home: int = 0) -> Vector:
+    def vector(
+        self, name: str, length: int, size_bytes: int | Sequence[int], home: int = 0
+    ) -> Vector:
         """Register *length* handles.
 
         Parameters
@@ -156,8 +158,8 @@ class GraphBuilder:
             What messages call them: ``x[2]``.
         length : int
             How many, 1 or more.
-        size_bytes : int
-            The size of each.
+        size_bytes : int or sequence of int
+            The size of each, or one for each.
         home : int, default 0
             The number of the memory where they are at first.
 

@@ -11,7 +11,7 @@ from tasksim.base.errors import GraphError, expect
 from tasksim.graph.taskgraph import HandleBlock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tasksim.graph.csr import Int32, Int64, Integers
 
@@ -115,17 +115,20 @@ class HandleRegister:
         self.blocks: list[HandleBlock] = []
         self.count = 0
         """How many handles there are so far."""
-        self._sizes: list[int] = []
+        self._sizes: list[int | list[int]] = []
         self._homes: list[int] = []
 
-    def add(self, name: str, shape: tuple[int, ...], size_bytes: float, home: int) -> int:
+    def add(
+        self, name: str, shape: tuple[int, ...], size_bytes: float | Sequence[float], home: int
+    ) -> int:
         """Register the handles of one block and return the first of them.
 
-        Raises :exc:`GraphError`, and registers nothing, where a value is not legal.
+        *size_bytes* is that of each, or one for each. Raises :exc:`GraphError`, and registers
+        nothing, where a value is not legal.
         """
         expect(name, str, "name of the data")
         rows, columns = (*_shape(name, shape), 0, 0)[:2]
-        size, memory = _size(name, size_bytes), _home(name, home)
+        size, memory = _sizes(name, rows, size_bytes), _home(name, home)
         block = HandleBlock(name, rows, columns, self.count)
         if block.end >= MOST:
             raise GraphError(f"data {name}: {block.end} handles; legal: fewer than {MOST}")
@@ -138,8 +141,12 @@ class HandleRegister:
     def columns(self) -> tuple[Int64, Int32]:
         """Return per handle its size in bytes and its home."""
         extents = [block.end - block.first for block in self.blocks]
-        sizes, homes = np.array(self._sizes, np.int64), np.array(self._homes, np.int32)
-        return np.repeat(sizes, extents), np.repeat(homes, extents)
+        sizes = [
+            np.broadcast_to(np.array(size, np.int64), extent)
+            for size, extent in zip(self._sizes, extents, strict=True)
+        ]
+        homes = np.array(self._homes, np.int32)
+        return np.concatenate([np.empty(0, np.int64), *sizes]), np.repeat(homes, extents)
 
 
 def whole(value: object) -> int | None:
@@ -155,6 +162,14 @@ def _shape(name: str, shape: tuple[object, ...]) -> list[int]:
     if len(extents) == len(shape):
         return extents
     raise GraphError(f"data {name}: shape {shape!r:.60}; legal: integers from 1")
+
+
+def _sizes(name: str, length: int, given: float | Sequence[float]) -> int | list[int]:
+    if not isinstance(given, list | tuple | np.ndarray):
+        return _size(name, given)
+    if len(given) != length:
+        raise GraphError(f"data {name}: {len(given)} sizes for {length} data; legal: one for each")
+    return [_size(name, size) for size in given]
 
 
 def _size(name: str, size: object) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from tasksim.base.errors import InputError, expect, unknown
+from tasksim.graph.apps.registry import GENERATORS
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.kernels.calls import CallTable, Function, Tells, address_of
 from tasksim.kernels.errors import KernelError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from tasksim.kernels.calls import Calls
+    from tasksim.kernels.registry import Executor
 
 __all__ = ["FunctionProgram", "Program", "Residual", "WaitingProgram", "bind"]
 
@@ -108,13 +110,21 @@ def bind(
         return FunctionProgram(graph, functions)
     if all("duration_s" in names for names in graph.parameter_names):
         return WaitingProgram(graph)
-    if graph.name not in EXECUTORS:
-        raise InputError(
-            f"graph {graph.name}: no kernels to execute; there are those of "
-            f"{', '.join(EXECUTORS)}, and of graphs whose tasks have duration_s; "
-            "in Python, bind(functions=...) takes your own"
-        )
-    return EXECUTORS.find(graph.name)(graph, workers, seed)
+    return _executor(graph)(graph, workers, seed)
+
+
+def _executor(graph: TaskGraph) -> Executor:
+    """Return what runs *graph*: an executor of its name, or the application that it is of."""
+    if graph.name in EXECUTORS:
+        return EXECUTORS.find(graph.name)
+    generator = GENERATORS.known(graph.name)
+    if generator is not None and generator.executor is not None:
+        return generator.executor
+    raise InputError(
+        f"graph {graph.name}: no kernels to execute; there are those of "
+        f"{', '.join(EXECUTORS)}, of applications (tasksim run MODULE:APPLICATION) and of graphs "
+        "whose tasks have duration_s; in Python, bind(functions=...) takes your own"
+    )
 
 
 class WaitingProgram:

@@ -72,8 +72,39 @@ def test_the_users_own_words_are_imported(numbers):
     "text", [":", "a:", ":b", "a b:c", "os:path.join", "..x:y", "a::b", "a.:b", "-m:x", "a\n:b"]
 )
 def test_only_a_module_and_a_name_in_it_are_words_for_code(text):
-    with pytest.raises(InputError, match=r"legal: a name, or MODULE:NAME$"):
+    with pytest.raises(InputError, match=r"legal: a name, MODULE:NAME or FILE.py:NAME$"):
         load_own(text, "number")
+
+
+def test_a_file_is_named_by_its_path(tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "numbers_of_mine.py").write_text("from math import pi\nhalf = 0.5\n")
+    path = tmp_path / "sub" / "numbers_of_mine.py"
+    assert load_own(f"{path}:half", "number") == 0.5
+    with pytest.raises(InputError, match="no such file"):
+        load_own(f"{tmp_path}/nosuch.py:half", "number")
+    with pytest.raises(InputError, match="unknown name 'hal', did you mean 'half'"):
+        load_own(f"{path}:hal", "number")
+
+
+def test_of_a_file_the_only_thing_of_its_sort_is_meant(tmp_path):
+    path = tmp_path / "only_one_policy.py"
+    path.write_text("class Mine: pass\n")
+    mine = load_own(str(path), "policy", lambda found: isinstance(found, type))
+    assert mine.__name__ == "Mine"
+    path = tmp_path / "two_policies.py"
+    path.write_text("class Mine: pass\nclass Yours: pass\n")
+    with pytest.raises(InputError, match=r"has Mine, Yours; say which: .*two_policies.py:NAME"):
+        load_own(str(path), "policy", lambda found: isinstance(found, type))
+
+
+def test_a_file_that_hides_behind_another_module_is_refused(tmp_path):
+    (tmp_path / "json.py").write_text("x = 1\n")
+    with pytest.raises(InputError, match="another module is called 'json'"):
+        load_own(f"{tmp_path}/json.py:x", "number")
+    (tmp_path / "my-file.py").write_text("x = 1\n")
+    with pytest.raises(InputError, match="'my-file' is no name of a module"):
+        load_own(f"{tmp_path}/my-file.py:x", "number")
 
 
 def test_a_module_that_fails_to_import_says_where(tmp_path, monkeypatch):

@@ -108,19 +108,24 @@ class Parameter:
         raise InputError(f"{where}: {self.name}: got {value!r}; legal: {self.legal}")
 
 
-def parameters_of(function: Callable[..., Any]) -> tuple[Parameter, ...]:
+def parameters_of(
+    function: Callable[..., Any], *, skip: int = 0, by_default: bool = False
+) -> tuple[Parameter, ...]:
     """Return the parameters of a generator *function*, from its annotations.
+
+    The first ones may be none that users set: *skip* them. Where annotations are missing, those
+    with a number or a text as default may be known *by_default*.
 
     Raises :exc:`InputError` for one that has none, or none that users could set in a text.
     """
     hints = get_type_hints(function, include_extras=True)
-    for name in inspect.signature(function).parameters:
+    given = list(inspect.signature(function).parameters.items())[skip:]
+    for name, parameter in given:
+        if name not in hints and by_default and type(parameter.default) in (int, float, str):
+            hints[name] = type(parameter.default)
         if name not in hints:
-            raise InputError(f"parameter {name} has no annotation")
-    return tuple(
-        _parameter(name, hints[name], parameter.default)
-        for name, parameter in inspect.signature(function).parameters.items()
-    )
+            raise InputError(f"parameter {name} has no annotation" + " and no default" * by_default)
+    return tuple(_parameter(name, hints[name], parameter.default) for name, parameter in given)
 
 
 def _parameter(name: str, hint: Any, default: Any) -> Parameter:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GENERATORS",
+    "PRIORITIES",
     "Generator",
     "find",
     "generate",
@@ -42,7 +43,8 @@ __all__ = [
 
 Function = TypeVar("Function", bound="Callable[..., TaskGraph]")
 
-_PRIORITIES = Parameter("priorities", str, "app", choices=("app", "bottom-level", "none"))
+PRIORITIES = Parameter("priorities", str, "app", choices=("app", "bottom-level", "none"))
+"""What users can set of all graphs."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +59,15 @@ class Generator:
         Returns the graph, with the application's priorities.
     parameters
         What users can set, ``priorities`` included.
+    executor
+        What runs its graphs natively, ``executor(graph, workers, seed)``, where the generator
+        knows itself.
     """
 
     name: str
     function: Callable[..., TaskGraph]
     parameters: tuple[Parameter, ...]
+    executor: Callable[[TaskGraph, int, int], Any] | None = None
 
     @property
     def summary(self) -> str:
@@ -101,12 +107,12 @@ class Generator:
         from tasksim.graph.apps.priorities import with_priorities
 
         values: dict[str, Any] = self.complete(arguments)
-        own = {name: value for name, value in values.items() if name != _PRIORITIES.name}
+        own = {name: value for name, value in values.items() if name != PRIORITIES.name}
         try:
             made = self.function(**own)
         except GraphError as error:
             raise GraphError(f"{self.name}: {error}") from error
-        graph = with_priorities(made, values[_PRIORITIES.name])
+        graph = with_priorities(made, values[PRIORITIES.name])
         return replace(graph, name=self.name, arguments=values)
 
 
@@ -116,11 +122,13 @@ def _adopt(name: str, found: Any) -> Generator:
     Only what returns a graph by its own words is ever called.
     """
     where = f"generator '{name}'"
+    if isinstance(made := getattr(found, "generator", None), Generator):  # an application
+        return replace(made, name=name)
     if not inspect.isfunction(found):
         raise InputError(f"{where}: {found!r} is not a function that returns a TaskGraph")
     try:
         returned = get_type_hints(found).get("return")
-        parameters = (*parameters_of(found), _PRIORITIES)
+        parameters = (*parameters_of(found), PRIORITIES)
     except (InputError, NameError, TypeError) as error:
         raise InputError(f"{where}: its annotations cannot be read: {error}") from error
     from tasksim.graph.taskgraph import TaskGraph

@@ -1,0 +1,175 @@
+"""Applications: functions that insert tasks, known by name, simulated and executed alike.
+
+::
+
+    @tasksim.application("stencil")
+    def stencil(g, n=4096, steps=50, blocks=16):
+        x = g.cut("x", n, blocks)
+        for _ in range(steps):
+            for i in range(blocks):
+                g.insert(smooth, x[i], x.get(i - 1), x.get(i + 1))
+
+It is a generator of task graphs, and an executor of them, as those that come with tasksim are.
+"""
+
+from __future__ import annotations
+
+import inspect
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.applications.flow import TaskFlow
+from tasksim.applications.program import FlowProgram
+from tasksim.base.arguments import short
+from tasksim.base.errors import InputError
+from tasksim.graph.apps.parameters import Parameter, parameters_of
+from tasksim.graph.apps.registry import GENERATORS, PRIORITIES, Generator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tasksim.graph.taskgraph import TaskGraph
+
+__all__ = ["Application", "application"]
+
+
+class Application:
+    """A function that inserts the tasks of an application, and what is known of its settings.
+
+    Parameters
+    ----------
+    name : str
+        What users call it.
+    function : callable
+        ``function(g, ...)``: *g* is a :class:`TaskFlow`; the others are settings, with annotations
+        or with defaults that tell their types.
+
+    Attributes
+    ----------
+    generator : Generator
+        Makes its graphs.
+
+    See Also
+    --------
+    application : makes one, and registers it.
+    """
+
+    def __init__(self, name: str, function: Callable[..., object]) -> None:
+        self.name = name
+        self.function = function
+        parameters = (*_settings(function, name), PRIORITIES)
+        self.generator = Generator(name, self._graph, parameters, self.program)
+        update_wrapper(self, function, updated=())
+
+    def __repr__(self) -> str:
+        return f"<Application {self.name}>"
+
+    def __call__(self, **settings: object) -> TaskGraph:
+        """Return its task graph; no datum is made, no kernel called."""
+        return self.generator(**settings)
+
+    def program(self, graph: TaskGraph, workers: int, seed: int = 0) -> FlowProgram:
+        """Return *graph*, one of this application, with its data and kernels.
+
+        Raises
+        ------
+        InputError
+            If the application makes another graph of these settings now, or the data cannot be
+            made.
+        """
+        settings = {k: v for k, v in graph.arguments.items() if k != PRIORITIES.name}
+        flow = self._flow(recording=True, **settings)
+        _refuse_another(graph, flow.graph())
+        return FlowProgram(graph, flow, workers, seed)
+
+    def _graph(self, **settings: Any) -> TaskGraph:
+        return self._flow(recording=False, **settings).graph()
+
+    def _flow(self, *, recording: bool, **settings: Any) -> TaskFlow:
+        flow = TaskFlow(self.name, recording=recording)
+        returned = self.function(flow, **settings)
+        if returned is not None:
+            raise InputError(
+                f"application {self.name} returned {short(returned)}; it inserts its tasks into"
+                " the flow that it is given, and returns nothing"
+            )
+        return flow
+
+
+def application(name: str) -> Callable[[Callable[..., object]], Application]:
+    """Register the decorated function as the application *name*.
+
+    Parameters
+    ----------
+    name : str
+        What users will call it, where its module has been imported; else ``MODULE:FUNCTION``, or
+        ``FILE.py:FUNCTION``.
+
+    Returns
+    -------
+    callable
+        The decorator; it returns an :class:`Application`, which returns a task graph when it is
+        called with settings.
+
+    Raises
+    ------
+    InputError
+        If another one has that name, or the function's parameters have neither annotations nor
+        defaults.
+
+    See Also
+    --------
+    kernel : what its tasks do.
+    generator : registers a function that makes a graph without knowing how to execute it.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> from tasksim import RW, R
+    >>> @tasksim.kernel
+    ... def add(total: RW, part: R): total += part
+    >>> @tasksim.application("adding")
+    ... def adding(g, parts=4):
+    ...     total = g.array("total")
+    ...     for part in g.arrays("part", [()] * parts, initial=1.0):
+    ...         g.insert(add, total, part)
+    ...     g.check(lambda results: abs(results[total] - parts), tolerance=0, what="sum")
+    >>> adding(parts=3)
+    <TaskGraph adding: 3 tasks, 2 edges>
+    >>> tasksim.execute("adding parts=3", workers=1, check=True).kind
+    'native'
+    """
+
+    def register(function: Callable[..., object]) -> Application:
+        made = Application(name, function)
+        GENERATORS.add(name, made)
+        return made
+
+    return register
+
+
+def _settings(function: Callable[..., object], name: str) -> tuple[Parameter, ...]:
+    """Return the settings of an application's *function*: its parameters but the first."""
+    if not inspect.isfunction(function):
+        raise InputError(f"application {name}: got {short(function)}; legal: a function")
+    if not inspect.signature(function).parameters:
+        raise InputError(f"application {name}: its function takes nothing; legal: def {name}(g)")
+    try:
+        return parameters_of(function, skip=1, by_default=True)
+    except (InputError, NameError, TypeError) as error:
+        raise InputError(f"application {name}: {error}") from error
+
+
+def _refuse_another(graph: TaskGraph, again: TaskGraph) -> None:
+    """Raise :exc:`InputError` unless both have the same tasks and accesses."""
+    same = graph.kernels == again.kernels and all(
+        np.array_equal(getattr(graph, column), getattr(again, column))
+        for column in ("kernel", "access_ptr", "access_handle", "access_mode", "handle_size")
+    )
+    if not same:
+        raise InputError(
+            f"graph {graph.name}: the application makes another graph of the same settings now;"
+            " what is random in it must come from a seed among its settings"
+        )

@@ -1,0 +1,193 @@
+"""Data of an application, described: what there will be, of which form, and how it begins.
+
+Nothing here has memory: a simulation never needs any. :class:`~tasksim.applications.store.Store`
+makes the arrays, when the application is to be executed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tasksim.base.arguments import whole_number
+from tasksim.base.errors import GraphError, InputError
+from tasksim.graph.handles import whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tasksim.applications.form import Form, ObjectForm
+    from tasksim.applications.reduction import Reduction
+
+    AnyForm = Form | ObjectForm
+
+__all__ = ["Block", "Datum", "DatumMatrix", "DatumVector", "bounds_of"]
+
+
+class Datum:
+    """One datum, which tasks access: an array, a scalar, or an object.
+
+    Attributes
+    ----------
+    handle : int
+        Its number in the graph.
+    form : Form or ObjectForm
+        What is known of it without having it.
+    block : Block
+        What it was described with.
+    """
+
+    __slots__ = ("block", "form", "handle")
+
+    def __init__(self, handle: int, form: AnyForm, block: Block) -> None:
+        self.handle, self.form, self.block = handle, form, block
+
+    def __index__(self) -> int:
+        """Return the number of its handle: ``R(x)`` is an access to it."""
+        return self.handle
+
+    @property
+    def name(self) -> str:
+        """What messages call it: ``x[3]``."""
+        return self.block.name_of(self.handle)
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {self.form}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Data that were described together, numbered row by row.
+
+    Attributes
+    ----------
+    name : str
+    extents : tuple of int
+        ``()`` of a single datum, ``(n,)`` of a vector of data, ``(m, n)`` of a matrix of them.
+    first : int
+        The handle of the first.
+    forms : sequence of Form or ObjectForm
+        Of each.
+    initial : object
+        How they begin: None (zeros), a number, an array, or a function that makes the datum of
+        a random generator and its place in the block.
+    whole : Form or None
+        Of the one array that they are pieces of, along its first axis; None if they are
+        arrays of their own.
+    reduction : Reduction or None
+        How contributions to them are combined.
+    scratch : bool
+        Whether each worker has its own, and nothing is kept.
+    """
+
+    name: str
+    extents: tuple[int, ...]
+    first: int
+    forms: Sequence[AnyForm]
+    initial: Any = None
+    whole: Form | None = None
+    reduction: Reduction | None = None
+    scratch: bool = False
+
+    @property
+    def handles(self) -> range:
+        """The numbers of their handles."""
+        return range(self.first, self.first + len(self.forms))
+
+    def place_of(self, handle: int) -> tuple[int, ...]:
+        """Return where in the block the datum with this *handle* is."""
+        index = handle - self.first
+        return (
+            divmod(index, self.extents[1])
+            if len(self.extents) > 1
+            else (index,)[: len(self.extents)]
+        )
+
+    def name_of(self, handle: int) -> str:
+        """Return what messages call the datum with this *handle*."""
+        place = ", ".join(map(str, self.place_of(handle)))
+        return f"{self.name}[{place}]" if place else self.name
+
+
+class DatumVector:
+    """Data in a row: ``x[i]`` is a datum; ``x.get(i)`` is None outside.
+
+    Examples
+    --------
+    >>> from tasksim.applications.flow import TaskFlow
+    >>> x = TaskFlow("example").arrays("x", [3, 5])
+    >>> x[1], x.get(2)
+    (<x[1]: 5 float64>, None)
+    """
+
+    def __init__(self, block: Block, data: Sequence[Datum]) -> None:
+        self.block, self._data = block, data
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __iter__(self) -> Iterator[Datum]:
+        return iter(self._data)
+
+    def __getitem__(self, index: int) -> Datum:
+        found = self.get(index)
+        if found is None:
+            raise GraphError(
+                f"{self.block.name}[{index!r:.60}]: it has {len(self)} data; legal: an integer"
+                f" from 0 to {len(self) - 1}; x.get(i) is None outside"
+            )
+        return found
+
+    def get(self, index: int) -> Datum | None:
+        """Return the datum at *index*, from 0; None if there is none."""
+        place = whole(index)
+        inside = place is not None and 0 <= place < len(self._data)
+        return self._data[place] if inside else None  # type: ignore[index]
+
+
+class DatumMatrix:
+    """Data in rows and columns: ``A[i, j]`` is a datum; ``A.get(i, j)`` is None outside.
+
+    Examples
+    --------
+    >>> from tasksim.applications.flow import TaskFlow
+    >>> A = TaskFlow("example").tiles("A", 2, 3, (16, 16))
+    >>> A[1, 2], A.get(2, 0)
+    (<A[1, 2]: 16 x 16 float64>, None)
+    """
+
+    def __init__(self, block: Block, data: Sequence[Datum]) -> None:
+        self.block, self._data = block, data
+        self.rows, self.columns = block.extents
+
+    def __iter__(self) -> Iterator[Datum]:
+        return iter(self._data)
+
+    def __getitem__(self, place: tuple[int, int]) -> Datum:
+        found = self.get(*place) if isinstance(place, tuple) and len(place) == 2 else None
+        if found is None:
+            name = self.block.name
+            raise GraphError(
+                f"{name}[{place!r:.60}]: it has {self.rows} x {self.columns} data; legal:"
+                f" {name}[row, column], each from 0; {name}.get(i, j) is None outside"
+            )
+        return found
+
+    def get(self, row: int, column: int) -> Datum | None:
+        """Return the datum in *row* and *column*, from 0; None if there is none."""
+        i, j = whole(row), whole(column)
+        if i is None or j is None or not (0 <= i < self.rows and 0 <= j < self.columns):
+            return None
+        return self._data[i * self.columns + j]
+
+
+def bounds_of(name: str, whole: Form, pieces: int | Sequence[int]) -> list[int]:
+    """Return where the pieces of a *whole* begin, and where the last one ends."""
+    rows = whole.shape[0] if whole.shape else 0
+    if isinstance(pieces, int):
+        count = whole_number(pieces, f"data {name}: pieces", 1, max(rows, 1))
+        return [rows * piece // count for piece in range(count + 1)]
+    bounds = [whole_number(bound, f"data {name}: pieces", 0, rows) for bound in pieces]
+    if len(bounds) < 2 or bounds[0] != 0 or bounds[-1] != rows or sorted(bounds) != bounds:
+        raise InputError(f"data {name}: pieces: legal: ascending bounds from 0 to {rows}")
+    return bounds

@@ -1,0 +1,395 @@
+"""Flow of tasks over described data: what the function of an application is given."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tasksim.applications.data import Block, Datum, DatumMatrix, DatumVector, bounds_of
+from tasksim.applications.form import Form, ObjectForm, form_of
+from tasksim.applications.kernel import Kernel, Operand
+from tasksim.applications.reduction import reduction_of
+from tasksim.applications.results import Check
+from tasksim.base.arguments import short, whole_number
+from tasksim.base.errors import InputError
+from tasksim.graph.builder import RW, Commute, GraphBuilder, Reduce
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from tasksim.applications.data import AnyForm
+    from tasksim.graph.taskgraph import TaskGraph
+
+__all__ = ["COMBINE", "Call", "TaskFlow"]
+
+COMBINE = "combine"
+"""The kernel of the tasks that end a reduction."""
+LOCK = "Python's lock"
+"""A datum without bytes: tasks that hold the lock take turns, as for any datum that commutes."""
+
+
+class Call(NamedTuple):
+    """What a task calls, and on what: per operand the number of a datum, or None."""
+
+    kernel: Kernel
+    handles: tuple[int | None, ...]
+    values: dict[str, Any]
+    parameters: dict[str, float]
+
+
+class TaskFlow:
+    """Tasks in the order in which the application would do them, and the data they work on.
+
+    Data are described, not made: simulating an application takes no memory for them, and calls no
+    kernel.
+
+    Parameters
+    ----------
+    name : str
+        The name of the graph.
+    recording : bool, default True
+        Whether to remember what each task calls, in order to execute it.
+
+    Attributes
+    ----------
+    blocks : list of Block
+        The data.
+    calls : list of Call
+        Per task, if they are recorded.
+    check : Check or None
+        How the result is judged.
+
+    See Also
+    --------
+    application : makes a function that is given one known by name.
+    GraphBuilder : the same for graphs that are only simulated.
+
+    Examples
+    --------
+    >>> from tasksim import RW, R, kernel
+    >>> @kernel
+    ... def axpy(y: RW, x: R): y += x
+    >>> g = TaskFlow("sums")
+    >>> x, y = g.array("x", 100), g.arrays("y", [100, 100], initial=1.0)
+    >>> for part in y:
+    ...     task = g.insert(axpy, part, x)
+    >>> g.graph()
+    <TaskGraph sums: 2 tasks, 0 edges>
+    """
+
+    def __init__(self, name: str, *, recording: bool = True) -> None:
+        self._builder = GraphBuilder(name)
+        self._recording = recording
+        self.blocks: list[Block] = []
+        self.calls: list[Call] = []
+        self.judged: Check | None = None
+        self._kernels: dict[str, Kernel] = {COMBINE: _COMBINE}
+        self._configurations: dict[tuple[object, ...], dict[str, float]] = {}
+        self._data: dict[int, Datum] = {}
+        self._contributions: dict[int, int] = {}
+        self._lock: int | None = None
+
+    def __len__(self) -> int:
+        """Return the number of tasks so far."""
+        return len(self._builder)
+
+    # Data
+
+    def array(
+        self, name: str, shape: int | Sequence[int] = (), dtype: Any = "float64",
+        *, initial: Any = None, order: str = "C", reduction: str = "sum", home: int = 0,
+    ) -> Datum:  # fmt: skip
+        """Describe an array; of shape ``()``, a scalar.
+
+        Parameters
+        ----------
+        name : str
+            What messages call it.
+        shape : int or sequence of int, default ()
+        dtype : data type, default float64
+        initial : array_like or callable, optional
+            How it begins: a number, an array, or a function that returns it and is called with a
+            random generator when the application is to run; by default, zeros.
+        order : {"C", "F"}
+            Whether rows are contiguous, or columns.
+        reduction : {"sum", "product", "max", "min"}
+            How contributions of tasks that ``Reduce`` it are combined.
+        home : int, default 0
+            The number of the memory where it is at first.
+
+        Returns
+        -------
+        Datum
+
+        Raises
+        ------
+        InputError
+            If the form is none that NumPy knows, or the name is no text.
+        """
+        return self._add(name, (), [form_of(shape, dtype, order)], initial, home, reduction)[0]
+
+    def arrays(
+        self, name: str, shapes: Iterable[int | Sequence[int]], dtype: Any = "float64",
+        *, initial: Any = None, order: str = "C", reduction: str = "sum", home: int = 0,
+    ) -> DatumVector:  # fmt: skip
+        """Describe a list of arrays, each with a shape of its own; ``initial(rng, i)`` makes one.
+
+        The other parameters are those of :meth:`array`.
+        """
+        forms = [form_of(shape, dtype, order) for shape in shapes]
+        data = self._add(name, (len(forms),), forms, initial, home, reduction)
+        return DatumVector(self.blocks[-1], data)
+
+    def tiles(
+        self, name: str, rows: int, columns: int, shape: int | Sequence[int],
+        dtype: Any = "float64", *, initial: Any = None, order: str = "C", reduction: str = "sum",
+        home: int = 0,
+    ) -> DatumMatrix:  # fmt: skip
+        """Describe *rows* x *columns* arrays of one shape; ``initial(rng, i, j)`` makes one.
+
+        Those that no task accesses are never made. The other parameters are those of
+        :meth:`array`.
+        """
+        extents = whole_number(rows, "rows", 1), whole_number(columns, "columns", 1)
+        forms = [form_of(shape, dtype, order)] * (extents[0] * extents[1])
+        data = self._add(name, extents, forms, initial, home, reduction)
+        return DatumMatrix(self.blocks[-1], data)
+
+    def cut(
+        self, name: str, shape: int | Sequence[int], pieces: int | Sequence[int],
+        dtype: Any = "float64", *, initial: Any = None, reduction: str = "sum", home: int = 0,
+    ) -> DatumVector:  # fmt: skip
+        """Describe one array that is cut along its first axis; ``initial(rng)`` makes the whole.
+
+        Parameters
+        ----------
+        name, dtype, initial, reduction, home
+            As of :meth:`array`.
+        shape : int or sequence of int
+            Of the whole.
+        pieces : int or sequence of int
+            How many pieces, as long as each other within one; or where each of them begins, and
+            where the last one ends.
+
+        Returns
+        -------
+        DatumVector
+
+        Raises
+        ------
+        InputError
+            If there are more pieces than rows, or their bounds do not go from 0 to the end.
+        """
+        whole = form_of(shape, dtype)
+        bounds = bounds_of(name, whole, pieces)
+        forms = [
+            Form((end - begin, *whole.shape[1:]), whole.dtype) for begin, end in pairwise(bounds)
+        ]
+        data = self._add(name, (len(forms),), forms, initial, home, reduction, whole=whole)
+        return DatumVector(self.blocks[-1], data)
+
+    def opaque(
+        self, name: str, make: Callable[[Any], Any], size_bytes: int, home: int = 0
+    ) -> Datum:
+        """Describe an object that is no array: ``make(rng)`` returns it when it is needed.
+
+        Kernels get the object itself, and change it in place. *size_bytes* is what a copy of it
+        to another memory would move.
+        """
+        if not callable(make):
+            raise InputError(f"data {name}: make: got {short(make)}; legal: a function")
+        form = ObjectForm(whole_number(size_bytes, f"data {name}: size_bytes", 0))
+        return self._add(name, (), [form], make, home, None)[0]
+
+    def scratch(self, name: str, shape: int | Sequence[int], dtype: Any = "float64") -> Datum:
+        """Describe memory that each worker has to itself, for operands that are ``Scratch``."""
+        return self._add(name, (), [form_of(shape, dtype)], None, 0, None, scratch=True)[0]
+
+    def _add(
+        self, name: str, extents: tuple[int, ...], forms: list[Any], initial: Any, home: int,
+        reduction: str | None, *, whole: Form | None = None, scratch: bool = False,
+    ) -> list[Datum]:  # fmt: skip
+        if not isinstance(name, str):
+            raise InputError(f"data: name: got {short(name)}; legal: text")
+        combined = None if reduction is None else reduction_of(reduction)
+        first = self._register(name, extents, forms, home)
+        block = Block(name, extents, first, forms, initial, whole, combined, scratch)
+        self.blocks.append(block)
+        data = [Datum(first + i, form, block) for i, form in enumerate(forms)]
+        self._data.update((datum.handle, datum) for datum in data)
+        return data
+
+    def _register(
+        self, name: str, extents: tuple[int, ...], forms: Sequence[AnyForm], home: int
+    ) -> int:
+        """Return the first of the handles of data of these *forms*."""
+        builder, sizes = self._builder, [form.nbytes for form in forms]
+        if not extents:
+            return builder.handle(name, sizes[0], home)
+        if not sizes:
+            raise InputError(f"data {name}: there are none; legal: at least one")
+        if len(extents) == 2:
+            return builder.matrix(name, *extents, sizes[0], home).first
+        return builder.vector(name, len(sizes), sizes, home).first
+
+    # Tasks
+
+    def insert(
+        self,
+        kernel: Kernel,
+        /,
+        *data: Datum | None,
+        priority: int = 0,
+        after: Iterable[int] = (),
+        **values: Any,
+    ) -> int:
+        """Append a task and return its number.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            What it does.
+        *data : Datum or None
+            What it works on, in the order of the kernel's operands; None for one that it does
+            without.
+        priority : int, default 0
+            Larger is more urgent.
+        after : iterable of int, default ()
+            Numbers of earlier tasks that it depends on besides what its data imply.
+        **values
+            What the function takes besides its operands.
+
+        Returns
+        -------
+        int
+            Its number: tasks are numbered as they are inserted, from 0.
+
+        Raises
+        ------
+        InputError
+            If data or values are not those that the kernel takes; GraphError as
+            :meth:`GraphBuilder.insert` raises it. No task is appended.
+
+        Examples
+        --------
+        >>> from tasksim import RW, kernel
+        >>> @kernel
+        ... def scale(x: RW, factor): x *= factor
+        >>> g = TaskFlow("example")
+        >>> g.insert(scale, g.array("x", 10), factor=2.0)
+        0
+        """
+        if not isinstance(kernel, Kernel):
+            raise InputError(f"insert: got {short(kernel)}; legal: what @tasksim.kernel makes")
+        self._learn(kernel)
+        pairs = kernel.arranged(data)
+        for operand, datum in pairs:
+            if datum is not None:
+                self._check(kernel, operand, datum)
+        values = kernel.completed(values)
+        self._combine_before(pairs)
+        accesses = [operand.access(datum) for operand, datum in pairs if datum is not None]
+        if kernel.lock == "held":
+            accesses.append(Commute(self._python_lock()))
+        parameters = self._parameters(kernel, pairs, values)
+        task = self._builder.insert(
+            kernel.name, *accesses, priority=priority, after=after, **parameters
+        )
+        for operand, datum in pairs:
+            if operand.access is Reduce and datum is not None:
+                self._contributions[datum.handle] = self._contributions.get(datum.handle, 0) + 1
+        if self._recording:
+            handles = tuple(None if datum is None else datum.handle for _, datum in pairs)
+            self.calls.append(Call(kernel, handles, values, parameters))
+        return task
+
+    def wont_use(self, datum: Datum) -> None:
+        """Say that no task from here on uses *datum*; see :meth:`GraphBuilder.wont_use`."""
+        self._combine(datum)
+        self._builder.wont_use(datum.handle)
+
+    def check(
+        self, function: Callable[[Any], float], *, tolerance: float, what: str = "error"
+    ) -> None:
+        """Say how the result is judged: ``function(results)`` is not above *tolerance*.
+
+        ``results[x]`` is what became of the datum, or of the data, *x*; ``results.initial(x)`` how
+        they began. *what* says in words what the number is.
+        """
+        if not callable(function):
+            raise InputError(f"check: got {short(function)}; legal: a function")
+        self.judged = Check(function, float(tolerance), what)
+
+    def graph(self) -> TaskGraph:
+        """Return the task graph, with all reductions ended.
+
+        Raises
+        ------
+        GraphError
+            If one task accesses one datum in modes that cannot be combined.
+        """
+        for handle in list(self._contributions):
+            self._combine(self._data[handle])
+        return self._builder.build()
+
+    def _learn(self, kernel: Kernel) -> None:
+        known = self._kernels.setdefault(kernel.name, kernel)
+        if known is not kernel:
+            raise InputError(
+                f"two kernels are called {kernel.name}; give one of them another name="
+            )
+
+    def _check(self, kernel: Kernel, operand: Operand, datum: Any) -> None:
+        if not isinstance(datum, Datum) or self._data.get(datum.handle) is not datum:
+            legal = "a datum that this flow described, or one element of its data, such as x[0]"
+            raise InputError(f"{kernel!r}: {operand.name}: got {short(datum)}; legal: {legal}")
+        if operand.access is Reduce and datum.block.reduction is None:
+            raise InputError(f"{kernel!r}: {operand.name}: {datum.name} is no array to reduce into")
+        if (operand.access.__name__ == "Scratch") != datum.block.scratch:
+            which = "is scratch" if datum.block.scratch else "is not from g.scratch(...)"
+            raise InputError(
+                f"{kernel!r}: {operand.name} is {operand.access.__name__}, and {datum.name} {which}"
+            )
+
+    def _parameters(
+        self, kernel: Kernel, pairs: Sequence[tuple[Operand, Any]], values: dict[str, Any]
+    ) -> dict[str, float]:
+        """Return the parameters of a task, found once for data of the same forms."""
+        forms = [(operand, None if datum is None else datum.form) for operand, datum in pairs]
+        key = (kernel.name, *(form for _, form in forms), *values.items())
+        try:
+            found = self._configurations.get(key)
+        except TypeError:  # a value that cannot be looked up
+            return kernel.parameters_of(forms, values)
+        if found is None:
+            found = self._configurations[key] = kernel.parameters_of(forms, values)
+        return found
+
+    def _combine_before(self, pairs: Sequence[tuple[Operand, Datum | None]]) -> None:
+        """End the reductions of data that are now accessed otherwise."""
+        if self._contributions:
+            for operand, datum in pairs:
+                if datum is not None and operand.access is not Reduce:
+                    self._combine(datum)
+
+    def _combine(self, datum: Datum) -> None:
+        """Insert the task that ends the reduction of *datum*, if one is under way."""
+        parts = self._contributions.pop(datum.handle, 0)
+        if not parts:
+            return
+        size = datum.form.size
+        self._builder.insert(COMBINE, RW(datum.handle), n=size, parts=parts)
+        if self._recording:
+            self.calls.append(Call(_COMBINE, (datum.handle,), {}, {"n": size, "parts": parts}))
+
+    def _python_lock(self) -> int:
+        if self._lock is None:
+            self._lock = self._builder.handle(LOCK, 0)
+        return self._lock
+
+
+def _unreachable(*_: object) -> None:
+    raise AssertionError("the store combines")
+
+
+_COMBINE = Kernel(COMBINE, [Operand("into", RW)], _unreachable)

@@ -1,0 +1,164 @@
+"""Foreign functions: kernels of C, Fortran or Numba, called by their addresses.
+
+::
+
+    smooth = tasksim.kernel(
+        library.smooth, operands={"block": RW, "left": R, "right": R},
+        arguments="block left right n:int64", parameters=lambda block: {"n": len(block)},
+    )
+
+They run without Python's lock; natively in the compiled core, without Python at all.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tasksim.base.arguments import short
+from tasksim.base.errors import InputError, unknown
+from tasksim.kernels.calls import Function, Tells, address_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["ForeignFunction"]
+
+TYPES: Final[dict[str, Any]] = {
+    "int32": ctypes.c_int32,
+    "int64": ctypes.c_int64,
+    "float32": ctypes.c_float,
+    "float64": ctypes.c_double,
+}
+"""What numbers may be, by the names that NumPy has for them."""
+
+
+class Argument(NamedTuple):
+    """One argument of a foreign function; ``kind`` is None of an operand, whose address it is."""
+
+    name: str
+    kind: Any = None
+    by_address: bool = False
+
+
+class ForeignFunction:
+    """A function in memory, and how it takes the data and numbers of a task.
+
+    Parameters
+    ----------
+    function : object
+        Of ctypes or cffi, of Numba's ``cfunc``, or its address.
+    name : str
+        For messages.
+    operands : sequence of str
+        The names of its operands.
+    arguments : str
+        What it takes; see :func:`tasksim.applications.kernel.kernel`.
+    fails : {"never", "nonzero"}
+        Whether it tells that it has failed.
+
+    Attributes
+    ----------
+    arguments : list of Argument
+    """
+
+    def __init__(
+        self, function: Any, name: str, operands: Sequence[str], arguments: str, fails: str
+    ) -> None:
+        self._kept = function
+        self.name = name
+        self.address = _address(function, name)
+        self.tells = Tells.RESULT if fails == "nonzero" else Tells.NOTHING
+        self.operands = list(operands)
+        self.arguments = [_argument(text, name, operands) for text in arguments.split()]
+        for operand in operands:
+            if operand not in [argument.name for argument in self.arguments]:
+                raise InputError(f"kernel {name}: arguments= lacks its operand {operand}")
+        result = ctypes.c_int32 if self.tells else None
+        self._call = ctypes.CFUNCTYPE(result, *map(_passed, self.arguments))(self.address)
+
+    @property
+    def function(self) -> Function:
+        """It, as tables of calls have it."""
+        return Function(self.address, self.tells)
+
+    @property
+    def by_address(self) -> bool:
+        """Whether all arguments are addresses, or integers in the place of one."""
+        return all(a.by_address or a.kind not in (ctypes.c_float, ctypes.c_double)
+                   for a in self.arguments)  # fmt: skip
+
+    def __call__(self, *operands: Any, **numbers: Any) -> int | None:
+        """Call it on arrays, at once; *numbers* are its other arguments."""
+        addresses = [0 if array is None else array.ctypes.data for array in operands]
+        told: int | None = self._call(*self.passed(addresses, numbers))
+        return told
+
+    def call(self, passed: Iterable[Any]) -> int:
+        """Call it with what :meth:`passed` returned; return what it tells, 0 if all went well."""
+        return self._call(*passed) or 0
+
+    def passed(self, addresses: Sequence[int], numbers: Mapping[str, float]) -> list[Any]:
+        """Return what it is called with, of the *addresses* of its operands and of *numbers*."""
+        known = dict(zip(self.operands, addresses, strict=True))
+        return [self._value(argument, known, numbers) for argument in self.arguments]
+
+    def row(self, passed: Iterable[Any]) -> list[int]:
+        """Return what :meth:`passed` returned as a row of a table of calls."""
+        return [part if isinstance(part, int) else address_of(part) for part in passed]
+
+    def _value(
+        self, argument: Argument, known: Mapping[str, int], numbers: Mapping[str, float]
+    ) -> Any:
+        if argument.kind is None:
+            return known[argument.name]
+        if argument.name not in numbers:
+            raise InputError(
+                f"kernel {self.name}: no {argument.name}, which the function takes; its tasks have"
+                f" {', '.join(numbers) or 'no numbers'}"
+            )
+        number = numbers[argument.name]
+        whole = argument.kind in (ctypes.c_int32, ctypes.c_int64)
+        if whole and number != int(number):
+            raise InputError(f"kernel {self.name}: {argument.name}={number!r}: not an integer")
+        value = argument.kind(int(number) if whole else float(number))
+        return ctypes.pointer(value) if argument.by_address else value.value
+
+
+def _argument(text: str, name: str, operands: Sequence[str]) -> Argument:
+    key, _, kind = text.partition(":")
+    if not kind:
+        if key not in operands:
+            raise unknown("operand", key, operands, f"kernel {name}: arguments= (numbers: n:int64)")
+        return Argument(key)
+    by_address = kind.endswith("&")
+    if (found := kind.removesuffix("&")) not in TYPES:
+        raise unknown("type", found, TYPES, f"kernel {name}: argument {text}")
+    return Argument(key, TYPES[found], by_address)
+
+
+def _passed(argument: Argument) -> Any:
+    return ctypes.c_void_p if argument.kind is None or argument.by_address else argument.kind
+
+
+def _address(function: Any, name: str) -> int:
+    """Return where *function* is."""
+    if isinstance(function, int) and not isinstance(function, bool):
+        address: int | None = function
+    elif isinstance(getattr(function, "address", None), int):  # Numba's cfunc
+        address = function.address
+    elif type(function).__module__ == "_cffi_backend":
+        from cffi import FFI
+
+        address = int(FFI().cast("intptr_t", function))
+    else:
+        try:
+            address = ctypes.cast(function, ctypes.c_void_p).value
+        except (TypeError, ctypes.ArgumentError):
+            address = None
+    if not address or address < 0:
+        raise InputError(
+            f"kernel {name}: got {short(function)}; legal: a function of ctypes or cffi, or its"
+            " address"
+        )
+    return address

@@ -1,0 +1,98 @@
+"""Form of an array: its shape, its type and its layout, without the array."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.base.arguments import one_of, short, whole_number
+from tasksim.base.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Form", "ObjectForm", "form_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What is known of an array before there is one; parameters of kernels are derived from it.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    dtype : numpy.dtype
+    order : {"C", "F"}
+        Whether its rows or its columns are contiguous.
+
+    Examples
+    --------
+    >>> block = form_of((4, 100), "float32")
+    >>> len(block), block.size, block.nbytes
+    (4, 400, 1600)
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    order: str = "C"
+
+    @property
+    def ndim(self) -> int:
+        """How many axes it has."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """How many elements it has."""
+        return prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """How many bytes an element has."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes it has."""
+        return self.size * self.dtype.itemsize
+
+    def __len__(self) -> int:
+        """Return the length of its first axis, as that of the array is."""
+        if not self.shape:
+            raise TypeError("len() of an array without axes")
+        return self.shape[0]
+
+    def __str__(self) -> str:
+        shape = " x ".join(map(str, self.shape)) or "scalar"
+        return f"{shape} {self.dtype.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectForm:
+    """What is known of an object that is no array: how many bytes it is said to have."""
+
+    nbytes: int
+
+    @property
+    def size(self) -> int:
+        """Its bytes: an object has no elements."""
+        return self.nbytes
+
+    def __str__(self) -> str:
+        return f"object of {self.nbytes} bytes"
+
+
+def form_of(shape: int | Sequence[int], dtype: Any = "float64", order: str = "C") -> Form:
+    """Return the form of such an array; :exc:`InputError` where NumPy could not make one."""
+    one_of(order, ("C", "F"), "order")
+    try:
+        kind = np.dtype(dtype)
+    except TypeError as error:
+        raise InputError(f"dtype: got {short(dtype)}: {error}") from None
+    if kind.hasobject:
+        raise InputError(f"dtype: got {short(dtype)}; legal: numbers; for objects: g.opaque(...)")
+    extents = (shape,) if np.ndim(shape) == 0 else tuple(shape)  # type: ignore[arg-type]
+    return Form(tuple(whole_number(extent, "shape", 0) for extent in extents), kind, order)

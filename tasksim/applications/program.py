@@ -1,0 +1,190 @@
+"""Program of an application: its graph bound to its data and kernels, ready to execute."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.applications.flow import COMBINE
+from tasksim.applications.foreign import ForeignFunction
+from tasksim.applications.results import Results
+from tasksim.applications.store import Store
+from tasksim.base.arguments import short
+from tasksim.base.errors import InputError
+from tasksim.base.registry import where_raised
+from tasksim.graph.builder import Reduce, Scratch
+from tasksim.kernels.calls import CallTable
+from tasksim.kernels.errors import KernelError
+from tasksim.kernels.program import Residual
+
+if TYPE_CHECKING:
+    import ctypes
+    from collections.abc import Callable
+
+    from tasksim.applications.flow import Call, TaskFlow
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.kernels.calls import Calls
+
+__all__ = ["FlowProgram"]
+
+
+class FlowProgram:
+    """The tasks of a flow with their functions and data.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+        The graph of *flow*; its priorities and the names of its models may be others.
+    flow : TaskFlow
+        What each task calls, and what the data are.
+    workers, seed : int
+        How many have scratch memory; of what is random in the data.
+
+    Attributes
+    ----------
+    store : Store
+        The data.
+
+    Raises
+    ------
+    InputError
+        If the data do not fit into memory, or cannot be made as they are described.
+    """
+
+    def __init__(self, graph: TaskGraph, flow: TaskFlow, workers: int, seed: int) -> None:
+        self.graph = graph
+        self.flow = flow
+        self._workers = workers
+        self.store = Store(graph, flow.blocks, workers, seed)
+        self._bound = self._bind()
+
+    def run(self, task: int, worker: int) -> None:
+        """Execute *task*; what its function raises becomes a :exc:`KernelError`."""
+        try:
+            returned = self._bound[task](worker)
+        except Exception as error:
+            place = where_raised(error)
+            raise KernelError(
+                self.graph.kernel_of(task), f"{type(error).__name__}: {error} ({place})"
+            ) from error
+        if returned is not None:
+            raise self._told(task, returned)
+
+    def reset(self) -> None:
+        """Make the data again what they were at first."""
+        self.store.reset()
+        self._bound = self._bind()  # objects are others now
+
+    def check(self) -> Residual | None:
+        """Return what the application's own check says of the result."""
+        judged = self.flow.judged
+        if judged is None:
+            return None
+        try:
+            value = float(judged.function(Results(self.store)))
+        except Exception as error:
+            message = f"{type(error).__name__}: {error} ({where_raised(error)})"
+            raise InputError(f"graph {self.graph.name}: its check failed: {message}") from error
+        return Residual(value, judged.tolerance, judged.what)
+
+    def calls(self, core: ctypes.CDLL) -> Calls:  # noqa: ARG002
+        """Return what each task calls without Python: the functions of C."""
+        table = CallTable(len(self.graph))
+        addresses = self._addresses()
+        rows: dict[ForeignFunction, tuple[list[int], list[list[int]]]] = {}
+        kept: list[object] = [self.store]
+        for task, call in enumerate(self.flow.calls):
+            function = call.kernel.function
+            if isinstance(function, ForeignFunction) and self._without_python(function, call):
+                passed = self._passed(function, call, addresses)
+                kept.append(passed)
+                tasks, arguments = rows.setdefault(function, ([], []))
+                tasks.append(task)
+                arguments.append(function.row(passed))
+        for function, (tasks, arguments) in rows.items():
+            table.add(function.function, np.array(tasks), np.array(arguments, dtype=np.int64))
+        return table.calls(kept)
+
+    def failure(self, task: int, told: int) -> KernelError:
+        """Return the error of *task*, whose function has told that it failed."""
+        return self._told(task, told)
+
+    def _bind(self) -> list[Callable[[int], object]]:
+        """Return per task what is called with the number of a worker."""
+        addresses = self._addresses()
+        return [self._of(call, addresses) for call in self.flow.calls]
+
+    def _of(self, call: Call, addresses: list[int]) -> Callable[[int], object]:
+        function, store = call.kernel.function, self.store
+        if call.kernel.name == COMBINE:
+            (handle,) = call.handles
+            assert handle is not None
+            return partial(_combine, store, handle)
+        if self._has_own(call):
+            return partial(self._with_own, function, call)
+        if isinstance(function, ForeignFunction):
+            return partial(_foreign, function, self._passed(function, call, addresses))
+        data = [None if handle is None else store.data[handle] for handle in call.handles]
+        return partial(_plain, function, data, call.values)
+
+    def _with_own(self, function: Any, call: Call, worker: int) -> object:
+        """Call a *function* that has memory of its worker among its operands."""
+        pairs = call.kernel.arranged(call.handles)
+        data = [self._datum(operand.access, handle, worker) for operand, handle in pairs]
+        if isinstance(function, ForeignFunction):
+            addresses = [0 if array is None else array.ctypes.data for array in data]
+            return function.call(function.passed(addresses, _numbers(call))) or None
+        return function(*data, **call.values)
+
+    def _datum(self, access: Callable[[Any], int], handle: int | None, worker: int) -> Any:
+        if handle is None:
+            return None
+        if access is Reduce:
+            return self.store.contributes(handle, worker)
+        return (
+            self.store.of_worker(handle, worker) if access is Scratch else self.store.data[handle]
+        )
+
+    def _has_own(self, call: Call) -> bool:
+        """Return whether the worker has memory to itself among the operands."""
+        owned = (Reduce, Scratch)
+        return any(operand.access in owned for operand, _ in call.kernel.arranged(call.handles))
+
+    def _without_python(self, function: ForeignFunction, call: Call) -> bool:
+        return function.by_address and not self._has_own(call)
+
+    def _passed(self, function: ForeignFunction, call: Call, addresses: list[int]) -> list[Any]:
+        given = [0 if handle is None else addresses[handle] for handle in call.handles]
+        given += [0] * (len(function.operands) - len(given))
+        return function.passed(given, _numbers(call))
+
+    def _addresses(self) -> list[int]:
+        return [data.ctypes.data if isinstance(data, np.ndarray) else 0 for data in self.store.data]
+
+    def _told(self, task: int, returned: object) -> KernelError:
+        if isinstance(self.flow.calls[task].kernel.function, ForeignFunction):
+            return KernelError(self.graph.kernel_of(task), f"it returned {returned}, not 0")
+        return KernelError(
+            self.graph.kernel_of(task),
+            f"it returned {short(returned)}; a kernel writes its results into its operands, and"
+            " returns nothing",
+        )
+
+
+def _numbers(call: Call) -> dict[str, Any]:
+    given = {name: value for name, value in call.values.items() if value is not None}
+    return {**call.parameters, **given}
+
+
+def _plain(function: Any, data: list[Any], values: dict[str, Any], _: int) -> object:
+    return function(*data, **values)
+
+
+def _foreign(function: ForeignFunction, passed: list[Any], _: int) -> object:
+    return function.call(passed) or None
+
+
+def _combine(store: Store, handle: int, _: int) -> None:
+    store.combine(handle)

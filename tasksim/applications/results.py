@@ -1,0 +1,58 @@
+"""Results of an application, and how they are judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tasksim.applications.store import Store
+
+__all__ = ["Check", "Results"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """How a result is judged: ``function(results)`` is not above ``tolerance``."""
+
+    function: Callable[[Any], float]
+    tolerance: float
+    what: str
+
+
+class Results:
+    """What became of the data, for the function that judges it.
+
+    ``results[x]`` is the array or object of the datum *x*; of data in a row, a list of them; in
+    rows and columns, a list of lists, with None where no task needed any; of one array that was
+    cut, the whole. ``results.initial(x)`` is the same as it was at first.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getitem__(self, described: Any) -> Any:
+        return self._gathered(described, lambda _, handle: self._store.data[handle])
+
+    def initial(self, described: Any) -> Any:
+        """Return the data *described* as they were at first."""
+        return self._gathered(described, self._store.initial)
+
+    def _gathered(self, described: Any, get: Any) -> Any:
+        block = described.block
+        if hasattr(described, "handle"):
+            return get(block, described.handle)
+        found = [
+            get(block, handle) if self._store.data[handle] is not None else None
+            for handle in block.handles
+        ]
+        if block.whole is not None:
+            return np.concatenate([piece for piece in found if piece is not None])
+        if len(block.extents) < 2:
+            return found
+        columns = block.extents[1]
+        return [found[i : i + columns] for i in range(0, len(found), columns)]

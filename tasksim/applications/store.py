@@ -1,0 +1,202 @@
+"""Store of an application's data: the arrays and objects, made when it is to be executed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.applications.form import Form
+from tasksim.base.errors import InputError
+from tasksim.base.memory import refuse_too_large
+from tasksim.base.registry import where_raised
+from tasksim.graph.access_mode import AccessMode
+from tasksim.kernels.buffer import Buffer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from tasksim.applications.data import Block
+    from tasksim.applications.reduction import Reduction
+    from tasksim.graph.taskgraph import TaskGraph
+
+    Array = NDArray[Any]
+
+__all__ = ["Store"]
+
+
+class Store:
+    """The data of a graph in memory, by the numbers of their handles.
+
+    Only what some task accesses is made; scratch memory and contributions to reductions, once per
+    worker. What tasks write is kept as it was at first, too.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+    blocks : sequence of Block
+        What its data are.
+    workers : int
+    seed : int
+        Of what is random in them.
+
+    Attributes
+    ----------
+    data : list
+        Per handle an array or an object; None where there is neither.
+    """
+
+    def __init__(self, graph: TaskGraph, blocks: Sequence[Block], workers: int, seed: int) -> None:
+        self._blocks, self._seed, self._workers = blocks, seed, workers
+        self._written = _accessed(
+            graph, lambda mode: mode not in (AccessMode.R, AccessMode.SCRATCH)
+        )
+        self._reduced = _accessed(graph, lambda mode: mode == AccessMode.REDUCTION)
+        self._used = _accessed(graph, lambda _: True)
+        refuse_too_large(self._size_bytes(graph), f"graph {graph.name}")
+        self.data: list[Any] = [None] * graph.handles
+        self._own: dict[int, list[Array]] = {}
+        self._touched: dict[int, set[int]] = {}
+        self._kept: dict[int, Array] = {}
+        self._reductions: dict[int, Reduction] = {}
+        for block in blocks:
+            self._make(block)
+        for handle in self._written & self._used:
+            if isinstance(self.data[handle], np.ndarray):
+                self._kept[handle] = self.data[handle].copy()
+
+    def of_worker(self, handle: int, worker: int) -> Array:
+        """Return the scratch memory, or the contributions, that *worker* has to itself."""
+        return self._own[handle][worker]
+
+    def is_own(self, handle: int) -> bool:
+        """Return whether each worker has its own of that."""
+        return handle in self._own
+
+    def contributes(self, handle: int, worker: int) -> Array:
+        """Return where *worker* adds its contribution; neutral when it begins."""
+        part = self._own[handle][worker]
+        touched = self._touched[handle]
+        if worker not in touched:
+            touched.add(worker)
+            part[...] = self._reductions[handle].neutral(part.dtype)
+        return part
+
+    def combine(self, handle: int) -> None:
+        """Add all contributions to the datum; in the order of the workers."""
+        operate, touched = self._reductions[handle].operate, self._touched[handle]
+        for worker in sorted(touched):
+            operate(self.data[handle], self._own[handle][worker])
+        touched.clear()
+
+    def reset(self) -> None:
+        """Make everything again what it was at first."""
+        for handle, array in self._kept.items():
+            self.data[handle][...] = array
+        for touched in self._touched.values():
+            touched.clear()
+        for block in self._blocks:
+            for handle in block.handles:
+                if handle in self._written and not isinstance(self.data[handle], np.ndarray):
+                    self.data[handle] = self._initial(block, handle)
+
+    def initial(self, block: Block, handle: int) -> Any:
+        """Return how a datum began: a copy, or made again."""
+        if handle in self._kept:
+            return self._kept[handle].copy()
+        if block.whole is not None:
+            piece = handle - block.first
+            rows = np.cumsum([0, *(form.shape[0] for form in block.forms)])  # type: ignore[union-attr]
+            return self._initial(block, block.first)[rows[piece] : rows[piece + 1]]
+        return self._initial(block, handle)
+
+    def _make(self, block: Block) -> None:
+        used = [handle for handle in block.handles if handle in self._used]
+        if not used:
+            return
+        if block.scratch:
+            for handle in used:
+                self._own[handle] = self._per_worker(block, handle)
+            return
+        if block.whole is not None:
+            self._cut(block)
+        else:
+            for handle in used:
+                self.data[handle] = self._initial(block, handle)
+        for handle in used:
+            if handle in self._reduced and block.reduction is not None:
+                self._reductions[handle] = block.reduction
+                self._own[handle] = self._per_worker(block, handle)
+                self._touched[handle] = set()
+
+    def _cut(self, block: Block) -> None:
+        whole, begin = self._initial(block, block.first), 0
+        for handle, form in zip(block.handles, block.forms, strict=True):
+            assert isinstance(form, Form)
+            self.data[handle] = whole[begin : begin + form.shape[0]]
+            begin += form.shape[0]
+
+    def _initial(self, block: Block, handle: int) -> Any:
+        """Return a datum as it is at first; of pieces, the whole."""
+        form = block.whole or block.forms[handle - block.first]
+        place = () if block.whole is not None else block.place_of(handle)
+        made = block.initial
+        if callable(made):
+            try:
+                made = made(np.random.default_rng([self._seed, handle]), *place)
+            except Exception as error:
+                message = f"{type(error).__name__}: {error} ({where_raised(error)})"
+                raise InputError(f"data {block.name_of(handle)}: initial: {message}") from error
+        if not isinstance(form, Form):
+            return made
+        array = _zeros(form)
+        if made is not None:
+            _fill(array, made, block.name if block.whole else block.name_of(handle))
+        return array
+
+    def _per_worker(self, block: Block, handle: int) -> list[Array]:
+        form = block.forms[handle - block.first]
+        assert isinstance(form, Form)
+        return [_zeros(form) for _ in range(self._workers)]
+
+    def _size_bytes(self, graph: TaskGraph) -> int:
+        """Return how much memory all of it takes."""
+
+        def total(handles: Iterable[int]) -> int:
+            return int(graph.handle_size[sorted(handles)].sum())
+
+        scratch = {h for block in self._blocks if block.scratch for h in block.handles}
+        own = total((self._reduced | scratch) & self._used) * self._workers
+        return total(self._used - scratch) + total(self._written & self._used) + own
+
+
+def _accessed(graph: TaskGraph, wanted: Any) -> set[int]:
+    """Return the handles that are accessed in a mode that is wanted."""
+    modes = [int(mode) for mode in AccessMode if wanted(mode)]
+    return set(graph.access_handle[np.isin(graph.access_mode, modes)].tolist())
+
+
+def _zeros(form: Form) -> Array:
+    """Return an array of this form, at the beginning of a cache line."""
+    buffer = Buffer(form.nbytes)
+    order: Any = form.order
+    return np.ndarray(form.shape, form.dtype, buffer.bytes.data, order=order)
+
+
+def _fill(array: Array, made: Any, name: str) -> None:
+    """Copy what was *made* into its place; a number goes everywhere."""
+    try:
+        given = np.asarray(made)
+    except ValueError as error:
+        raise InputError(f"data {name}: initial: {error}") from None
+    if given.ndim and given.shape != array.shape:
+        raise InputError(
+            f"data {name}: initial has shape {given.shape}; it is described as {array.shape}"
+        )
+    if not np.can_cast(given.dtype, array.dtype, "same_kind"):
+        raise InputError(
+            f"data {name}: initial has type {given.dtype}; it is described as {array.dtype}"
+        )
+    array[...] = given

@@ -1,0 +1,319 @@
+"""Applications: executed for real, with kernels of Python, Numba and C, and judged."""
+
+import ctypes
+import subprocess
+from shutil import which
+
+import numba
+import numpy as np
+import pytest
+
+import tasksim
+from tasksim import RW, R, Reduce, Scratch, W
+from tasksim.base.errors import CheckFailed, InputError, TaskFailed
+from tasksim.core.library import status
+
+RUNTIMES = ["python", *(["compiled"] if status().available else [])]
+
+
+@pytest.fixture(params=RUNTIMES)
+def runtime(request):
+    return request.param
+
+
+@tasksim.kernel
+def add(total: RW, part: R, factor=1.0):
+    total += factor * part
+
+
+@tasksim.kernel
+def contribute(total: Reduce, part: R, work: Scratch):
+    work[...] = part
+    total += work.sum()
+
+
+@tasksim.kernel
+def square(y: W, x: R):
+    y[...] = x**2
+
+
+@tasksim.application("sum-of-squares")
+def sum_of_squares(g, parts=8, length=5, wrong=0):
+    """Sum of squares, by a reduction."""
+    x = g.cut("x", parts * length, parts, initial=lambda rng: rng.random(parts * length))
+    y = g.arrays("y", [length] * parts)
+    total, work = g.array("total", initial=1.0), g.scratch("work", length)
+    for i in range(parts):
+        g.insert(square, y[i], x[i])
+        g.insert(contribute, total, y[i], work)
+    g.check(
+        lambda results: abs(results[total] - 1 - (results.initial(x) ** 2).sum()) + wrong,
+        tolerance=1e-12,
+        what="error of the sum",
+    )
+
+
+def test_it_runs_and_is_right_under_every_scheduler(runtime):
+    for scheduler in ("eager", "lws", "prio", "random"):
+        run = tasksim.execute(
+            "sum-of-squares parts=20", workers=2, scheduler=scheduler, runtime=runtime, check=True
+        )
+        assert len(run) == 41
+
+
+def test_a_wrong_result_is_told(runtime):
+    with pytest.raises(CheckFailed, match="error of the sum is 1"):
+        tasksim.execute("sum-of-squares wrong=1", workers=2, runtime=runtime, check=True)
+
+
+def test_the_data_begin_anew_with_each_run():
+    graph = sum_of_squares()
+    program = sum_of_squares.program(graph, workers=2, seed=7)
+    for _ in range(3):
+        tasksim.execute(graph, workers=2, program=program, check=True)
+
+
+def test_same_seed_same_data():
+    graph = sum_of_squares()
+
+    def first(seed):
+        return sum_of_squares.program(graph, 1, seed).store.data[0].tolist()
+
+    assert first(1) == first(1) != first(2)
+
+
+C = """
+#include <stdint.h>
+void axpy(double *y, const double *x, int64_t n, double alpha) {
+  for (int64_t i = 0; i < n; ++i) y[i] += alpha * x[i];
+}
+void axpy_(double *y, const double *x, const int32_t *n, const double *alpha) {
+  for (int32_t i = 0; i < *n; ++i) y[i] += *alpha * x[i];
+}
+int positive(const double *x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) if (x[i] < 0) return (int)(i + 1);
+  return 0;
+}
+int null(const double *x) { return x ? 1 : 0; }
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    compiler = which("cc") or which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    folder = tmp_path_factory.mktemp("c")
+    (folder / "axpy.c").write_text(C)
+    command = [compiler, "-shared", "-fPIC", "-O2", "-o", "axpy.so", "axpy.c"]
+    subprocess.run(command, cwd=folder, check=True)
+    return ctypes.CDLL(str(folder / "axpy.so"))
+
+
+def axpy_of(form, library):
+    operands, parameters = {"y": RW, "x": R}, lambda y, alpha: {"n": len(y)}
+    if form == "python":
+        return tasksim.kernel(lambda y, x, alpha: y.__iadd__(alpha * x) is None, name="axpy",
+                              operands=operands, parameters=parameters)  # fmt: skip
+    if form == "numba":
+
+        @numba.njit(nogil=True)
+        def axpy(y, x, alpha):
+            for i in range(len(y)):
+                y[i] += alpha * x[i]
+
+        return tasksim.kernel(axpy, operands=operands, parameters=parameters)
+    arguments = {"c": "y x n:int64 alpha:float64", "fortran": "y x n:int32& alpha:float64&"}
+    function = {"c": library.axpy, "fortran": library.axpy_}
+    if form == "address":
+        address = ctypes.cast(library.axpy, ctypes.c_void_p).value
+        return tasksim.kernel(address, name="axpy", operands=operands, parameters=parameters,
+                              arguments=arguments["c"])  # fmt: skip
+    return tasksim.kernel(function[form], name="axpy", operands=operands, parameters=parameters,
+                          arguments=arguments[form])  # fmt: skip
+
+
+def adding(axpy, name):
+    @tasksim.application(name)
+    def application(g, length=100, steps=10):
+        y = g.array("y", length, initial=lambda rng: rng.random(length))
+        x = g.array("x", length, initial=lambda rng: rng.random(length))
+        for step in range(steps):
+            g.insert(axpy, y, x, alpha=0.5 * step)
+        g.check(lambda results: np.abs(results[y]).sum(), tolerance=np.inf, what="sum")
+
+    return application
+
+
+@pytest.mark.parametrize("form", ["numba", "c", "fortran", "address"])
+def test_all_sorts_of_kernels_give_the_same(form, library, runtime):
+    made = adding(axpy_of(form, library), f"adding-{form}-{runtime}")
+    graph = made()
+    program = made.program(graph, 2)
+    before = [data.copy() for data in program.store.data]
+    tasksim.execute(graph, workers=2, program=program, runtime=runtime)
+    y, x = before
+    for step in range(10):
+        y = y + 0.5 * step * x
+    assert np.allclose(program.store.data[0], y, rtol=1e-14)
+    assert graph.label(0) == "axpy #0 (n=100)"
+
+
+def test_locks_are_known_of_numba_and_c(library):
+    @numba.njit
+    def held(x):
+        x[0] = 1
+
+    assert tasksim.kernel(held, operands={"x": RW}).lock == "held"
+    assert axpy_of("numba", library).lock == "released"
+    assert axpy_of("c", library).lock == "released"
+    assert add.lock == "unknown"
+
+
+def test_functions_of_c_tell_that_they_failed(library, runtime):
+    positive = tasksim.kernel(
+        library.positive, operands={"x": R}, arguments="x n:int64", fails="nonzero",
+        parameters=lambda x: {"n": len(x)},
+    )  # fmt: skip
+
+    @tasksim.application(f"failing-{runtime}")
+    def failing(g):
+        g.insert(positive, g.array("x", 3, initial=[1.0, -1.0, 2.0]))
+
+    with pytest.raises(TaskFailed, match=r"positive #0 \(n=3\) failed on worker .*returned 2"):
+        tasksim.execute(f"failing-{runtime}", workers=1, runtime=runtime)
+
+
+def test_what_is_left_out_is_null(library, runtime):
+    null = tasksim.kernel(library.null, operands={"x": R}, arguments="x", fails="nonzero")
+
+    @tasksim.application(f"null-{runtime}")
+    def nothing(g):
+        g.insert(null, None)
+
+    assert len(tasksim.execute(f"null-{runtime}", workers=1, runtime=runtime)) == 1
+
+
+def test_functions_of_cffi_are_called(library):
+    cffi = pytest.importorskip("cffi")
+    ffi = cffi.FFI()
+    ffi.cdef("int positive(const double *x, int64_t n);")
+    opened = ffi.dlopen(library._name)
+    kernel = tasksim.kernel(
+        opened.positive, name="positive", operands={"x": R}, arguments="x n:int64",
+        fails="nonzero", parameters=lambda x: {"n": len(x)},
+    )  # fmt: skip
+    assert kernel(np.array([1.0, -1.0]), n=2) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("y n:int64", "lacks its operand x"),
+        ("y x m", "unknown operand 'm'"),
+        ("y x n:int63", "unknown type 'int63', did you mean 'int64'"),
+    ],
+)
+def test_wrong_signatures_are_refused(arguments, message, library):
+    with pytest.raises(InputError, match=message):
+        tasksim.kernel(library.axpy, operands={"y": RW, "x": R}, arguments=arguments)
+
+
+def test_a_number_that_no_task_has_is_named(library):
+    kernel = tasksim.kernel(library.axpy, operands={"y": RW, "x": R}, arguments="y x m:int64")
+
+    @tasksim.application("lacking")
+    def lacking(g):
+        g.insert(kernel, g.array("y", 3), g.array("x", 3))
+
+    with pytest.raises(InputError, match="no m, which the function takes; its tasks have y, x"):
+        tasksim.execute("lacking", workers=1)
+
+
+# What goes wrong
+
+
+@tasksim.kernel
+def raising(x: RW):
+    x[:] = np.zeros(7)
+
+
+@tasksim.kernel
+def returning(x: RW):
+    return x + 1
+
+
+@tasksim.application("going-wrong")
+def going_wrong(g, kind="raising"):
+    x = g.array("x", 3)
+    g.insert({"raising": raising, "returning": returning}[kind], x)
+
+
+def test_what_a_kernel_raises_is_told_with_file_and_line(runtime):
+    with pytest.raises(
+        TaskFailed, match=r"raising #0 \(x=3\) failed .*shape.*test_application\.py:\d+"
+    ):
+        tasksim.execute("going-wrong", workers=1, runtime=runtime)
+
+
+def test_a_kernel_that_returns_its_result_is_told(runtime):
+    with pytest.raises(
+        TaskFailed, match=r"it returned array.*writes its results into its operands"
+    ):
+        tasksim.execute("going-wrong kind=returning", workers=1, runtime=runtime)
+
+
+@pytest.mark.parametrize(
+    ("initial", "message"),
+    [
+        (lambda rng: np.zeros(4), r"data x: initial has shape \(4,\); it is described as \(3,\)"),
+        (lambda rng: 1j, r"data x: initial has type complex128; it is described as float64"),
+        (lambda rng: 1 / 0, r"data x: initial: ZeroDivisionError: .*test_application.py"),
+    ],
+)
+def test_data_that_are_not_as_described_are_refused(initial, message):
+    @tasksim.application(f"wrong-data-{hash(message)}")
+    def wrong(g):
+        g.insert(raising, g.array("x", 3, initial=initial))
+
+    with pytest.raises(InputError, match=message):
+        wrong.program(wrong(), 1)
+
+
+def test_too_large_data_are_refused():
+    @tasksim.application("too-large")
+    def large(g):
+        g.insert(raising, g.array("x", 10**15))
+
+    with pytest.raises(InputError, match="of memory, this machine has"):
+        tasksim.execute("too-large", workers=1)
+
+
+def test_an_application_that_changes_its_mind_is_refused():
+    counter = iter(range(100))
+
+    @tasksim.application("fickle")
+    def fickle(g):
+        for x in g.arrays("x", [3] * (1 + next(counter))):
+            g.insert(raising, x)
+
+    with pytest.raises(InputError, match="makes another graph of the same settings now"):
+        fickle.program(fickle(), 1)
+
+
+def test_an_application_that_returns_something_is_refused():
+    @tasksim.application("returning")
+    def returns(g):
+        return g
+
+    with pytest.raises(InputError, match="application returning returned"):
+        returns()
+
+
+def test_settings_are_known_by_their_defaults():
+    with pytest.raises(InputError, match="sum-of-squares: parts: got 'x'; legal: an integer"):
+        tasksim.generate("sum-of-squares", parts="x")
+    with pytest.raises(InputError, match="parameter n has no annotation and no default"):
+        tasksim.application("no-default")(lambda g, n: None)
+    with pytest.raises(InputError, match=r"its function takes nothing; legal: def nothing\(g\)"):
+        tasksim.application("nothing")(lambda: None)
