@@ -166,7 +166,7 @@ _WHERE = (
         "--durations",
         metavar="KERNEL=TIME,...",
         help="Instead of models: what each kernel takes, in seconds or with a unit; "
-        "cuda:gemm=3ms on one architecture.",
+        "cuda:gemm=3ms on one architecture. Of a recorded run: 'measured' or 'means'.",
     ),
     click.option(
         "--model-names",

@@ -40,6 +40,7 @@ WITH_FROM = {
         "tasksim simulate cholesky tiles=20 --platform mymachine --scheduler dm -o runs/dm",
         "tasksim simulate qr tiles=16 --platform mymachine --set platform.workers.cpu.count=24",
         "tasksim simulate --from runs/dm --gantt dm.pdf",
+        "tasksim simulate runs/native --durations measured --scheduler dm",
     ],
 )
 @graph_argument(required=False)
@@ -85,6 +86,11 @@ def simulate(
     platform. What each task takes comes from kernel models, those of the platform or of
     --models, or from --durations; without any, tasks that have a parameter duration_s (chain,
     fork-join, random-layered) take just as long.
+
+    GRAPH may be a recorded run, a folder: its graph is run again, where it ran unless --platform
+    or --workers says otherwise, under its scheduler unless --scheduler does; with --durations
+    measured each task takes what it took there, with --durations means what its configuration
+    did in the mean.
     """
     results = Results(**where)
     recorded: Run | None = None
@@ -99,6 +105,7 @@ def simulate(
     elif not scenario.graph:
         raise click.UsageError("Missing argument 'GRAPH' (or --from RUN).")
     else:
+        scheduler = _scheduler(scenario, scheduler)
         scenario = scenario.vary(scheduler=scheduler, seed=seed, noise=noise)
     from tasksim.scenario.solving import solve
 
@@ -111,6 +118,20 @@ def simulate(
         results.keep(run)
     finally:  # a full disk does not take the answer away
         _print(run, resolved, results)
+
+
+def _scheduler(scenario: Scenario, given: str) -> str:
+    """Return the scheduler that is asked for; where none is, that of a run that is replayed."""
+    from tasksim.scenario.replayed import names_run
+    from tasksim.schedulers.registry import SCHEDULERS
+
+    asked = click.get_current_context().get_parameter_source("scheduler")
+    if asked is ParameterSource.COMMANDLINE or not names_run(scenario.graph):
+        return given
+    from tasksim.formats.runs import load_run
+
+    recorded = load_run(str(scenario.graph)).scheduler
+    return recorded if recorded.partition(":")[0] in SCHEDULERS else given
 
 
 def _refuse_others() -> None:

@@ -201,8 +201,8 @@ def _run(path: Path, library: Path | None) -> str:  # noqa: ARG001
     from tasksim.run.runchecks import check_run
 
     run = load_run(path)
-    known = run.graph_name in names()
-    graph = generate(run.graph_name, **run.graph_arguments) if known else None
+    known = run.graph is None and run.graph_name in names()
+    graph = generate(run.graph_name, **run.graph_arguments) if known else run.graph
     try:
         check_run(run, graph)
     except CheckFailed as error:

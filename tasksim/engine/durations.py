@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tasksim.models.locality import Locality
     from tasksim.platform.description import Platform
 
-__all__ = ["Asked", "Models", "durations"]
+__all__ = ["Asked", "Models", "PerTask", "durations"]
 
 
 class Models(Protocol):
@@ -30,6 +30,14 @@ class Models(Protocol):
 
     def locality(self, kernel: str, architecture: str) -> Locality | None:
         """Return what far data cost *kernel*; None if nothing is known of it."""
+
+
+@runtime_checkable
+class PerTask(Protocol):
+    """What knows the duration of each task by itself, such as a recorded run, not of kernels."""
+
+    def seconds(self, graph: TaskGraph, platform: Platform) -> NDArray[np.float64]:
+        """Return the duration of each task in each class of workers, as :func:`durations` does."""
 
 
 def durations(
@@ -62,6 +70,8 @@ def durations(
     InputError
         If a kernel has no model for any architecture of the platform.
     """
+    if isinstance(models, PerTask):
+        return models.seconds(graph, platform)
     classes = platform.classes
     asked = asked or Asked(graph)
     result = np.full((len(classes), len(graph)), np.inf)

@@ -9,6 +9,8 @@ from tasksim.base.errors import InputError
 from tasksim.base.files import is_file
 from tasksim.formats.registry import format_of
 from tasksim.platform.load import load
+from tasksim.run.runfolder import is_run_folder
+from tasksim.run.runfolder import load as load_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +29,8 @@ def load_platform(
     Parameters
     ----------
     name_or_path : str or Path
-        The name of a platform in one of the libraries, or the path of a file.
+        The name of a platform in one of the libraries, the path of a file, or that of a recorded
+        run: where it ran.
     library : str or Path, optional
         A folder whose ``platforms/`` is searched first.
     settings : sequence of str, default ()
@@ -52,8 +55,12 @@ def load_platform(
     ('cpu',)
     """
     path = path_of(name_or_path, "platform")
-    found = format_of(path, "reads_platform") if is_file(path) else None
     folder = None if library is None else path_of(library, "library")
+    if is_run_folder(path):
+        from tasksim.formats.recorded import platform_of
+
+        return platform_of(load_run(path), path, folder, settings)
+    found = format_of(path, "reads_platform") if is_file(path) else None
     if found is None or found.reads_platform is None or found.suffixes == (".yaml", ".yml"):
         return load(name_or_path, folder, settings)
     if settings:

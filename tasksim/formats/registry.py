@@ -163,7 +163,7 @@ def formats_that(verb: Verb) -> dict[str, Format]:
     """Return the formats that do something, by name.
 
     >>> list(formats_that("reads_graph"))
-    ['graph', 'costs']
+    ['graph', 'run', 'costs']
     """
     return {name: it for name, it in FORMATS.items().items() if getattr(it, verb) is not None}
 

@@ -54,8 +54,8 @@ def save_run(run: Run, folder: str | Path, force: bool = False) -> None:
     ``run.json`` holds the resolved configuration, seed, versions, makespan, bounds and a
     summary of the metrics; ``tasks.parquet`` the task records, and where there are several
     memories ``transfers.parquet`` and ``memory.parquet`` the copies and what is allocated: the
-    same bytes for the same records. What else lies in a run folder that is replaced, such as a
-    figure, stays there.
+    same bytes for the same records; ``graph.npz`` the graph, if the run has one. What else lies in
+    a run folder that is replaced, such as a figure, stays there.
 
     Parameters
     ----------

@@ -20,6 +20,19 @@ def _is_run(path: Path, head: bytes) -> bool:  # noqa: ARG001
     return path.name == "run.json" or path.is_dir()
 
 
+def _run_files(path: Path) -> list[Path]:
+    from tasksim.run.runfolder import files_of
+
+    return files_of(path)
+
+
+def _read_graph_of_run(path: Path) -> GraphInput:
+    from tasksim.formats.recorded import graph_of
+    from tasksim.run.runfolder import load
+
+    return GraphInput(graph_of(load(path), path))
+
+
 def _read_graph(path: Path) -> GraphInput:
     from tasksim.graph.graph_file import load
 
@@ -63,6 +76,8 @@ GRAPH = Format(
 RUN = Format(
     summary="A run: a folder with run.json and the tables of its tasks, copies and memory.",
     recognises=_is_run,
+    reads_graph=_read_graph_of_run,
+    files_of=_run_files,
     reads_run=_read_run,
     writes_run=_write_run,
 )

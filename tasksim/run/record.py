@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from tasksim.graph.taskgraph import TaskGraph
+
 __all__ = [
     "MemoryInfo",
     "MemoryTable",
@@ -66,8 +68,8 @@ def _versions() -> dict[str, str]:
 class Run:
     """A run of a task graph on workers, simulated or native.
 
-    Two runs are equal if everything but ``wall_s`` and the engine is. In a notebook, a run shows
-    what it was, how busy its workers were, and its kernels.
+    Two runs are equal if everything but ``wall_s``, the engine and ``graph`` is. In a notebook, a
+    run shows what it was, how busy its workers were, and its kernels.
 
     Parameters
     ----------
@@ -107,6 +109,8 @@ class Run:
         The memories of the platform.
     evictions : int, default 0
         How many copies of data were dropped to make room.
+    graph : TaskGraph or None, default None
+        What was run, where no generator makes it again: it is kept with the run.
 
     See Also
     --------
@@ -154,6 +158,8 @@ class Run:
     """The memories of the platform; none if ``transfers`` and ``memory`` are None."""
     evictions: int = 0
     """How many copies of data were dropped to make room."""
+    graph: TaskGraph | None = field(default=None, compare=False)
+    """What was run, where it is kept with the run, as no generator makes it again."""
 
     def __len__(self) -> int:
         return len(self.tasks)

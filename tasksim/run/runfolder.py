@@ -12,6 +12,8 @@ import numpy as np
 from tasksim.base.errors import InputError, expect
 from tasksim.base.files import MOST_BYTES, exists, is_file, new_folder, refuse_folder
 from tasksim.base.parquetfile import read_parquet_table
+from tasksim.graph.graph_file import load as load_graph
+from tasksim.graph.graph_file import save as save_graph
 from tasksim.run.header import SCHEMA_VERSION, encode, read_header
 from tasksim.run.record import Run
 from tasksim.run.recordtables import MemoryTable, RecordTable, TaskTable, TransferTable
@@ -21,31 +23,40 @@ if TYPE_CHECKING:
     import pyarrow
     from numpy.typing import NDArray
 
-    from tasksim.graph.taskgraph import TaskGraph
-
-__all__ = ["SCHEMA_VERSION", "graph_beside", "load", "refuse_run_folder", "save"]
+__all__ = [
+    "GRAPH",
+    "PLATFORM",
+    "RUN_JSON",
+    "SCHEMA_VERSION",
+    "files_of",
+    "fill",
+    "is_run_folder",
+    "load",
+    "refuse_run_folder",
+    "save",
+]
 
 RUN_JSON = "run.json"
 TASKS = "tasks.parquet"
 TRANSFERS = "transfers.parquet"
 MEMORY = "memory.parquet"
 GRAPH = "graph.npz"
-_FILES = {RUN_JSON, TASKS, TRANSFERS, MEMORY, GRAPH}
+"""The graph, where it is kept with the run."""
+PLATFORM = "platform.yaml"
+"""Where it ran, of runs that were imported with what is known of that."""
+_FILES = {RUN_JSON, TASKS, TRANSFERS, MEMORY, GRAPH, PLATFORM}
 
 T = TypeVar("T", bound=RecordTable)
 
 
-def save(
-    run: Run, folder: str | Path, force: bool = False, *, graph: TaskGraph | None = None
-) -> None:
+def save(run: Run, folder: str | Path, force: bool = False) -> None:
     """Write *run* to *folder*, all or nothing.
 
     ``run.json`` holds the resolved configuration, seed, versions, makespan, bounds and a
     summary of the metrics; ``tasks.parquet`` the task records, and where there are several
     memories ``transfers.parquet`` and ``memory.parquet`` the copies and what is allocated: the
-    same bytes for the same records. A *graph* that nothing can make again, as one that was
-    recorded, is kept beside them, in ``graph.npz``. What else lies in a run folder that is
-    replaced, such as a figure, stays there.
+    same bytes for the same records; ``graph.npz`` the graph, if the run has one. What else lies in
+    a run folder that is replaced, such as a figure, stays there.
 
     Raises
     ------
@@ -61,15 +72,33 @@ def save(
     kept = sorted(p for p in path.iterdir() if p.name not in _FILES) if path.is_dir() else []
     header = encode(run)
     with new_folder(path, force=force) as temporary:
-        for name, table in _tables(run).items():
-            _write(table, temporary / name)
-        if graph is not None:
-            from tasksim.graph.graph_file import save as save_graph
-
-            save_graph(graph, temporary / GRAPH)
-        (temporary / RUN_JSON).write_text(header, encoding="utf-8")
+        fill(run, temporary, header)
         for other in kept:
             _copy(other, temporary)
+
+
+def fill(run: Run, folder: Path, header: str | None = None) -> None:
+    """Write *run* into an empty *folder*, which becomes a run folder with its last file.
+
+    *header* is the text of ``run.json``, if it was made before. Raises as :func:`save` does.
+    """
+    header = encode(run) if header is None else header
+    for name, table in _tables(run).items():
+        _write(table, folder / name)
+    if run.graph is not None:
+        save_graph(run.graph, folder / GRAPH)
+    (folder / RUN_JSON).write_text(header, encoding="utf-8")
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the files of the run in a folder; its ``run.json`` may be named instead."""
+    folder = _folder(path)
+    return [folder / name for name in sorted(_FILES) if is_file(folder / name)]
+
+
+def is_run_folder(path: Path) -> bool:
+    """Return whether *path* is the folder of a run, or its ``run.json``."""
+    return is_file(path / RUN_JSON) or (path.name == RUN_JSON and is_file(path))
 
 
 def refuse_run_folder(path: Path, *, force: bool) -> None:
@@ -89,15 +118,10 @@ def load(path: str | Path) -> Run:
         tasks=_read(TaskTable, folder / TASKS, rows.tasks),
         transfers=_read_if(TransferTable, folder / TRANSFERS, rows.transfers),
         memory=_read_if(MemoryTable, folder / MEMORY, rows.memory),
+        graph=load_graph(folder / GRAPH) if is_file(folder / GRAPH) else None,
     )
     check_references(run, {table.what: folder / name for name, table in _tables(run).items()})
     return run
-
-
-def graph_beside(path: Path) -> Path | None:
-    """Return the file of the graph that is kept with the run at *path*; None if there is none."""
-    found = (path.parent if path.name == RUN_JSON else path) / GRAPH
-    return found if is_file(found) else None
 
 
 def _tables(run: Run) -> dict[str, RecordTable]:

@@ -11,6 +11,7 @@ from tasksim.base.wording import option
 from tasksim.formats.graphs import names_generator
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.native.runtimes import RUNTIMES, Runtime
+from tasksim.run.record import Run
 
 if TYPE_CHECKING:
     from tasksim.scenario.scenario import Scenario
@@ -70,15 +71,16 @@ def check_together(scenario: Scenario) -> None:
         raise InputError(f"{name('model_names')} is for models; {name('durations')} names kernels")
 
 
-def graph_and_settings(graph: object) -> tuple[str | TaskGraph, tuple[str, ...]]:
+def graph_and_settings(graph: object) -> tuple[str | TaskGraph | Run, tuple[str, ...]]:
     """Return the graph, and the settings that stand behind its name."""
-    if isinstance(graph, TaskGraph):
+    if isinstance(graph, TaskGraph | Run):
         return graph, ()
     if isinstance(graph, Path):
         return _text(str(graph), "graph"), ()
     if not isinstance(graph, str):
         raise InputError(
-            f"graph: got {short(graph)}; legal: the name of a generator, a file, or a TaskGraph"
+            f"graph: got {short(graph)}; legal: the name of a generator, a file, a TaskGraph, or "
+            "a Run of one"
         )
     _text(graph, "graph")
     first, *settings = (graph.split()[:1] and graph.split()) or [graph]

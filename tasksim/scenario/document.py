@@ -28,16 +28,19 @@ from tasksim.formats.graphs import names_generator
 from tasksim.graph.apps import registry
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.platform.description import Platform
+from tasksim.run.measured import WORDS, Word
+from tasksim.run.record import Run
 from tasksim.scenario.checks import CLOCKS, NOISES, RUNTIMES, Clock, Noise, Runtime
 from tasksim.scenario.fingerprints import digests
 from tasksim.schedulers import registry as schedulers
 
 if TYPE_CHECKING:
     from tasksim.models.document import Node
+    from tasksim.scenario.durations import Durations
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.scenario import Scenario
 
-__all__ = ["VERSION", "decode", "encode"]
+__all__ = ["MADE", "VERSION", "decode", "encode"]
 
 VERSION = 2
 """Of the JSON; grows when a reader of earlier ones would be misled."""
@@ -147,6 +150,8 @@ def _runtime(scenario: Scenario) -> dict[str, str]:
 def _graph(scenario: Scenario, found: Resolved | None) -> dict[str, Any]:
     graph = scenario.graph
     made = found.graph if found is not None else graph
+    if isinstance(graph, Run):
+        return {"name": None, "path": None, "settings": [], MADE: repr(graph)}
     if isinstance(graph, TaskGraph):
         # What a generator made is called as it is, and has all its arguments.
         if graph.name not in registry.GENERATORS or "priorities" not in graph.arguments:
@@ -198,7 +203,9 @@ def _name_in_library(kind: str, suffix: str, path: Path, library: str | None) ->
     return next((name for name, p in known.items() if p.resolve() == path.resolve()), None)
 
 
-def _seconds(scenario: Scenario, found: Resolved | None) -> dict[str, float] | None:
+def _seconds(scenario: Scenario, found: Resolved | None) -> dict[str, float] | Word | None:
+    if isinstance(scenario.durations, str):
+        return scenario.durations
     if found is not None and found.seconds is not None:
         return found.seconds
     return None if scenario.durations is None else dict(scenario.durations)
@@ -232,7 +239,7 @@ def _scenario(kind: type[Scenario], node: Node) -> Scenario:
         platform=_place(platform),
         workers=None if platform["workers"].value is None else platform["workers"].integer(),
         models=None if given else _place(models),
-        durations=tuple((k, n.number()) for k, n in durations.items()) if given else None,
+        durations=_durations(durations),
         model_names=_text(models["names"]),
         library=_folder(_text(node["library"])),
         changes=tuple(each.text() for each in platform["set"]),
@@ -243,6 +250,14 @@ def _scenario(kind: type[Scenario], node: Node) -> Scenario:
         pin=_truth(node.get("pin", True)),
         runtime=cast("Runtime", node.get("runtime", "auto").one_of(RUNTIMES)),
     )
+
+
+def _durations(node: Node) -> Durations | None:
+    if node.value is None:
+        return None
+    if isinstance(node.value, str):
+        return cast("Word", node.one_of(WORDS))
+    return tuple((kernel, seconds.number()) for kernel, seconds in node.items())
 
 
 def _old_native(kind: type[Scenario], node: Node) -> Scenario:

@@ -1,15 +1,16 @@
-"""Durations that are given instead of models: ``potrf=1,gemm=60 ms,cuda:gemm=3 ms``."""
+"""Durations that are given instead of models: ``potrf=1,gemm=60 ms,cuda:gemm=3 ms``, or a run's."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from math import inf, isfinite, nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tasksim.base.arguments import short
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.numerals import decimal_number
 from tasksim.base.wording import option
+from tasksim.run.measured import WORDS, Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,10 +19,24 @@ if TYPE_CHECKING:
     from tasksim.models.kinds.constant import ConstantLibrary
     from tasksim.platform.description import Platform
 
-__all__ = ["constants", "seconds_by_name", "seconds_of_graph"]
+__all__ = ["Durations", "constants", "durations_of", "seconds_by_name", "seconds_of_graph"]
 
 Seconds = tuple[tuple[str, float], ...]
 """Seconds per kernel, or per ``ARCHITECTURE:KERNEL``."""
+
+Durations = Seconds | Word
+"""Such seconds, or what is taken of a recorded run."""
+
+
+def durations_of(given: Any) -> Durations:
+    """Return *given* as one of the words about a recorded run, or as :func:`seconds_by_name` does.
+
+    >>> durations_of("measured"), durations_of({"potrf": 1})
+    ('measured', (('potrf', 1.0),))
+    """
+    if isinstance(given, str) and given.strip() in WORDS:
+        return cast("Word", given.strip())
+    return seconds_by_name(given)
 
 
 def seconds_by_name(given: Any) -> Seconds:
@@ -98,9 +113,13 @@ def _pairs_of_text(text: str) -> Iterator[tuple[str, str]]:
         if not (kernel and equals and value) or (colon and not architecture):
             raise InputError(
                 f"{option('durations')}: got '{item}'; "
-                "legal: KERNEL=SECONDS,[ARCHITECTURE:]KERNEL=SECONDS"
+                f"legal: KERNEL=SECONDS,[ARCHITECTURE:]KERNEL=SECONDS{_or_words()}"
             )
         yield name, value
+
+
+def _or_words() -> str:
+    return f"; or, of a recorded run, {' or '.join(WORDS)}"
 
 
 def _pairs_of_mapping(given: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:

@@ -16,10 +16,10 @@ from tasksim.base.versions import version_of
 from tasksim.formats.graphs import graph_format, names_generator
 from tasksim.graph.apps import registry
 from tasksim.graph.taskgraph import TaskGraph
+from tasksim.run.record import Run
 from tasksim.scenario.resolved import Resolver, brings_platform, models_path, needs_estimates
 
 if TYPE_CHECKING:
-    from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.scenario import Scenario
 
@@ -87,6 +87,8 @@ def fingerprint(scenario: Scenario, resolver: Resolver | None = None) -> str:
 
 def _graph_content(scenario: Scenario) -> Any:
     graph = scenario.graph
+    if isinstance(graph, Run):
+        raise InputError(f"{scenario.label}: a run in memory has no lasting name; save it")
     if isinstance(graph, TaskGraph):
         return _graph_digest(graph)
     if names_generator(graph):
@@ -116,6 +118,8 @@ def _platform_content(scenario: Scenario, resolver: Resolver) -> Any:
 def _models_content(scenario: Scenario, resolver: Resolver) -> Any:
     from tasksim.models.files.store import ModelLibrary
 
+    if isinstance(scenario.durations, str):
+        return scenario.durations
     if scenario.durations is not None:
         return sorted(scenario.durations)
     models = scenario.models

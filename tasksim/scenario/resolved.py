@@ -12,6 +12,7 @@ from tasksim.base.wording import option
 from tasksim.formats.graphs import graph_format, load_graph, names_generator, read_graph
 from tasksim.platform.description import Platform
 from tasksim.scenario.durations import constants, seconds_of_graph
+from tasksim.scenario.replayed import Replayed, names_run, no_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from tasksim.formats.registry import GraphInput
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.files.store import ModelLibrary
+    from tasksim.run.measured import Word
     from tasksim.scenario.scenario import Scenario
 
 __all__ = [
@@ -134,6 +136,9 @@ class Resolver:
         costs = self._costs(scenario)
         graph = self._graph(scenario) if costs is None else costs.graph
         platform = self.platform(scenario)
+        if isinstance(scenario.durations, str):
+            measured = self._measured(scenario, scenario.durations)
+            return self._resolved(scenario, graph, platform, measured)
         if scenario.durations is not None:
             seconds = seconds_of_graph(scenario.durations, graph)
             # What is made of objects is known by them, which are kept with it.
@@ -147,7 +152,7 @@ class Resolver:
         wanted = estimated and needs_estimates(scenario.scheduler)
         if native and scenario.models is None and not wanted:
             return self._resolved(scenario, graph, platform, None)
-        given = None if scenario.models else _given(scenario, graph, platform, costs)
+        given = None if scenario.models else self._given(scenario, graph, platform, costs)
         if given is not None and not native:
             return self._resolved(scenario, graph, platform, given)
         return self._with_library(scenario, graph, platform, models_path(scenario, platform))
@@ -190,7 +195,10 @@ class Resolver:
         return Resolved(scenario, graph, platform, models, library, seconds)
 
     def _graph(self, scenario: Scenario) -> TaskGraph:
-        named = scenario.graph
+        named: Any = scenario.graph
+        replayed = self._replayed(scenario)
+        if replayed is not None:
+            named = replayed.graph
         if isinstance(named, str):
             key = ("graph", named, scenario.settings)
             graph = self._once(key, lambda: load_graph(named, list(scenario.settings)))
@@ -203,6 +211,42 @@ class Resolver:
         names = [scenario.model_names.replace("{kernel}", name) for name in graph.kernels]
         renamed = ("renamed", id(graph), scenario.model_names)
         return self._once(renamed, lambda: (graph, replace(graph, model_names=tuple(names))))[1]
+
+    def _replayed(self, scenario: Scenario) -> Replayed | None:
+        """Return the recorded run that the graph is, or names, if it is one."""
+        graph: Any = scenario.graph
+        if not names_run(graph):
+            return None
+        library = _folder(scenario.library)
+        key = ("run", graph if isinstance(graph, str) else id(graph), library)
+        return self._once(key, lambda: (graph, Replayed.of(graph, library)))[1]
+
+    def _measured(self, scenario: Scenario, word: Word) -> Models:
+        """Return what the tasks took in the recorded run that is asked for."""
+        replayed = self._replayed(scenario)
+        if replayed is None:
+            raise no_run(word, scenario.graph_label)
+        key = ("measured", id(replayed), word)
+        return self._once(key, lambda: (replayed, replayed.durations(word)))[1]
+
+    def _given(
+        self,
+        scenario: Scenario,
+        graph: TaskGraph,
+        platform: Platform,
+        costs: GraphInput | None,
+    ) -> Models | None:
+        """Return what the graph's file, its tasks or its run say, if nothing else says it."""
+        if costs is not None:
+            models: Models = costs.models
+            return models
+        if not (scenario.model_names is platform.models is None):
+            return None
+        from tasksim.models.kinds.given import GivenDurations, gives_durations
+
+        if self._replayed(scenario) is not None:
+            return self._measured(scenario, "measured")
+        return GivenDurations(graph) if gives_durations(graph) else None
 
     def _costs(self, scenario: Scenario) -> GraphInput | None:
         """Return what a file of costs per processor says, if the graph is one."""
@@ -231,6 +275,10 @@ class Resolver:
             costs = self._costs(scenario)
             if costs is not None and costs.platform is not None and scenario.workers is None:
                 return costs.platform
+            replayed = self._replayed(scenario)
+            if replayed is not None and scenario.workers is None:
+                key = ("its platform", id(replayed), *changes)
+                return self._once(key, lambda: (replayed, replayed.platform(changes)))[1]
             workers = scenario.workers or 0
             return self._once(("identical", workers), lambda: Platform.identical(workers))
         from tasksim.formats.platforms import load_platform
@@ -258,7 +306,7 @@ def needs_estimates(scheduler: object) -> bool:
 
 def brings_platform(graph: object) -> bool:
     """Return whether *graph* names a file of costs per processor, which brings a platform along."""
-    if not isinstance(graph, str) or names_generator(graph):
+    if not isinstance(graph, str) or names_generator(graph) or names_run(graph):
         return False
     return graph_format(graph).brings_platform
 
@@ -272,6 +320,8 @@ def model_architectures(platform: Platform) -> tuple[str, ...]:
 def _check_place(scenario: Scenario) -> None:
     """Raise :exc:`InputError` if nothing says where a simulation runs."""
     nowhere = scenario.platform is None and scenario.workers is None
+    if nowhere and names_run(scenario.graph):
+        return
     if nowhere and not brings_platform(scenario.graph):
         given = scenario.durations is not None
         more = "" if given else f" or {option('platform', 'NAME')}"
@@ -280,20 +330,6 @@ def _check_place(scenario: Scenario) -> None:
         raise InputError(
             f"{option('set')} changes a platform file: give {option('platform', 'NAME')}"
         )
-
-
-def _given(
-    scenario: Scenario, graph: TaskGraph, platform: Platform, costs: GraphInput | None
-) -> Models | None:
-    """Return what the graph's file or its tasks say that they take, if nothing else says it."""
-    if costs is not None:
-        models: Models = costs.models
-        return models
-    if not (scenario.model_names is platform.models is None):
-        return None
-    from tasksim.models.kinds.given import GivenDurations, gives_durations
-
-    return GivenDurations(graph) if gives_durations(graph) else None
 
 
 def models_path(scenario: Scenario, platform: Platform) -> Path:

@@ -18,6 +18,7 @@ from tasksim.base.arguments import whole_number
 from tasksim.base.errors import InputError
 from tasksim.base.wording import option
 from tasksim.platform.description import MAX_WORKERS, Platform
+from tasksim.run.record import Run
 from tasksim.scenario.changes import changed, engine_options, setting_texts, with_texts
 from tasksim.scenario.checks import (
     Clock,
@@ -32,7 +33,7 @@ from tasksim.scenario.checks import (
     is_plain,
     name_or,
 )
-from tasksim.scenario.durations import seconds_by_name
+from tasksim.scenario.durations import Durations, durations_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,10 +42,9 @@ if TYPE_CHECKING:
     from tasksim.engine.durations import Models
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.native.threads import Progress
-    from tasksim.run.record import Run
     from tasksim.schedulers.base import Scheduler
 
-    AnyGraph = str | Path | TaskGraph
+    AnyGraph = str | Path | TaskGraph | Run
     AnyPlatform = str | Path | Platform
     AnyModels = str | Path | Models | Mapping[str, Any]
     AnyScheduler = str | Scheduler | type[Scheduler]
@@ -63,22 +63,23 @@ class Scenario:
 
     Parameters
     ----------
-    graph : str, Path or TaskGraph
-        The name of a generator, with settings if wanted (``"cholesky tiles=20"``); a file; or a
-        graph.
+    graph : str, Path, TaskGraph or Run
+        The name of a generator, with settings if wanted (``"cholesky tiles=20"``), or of a file or
+        run folder; a graph; or a recorded run.
     settings : mapping or sequence of str, default ()
         Of the generator: ``{"tiles": 20}`` or ``["tiles=20"]``.
     platform : str, Path, Platform or None, default None
-        A name, a file, or a platform. None: *workers*; natively, this machine.
+        A name, a file, or a platform. None: *workers*, or where a recorded run ran; natively,
+        this machine.
     workers : int or None, default None
-        Instead of a platform: this many identical workers, without overheads. Natively: threads,
-        by default as many as there are usable cores.
+        Instead of a platform: so many identical workers, without overheads; natively threads, by
+        default one per usable core.
     models : str, Path, models or None, default None
-        Kernel models: a folder or file, by name or path, or an object such as
-        :class:`~tasksim.models.files.store.ModelLibrary`. None: those of the platform.
+        Kernel models: a folder or file, or an object. None: those of the platform.
     durations : str, mapping or None, default None
         Instead of models: seconds per kernel, or per ``ARCHITECTURE:KERNEL``; as text with units
-        if wanted (``"potrf=1,gemm=60 ms"``).
+        if wanted (``"potrf=1,gemm=60 ms"``). Of a recorded run: ``"measured"`` or ``"means"``, see
+        :class:`~tasksim.run.measured.MeasuredDurations`.
     model_names : str or None, default None
         How models are called if not as the kernels: a text with ``{kernel}`` in it.
     library : str, Path or None, default None
@@ -89,9 +90,9 @@ class Scenario:
     scheduler : str, Scheduler or class, default "lws"
         A name, with options if wanted (``"dmda:alpha=2"``); a scheduler, or its class.
     seed : int, default 0
-        For random choices and for draws: same seed, same run.
+        For random choices and draws: same seed, same run.
     noise : {"none", "model"}, default "none"
-        What a task costs in a simulation: its model's mean, or a draw from its distribution.
+        What a task costs: its model's mean, or a draw from its distribution.
     clock : {"simulated", "native"}, default "simulated"
         Whether the graph is replayed, or executed on this machine.
     pin : bool, default True
@@ -120,12 +121,12 @@ class Scenario:
     [1.0, 20.0]
     """
 
-    graph: str | TaskGraph
+    graph: str | TaskGraph | Run
     settings: tuple[str, ...] = ()
     platform: str | Platform | None = None
     workers: int | None = None
     models: str | Models | None = None
-    durations: tuple[tuple[str, float], ...] | None = None
+    durations: Durations | None = None
     model_names: str | None = None
     library: str | None = None
     changes: tuple[str, ...] = ()
@@ -185,7 +186,7 @@ class Scenario:
         elif not hasattr(models, "model"):
             self._keep("models", name_or(models, None, "models"))
         if self.durations is not None:
-            self._keep("durations", seconds_by_name(self.durations))
+            self._keep("durations", durations_of(self.durations))
         check_template(self.model_names)
 
     def _keep(self, field: str, value: object) -> None:
@@ -202,8 +203,10 @@ class Scenario:
     @property
     def graph_label(self) -> str:
         """The graph as one writes it: ``cholesky tiles=20``."""
-        name = self.graph if isinstance(self.graph, str) else self.graph.name
-        return " ".join([name, *self.settings])
+        graph = self.graph
+        if isinstance(graph, Run):
+            return graph.graph_label
+        return " ".join([graph if isinstance(graph, str) else graph.name, *self.settings])
 
     @property
     def label(self) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import CheckFailed, InputError
-from tasksim.scenario.document import encode
+from tasksim.scenario.document import MADE, encode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,7 +82,7 @@ def simulate(resolved: Resolved, *, check: bool = False, engine: Engine = "auto"
     from tasksim.engine.simulate import simulate as replay
 
     scenario = resolved.scenario
-    return replay(
+    done = replay(
         resolved.graph,
         resolved.platform,
         resolved.known_models(),
@@ -94,6 +94,7 @@ def simulate(resolved: Resolved, *, check: bool = False, engine: Engine = "auto"
         config=encode(resolved.scenario, resolved),
         **scenario.engine,
     )
+    return _with_graph(done, resolved)
 
 
 def execute(
@@ -123,7 +124,7 @@ def execute(
         progress=progress,
         config=encode(resolved.scenario, resolved),
     )
-    return replace(done, bounds=_bounds(resolved.graph, done))
+    return _with_graph(replace(done, bounds=_bounds(resolved.graph, done)), resolved)
 
 
 def execute_checked(
@@ -184,6 +185,12 @@ def policy_of(scheduler: str | Scheduler | type[Scheduler]) -> str | Scheduler:
     if not getattr(made, "name", ""):
         vars(made)["name"] = scheduler.__name__
     return made
+
+
+def _with_graph(run: Run, resolved: Resolved) -> Run:
+    """Return *run*, with its graph where its configuration cannot name it."""
+    made = MADE in run.config["graph"]
+    return replace(run, graph=resolved.graph) if made else run
 
 
 def _estimates(resolved: Resolved) -> Any:

@@ -52,7 +52,8 @@ MISTAKES = {
         "--durations: potrf: got nan; legal: a finite time from 0"
     ),
     f"simulate cholesky tiles=1 {W} --durations potrf": (
-        "--durations: got 'potrf'; legal: KERNEL=SECONDS,[ARCHITECTURE:]KERNEL=SECONDS"
+        "--durations: got 'potrf'; legal: KERNEL=SECONDS,[ARCHITECTURE:]KERNEL=SECONDS; "
+        "or, of a recorded run, measured or means"
     ),
     f"simulate cholesky tiles=1 {W} --durations potrf=1,potrf=2": (
         "--durations: potrf is given twice"

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tasksim.formats.recorded import graph_of
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder
 from tasksim.graph.graph_file import save as save_graph
@@ -22,7 +23,6 @@ from tasksim.run.record import Run, WorkerInfo
 from tasksim.run.recordtables import TaskTable
 from tasksim.run.runfolder import load, save
 from tasksim.run.samples import RecordedRun, recorded_kernels
-from tasksim.scenario.recorded import graph_of
 
 COLUMNS = [
     "kernel", "architecture", "tasks", "configurations", "total_s", "kind", "origin", "formula",

@@ -30,8 +30,8 @@ def test_a_file_takes_no_settings(tmp_path):
         load_graph(str(tmp_path / "mine.npz"), ["tiles=3"])
 
 
-def test_a_folder_is_no_file(tmp_path):
-    with pytest.raises(InputError, match=r"is a folder, not a task graph file"):
+def test_a_folder_is_that_of_a_run(tmp_path):
+    with pytest.raises(InputError, match=r"is not a run folder: it has no run.json"):
         load_graph(str(tmp_path))
 
 

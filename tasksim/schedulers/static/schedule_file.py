@@ -14,7 +14,8 @@ from tasksim.base.csvtable import CsvRow, read_csv_table
 from tasksim.base.errors import InputError, expect, nearest
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.base.numerals import whole_number
-from tasksim.schedulers.static.plan import Plan
+from tasksim.run.runfolder import is_run_folder
+from tasksim.schedulers.static.plan import Plan, schedule_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,7 +55,8 @@ def read_schedule(path: str | Path) -> list[ScheduleRow]:
     Parameters
     ----------
     path : str or Path
-        A CSV file with the columns ``task``, ``worker`` and, if wanted, ``order``.
+        A CSV file with the columns ``task``, ``worker`` and, if wanted, ``order``; or the folder
+        of a recorded run: what ran where, and in which order.
 
     Returns
     -------
@@ -80,7 +82,10 @@ def read_schedule(path: str | Path) -> list[ScheduleRow]:
     ...     [(row.task, row.worker) for row in read_schedule(path)]
     [('0', 'cpu1'), ('1', 'cpu0')]
     """
-    rows = read_csv_table(path_of(path, "path"))
+    where = path_of(path, "path")
+    if is_run_folder(where):
+        return _of_run(where)
+    rows = read_csv_table(where)
     header = rows.header.fields
     if header not in HEADERS:
         legal = " or ".join(f"'{','.join(names)}'" for names in HEADERS)
@@ -89,6 +94,19 @@ def read_schedule(path: str | Path) -> list[ScheduleRow]:
     for place, row in enumerate(rows.body):
         order = row.number(row.fields[2], "order") if len(header) > 2 else float(place)
         entries.append(ScheduleRow(row, row.fields[0], row.fields[1], order))
+    return entries
+
+
+def _of_run(path: Path) -> list[ScheduleRow]:
+    """Return what ran where in a recorded run, in order, a row per task as of a file."""
+    from tasksim.formats.runs import load_run
+
+    run = load_run(path)
+    entries = []
+    for worker, tasks in zip(run.workers, schedule_of(run).orders(len(run.workers)), strict=True):
+        for place, task in enumerate(tasks):
+            row = CsvRow(path, task + 1, (str(task), worker.name, str(place)))
+            entries.append(ScheduleRow(row, str(task), worker.name, float(place)))
     return entries
 
 

@@ -1,0 +1,164 @@
+"""Graph and platform of a recorded run: kept with it, or made again as it says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.base.files import exists, is_file
+from tasksim.base.registry import is_own
+from tasksim.base.wording import option
+from tasksim.formats.graphs import graph_format, graph_in
+from tasksim.graph.apps import registry
+from tasksim.platform.description import Platform
+from tasksim.platform.load import load
+from tasksim.platform.parts import Memory, Worker
+from tasksim.run.runfolder import PLATFORM, RUN_JSON
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.run.record import Run
+
+__all__ = ["graph_of", "platform_of"]
+
+
+def graph_of(
+    run: Run, where: Path, made: TaskGraph | None = None, *, trust: bool = False
+) -> TaskGraph:
+    """Return the graph of a *run* that was read from *where*.
+
+    The one that is kept with it; or it is made again by its generator with its arguments, or read
+    from the file that the run names; or it is *made* already. A generator ``MODULE:FUNCTION`` is
+    imported if *trust* is given.
+
+    Raises
+    ------
+    InputError
+        If there is none of these any more, or what is there is not the graph of these tasks.
+    """
+    made = run.graph if made is None else made
+    try:
+        graph = _made_again(run, where, trust=trust) if made is None else made
+    except InputError as error:
+        raise InputError(
+            f"{where}: the graph of this run, {run.graph_label}, cannot be made again, and with "
+            f"it the parameters of its tasks: {error}"
+        ) from error
+    difference = _difference(run, graph)
+    if difference:
+        raise InputError(
+            f"{where}: {run.graph_label} is not the graph that was run any more: {difference}"
+        )
+    return graph
+
+
+def platform_of(
+    run: Run, where: Path, library: Path | None = None, settings: Sequence[str] = ()
+) -> Platform:
+    """Return where a *run* that was read from *where* ran, its own changes and *settings* made.
+
+    Parameters
+    ----------
+    run : Run
+    where : Path
+        A folder with a platform file in it, or any other place, for messages.
+    library : Path, optional
+        A folder whose ``platforms/`` is searched first for what the run names.
+    settings : sequence of str, default ()
+        Changes as ``--set`` has them; to a platform that is a file.
+
+    Returns
+    -------
+    Platform
+        That of the file beside the run, or that which the run names; else workers as the run has
+        them, without overheads.
+
+    Raises
+    ------
+    InputError
+        If the platform was made in Python, or had several memories and is no file.
+    """
+    beside = (where.parent if where.name == RUN_JSON else where) / PLATFORM
+    if is_file(beside):
+        return load(beside, library, settings)
+    said: Any = run.config.get("platform")
+    said = said if isinstance(said, dict) else {}
+    name = _named(said)
+    if name is not None:
+        changes = [text for text in said.get("set") or () if isinstance(text, str)]
+        own = [text for text in changes if not text.startswith("engine.")]
+        return load(name, library, [*own, *settings])
+    if "object" in said or len(run.memories) > 1:
+        what = "was made in Python" if "object" in said else "has several memories, and is no file"
+        raise InputError(
+            f"{where}: the platform of this run, {run.platform}, {what}; "
+            f"give {option('platform', 'NAME')}"
+        )
+    if settings:
+        raise InputError(
+            f"{option('set')} changes a platform file; {where} ran on {run.platform}, which is none"
+        )
+    return _of_workers(run)
+
+
+def _named(said: dict[str, Any]) -> str | None:
+    """Return the path of the platform that a run names if it is still there, else its name."""
+    path, name = said.get("path"), said.get("name")
+    if isinstance(path, str) and (exists(Path(path)) or not isinstance(name, str)):
+        return path
+    return name if isinstance(name, str) else None
+
+
+def _of_workers(run: Run) -> Platform:
+    """Return a platform of the workers of *run*, all of them on one memory of its node."""
+    workers = tuple(
+        Worker(number, it.name, it.architecture, 0, 0) for number, it in enumerate(run.workers)
+    )
+    return Platform(run.platform or "recorded", workers, (Memory(0, "ram"),))
+
+
+def _made_again(run: Run, where: Path, *, trust: bool) -> TaskGraph:
+    path = _file_of(run)
+    if path is not None:
+        return graph_in(path).graph
+    if not (trust or run.graph_name in registry.GENERATORS):
+        if is_own(run.graph_name):
+            registry.refuse_foreign(run.graph_name, where)
+        known = ", ".join(registry.names())
+        raise InputError(f"no generator is called '{run.graph_name}' here (known: {known})")
+    return registry.generate(run.graph_name, **run.graph_arguments)
+
+
+def _file_of(run: Run) -> Path | None:
+    """Return the file that the graph was read from, None if it was generated.
+
+    Raises :exc:`InputError` for files of costs per processor.
+    """
+    config: Any = run.config.get("graph")
+    if not isinstance(config, dict):
+        return None
+    text = config.get("path") or config.get("name")
+    if not isinstance(text, str) or text in registry.names():
+        return None
+    path = Path(text)
+    if graph_format(text).brings_platform:
+        raise InputError(f"it was read from {text}, costs of tasks that have no parameters")
+    return path if path.suffix == ".npz" or exists(path) else None
+
+
+def _difference(run: Run, graph: TaskGraph) -> str:
+    """Return how the tasks of *run* are not those of *graph*; nothing if they are."""
+    if len(run) != len(graph):
+        return f"{len(graph)} tasks, the run has {len(run)}"
+    ran = np.array(run.kernel_names, dtype=object)[run.tasks.kernel]
+    made = np.array(graph.kernels, dtype=object)[graph.kernel[run.tasks.task]]
+    other = np.flatnonzero(ran != made)
+    if not len(other):
+        return ""
+    first = int(other[0])
+    return f"task {run.tasks.task[first]} is {made[first]}, in the run it is {ran[first]}"

@@ -1,0 +1,137 @@
+"""Measured durations of a recorded run, task by task, instead of what models say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, NoReturn
+
+import numpy as np
+
+from tasksim.base.arguments import one_of
+from tasksim.base.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+    from tasksim.run.record import Run
+
+__all__ = ["WORDS", "MeasuredDurations", "Word"]
+
+Word = Literal["measured", "means"]
+WORDS: Final = ("measured", "means")
+"""What can be taken of a recorded run: each task's own duration, or means."""
+
+
+class MeasuredDurations:
+    """What the tasks of a run took, instead of kernel models; for the same graph, run again.
+
+    Parameters
+    ----------
+    run : Run
+        The recorded one.
+    graph : TaskGraph
+        What was run.
+    what : {"measured", "means"}, default "measured"
+        Where a task ran on workers of an architecture, it takes there what it took; on workers of
+        another architecture, what tasks of its configuration (kernel and parameters) took there in
+        the mean, or, if there was none, tasks of its kernel. ``means``: in the mean everywhere. On
+        an architecture that never ran a kernel, no task of it can run.
+    speeds : mapping of str -> float, default {}
+        How fast the workers of the run were, by architecture, as its platform said; 1 where
+        nothing is said. On a platform with other speeds tasks take accordingly longer.
+
+    See Also
+    --------
+    tasksim.simulate : takes one as *models*; ``durations="measured"`` makes one.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> graph = tasksim.generate("chain", length=3, duration=1.0)
+    >>> run = tasksim.simulate(graph, workers=1)
+    >>> measured = MeasuredDurations(run, graph)
+    >>> tasksim.simulate(graph, workers=2, models=measured).makespan_s
+    3.0
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        graph: TaskGraph,
+        what: Word = "measured",
+        speeds: Mapping[str, float] | None = None,
+    ) -> None:
+        one_of(what, WORDS, "what")
+        self.what = what
+        self._graph = graph
+        self._speeds = dict(speeds or {})
+        ran = run.tasks
+        self._seconds = np.zeros(len(graph))
+        self._seconds[ran.task] = ran.duration_s
+        named = list(dict.fromkeys(worker.architecture for worker in run.workers))
+        where = np.array([named.index(worker.architecture) for worker in run.workers], np.int64)
+        self._where = np.zeros(len(graph), np.int64)
+        self._where[ran.task] = where[ran.worker]
+        self._rows = {name: self._row(number) for number, name in enumerate(named)}
+
+    def seconds(self, graph: TaskGraph, platform: Platform) -> NDArray[np.float64]:
+        """Return the duration of each task in each class of workers, shape (classes, tasks).
+
+        Raises
+        ------
+        InputError
+            If *graph* has other tasks than the one that was run, or a task ran on architectures
+            only that *platform* does not have.
+        """
+        if len(graph) != len(self._graph):
+            raise InputError(
+                f"durations were measured of {len(self._graph)} tasks; graph {graph.name} has "
+                f"{len(graph)}"
+            )
+        never = np.full(len(graph), np.inf)
+        rows = [
+            self._rows.get(group.architecture, never)
+            * (self._speeds.get(group.architecture, 1.0) / platform.speeds[group.architecture])
+            for group in platform.classes
+        ]
+        table = np.array(rows)
+        nowhere = np.flatnonzero(np.isinf(table).all(axis=0))
+        if len(nowhere):
+            raise InputError(
+                f"{graph.label(int(nowhere[0]))} ran on {', '.join(self._rows)} only; platform "
+                f"{platform.name} has {', '.join(platform.architectures)}"
+            )
+        return table
+
+    def model(self, kernel: str, architecture: str) -> NoReturn:
+        """Raise :exc:`InputError`: what was measured belongs to tasks, not to kernels."""
+        raise InputError(f"{kernel} on {architecture}: durations of a run are no kernel model")
+
+    def locality(self, kernel: str, architecture: str) -> None:
+        """Return None: what was measured contains where the data were."""
+
+    def _row(self, architecture: int) -> NDArray[np.float64]:
+        """Return what each task takes on an architecture; infinite where nothing is known."""
+        here = self._where == architecture
+        graph = self._graph
+        width = max((len(table) for table in graph.parameters), default=0) + 1
+        configuration = graph.kernel.astype(np.int64) * width + graph.row
+        _, number = np.unique(configuration, return_inverse=True)
+        row = _means(number, self._seconds, here)
+        row = np.where(np.isinf(row), _means(graph.kernel, self._seconds, here), row)
+        return np.where(here, self._seconds, row) if self.what == "measured" else row
+
+
+def _means(
+    group: NDArray[np.integer], seconds: NDArray[np.float64], chosen: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return per task the mean over the *chosen* of its group, infinite where there are none."""
+    count = np.bincount(group[chosen], minlength=int(group.max(initial=-1)) + 1)
+    total = np.bincount(group[chosen], weights=seconds[chosen], minlength=len(count))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(count > 0, total / count, np.inf)
+    means: NDArray[np.float64] = mean[group]
+    return means

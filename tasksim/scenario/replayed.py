@@ -1,0 +1,93 @@
+"""Replayed runs: a recorded run in the place of a graph, with where it ran and what it took."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tasksim.base.errors import InputError
+from tasksim.base.wording import option
+from tasksim.formats.graphs import names_generator
+from tasksim.run.measured import MeasuredDurations, Word
+from tasksim.run.record import Run
+from tasksim.run.runfolder import is_run_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+
+__all__ = ["Replayed", "names_run", "no_run"]
+
+
+def names_run(graph: object) -> bool:
+    """Return whether *graph* is a recorded run, or names one."""
+    if not isinstance(graph, str):
+        return isinstance(graph, Run)
+    return not names_generator(graph) and is_run_folder(Path(graph))
+
+
+@dataclass(frozen=True, eq=False)
+class Replayed:
+    """A recorded run that stands for its graph.
+
+    Attributes
+    ----------
+    run : Run
+    where : Path
+        What it was read from; of a run in memory its label, for messages.
+    library : Path or None
+        Where the platform that it names is looked for first.
+    """
+
+    run: Run
+    where: Path
+    library: Path | None = None
+
+    @classmethod
+    def of(cls, graph: str | Run, library: Path | None) -> Replayed:
+        """Return the run that *graph* is or names; :exc:`InputError` if its records are wrong."""
+        from tasksim.formats.runs import load_run
+        from tasksim.run.runchecks import check_records
+
+        if isinstance(graph, Run):
+            return cls(graph, Path(graph.graph_name), library)
+        run = load_run(graph)
+        check_records(run, Path(graph))
+        return cls(run, Path(graph), library)
+
+    @cached_property
+    def graph(self) -> TaskGraph:
+        """What was run."""
+        from tasksim.formats.recorded import graph_of
+
+        return graph_of(self.run, self.where)
+
+    def platform(self, settings: Sequence[str] = ()) -> Platform:
+        """Return where it ran, with changes as ``--set`` has them."""
+        from tasksim.formats.recorded import platform_of
+
+        return platform_of(self.run, self.where, self.library, settings)
+
+    def durations(self, what: Word) -> MeasuredDurations:
+        """Return what its tasks took."""
+        return MeasuredDurations(self.run, self.graph, what, self._speeds)
+
+    @property
+    def _speeds(self) -> dict[str, float]:
+        """How fast its workers were, as far as its platform is still known."""
+        try:
+            return dict(self.platform().speeds)
+        except InputError:
+            return {}
+
+
+def no_run(word: Word, graph: str) -> InputError:
+    """Return the error for durations of a run that are asked of what is none."""
+    return InputError(
+        f"{option('durations')} {word}: graph {graph} is no recorded run; legal: the folder of "
+        "one, or KERNEL=SECONDS,..."
+    )
