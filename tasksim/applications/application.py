@@ -60,8 +60,13 @@ class Application:
         self.name = name
         self.function = function
         parameters = (*_settings(function, name), PRIORITIES)
-        self.generator = Generator(name, self._graph, parameters, self.program)
+
+        def graph(**settings: Any) -> TaskGraph:
+            return self._flow(recording=False, **settings).graph()
+
+        update_wrapper(graph, function)  # it has the name and the words of the function
         update_wrapper(self, function, updated=())
+        self.generator = Generator(name, graph, parameters, self.program)
 
     def __repr__(self) -> str:
         return f"<Application {self.name}>"
@@ -83,9 +88,6 @@ class Application:
         flow = self._flow(recording=True, **settings)
         _refuse_another(graph, flow.graph())
         return FlowProgram(graph, flow, workers, seed)
-
-    def _graph(self, **settings: Any) -> TaskGraph:
-        return self._flow(recording=False, **settings).graph()
 
     def _flow(self, *, recording: bool, **settings: Any) -> TaskFlow:
         flow = TaskFlow(self.name, recording=recording)

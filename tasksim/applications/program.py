@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import ctypes
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from tasksim.applications.flow import Call, TaskFlow
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.calls import Calls
@@ -88,6 +90,11 @@ class FlowProgram:
             message = f"{type(error).__name__}: {error} ({where_raised(error)})"
             raise InputError(f"graph {self.graph.name}: its check failed: {message}") from error
         return Residual(value, judged.tolerance, judged.what)
+
+    def datum(self, handle: int) -> NDArray[Any] | None:
+        """Return the array of *handle*; None if it is none, or no task needs it."""
+        found = self.store.data[handle]
+        return found if isinstance(found, np.ndarray) else None
 
     def calls(self, core: ctypes.CDLL) -> Calls:  # noqa: ARG002
         """Return what each task calls without Python: the functions of C."""

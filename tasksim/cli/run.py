@@ -60,6 +60,16 @@ __all__ = ["run"]
 @click.option(
     "--check/--no-check", default=True, help="Verify the result of the computation, and the run."
 )
+@click.option(
+    "--check-accesses",
+    is_flag=True,
+    help="Run tasks one at a time, and name those that write what they do not declare to write.",
+)
+@click.option(
+    "--isolate",
+    is_flag=True,
+    help="Run in a child process: a kernel that brings it down is named.",
+)
 @result_options
 def run(
     graph: str,
@@ -73,16 +83,22 @@ def run(
     calm: bool,
     seed: int,
     check: bool,
+    check_accesses: bool,
+    isolate: bool,
     **where: Any,
 ) -> None:
     """Run a task graph for real, on this machine's cores.
 
     GRAPH is the name of a generator whose kernels execute (cholesky, lu, qr, fmm, and those
-    whose tasks only wait), with its KEY=VALUE settings, or a file of such a graph.
+    whose tasks only wait), or an application of one's own (MODULE:NAME or FILE.py), with its
+    KEY=VALUE settings, or a file of such a graph.
     """
     from tasksim.scenario.resolved import resolve
     from tasksim.scenario.scenario import Scenario
+    from tasksim.scenario.solving import execute_isolated
 
+    if calm and (isolate or check_accesses):
+        raise click.UsageError("--calm is for measuring: not with --isolate or --check-accesses")
     results = Results(**where)
     results.refuse_early()
     scenario = Scenario(
@@ -98,7 +114,13 @@ def run(
         clock="native",
     )
     resolved = resolve(scenario)
-    done, calmness = _execute(resolved, check, calm)
+    if isolate:
+        done, calmness = (
+            execute_isolated(resolved, check=check, check_accesses=check_accesses),
+            None,
+        )
+    else:
+        done, calmness = _execute(resolved, check, calm, check_accesses)
     try:
         results.keep(done.run)
     finally:  # a full disk does not take the answer away
@@ -107,16 +129,19 @@ def run(
         raise done.problem
 
 
-def _execute(resolved: Resolved, check: bool, calm: bool) -> tuple[Checked, Calmness | None]:
+def _execute(
+    resolved: Resolved, check: bool, calm: bool, check_accesses: bool
+) -> tuple[Checked, Calmness | None]:
     """Return the run, what checking it and what was computed told, and how calm the machine was."""
-    from tasksim.scenario.solving import Checked, execute, execute_calmly, execute_checked
+    from tasksim.scenario.solving import Checked, bound, execute, execute_calmly, execute_checked
 
     with counting("running") as progress:
         if calm:
             return execute_calmly(resolved, check=check, progress=progress)
+        program = bound(resolved, check_accesses=check_accesses)
         if check:
-            return execute_checked(resolved, progress=progress), None
-        return Checked(execute(resolved, progress=progress)), None
+            return execute_checked(resolved, program=program, progress=progress), None
+        return Checked(execute(resolved, program=program, progress=progress)), None
 
 
 def _print(checked: Checked, graph: TaskGraph, calmness: Calmness | None, results: Results) -> None:

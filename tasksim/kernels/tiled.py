@@ -100,6 +100,13 @@ class TiledProgram:
                 table.add(function, tasks, called.rows(addresses[handles]))
         return table.calls(kept)
 
+    def datum(self, handle: int) -> NDArray[np.uint8] | None:
+        """Return the bytes of *handle*; None if no task needs it, or it is in another's."""
+        begin = self.tiles.offsets[handle]
+        if begin < 0 or handle in self.tiles.within_others:
+            return None
+        return self.tiles.buffer.bytes[begin : begin + self.tiles.capacity[handle]]
+
     def reset(self) -> None:
         """Make the data again what they were at first."""
         self.tiles.reset()

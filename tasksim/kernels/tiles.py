@@ -40,6 +40,8 @@ class Tiles:
         Of the elements.
     offsets, capacity
         int64 [handles]: where in memory its data are (-1: nowhere), and how many bytes.
+    within_others
+        The handles whose memory is that of others.
     """
 
     def __init__(self, graph: TaskGraph) -> None:
@@ -60,6 +62,7 @@ class Tiles:
         self._size_bytes = end = self._place(graph, self.matrix, 0)
         if "T" in blocks:
             end = self._place(graph, blocks["T"], end)
+        self.within_others = range(0)
         if "V" in blocks:
             self._alias_diagonal(blocks["V"])
         # The tiles, and a copy of them to begin again with.
@@ -77,6 +80,7 @@ class Tiles:
         return start + stride * len(mine)
 
     def _alias_diagonal(self, block: HandleBlock) -> None:
+        self.within_others = range(block.first, block.end)
         count = min(block.rows, self.rows, self.columns)
         diagonal = self.matrix.first + (self.columns + 1) * np.arange(count)
         for column in (self.offsets, self.capacity):

@@ -17,7 +17,8 @@ from tasksim.platform.description import Platform
 from tasksim.scenario.changes import ENGINE_OPTIONS
 from tasksim.scenario.resolved import Resolver, resolve
 from tasksim.scenario.scenario import Noise, Scenario
-from tasksim.scenario.solving import solve
+from tasksim.scenario.solving import bound, execute_checked, execute_isolated, solve, watched
+from tasksim.scenario.solving import execute as run_natively
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -150,6 +151,8 @@ def execute(
     pin: bool = True,
     runtime: Runtime = "auto",
     check: bool = False,
+    check_accesses: bool = False,
+    isolate: bool = False,
     progress: Progress | None = None,
     config: Mapping[str, Any] | None = None,
     **scenario: Any,
@@ -159,8 +162,8 @@ def execute(
     Parameters
     ----------
     graph : str, Path or TaskGraph
-        One whose kernels execute: cholesky, lu, qr, fmm, chain, fork-join, random-layered; with
-        its settings (``"cholesky tiles=20"``), a file, or a graph.
+        One whose kernels execute: cholesky, lu, qr, fmm, chain, fork-join, random-layered, or an
+        application of one's own; with its settings (``"cholesky tiles=20"``), a file, or a graph.
     platform : str, Path, Platform or None, default None
         Its workers become threads; all of them are cores of this machine. None: this machine,
         with as many *workers* as are given, by default all usable cores.
@@ -182,6 +185,11 @@ def execute(
         default the core where it is there.
     check : bool, default False
         Verify the run, and the residual of what was computed.
+    check_accesses : bool, default False
+        Run tasks one at a time, and fail at one that writes what it does not declare to write.
+    isolate : bool, default False
+        Run in a child process, which a kernel may bring down: *program*, *estimates* and
+        *progress* are not for this.
     progress : callable, optional
         Called a few times per second with the number of tasks done and of all tasks.
     config : mapping, optional
@@ -215,11 +223,9 @@ def execute(
     >>> run.kind, len(run)
     ('native', 3)
     """
-    from tasksim.scenario.solving import execute as run_natively
-    from tasksim.scenario.solving import execute_checked
-
     _check_names(scenario, "execute")
-    flag(check, "check")
+    for name, value in (("check", check), ("check_accesses", check_accesses), ("isolate", isolate)):
+        flag(value, name)
     asked = Scenario(
         graph=graph,
         platform=platform,
@@ -232,8 +238,15 @@ def execute(
         **scenario,
     )
     resolved = Resolver().resolve(asked, estimated=estimates is None)
-    run = execute_checked if check else _unchecked(run_natively)
-    done = run(resolved, program=program, estimates=estimates, progress=progress)
+    if isolate:
+        if any(given is not None for given in (program, estimates, progress)):
+            raise InputError("isolate=True takes no program, no estimates and no progress")
+        done = execute_isolated(resolved, check=check, check_accesses=check_accesses)
+    else:
+        if check_accesses:
+            program = watched(bound(resolved) if program is None else program)
+        run = execute_checked if check else _unchecked(run_natively)
+        done = run(resolved, program=program, estimates=estimates, progress=progress)
     if done.problem is not None:
         raise done.problem
     return _with_config(done.run, config)

@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Checked",
+    "bound",
     "execute",
     "execute_calmly",
     "execute_checked",
+    "execute_isolated",
     "policy_of",
     "simulate",
     "solve",
+    "watched",
 ]
 
 PATIENCE_S: Final = 60.0
@@ -135,16 +138,52 @@ def execute_checked(
     progress: Progress | None = None,
 ) -> Checked:
     """Return the native run of a scenario, see :func:`execute`, and what checking it told."""
-    from tasksim.kernels.program import bind
-
-    scenario = resolved.scenario
     if program is None:
-        program = bind(resolved.graph, len(resolved.platform.workers), scenario.seed)
+        program = bound(resolved)
     done = execute(resolved, program=program, estimates=estimates, progress=progress)
     residual = program.check()
     # Some programs know more of their result than whether it is right.
     errors: Mapping[str, float] = getattr(program, "errors", dict)()
     return Checked(done, residual, errors, _problem(done, resolved.graph, residual))
+
+
+def bound(resolved: Resolved, *, check_accesses: bool = False) -> Program:
+    """Return the graph of a scenario bound to its data.
+
+    With *check_accesses*, its tasks run one at a time, and fail if they write what they do not
+    declare to write.
+    """
+    from tasksim.kernels.program import bind
+
+    program = bind(resolved.graph, len(resolved.platform.workers), resolved.scenario.seed)
+    return watched(program) if check_accesses else program
+
+
+def watched(program: Program) -> Program:
+    """Return *program* with its tasks one at a time, their accesses checked."""
+    from tasksim.kernels.access_check import AccessCheckedProgram
+
+    return AccessCheckedProgram(program)
+
+
+def execute_isolated(
+    resolved: Resolved, *, check: bool = True, check_accesses: bool = False
+) -> Checked:
+    """Return a native run that was made in a child process, which a kernel may bring down.
+
+    Raises :exc:`TaskFailed`, with the tasks under way, if one does.
+    """
+    from tasksim.native.isolation import BoardedProgram, isolated, new_board
+
+    board = new_board(len(resolved.platform.workers))
+
+    def run() -> Checked:
+        program = BoardedProgram(bound(resolved, check_accesses=check_accesses), board)
+        if check:
+            return execute_checked(resolved, program=program)
+        return Checked(execute(resolved, program=program))
+
+    return isolated(run, resolved.graph, resolved.platform, board)
 
 
 def execute_calmly(
@@ -159,11 +198,10 @@ def execute_calmly(
     It is run again until a probe on all cores just before and after it says so, or *patience_s*
     is over; then the calmest run counts, and the calmness says that it was disturbed.
     """
-    from tasksim.kernels.program import bind
     from tasksim.native.calm_moments import Probe, measure_calmly
 
     workers = len(resolved.platform.workers)
-    program = bind(resolved.graph, workers, resolved.scenario.seed)
+    program = bound(resolved)
 
     def run() -> Checked:
         if check:

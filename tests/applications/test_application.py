@@ -12,6 +12,7 @@ import tasksim
 from tasksim import RW, R, Reduce, Scratch, W
 from tasksim.base.errors import CheckFailed, InputError, TaskFailed
 from tasksim.core.library import status
+from tasksim.graph.apps.registry import GENERATORS
 
 RUNTIMES = ["python", *(["compiled"] if status().available else [])]
 
@@ -308,6 +309,23 @@ def test_an_application_that_returns_something_is_refused():
 
     with pytest.raises(InputError, match="application returning returned"):
         returns()
+
+
+def test_an_application_may_be_defined_again():
+    for parts in (1, 2):
+
+        @tasksim.application("again")
+        def again(g, parts=parts):
+            """Words for a list."""
+            for x in g.arrays("x", [3] * parts):
+                g.insert(raising, x)
+
+    assert len(tasksim.generate("again")) == 2
+    assert GENERATORS.find("again").summary == "Words for a list."
+    with pytest.raises(InputError, match="generator 'again' exists already"):
+
+        @tasksim.application("again")
+        def other(g): ...
 
 
 def test_settings_are_known_by_their_defaults():

@@ -1,0 +1,134 @@
+"""Access check: whether tasks write only what they declare to write.
+
+A task that writes what it only declared to read, or never declared, is ordered wrongly: its results
+depend on which worker was quicker. Here tasks run one at a time, and before and after each of them
+all data are compared by their hashes.
+"""
+
+from __future__ import annotations
+
+import threading
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.graph.access_mode import AccessMode
+from tasksim.kernels.errors import KernelError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.kernels.program import Residual
+
+__all__ = ["AccessCheckedProgram"]
+
+MOST_NAMED = 5
+"""Data that a message names: who has one undeclared write often has thousands."""
+
+
+class Inspectable(Protocol):
+    """A program whose data can be looked at."""
+
+    graph: TaskGraph
+
+    def run(self, task: int, worker: int) -> None:
+        """Execute *task*."""
+
+    def reset(self) -> None:
+        """Make the data again what they were at first."""
+
+    def check(self) -> Residual | None:
+        """Return the residual of the result."""
+
+    def datum(self, handle: int) -> NDArray[Any] | None:
+        """Return the data of *handle*; None if they are no array, or need no memory."""
+
+
+class AccessCheckedProgram:
+    """A program whose tasks run one at a time, and are watched.
+
+    Parameters
+    ----------
+    program : Program
+        One that has ``datum(handle)``.
+
+    Raises
+    ------
+    InputError
+        If it has not: its data cannot be looked at.
+
+    Notes
+    -----
+    Objects that are no arrays are not looked at; nor is memory that each worker has to itself.
+    """
+
+    def __init__(self, program: Any) -> None:
+        if not hasattr(program, "datum"):
+            raise InputError(
+                f"graph {program.graph.name}: its data cannot be looked at, so its accesses cannot"
+                " be checked"
+            )
+        self.graph: TaskGraph = program.graph
+        self._program: Inspectable = program
+        self._one_at_a_time = threading.Lock()
+        self._hashes: dict[int, bytes] = {}
+
+    def run(self, task: int, worker: int) -> None:
+        """Execute *task*; :exc:`KernelError` if it wrote what it did not declare to write."""
+        with self._one_at_a_time:
+            self._program.run(task, worker)
+            changed = self._changed(self._declared(task))
+        if changed:
+            raise KernelError(self.graph.kernel_of(task), self._told(task, changed))
+
+    def reset(self) -> None:
+        """Make the data again what they were at first."""
+        self._program.reset()
+        self._hashes = {handle: self._hash(handle) for handle in range(self.graph.handles)}
+
+    def check(self) -> Residual | None:
+        """Return the residual of the result of all tasks."""
+        return self._program.check()
+
+    def _changed(self, declared: set[int]) -> list[int]:
+        """Return what was changed that was not *declared*; remember the rest as it is now."""
+        changed = []
+        for handle, before in self._hashes.items():
+            now = self._hash(handle)
+            if now != before and handle not in declared:
+                changed.append(handle)
+            self._hashes[handle] = now
+        return changed
+
+    def _declared(self, task: int) -> set[int]:
+        """Return what *task* may write."""
+        graph = self.graph
+        accesses = slice(graph.access_ptr[task], graph.access_ptr[task + 1])
+        writes = graph.access_mode[accesses] != AccessMode.R
+        return set(graph.access_handle[accesses][writes].tolist())
+
+    def _hash(self, handle: int) -> bytes:
+        data = self._program.datum(handle)
+        if data is None:
+            return b""
+        # Bytes, not values: NaN is not equal to itself.
+        whole = data if data.flags.c_contiguous else np.ascontiguousarray(data.T)
+        return blake2b(whole.view(np.uint8).data if whole.ndim else whole.tobytes()).digest()
+
+    def _told(self, task: int, changed: list[int]) -> str:
+        graph = self.graph
+        accesses = slice(graph.access_ptr[task], graph.access_ptr[task + 1])
+        read = set(graph.access_handle[accesses].tolist())
+        parts = []
+        for what, which in (
+            ("it wrote {}, which it only declared to read", [h for h in changed if h in read]),
+            ("it wrote {}, which it did not declare", [h for h in changed if h not in read]),
+        ):
+            if which:
+                names = ", ".join(graph.handle_name(handle) for handle in which[:MOST_NAMED])
+                more = len(which) - MOST_NAMED
+                parts.append(what.format(names + (f" and {more} more" if more > 0 else "")))
+        return "; ".join(parts)

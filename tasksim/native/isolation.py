@@ -1,0 +1,125 @@
+"""Isolation: a native run in a child process, which a kernel may bring down.
+
+A kernel of C that writes where it must not ends its process. Here that is a child's; which tasks
+were under way is on a board that both see.
+"""
+
+from __future__ import annotations
+
+import mmap
+import multiprocessing
+import signal
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from tasksim.base.errors import InputError, TaskFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from multiprocessing.connection import Connection
+
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.kernels.program import Program, Residual
+    from tasksim.platform.description import Platform
+
+__all__ = ["BoardedProgram", "isolated", "new_board"]
+
+T = TypeVar("T")
+
+NONE = -1
+"""On the board: no task under way."""
+
+
+def new_board(workers: int) -> NDArray[np.int64]:
+    """Return an array that a child process shares: per worker its task, none at first."""
+    board = np.frombuffer(mmap.mmap(-1, 8 * workers), dtype=np.int64)
+    board[:] = NONE
+    return board
+
+
+class BoardedProgram:
+    """A program that writes which task each worker is at on a *board*.
+
+    Its tasks are called in Python, also where the core could call them without: else the board
+    would not know.
+    """
+
+    def __init__(self, program: Program, board: NDArray[np.int64]) -> None:
+        self.graph = program.graph
+        self._program = program
+        self._board = board
+
+    def run(self, task: int, worker: int) -> None:
+        """Execute *task*."""
+        self._board[worker] = task
+        self._program.run(task, worker)
+        self._board[worker] = NONE
+
+    def reset(self) -> None:
+        """Make the data again what they were at first."""
+        self._program.reset()
+
+    def check(self) -> Residual | None:
+        """Return the residual of the result of all tasks."""
+        return self._program.check()
+
+
+def isolated(
+    function: Callable[[], T], graph: TaskGraph, platform: Platform, board: NDArray[np.int64]
+) -> T:
+    """Return what *function* returns, called in a child process; what it raises is raised here.
+
+    Raises
+    ------
+    TaskFailed
+        If the process ends before that: with the signal, and the tasks under way.
+    InputError
+        If this system cannot copy a process.
+    """
+    if "fork" not in multiprocessing.get_all_start_methods():
+        raise InputError("isolate: this system cannot copy a process; run without")
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    child = context.Process(target=_answer, args=(function, theirs))
+    child.start()
+    theirs.close()
+    try:
+        told, answer = ours.recv()
+    except EOFError:
+        child.join()
+        raise TaskFailed(_ended(child.exitcode, graph, platform, board)) from None
+    except BaseException:
+        child.kill()
+        raise
+    finally:
+        ours.close()
+        child.join()
+    if not told:
+        raise answer
+    result: T = answer
+    return result
+
+
+def _answer(function: Callable[[], Any], connection: Connection) -> None:
+    """Send what *function* returns, or raises."""
+    try:
+        answer = True, function()
+    except Exception as error:
+        error.__traceback__ = error.__cause__ = error.__context__ = None
+        answer = False, error
+    connection.send(answer)
+
+
+def _ended(code: int | None, graph: TaskGraph, platform: Platform, board: NDArray[np.int64]) -> str:
+    """Say how the process ended, and at what."""
+    number = -(code or 0)
+    how = f"signal {number}, {signal.strsignal(number)}" if number > 0 else f"exit code {code}"
+    at = [
+        f"{graph.label(int(task))} on worker {worker.name}"
+        for task, worker in zip(board, platform.workers, strict=True)
+        if task != NONE
+    ]
+    return f"the process of the run ended ({how}); under way: {'; '.join(at) or 'no task'}"
