@@ -1,16 +1,22 @@
-"""How much does a native run lose between its tasks? Both runtimes, two workers.
+"""How much does a native run lose between its tasks? All policies, two workers.
 
-    python benchmarks/native.py            # half a minute
-    python benchmarks/native.py --workers 4
+    python benchmarks/native.py            # a minute
+    python benchmarks/native.py --workers 4 --schedulers eager,dm
 
-Tasks that do nothing, and products of small matrices of some ten microseconds, in layers of which
-each task waits for three of the one before. What is not spent in a task is lost: the makespan times
-the workers, less the durations of the tasks, per task; it is also given as the share of the
-workers' time in which they are busy. Rounds of all cases alternate; the median of them is printed,
-and the best one, which other users of the machine have disturbed least; of the mean task, and of
-the CPU time of all threads per task, its own included, the least. The main thread, which
-submits, is one more than there are workers: a machine needs a core for it to show what a runtime
-can do.
+Tasks in layers, of which each waits for three of the one before: tasks that do nothing; products of
+small matrices of some ten microseconds by BLAS; the same by a kernel in C, called by its address
+(compiled now, left out where there is no compiler); Python functions that do nothing. What is not
+spent in a task is lost: the makespan times the workers, less the durations of the tasks, per task.
+It is also given as the share of the workers' time in which they are busy, and *between* is the
+median time from one task to the next on a worker that was awake, which a system that takes the core
+away for milliseconds does not change. All policies are run on the core; the reference, Python's
+runtime, under some.
+
+All cases alternate, each in moments that are calm by a probe before and after it, or the calmest
+that there were. Printed are medians of the rounds, the best in brackets, and of the mean task and
+of the CPU time of all threads per task, with its own and that of a plan, the least. The main
+thread, which submits, is one more than there are workers: a machine needs a core for it to show
+what a runtime can do.
 """
 
 from __future__ import annotations
@@ -19,58 +25,85 @@ import argparse
 import ctypes
 import random
 import statistics
+import tempfile
 import time
-from typing import TYPE_CHECKING
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tasksim.core.compiler import NotBuilt, find_compiler
 from tasksim.graph.apps.registry import generate
 from tasksim.kernels.calls import CallTable, Function, Tells, address_of
 from tasksim.kernels.pointers import character, integer, real, routine
 from tasksim.kernels.program import bind
 from tasksim.kernels.threads import single_threaded_blas
+from tasksim.native.calm_moments import Probe, measure_calmly
 from tasksim.native.runtimes import choose_runtime
 from tasksim.platform.description import Platform
-from tasksim.schedulers.registry import create
+from tasksim.schedulers.registry import create, names
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.calls import Calls
     from tasksim.kernels.program import Program
+    from tasksim.native.runtimes import Runtime
+    from tasksim.run.record import TaskTable
 
 LAYERS, WIDTH = 50, 100
-ORDER = 52
-"""Of the matrices: their product takes some ten microseconds."""
-SCHEDULERS = ("eager", "prio", "lws", "dm")
+ORDER, C_ORDER = 72, 26
+"""Of the matrices: their product takes some ten microseconds, by BLAS and by three loops."""
+REFERENCE = ("eager", "prio", "lws", "dm")
+"""The policies under which Python's runtime is measured, and kernels of other kinds."""
+SOURCE = """
+extern "C" void product(const double *a, const double *b, double *c, const long *order) {
+  const long n = *order;
+  for (long j = 0; j < n; ++j)
+    for (long k = 0; k < n; ++k)
+      for (long i = 0; i < n; ++i) c[i + j * n] = a[i + k * n] * b[k + j * n] + c[i + j * n] * .5;
+}
+"""
 
 
 class Products:
-    """A program whose tasks each multiply two matrices, the same ones: what is in the cache."""
+    """A program whose tasks each call *function* on two matrices, the same: what is in the cache.
 
-    def __init__(self, graph: TaskGraph, workers: int) -> None:
+    *arguments* makes the function's own of the addresses of both and of what is written, which is
+    each worker's.
+    """
+
+    def __init__(
+        self,
+        graph: TaskGraph,
+        workers: int,
+        order: int,
+        function: Callable[..., object],
+        arguments: Callable[..., Sequence[object]],
+    ) -> None:
         self.graph = graph
-        self._gemm = routine("dgemm")
-        n, one, no = integer(ORDER), real(1.0, "float64"), character("N")
-        inputs = [np.ones((ORDER, ORDER)) for _ in range(2)]
-        self._outputs = [np.ones((ORDER, ORDER)) for _ in range(workers)]
-        a, b = (ctypes.c_void_p(matrix.ctypes.data) for matrix in inputs)
-        self._fixed = (no, no, n, n, n, one, a, n, b, n, one)
-        self._ends = [(ctypes.c_void_p(c.ctypes.data), n) for c in self._outputs]
+        self._function = function
+        inputs = [np.ones((order, order)) for _ in range(2)]
+        self._outputs = [np.ones((order, order)) for _ in range(workers)]
+        places = [ctypes.c_void_p(matrix.ctypes.data) for matrix in inputs]
+        written = [ctypes.c_void_p(output.ctypes.data) for output in self._outputs]
+        self._arguments = [tuple(arguments(*places, c)) for c in written]
         self._kept = inputs
 
     def run(self, task: int, worker: int) -> None:  # noqa: ARG002
         """Multiply."""
-        self._gemm(*self._fixed, *self._ends[worker])
+        self._function(*self._arguments[worker])
 
     def calls(self, core: ctypes.CDLL) -> Calls:  # noqa: ARG002
-        """Return the same by address; what is written is each worker's own."""
-        own = [[end[0].value or 0, address_of(end[1])] for end in self._ends]
+        """Return the same by address."""
+        own = [[address_of(argument) for argument in row] for row in self._arguments]
         table = CallTable(len(self.graph), len(own))
-        row = [address_of(argument) for argument in self._fixed]
+        function = Function(address_of(self._function), Tells.NOTHING, own)
         tasks = np.arange(len(self.graph))
-        function = Function(address_of(self._gemm), Tells.NOTHING, own)
-        table.add(function, tasks, np.tile(np.array(row, dtype=np.int64), (len(tasks), 1)))
-        return table.calls(kept=[self._fixed, self._ends, self._outputs, self._kept])
+        table.add(function, tasks, np.empty((len(tasks), 0), dtype=np.int64))
+        return table.calls(kept=[self._arguments, self._outputs, self._kept])
 
     def reset(self) -> None:
         """Begin again."""
@@ -81,57 +114,143 @@ class Products:
         """Nothing."""
 
 
-def lost(
-    graph: TaskGraph, program: Program, workers: int, scheduler: str, runtime: str
-) -> tuple[float, ...]:
-    """Return per task what is lost, the share of busy workers, the task itself, and CPU time."""
+def blas_products(graph: TaskGraph, workers: int) -> Products:
+    n, one, no = integer(ORDER), real(1.0, "float64"), character("N")
+    return Products(
+        graph,
+        workers,
+        ORDER,
+        routine("dgemm"),
+        lambda a, b, c: (no, no, n, n, n, one, a, n, b, n, one, c, n),
+    )
+
+
+def c_products(graph: TaskGraph, workers: int, folder: Path) -> Products:
+    """Raises :exc:`NotBuilt` where there is no compiler."""
+    compiler = find_compiler()
+    source, library = folder / "product.cpp", folder / "libproduct.so"
+    source.write_text(SOURCE)
+    flags = ["-O2", "-shared", "-fPIC", str(source), "-o", str(library)]
+    compiler.run([*compiler.command, *flags], folder)
+    function, n = ctypes.CDLL(str(library)).product, ctypes.byref(ctypes.c_long(C_ORDER))
+    function.restype = None
+    return Products(graph, workers, C_ORDER, function, lambda a, b, c: (a, b, c, n))
+
+
+class Lost(NamedTuple):
+    """What one run lost: seconds per task, but for the share of busy workers."""
+
+    lost_s: float
+    busy: float
+    between_s: float
+    task_s: float
+    cpu_s: float
+
+
+class Case(NamedTuple):
+    """What is measured."""
+
+    tasks: str
+    scheduler: str
+    runtime: Runtime
+
+
+def lost(graph: TaskGraph, program: Program, workers: int, case: Case) -> Lost:
+    """Run *program* once."""
     platform, count = Platform.identical(workers), len(graph)
-    make = choose_runtime(runtime, platform).execution
+    make = choose_runtime(case.runtime, platform).execution
     estimates = np.full((1, count), 1e-5).tolist()
-    execution = make(graph, platform, create(scheduler), program, estimates, [1] * count)
+    execution = make(graph, platform, create(case.scheduler), program, estimates, [1] * count)
     with single_threaded_blas():
         begun = time.process_time()
         makespan_s = execution.run(random.Random(0))
         cpu_s = time.process_time() - begun
     tasks = execution.table()
     busy_s, span_s = float((tasks.end_s - tasks.start_s).sum()), workers * makespan_s
-    return (span_s - busy_s) / count, busy_s / span_s, busy_s / count, cpu_s / count
+    lost_s, between_s = (span_s - busy_s) / count, median_between(tasks)
+    return Lost(lost_s, busy_s / span_s, between_s, busy_s / count, cpu_s / count)
+
+
+def median_between(tasks: TaskTable) -> float:
+    """Return the median time from one task to the next, which was ready, on the same worker."""
+    order = np.lexsort((tasks.start_s, tasks.worker))
+    follows = np.flatnonzero(np.diff(tasks.worker[order]) == 0)
+    before, after = order[follows], order[follows + 1]
+    awake = (tasks.released_by[after] == before) | (tasks.ready_s[after] <= tasks.end_s[before])
+    return float(np.median((tasks.start_s[after] - tasks.end_s[before])[awake]))
+
+
+def all_cases(kinds: Sequence[str], schedulers: Sequence[str]) -> list[Case]:
+    """Return what is measured: every policy, and under some whatever else there is."""
+    cases = [Case(what, name, "compiled") for what in ("nothing", "BLAS") for name in schedulers]
+    some = [name for name in REFERENCE if name in schedulers]
+    cases += [Case(what, name, "compiled") for what in kinds[2:] for name in some]
+    return cases + [Case(what, name, "python") for what in kinds if what != "C" for name in some]
+
+
+def show(found: dict[Case, list[Lost]]) -> None:
+    heads = f"{'lost per task':>22} {'busy':>13} {'between':>11} {'task':>8} {'CPU':>8}"
+    print(f"{'tasks':8} {'scheduler':13} {'runtime':9} {heads}")
+    for case, values in found.items():
+        losses, shares, between, tasks, cpu = zip(*values, strict=True)
+        print(
+            f"{case.tasks:8} {case.scheduler:13} {case.runtime:9}"
+            f" {1e6 * statistics.median(losses):8.2f} us (best {1e6 * min(losses):5.2f})"
+            f" {100 * statistics.median(shares):4.0f} % ({100 * max(shares):3.0f})"
+            f" {1e6 * statistics.median(between):8.2f} us"
+            f" {1e6 * min(tasks):5.1f} us {1e6 * min(cpu):5.1f} us"
+        )
+
+
+def show_kernels(found: dict[Case, list[Lost]]) -> None:
+    """Say how kernels of the user's own compare with those of BLAS."""
+
+    def between(what: str, runtime: Runtime) -> float:
+        cases = [Case(what, name, runtime) for name in REFERENCE]
+        values = [statistics.median(v.between_s for v in found[c]) for c in cases if c in found]
+        return statistics.fmean(values) if values else float("nan")
+
+    blas, own = between("BLAS", "compiled"), between("C", "compiled")
+    print(f"between kernels in C: {own / blas:.2f} times what is between those of BLAS")
+    runtimes: tuple[Runtime, ...] = ("compiled", "python")
+    for runtime in runtimes:
+        cases = [Case("Python", name, runtime) for name in REFERENCE]
+        losses = [statistics.median(v.lost_s for v in found[c]) for c in cases if c in found]
+        if losses:
+            print(f"Python kernels, runtime {runtime}: at most {1e6 * max(losses):.1f} us lost")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--schedulers", default=",".join(names(bare=True)))
+    parser.add_argument("--patience", type=float, default=10.0, help="for calm moments, seconds")
     options = parser.parse_args()
+    workers = options.workers
     graph = generate("random-layered", layers=LAYERS, width=WIDTH, duration=0.0)
-    programs = {
-        "nothing": bind(graph, options.workers),
-        "products": Products(graph, options.workers),
+    functions = {kernel: lambda task: None for kernel in graph.kernels}  # noqa: ARG005
+    programs: dict[str, Program] = {
+        "nothing": bind(graph, workers),
+        "BLAS": blas_products(graph, workers),
+        "Python": bind(graph, workers, functions=functions),
     }
-    cases = [
-        (what, scheduler, runtime)
-        for what in programs
-        for scheduler in SCHEDULERS
-        for runtime in ("compiled", "python")
-    ]
-    found: dict[tuple[str, str, str], list[tuple[float, ...]]] = {c: [] for c in cases}
-    begun = time.perf_counter()
-    for _ in range(options.rounds):
-        for what, scheduler, runtime in cases:
-            values = lost(graph, programs[what], options.workers, scheduler, runtime)
-            found[what, scheduler, runtime].append(values)
-    print(f"{len(graph)} tasks, {options.workers} workers, {options.rounds} rounds")
-    heads = f"{'lost per task':>22} {'busy':>13} {'task':>8} {'CPU':>8}"
-    print(f"{'tasks':9} {'scheduler':9} {'runtime':9} {heads}")
-    for (what, scheduler, runtime), values in found.items():
-        losses, shares, means, cpu = zip(*values, strict=True)
-        print(
-            f"{what:9} {scheduler:9} {runtime:9}"
-            f" {1e6 * statistics.median(losses):8.2f} us (best {1e6 * min(losses):5.2f})"
-            f" {100 * statistics.median(shares):4.0f} % ({100 * max(shares):3.0f})"
-            f" {1e6 * min(means):5.1f} us {1e6 * min(cpu):5.1f} us"
-        )
-    print(f"took {time.perf_counter() - begun:.0f} s")
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            programs["C"] = c_products(graph, workers, Path(folder))
+        except NotBuilt as error:
+            print(f"no kernel in C: {error}")
+    cases = all_cases(list(programs), options.schedulers.split(","))
+    actions = [partial(lost, graph, programs[case.tasks], workers, case) for case in cases]
+    measured = measure_calmly(
+        actions, Probe(workers), repetitions=options.rounds, patience_s=options.patience
+    )
+    found = dict(zip(cases, measured.values, strict=True))
+    print(f"{len(graph)} tasks, {workers} workers, {options.rounds} rounds")
+    show(found)
+    show_kernels(found)
+    calm = measured.calm
+    print(f"{calm.kept} runs in {calm.seconds:.0f} s, {calm.disturbed} of them not in calm moments")
 
 
 if __name__ == "__main__":
