@@ -13,10 +13,13 @@ They run without Python's lock; natively in the compiled core, without Python at
 from __future__ import annotations
 
 import ctypes
+import inspect
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tasksim.base.arguments import short
 from tasksim.base.errors import InputError, unknown
+from tasksim.base.registry import where_raised
 from tasksim.kernels.calls import Function, Tells, address_of
 
 if TYPE_CHECKING:
@@ -31,6 +34,9 @@ TYPES: Final[dict[str, Any]] = {
     "float64": ctypes.c_double,
 }
 """What numbers may be, by the names that NumPy has for them."""
+
+SIZES: Final = ("size", "nbytes", "shape0", "shape1", "shape2", "shape3")
+"""What a function may take of an operand besides its address: ``block.shape0:int64``."""
 
 
 class Argument(NamedTuple):
@@ -47,7 +53,9 @@ class ForeignFunction:
     Parameters
     ----------
     function : object
-        Of ctypes or cffi, of Numba's ``cfunc``, or its address.
+        Of ctypes or cffi, of Numba's ``cfunc``, or its address; or a function of Python that
+        returns one of these, and is called when the kernel is first to run: to simulate takes no
+        compiler.
     name : str
         For messages.
     operands : sequence of str
@@ -65,22 +73,41 @@ class ForeignFunction:
     def __init__(
         self, function: Any, name: str, operands: Sequence[str], arguments: str, fails: str
     ) -> None:
-        self._kept = function
+        self._given = function
         self.name = name
-        self.address = _address(function, name)
         self.tells = Tells.RESULT if fails == "nonzero" else Tells.NOTHING
         self.operands = list(operands)
         self.arguments = [_argument(text, name, operands) for text in arguments.split()]
         for operand in operands:
             if operand not in [argument.name for argument in self.arguments]:
                 raise InputError(f"kernel {name}: arguments= lacks its operand {operand}")
-        result = ctypes.c_int32 if self.tells else None
-        self._call = ctypes.CFUNCTYPE(result, *map(_passed, self.arguments))(self.address)
+        if not inspect.isfunction(function):
+            _address(function, name)  # what is none is refused at once
 
-    @property
+    @cached_property
     def function(self) -> Function:
         """It, as tables of calls have it."""
-        return Function(self.address, self.tells)
+        return Function(_address(self._loaded, self.name), self.tells)
+
+    def load(self) -> None:
+        """Load it now; :exc:`InputError` if that fails."""
+        _ = self._call
+
+    @cached_property
+    def _loaded(self) -> Any:
+        """The function itself, which lives as long as this does."""
+        if not inspect.isfunction(self._given):
+            return self._given
+        try:
+            return self._given()
+        except Exception as error:
+            message = f"{type(error).__name__}: {error} ({where_raised(error)})"
+            raise InputError(f"kernel {self.name} cannot be loaded: {message}") from error
+
+    @cached_property
+    def _call(self) -> Any:
+        result = ctypes.c_int32 if self.tells else None
+        return ctypes.CFUNCTYPE(result, *map(_passed, self.arguments))(self.function.address)
 
     @property
     def by_address(self) -> bool:
@@ -102,6 +129,15 @@ class ForeignFunction:
         """Return what it is called with, of the *addresses* of its operands and of *numbers*."""
         known = dict(zip(self.operands, addresses, strict=True))
         return [self._value(argument, known, numbers) for argument in self.arguments]
+
+    def sizes(self, forms: Mapping[str, Any]) -> dict[str, int]:
+        """Return the sizes that it takes of its operands, ``block.len`` and the like, by name."""
+        return {
+            argument.name: _size(forms.get(operand), size)
+            for argument in self.arguments
+            for operand, dot, size in [argument.name.partition(".")]
+            if dot
+        }
 
     def row(self, passed: Iterable[Any]) -> list[int]:
         """Return what :meth:`passed` returned as a row of a table of calls."""
@@ -131,10 +167,26 @@ def _argument(text: str, name: str, operands: Sequence[str]) -> Argument:
         if key not in operands:
             raise unknown("operand", key, operands, f"kernel {name}: arguments= (numbers: n:int64)")
         return Argument(key)
+    operand, dot, size = key.partition(".")
+    if dot and (operand not in operands or size not in SIZES):
+        raise InputError(
+            f"kernel {name}: argument {text}: legal: OPERAND.SIZE with an operand"
+            f" ({', '.join(operands)}) and a size ({', '.join(SIZES)})"
+        )
     by_address = kind.endswith("&")
     if (found := kind.removesuffix("&")) not in TYPES:
         raise unknown("type", found, TYPES, f"kernel {name}: argument {text}")
     return Argument(key, TYPES[found], by_address)
+
+
+def _size(form: Any, size: str) -> int:
+    """Return one of :data:`SIZES`; 0 of what was left out, and of axes that are not there."""
+    if form is None:
+        return 0
+    if size in ("size", "nbytes"):
+        return int(getattr(form, size))
+    axis = SIZES.index(size) - SIZES.index("shape0")
+    return int(form.shape[axis]) if axis < len(form.shape) else 0
 
 
 def _passed(argument: Argument) -> Any:

@@ -195,7 +195,8 @@ def kernel(
         Of Python: its operands are annotated with R, W, RW, Commute, Reduce or Scratch, and what
         has no such annotation is a value. An operand with the default None can be left out.
         Of Numba: the same; compiled with ``nogil=True``, it runs beside others.
-        Of C: one of ctypes or cffi, or an address.
+        Of C: one of ctypes or cffi, or an address; or a function of Python that loads and returns
+        it, called when the kernel is first to run.
     name : str, optional
         What graphs and models call it; by default the name of the function.
     parameters : callable, optional
@@ -208,9 +209,10 @@ def kernel(
         instead of annotations.
     arguments : str, optional
         Of a function of C, what it takes, in its order: ``"block left n:int64 alpha:float64"``;
-        names of operands (addresses; NULL for one that is left out), of parameters and of values
-        with their types, int32, int64, float32 or float64, with an ``&`` after the type if it
-        takes the address of it, as Fortran does.
+        names of operands (addresses; NULL for one that is left out), of parameters, of values and
+        of sizes of operands (``block.size``, ``block.shape0``; 0 of one that is left out), with
+        their types, int32, int64, float32 or float64; with an ``&`` after the type if it takes
+        the address of it, as Fortran does.
     fails : {"never", "nonzero"}, default "never"
         Of a function of C: whether it returns an int that is not 0 when it has failed.
     lock : {"held", "released"}, optional
@@ -322,7 +324,11 @@ def _foreign(function: Any, options: Mapping[str, Any]) -> Kernel:
     operands = [Operand(key, access, optional=True) for key, access in accesses.items()]
     parameters = options["parameters"]
     known = _names_of(parameters) if parameters else ()
-    numbers = [argument.name for argument in made.arguments if argument.kind is not None]
+    numbers = [
+        argument.name
+        for argument in made.arguments
+        if argument.kind is not None and "." not in argument.name
+    ]
     values = {key: None for key in (*known, *numbers) if key not in accesses}
     return Kernel(name, operands, made, parameters, values, options["lock"] or "released")
 

@@ -58,9 +58,14 @@ class FlowProgram:
     def __init__(self, graph: TaskGraph, flow: TaskFlow, workers: int, seed: int) -> None:
         self.graph = graph
         self.flow = flow
-        self._workers = workers
+        self._forms = {
+            handle: form
+            for block in flow.blocks
+            for handle, form in zip(block.handles, block.forms, strict=True)
+        }
         self.store = Store(graph, flow.blocks, workers, seed)
         self._bound = self._bind()
+        self._prepare()
 
     def run(self, task: int, worker: int) -> None:
         """Execute *task*; what its function raises becomes a :exc:`KernelError`."""
@@ -123,6 +128,22 @@ class FlowProgram:
         addresses = self._addresses()
         return [self._of(call, addresses) for call in self.flow.calls]
 
+    def _prepare(self) -> None:
+        """Load functions, and have Numba compile them: not in the middle of the first task."""
+        seen = set()
+        for call in self.flow.calls:
+            function: Any = call.kernel.function
+            if isinstance(function, ForeignFunction):
+                function.load()
+            elif hasattr(function, "py_func"):
+                import numba
+
+                data = (None if h is None else self.store.data[h] for h in call.handles)
+                types = (*map(numba.typeof, data), *map(numba.typeof, call.values.values()))
+                if (function, types) not in seen:
+                    seen.add((function, types))
+                    function.compile(types)
+
     def _of(self, call: Call, addresses: list[int]) -> Callable[[int], object]:
         function, store = call.kernel.function, self.store
         if call.kernel.name == COMBINE:
@@ -142,7 +163,7 @@ class FlowProgram:
         data = [self._datum(operand.access, handle, worker) for operand, handle in pairs]
         if isinstance(function, ForeignFunction):
             addresses = [0 if array is None else array.ctypes.data for array in data]
-            return function.call(function.passed(addresses, _numbers(call))) or None
+            return function.call(function.passed(addresses, self._numbers(function, call))) or None
         return function(*data, **call.values)
 
     def _datum(self, access: Callable[[Any], int], handle: int | None, worker: int) -> Any:
@@ -165,7 +186,16 @@ class FlowProgram:
     def _passed(self, function: ForeignFunction, call: Call, addresses: list[int]) -> list[Any]:
         given = [0 if handle is None else addresses[handle] for handle in call.handles]
         given += [0] * (len(function.operands) - len(given))
-        return function.passed(given, _numbers(call))
+        return function.passed(given, self._numbers(function, call))
+
+    def _numbers(self, function: ForeignFunction, call: Call) -> dict[str, Any]:
+        """Return all numbers that a *function* may take: values, parameters, sizes."""
+        forms = {
+            operand.name: None if handle is None else self._forms[handle]
+            for operand, handle in call.kernel.arranged(call.handles)
+        }
+        values = {name: value for name, value in call.values.items() if value is not None}
+        return {**call.parameters, **values, **function.sizes(forms)}
 
     def _addresses(self) -> list[int]:
         return [data.ctypes.data if isinstance(data, np.ndarray) else 0 for data in self.store.data]
@@ -178,11 +208,6 @@ class FlowProgram:
             f"it returned {short(returned)}; a kernel writes its results into its operands, and"
             " returns nothing",
         )
-
-
-def _numbers(call: Call) -> dict[str, Any]:
-    given = {name: value for name, value in call.values.items() if value is not None}
-    return {**call.parameters, **given}
 
 
 def _plain(function: Any, data: list[Any], values: dict[str, Any], _: int) -> object:

@@ -95,7 +95,10 @@ int positive(const double *x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) if (x[i] < 0) return (int)(i + 1);
   return 0;
 }
-int null(const double *x) { return x ? 1 : 0; }
+int null(const double *x, int64_t rows) { return x || rows ? 1 : 0; }
+int shape(const double *x, int64_t rows, int64_t columns, int64_t size, const int32_t *bytes) {
+  return !(rows == 3 && columns == 5 && size == 15 && *bytes == 120);
+}
 """
 
 
@@ -186,13 +189,42 @@ def test_functions_of_c_tell_that_they_failed(library, runtime):
 
 
 def test_what_is_left_out_is_null(library, runtime):
-    null = tasksim.kernel(library.null, operands={"x": R}, arguments="x", fails="nonzero")
+    null = tasksim.kernel(library.null, operands={"x": R}, arguments="x x.shape0:int64",
+                          fails="nonzero")  # fmt: skip
 
     @tasksim.application(f"null-{runtime}")
     def nothing(g):
         g.insert(null, None)
 
     assert len(tasksim.execute(f"null-{runtime}", workers=1, runtime=runtime)) == 1
+
+
+def test_sizes_of_operands_are_passed(library, runtime):
+    shape = tasksim.kernel(
+        library.shape, operands={"x": R}, fails="nonzero",
+        arguments="x x.shape0:int64 x.shape1:int64 x.size:int64 x.nbytes:int32&",
+    )  # fmt: skip
+
+    @tasksim.application(f"shape-{runtime}")
+    def shaped(g):
+        g.insert(shape, g.array("x", (3, 5)))
+
+    assert len(tasksim.execute(f"shape-{runtime}", workers=1, runtime=runtime)) == 1
+    assert shaped().label(0) == "shape #0 (x=15)"
+
+
+def test_a_library_is_loaded_when_it_is_to_run(runtime):
+    @tasksim.kernel(operands={"x": R}, arguments="x")
+    def nosuch():
+        return ctypes.CDLL("nosuch.so").nosuch
+
+    @tasksim.application(f"not-there-{runtime}")
+    def not_there(g):
+        g.insert(nosuch, g.array("x", 3))
+
+    assert len(not_there()) == 1
+    with pytest.raises(InputError, match=r"kernel nosuch cannot be loaded: OSError: nosuch.so"):
+        tasksim.execute(f"not-there-{runtime}", workers=1, runtime=runtime)
 
 
 def test_functions_of_cffi_are_called(library):
@@ -212,6 +244,8 @@ def test_functions_of_cffi_are_called(library):
     [
         ("y n:int64", "lacks its operand x"),
         ("y x m", "unknown operand 'm'"),
+        ("y x z.size:int64", r"legal: OPERAND.SIZE with an operand \(y, x\)"),
+        ("y x y.shape9:int64", r"and a size \(size, nbytes, shape0"),
         ("y x n:int63", "unknown type 'int63', did you mean 'int64'"),
     ],
 )

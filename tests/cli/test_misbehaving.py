@@ -1,5 +1,6 @@
 """`tasksim run --check-accesses`, `--isolate`: what a kernel does wrong is told, with its task."""
 
+import faulthandler
 import sys
 
 import pytest
@@ -53,6 +54,7 @@ def misbehaving(g, kind="sneak", n=3):
 
 @pytest.fixture(autouse=True)
 def module(tmp_path, monkeypatch):
+    faulthandler.disable()  # it would print where a child crashes, as it shall here
     monkeypatch.delitem(sys.modules, "misbehaving", raising=False)
     (tmp_path / "misbehaving.py").write_text(MODULE)
 
