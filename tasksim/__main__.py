@@ -34,6 +34,7 @@ def main() -> None:
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    gc.freeze()  # nothing that is left is garbage: to look for it takes longer than to free it
     if code == INTERRUPTED:
         _end_interrupted()
     sys.exit(code)

@@ -10,7 +10,7 @@ import os
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from tasksim.core.sources import FOLDER, all_sources, digest
 
@@ -50,8 +50,7 @@ class Status:
     compiler: str | None = None
 
 
-@dataclass(frozen=True)
-class _Loaded:
+class _Loaded(NamedTuple):
     library: ctypes.CDLL | None
     status: Status
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tasksim.engine.compiled.foreign import Called
     from tasksim.engine.compiled.replay import CompiledReplay
     from tasksim.engine.locality import FarCharge
     from tasksim.engine.needs import SimultaneousPushes
@@ -116,7 +117,6 @@ def replayed(question: Question, seed: int, engine: Engine = "auto") -> Replayed
 
 def _compiled(question: Question) -> CompiledReplay:
     from tasksim.core.library import status
-    from tasksim.engine.compiled.foreign import Called
     from tasksim.engine.compiled.replay import CompiledReplay
     from tasksim.runtime.flat import Refused
     from tasksim.runtime.policies import ported
@@ -126,18 +126,23 @@ def _compiled(question: Question) -> CompiledReplay:
         raise Refused(f"the core is {core.why}")
     if question.needs_threads:
         raise Refused(f"blind pushes under {question.scheduler.name} are simulated by threads")
-    graph, platform, scheduler = question.graph, question.platform, question.scheduler
-    own = ported(scheduler)
     return CompiledReplay(
-        graph,
-        platform,
-        own or Called(scheduler, graph, platform, machine=question.needs_machine),
+        question.graph,
+        question.platform,
+        ported(question.scheduler) or _called(question),
         question.costs,
         question.estimates,
         question.far,
         machine=question.needs_machine,
         blind=question.simultaneous_pushes == "blind",
     )
+
+
+def _called(question: Question) -> Called:
+    from tasksim.engine.compiled.foreign import Called
+
+    graph, platform, scheduler = question.graph, question.platform, question.scheduler
+    return Called(scheduler, graph, platform, machine=question.needs_machine)
 
 
 def _simpy(question: Question) -> AnyReplay:

@@ -14,26 +14,21 @@ import numpy as np
 
 from tasksim.core import interface
 from tasksim.engine.compiled.flat import flat_platform
-from tasksim.engine.compiled.foreign import Called
 from tasksim.engine.compiled.view import KnownView
-from tasksim.engine.data.accesses import COPIED
-from tasksim.engine.data.capacity import no_room, too_large
 from tasksim.engine.outcome import Outcome
 from tasksim.run.record import TaskTable
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.collector import no_garbage_collection
 from tasksim.runtime.flat import Refused, flat_graph, policy_structure
 from tasksim.runtime.hooks import chooses_apart, unless_default
-from tasksim.runtime.ledger import nobody_can_run
 from tasksim.runtime.policies import Ported
-from tasksim.runtime.rules import dropped, illegal_pop, livelock
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from tasksim.engine.compiled.foreign import Called
     from tasksim.engine.locality import FarCharge
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
@@ -95,7 +90,8 @@ class CompiledReplay:
         self._flat = flat_graph(graph), flat_platform(platform)
         self._outcome = interface.Outcome()
         self._handle: int | None = None
-        self._go_on = policy.go_on if isinstance(policy, Called) else core.tasksim_replay_go_on
+        self._go_on = core.tasksim_replay_go_on if isinstance(policy, Ported) else policy.go_on
+        self._columns: dict[str, NDArray[Any]] = {}
 
     def run(self, rng: random.Random) -> float:
         """Replay the graph; return the makespan in seconds.
@@ -103,13 +99,13 @@ class CompiledReplay:
         Raises :exc:`SchedulerError` when the scheduler breaks a rule or fails.
         """
         with blaming(self._policy.scheduler, self._graph):
-            if isinstance(self._policy, Called):
+            if isinstance(self._policy, Ported):
+                self._make(self._policy, rng)
+                self._run()
+            else:
                 with no_garbage_collection(), closing(self._policy):
                     self._make_called_back(self._policy, rng)
                     self._run()
-            else:
-                self._make(rng)
-                self._run()
         return float(self._columns["end_s"].max(initial=0.0))
 
     def _run(self) -> None:
@@ -130,7 +126,7 @@ class CompiledReplay:
     def why(self) -> str:
         """What there is to say of how it was made: nothing, or that the scheduler is called."""
         policy = self._policy
-        return f"scheduler {policy.scheduler.name} is called" if isinstance(policy, Called) else ""
+        return "" if isinstance(policy, Ported) else f"scheduler {policy.scheduler.name} is called"
 
     @property
     def events(self) -> int:
@@ -148,14 +144,13 @@ class CompiledReplay:
             **columns,
         )
 
-    def _make(self, rng: random.Random) -> None:
+    def _make(self, policy: Ported, rng: random.Random) -> None:
         """Make the replay of the core, which checks all that it is given."""
         kept: list[Any] = []
-        assert isinstance(self._policy, Ported)
         view = KnownView(self._graph, self._platform, self._costs, self._estimates)
-        policy = policy_structure(self._policy, view, rng, kept)
-        handle = self._new(ctypes.byref(policy), None)
-        self._kept = [policy, *kept]
+        told = policy_structure(policy, view, rng, kept)
+        handle = self._new(ctypes.byref(told), None)
+        self._kept = [told, *kept]
         weakref.finalize(self, self._core.tasksim_replay_free, handle)
 
     def _make_called_back(self, policy: Called, rng: random.Random) -> None:
@@ -226,40 +221,12 @@ class CompiledReplay:
         self._core.tasksim_replay_log(self._handle, ctypes.byref(interface.Log(**places)))
         return log
 
-    def _needed_bytes(self, task: int) -> int:
-        graph = self._graph
-        accesses = slice(graph.access_ptr[task], graph.access_ptr[task + 1])
-        counts = np.isin(graph.access_mode[accesses], COPIED)
-        return int(graph.handle_size[graph.access_handle[accesses][counts]].sum())
-
     def _error(self, status: int) -> Exception:
         """Return the error that SimPy's engine would raise."""
-        outcome, graph, scheduler = self._outcome, self._graph, self._policy.scheduler
-        if status == interface.NOBODY:
-            return nobody_can_run(graph, outcome.task)
-        if status == interface.TOO_LARGE:
-            return too_large(graph, outcome.task, self._needed_bytes(outcome.task))
-        if status == interface.ILLEGAL_POP:
-            worker = self._platform.workers[outcome.worker].name
-            states: Sequence[int] = self._columns["state"].tolist()
-            return illegal_pop(scheduler, graph, states, outcome.task, worker)
-        if status == interface.STUCK:
-            memory = self._platform.memories[outcome.worker].name
-            return no_room(graph, outcome.task, memory, outcome.now_s)
-        if status in (interface.DROPPED, interface.LIVELOCK):
-            state: Sequence[int] = self._columns["state"].tolist()
-            if status == interface.DROPPED:
-                return dropped(scheduler, graph, state, outcome.now_s)
-            return livelock(scheduler, graph, state, outcome.now_s, outcome.number)
-        return Refused(_WHY.get(status, f"the core has failed with status {status}"))
+        from tasksim.engine.compiled.failures import failure
 
-
-_WHY: Final = {
-    interface.BAD_ARRAYS: "the core does not take these numbers",
-    interface.NO_MEMORY: "there is not enough memory for the core",
-    interface.UNKNOWN: "the core does not have this scheduler",
-    interface.TOO_LATE: "the core's clock ends after 292 years",
-}
+        scheduler = self._policy.scheduler
+        return failure(status, self._outcome, self._graph, self._platform, scheduler, self._columns)
 
 
 class CopyColumns:

@@ -5,11 +5,6 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.engine.data.accesses import ordered_accesses
-from tasksim.engine.data.capacity import keep_where_data_fit
-from tasksim.engine.data.copies import Copies
-from tasksim.engine.data.ways import device_memories
-from tasksim.platform.copyestimates import CopyEstimates
 from tasksim.runtime.ledger import able_classes, class_of
 from tasksim.schedulers.base import View
 
@@ -20,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.copyestimates import CopyEstimates
     from tasksim.platform.description import Platform
 
 __all__ = ["KnownView"]
@@ -111,6 +107,9 @@ class KnownView(View):
 
     @cached_property
     def _copies(self) -> CopyEstimates:
+        from tasksim.engine.data.ways import device_memories
+        from tasksim.platform.copyestimates import CopyEstimates
+
         return CopyEstimates(self.platform, sum(device_memories(self.platform)))
 
     @cached_property
@@ -120,6 +119,10 @@ class KnownView(View):
         estimates: list[list[float]] = self._estimates.tolist()
         if len(self.platform.memories) == 1:
             return estimates, able
+        from tasksim.engine.data.accesses import ordered_accesses
+        from tasksim.engine.data.capacity import keep_where_data_fit
+        from tasksim.engine.data.copies import Copies
+
         needs, _ = ordered_accesses(self.graph)
         copies = Copies(self.graph, self.platform)
         kept = keep_where_data_fit(self.graph, self.classes, needs, copies, able, estimates)
