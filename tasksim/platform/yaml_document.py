@@ -3,12 +3,17 @@
 What :func:`yaml.safe_load` reads, with four differences: keys are always text (``on:`` is the
 word), a key given twice is a problem, so are numbers that are not what they look like (``010`` is
 eight to YAML, ``1:30`` ninety), and an anchor cannot contain itself.
+
+PyYAML has two readers: one in Python and, as a rule, one in C, which takes a tenth of the time.
+That one reads plain texts with nothing wrong in them; whatever else there is, and where it stands,
+the one in Python says, so that nobody sees which of them is there.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
@@ -39,6 +44,11 @@ MOST_BYTES = 2**20
 _MOST_VALUES = 1_000_000
 """What a few lines of aliases of aliases may stand for, before memory runs out: a platform file
 has some hundred values."""
+_READ_OTHERWISE = frozenset("\t?!|>&*\ufeff")
+"""In texts with these the reader in C may see another thing than the one in Python."""
+_LONGEST_LINE = 500
+"""Each level of YAML without brackets takes a column: a text with shorter lines, and at most as
+many brackets, is not so deep that the reader in C, which calls itself, runs out of stack."""
 _DEEPEST = 50
 """Lists and mappings within each other: the format has five, and what a calibration notes of a
 machine some more; PyYAML and what walks the values take several calls for each."""
@@ -70,7 +80,7 @@ class YamlDocument:
 
     path: Path
     data: dict[str, Any]
-    node: yaml.MappingNode
+    text: str
     problems: list[FileProblem] = field(default_factory=list)
     """Keys given twice."""
 
@@ -82,8 +92,11 @@ class YamlDocument:
     @classmethod
     def parse(cls, text: str, path: Path) -> YamlDocument:
         """Parse the *text* of the file *path*."""
+        data = _read_quickly(text)
+        if data is not None:
+            return cls(path, data, text)
         try:
-            return cls._load(yaml.SafeLoader(text), path)
+            return cls._load(text, path)
         except InputError:
             raise
         except yaml.MarkedYAMLError as error:
@@ -98,14 +111,22 @@ class YamlDocument:
             raise InputError(f"{path}:1:1: not YAML: {error}") from None
 
     @classmethod
-    def _load(cls, loader: yaml.SafeLoader, path: Path) -> YamlDocument:
+    def _load(cls, text: str, path: Path) -> YamlDocument:
+        loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         if not isinstance(node, yaml.MappingNode):
             kind = "list" if isinstance(node, yaml.SequenceNode) else "value"
             got = "nothing" if node is None else f"a {kind}"
             raise InputError(f"{path}:1:1: must be a mapping that begins `version: 1` (got {got})")
         problems = list(_prepare(node, (), frozenset(), {}))
-        return cls(path, loader.construct_document(node), node, problems)
+        document = cls(path, loader.construct_document(node), text, problems)
+        document.node = node
+        return document
+
+    @cached_property
+    def node(self) -> yaml.MappingNode:
+        """The nodes of the text, which know where they stand."""
+        return self._load(self.text, self.path).node
 
     def place(self, location: Location, *, at_key: bool = False) -> Place | None:
         """Return where *location* stands in this file, or None if it is not in it."""
@@ -133,6 +154,28 @@ def plain_value(text: str) -> Any:
     for problem in _prepare(node, (), frozenset(), {}):
         raise InputError(problem.what)
     return loader.construct_document(node)
+
+
+def _read_quickly(text: str) -> dict[str, Any] | None:
+    """Return what PyYAML's reader in C makes of *text*; None if the one in Python is to read it."""
+    reader = getattr(yaml, "CSafeLoader", None)
+    if reader is None or not _READ_OTHERWISE.isdisjoint(text) or not _is_shallow(text):
+        return None
+    loader = reader(text)
+    try:
+        node = loader.get_single_node()
+        if not isinstance(node, yaml.MappingNode) or any(_prepare(node, (), frozenset(), {})):
+            return None
+        data: dict[str, Any] = loader.construct_document(node)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+    return data
+
+
+def _is_shallow(text: str) -> bool:
+    """Return whether no list or mapping of *text* can be very deep within others."""
+    lines = max(map(len, text.splitlines()), default=0)
+    return lines <= _LONGEST_LINE and text.count("[") + text.count("{") <= _LONGEST_LINE
 
 
 def _child(node: yaml.Node, step: str | int) -> tuple[yaml.Node, yaml.Node] | None:
@@ -185,7 +228,7 @@ def _prepare(
 
 def _misread_number(node: yaml.ScalarNode) -> str:
     """Return what is wrong with a number that people read otherwise than YAML does, or ``""``."""
-    if node.style is not None or node.tag not in _NUMBERS or _SPECIAL.fullmatch(node.value):
+    if node.style or node.tag not in _NUMBERS or _SPECIAL.fullmatch(node.value):
         return ""
     if decimal_number(node.value) is not None or _TOO_LARGE.fullmatch(node.value):
         return ""
