@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import networkx as nx
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasksim.graph import dependencies
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.builder import RW, Commute, GraphBuilder, R, Reduce, Scratch, W, access
 
@@ -133,3 +135,20 @@ def test_repeated_accesses_order_as_their_union(tasks):
     graph = built(3, tasks)
     assert edges(graph) == naive(merged)
     assert [graph.accesses_of(task) for task in range(len(tasks))] == merged
+
+
+@pytest.mark.parametrize("few", [0, dependencies.FEW])
+def test_the_first_repeated_access_is_found(few, monkeypatch):
+    monkeypatch.setattr(dependencies, "FEW", few)
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        counts = rng.integers(0, 9, 12)
+        pointers = np.concatenate(([0], np.cumsum(counts)))
+        handles = rng.integers(0, 40, pointers[-1]).astype(np.int32)
+        twice = [
+            (task, handle)
+            for task, own in enumerate(np.split(handles, pointers[1:-1]))
+            for handle in np.unique(own).tolist()
+            if (own == handle).sum() > 1
+        ]
+        assert dependencies.first_repeated(pointers, handles) == min(twice, default=None)
