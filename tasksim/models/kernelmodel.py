@@ -10,7 +10,6 @@ import numpy as np
 
 from tasksim.base.errors import InputError, ModelError, NotFittedError, OutOfDomainError
 from tasksim.models.document import Node
-from tasksim.models.fitreport import fit_report
 from tasksim.models.modeldata import model_data, read_model
 from tasksim.models.quantiles import FENCE
 from tasksim.models.rows import describe_row
@@ -128,6 +127,8 @@ class KernelModel(ABC):
         InputError
             If the samples are too few, or cannot tell what is asked for.
         """
+        from tasksim.models.fitreport import fit_report
+
         for name in [name for name in vars(self) if name.endswith("_") or name == "_report"]:
             delattr(self, name)
         if len(samples) == 0:

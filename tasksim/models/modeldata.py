@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tasksim.base.errors import unknown
 from tasksim.models.document import read_domain, to_data
 from tasksim.models.rows import plain_number
-from tasksim.models.uncertainty.intervals import Uncertainty
 
 if TYPE_CHECKING:
     from tasksim.models.document import Node
@@ -46,6 +45,8 @@ def read_model(kind: type[Model], node: Node) -> Model:
         model.domain_ = read_domain(node["domain"], model.names_)
         model._report = node["report"].mapping()
         if "uncertainty" in node.mapping():
+            from tasksim.models.uncertainty.intervals import Uncertainty
+
             model.uncertainty_ = Uncertainty.from_json(node["uncertainty"], model)
     return model
 

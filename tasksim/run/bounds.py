@@ -17,7 +17,6 @@ from tasksim.base.errors import InputError, expect
 from tasksim.base.notebook import html_summary
 from tasksim.base.times import duration_text
 from tasksim.graph.taskgraph import TaskGraph
-from tasksim.run.areaprogram import area_program, area_program_highs
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -123,6 +122,8 @@ def area_bound(counts: ArrayLike, durations_s: ArrayLike, workers: ArrayLike) ->
         return 0.0
     if len(w) == 1:
         return float(n @ d[:, 0] / w[0])
+    from tasksim.run.areaprogram import area_program
+
     return area_program(n[:, None] * d, w)
 
 
@@ -130,6 +131,8 @@ def area_bound_lp(
     counts: NDArray[np.float64], durations_s: NDArray[np.float64], workers: NDArray[np.float64]
 ) -> float:
     """Return the area bound by HiGHS, for any number of classes of workers."""
+    from tasksim.run.areaprogram import area_program_highs
+
     # In fractions of each group and of the time at full speed everywhere, so that
     # microseconds and hours are alike to the solver's tolerances.
     scale = float((counts * durations_s.min(axis=1)).sum() / workers.sum())

@@ -117,17 +117,29 @@ def kernel_statistics(run: Run) -> list[KernelStatistics]:
 
 
 def _statistics(kernel: str, values: NDArray[np.float64]) -> KernelStatistics:
+    ordered = np.sort(values)
+    middle = (len(ordered) - 1) // 2, len(ordered) // 2
     return KernelStatistics(
         kernel=kernel,
         count=len(values),
         total_s=float(values.sum()),
         mean_s=float(values.mean()),
-        median_s=float(np.median(values)),
+        median_s=float((ordered[middle[0]] + ordered[middle[1]]) / 2),
         std_s=float(values.std(ddof=1)) if len(values) > 1 else 0.0,
-        min_s=float(values.min()),
-        max_s=float(values.max()),
-        quantiles_s=tuple(np.quantile(values, QUANTILES).tolist()),
+        min_s=float(ordered[0]),
+        max_s=float(ordered[-1]),
+        quantiles_s=tuple(_quantile(ordered, level) for level in QUANTILES),
     )
+
+
+def _quantile(ordered: NDArray[np.float64], level: float) -> float:
+    """Return what :func:`numpy.quantile` does, which would import masked arrays."""
+    place = (len(ordered) - 1) * level
+    below = int(place)
+    share = place - below
+    low, high = float(ordered[below]), float(ordered[min(below + 1, len(ordered) - 1)])
+    step = high - low
+    return low + step * share if share < 0.5 else high - step * (1 - share)
 
 
 def ready_curve(run: Run) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +30,8 @@ def refuse_misspelt_synchronous(
 
     Names of other kernels are those of other graphs on the same platform.
     """
+    from difflib import get_close_matches
+
     for architecture, device in platform.devices.items():
         kernels = [name for name in graph.model_names if name not in device.synchronous]
         for name in device.synchronous:

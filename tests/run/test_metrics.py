@@ -29,6 +29,14 @@ def test_kernel_statistics(small):
     assert gemm.quantiles_s == pytest.approx((1.1, 1.5, 2.0, 2.5, 2.9))
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 10, 999, 1000])
+def test_median_and_quantiles_are_those_of_numpy_to_the_last_bit(count):
+    values = np.random.default_rng(count).lognormal(size=count)
+    found = metrics._statistics("gemm", values)
+    assert found.median_s == np.median(values)
+    assert found.quantiles_s == tuple(np.quantile(values, metrics.QUANTILES).tolist())
+
+
 def test_a_kernel_that_did_not_run_has_no_statistics(make):
     run = make.run([(1, 0, 0, 0, 0, 1, -1)])
     assert [s.kernel for s in metrics.kernel_statistics(run)] == ["gemm"]

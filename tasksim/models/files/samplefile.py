@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text, write_text
-from tasksim.base.lockfile import locked
 from tasksim.base.numerals import plain_float, whole_number
 from tasksim.models.rows import plain_number
 from tasksim.models.samples import UNKNOWN_RUN, Samples
@@ -76,6 +75,8 @@ def write_samples(path: Path, samples: Mapping[str, Samples]) -> None:
 
 def append_samples(path: Path, samples: Mapping[str, Samples]) -> None:
     """Add *samples*, by architecture, to those in the file at *path*, if there is one."""
+    from tasksim.base.lockfile import locked
+
     with locked(path):
         merged = read_samples(path) if path.exists() else {}
         for architecture, some in samples.items():

@@ -12,14 +12,12 @@ import numpy as np
 from tasksim.base.errors import InputError, OutOfDomainError
 from tasksim.models.columns import SIZE
 from tasksim.models.document import to_data
-from tasksim.models.forms import MeansForm
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.kinds.loglog import log_normal, logarithms, repeated_median
 from tasksim.models.quantiles import FENCE
 from tasksim.models.rows import plain_number
 from tasksim.models.samples import Samples
-from tasksim.models.validation.metrics import fit_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.models.document import Node
+    from tasksim.models.forms import MeansForm
 
 __all__ = ["SizeEntry", "SizeHistory"]
 
@@ -128,6 +127,7 @@ class SizeHistory(KernelModel):
         """
         model = cls()
         model._set_entries(tuple(map(_checked, entries)))
+        model.exponent_ = model._exponent_of_entries()
         model.names_ = (name,)
         model.domain_ = {name: (float(model._size_[0]), float(model._size_[-1]))}
         model._report = model._report_of_entries()
@@ -143,6 +143,8 @@ class SizeHistory(KernelModel):
 
     def means(self) -> MeansForm:
         """Return the entries, with StarPU's footprints where these are known."""
+        from tasksim.models.forms import MeansForm
+
         self._check_fitted("means")
         columns = zip(*((e.size, e.mean_s, e.deviation_s) for e in self.entries_), strict=True)
         sizes, means, deviations = (np.array(column) for column in columns)
@@ -162,6 +164,7 @@ class SizeHistory(KernelModel):
         columns = (history.rows_[:, 0], history.mean_, history.spread_)
         times = zip(*(column.tolist() for column in columns), history.count_.tolist(), strict=True)
         self._set_entries(tuple(SizeEntry(*values) for values in times))
+        self.exponent_ = self._exponent_of_entries()
         return kept
 
     def _set_entries(self, entries: tuple[SizeEntry, ...]) -> None:
@@ -173,9 +176,10 @@ class SizeHistory(KernelModel):
         self._size_ = np.array([e.size for e in used])
         self._mean_ = np.array([e.mean_s for e in used])
         self._relative_ = np.array([e.deviation_s for e in used]) / self._mean_
+
+    def _exponent_of_entries(self) -> float:
         logs, times = self._law()
-        slope = repeated_median(logs, times) if len(logs) > 1 else ASSUMED
-        self.exponent_ = max(0.0, slope)
+        return max(0.0, repeated_median(logs, times) if len(logs) > 1 else ASSUMED)
 
     def _law(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the logarithms of the sizes, but for a size of 0, and of their means."""
@@ -230,6 +234,8 @@ class SizeHistory(KernelModel):
 
     def _report_of_entries(self) -> dict[str, Any]:
         """Return the report where the samples themselves are not known."""
+        from tasksim.models.validation.metrics import fit_errors
+
         table = np.array([[e.size] for e in self.entries_])
         means = Samples(self.names_, table, np.array([e.mean_s for e in self.entries_]))
         rows, inverse = means.configurations()

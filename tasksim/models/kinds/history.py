@@ -8,7 +8,6 @@ import numpy as np
 
 from tasksim.base.errors import OutOfDomainError
 from tasksim.models.columns import SIZE
-from tasksim.models.forms import MeansForm
 from tasksim.models.groups import group_means
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.kinds.typicalmean import typical_mean
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
     from tasksim.base.errors import InputError
     from tasksim.models.document import Node
+    from tasksim.models.forms import MeansForm
     from tasksim.models.samples import Samples
 
 __all__ = ["HistoryModel"]
@@ -137,6 +137,8 @@ class HistoryModel(KernelModel):
 
     def means(self) -> MeansForm:
         """Return what was measured; deviations are those of the samples themselves."""
+        from tasksim.models.forms import MeansForm
+
         self._check_fitted("means")
         deviation = self.spread_ * np.sqrt((self.count_ - 1) / self.count_)
         by_size = self.names_ == (SIZE,)
