@@ -9,8 +9,7 @@ from tasksim.base.errors import InputError
 from tasksim.base.files import is_file
 from tasksim.formats.registry import format_of
 from tasksim.platform.load import load
-from tasksim.run.runfolder import is_run_folder
-from tasksim.run.runfolder import load as load_run
+from tasksim.run.foldernames import is_run_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,6 +57,7 @@ def load_platform(
     folder = None if library is None else path_of(library, "library")
     if is_run_folder(path):
         from tasksim.formats.recorded import platform_of
+        from tasksim.run.runfolder import load as load_run
 
         return platform_of(load_run(path), path, folder, settings)
     found = format_of(path, "reads_platform") if is_file(path) else None

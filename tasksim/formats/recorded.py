@@ -16,7 +16,7 @@ from tasksim.graph.apps import registry
 from tasksim.platform.description import Platform
 from tasksim.platform.load import load
 from tasksim.platform.parts import Memory, Worker
-from tasksim.run.runfolder import PLATFORM, RUN_JSON
+from tasksim.run.foldernames import PLATFORM, RUN_JSON
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,8 @@ from tasksim.base.arguments import flag, path_of
 from tasksim.base.errors import expect
 from tasksim.base.files import refuse_existing
 from tasksim.formats.registry import FORMATS, format_of
+from tasksim.run.foldernames import refuse_run_folder
 from tasksim.run.record import Run
-from tasksim.run.runfolder import refuse_run_folder
 
 __all__ = ["as_run", "load_run", "refuse_run", "save_run"]
 

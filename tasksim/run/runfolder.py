@@ -10,10 +10,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from tasksim.base.errors import InputError, expect
-from tasksim.base.files import MOST_BYTES, exists, is_file, new_folder, refuse_folder
+from tasksim.base.files import MOST_BYTES, exists, is_file, new_folder
 from tasksim.base.parquetfile import read_parquet_table
 from tasksim.graph.graph_file import load as load_graph
 from tasksim.graph.graph_file import save as save_graph
+from tasksim.run.foldernames import (
+    ALL,
+    GRAPH,
+    MEMORY,
+    PLATFORM,
+    RUN_JSON,
+    TASKS,
+    TRANSFERS,
+    is_run_folder,
+    refuse_run_folder,
+)
 from tasksim.run.header import SCHEMA_VERSION, encode, read_header
 from tasksim.run.record import Run
 from tasksim.run.recordtables import MemoryTable, RecordTable, TaskTable, TransferTable
@@ -35,16 +46,6 @@ __all__ = [
     "refuse_run_folder",
     "save",
 ]
-
-RUN_JSON = "run.json"
-TASKS = "tasks.parquet"
-TRANSFERS = "transfers.parquet"
-MEMORY = "memory.parquet"
-GRAPH = "graph.npz"
-"""The graph, where it is kept with the run."""
-PLATFORM = "platform.yaml"
-"""Where it ran, of runs that were imported with what is known of that."""
-_FILES = {RUN_JSON, TASKS, TRANSFERS, MEMORY, GRAPH, PLATFORM}
 
 T = TypeVar("T", bound=RecordTable)
 
@@ -69,7 +70,7 @@ def save(run: Run, folder: str | Path, force: bool = False) -> None:
     expect(run, Run, "run")
     path = Path(folder)
     refuse_run_folder(path, force=force)
-    kept = sorted(p for p in path.iterdir() if p.name not in _FILES) if path.is_dir() else []
+    kept = sorted(p for p in path.iterdir() if p.name not in ALL) if path.is_dir() else []
     header = encode(run)
     with new_folder(path, force=force) as temporary:
         fill(run, temporary, header)
@@ -93,17 +94,7 @@ def fill(run: Run, folder: Path, header: str | None = None) -> None:
 def files_of(path: Path) -> list[Path]:
     """Return the files of the run in a folder; its ``run.json`` may be named instead."""
     folder = _folder(path)
-    return [folder / name for name in sorted(_FILES) if is_file(folder / name)]
-
-
-def is_run_folder(path: Path) -> bool:
-    """Return whether *path* is the folder of a run, or its ``run.json``."""
-    return is_file(path / RUN_JSON) or (path.name == RUN_JSON and is_file(path))
-
-
-def refuse_run_folder(path: Path, *, force: bool) -> None:
-    """Raise, before the work is done, what :func:`save` would raise of an existing *path*."""
-    refuse_folder(path, force=force, what="a run folder", mark=RUN_JSON)
+    return [folder / name for name in sorted(ALL) if is_file(folder / name)]
 
 
 def load(path: str | Path) -> Run:

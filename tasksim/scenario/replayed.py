@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from tasksim.base.errors import InputError
 from tasksim.base.wording import option
 from tasksim.formats.graphs import names_generator
+from tasksim.run.foldernames import is_run_folder
 from tasksim.run.measured import MeasuredDurations, Word
 from tasksim.run.record import Run
-from tasksim.run.runfolder import is_run_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ from tasksim.base.csvtable import CsvRow, read_csv_table
 from tasksim.base.errors import InputError, expect, nearest
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.base.numerals import whole_number
-from tasksim.run.runfolder import is_run_folder
+from tasksim.run.foldernames import is_run_folder
 from tasksim.schedulers.static.plan import Plan, schedule_of
 
 if TYPE_CHECKING:
