@@ -87,6 +87,7 @@ compare                  two runs side by side
 practical_critical_path  what the last task waited for, back to the start
 figure                   draws runs
 save_figure              writes a drawing to a file
+save_page                writes runs to a page to explore in a browser
 =======================  ===================================================================
 
 =======================  ===================================================================
@@ -171,6 +172,7 @@ if TYPE_CHECKING:
         write_schedule,
     )
     from tasksim.view.figure import figure, save_figure
+    from tasksim.view.page.pagefile import save_page
 
     __version__: str
 
@@ -229,6 +231,7 @@ _HOMES = {
         "write_schedule",
     ),
     "tasksim.view.figure": ("figure", "save_figure"),
+    "tasksim.view.page.pagefile": ("save_page",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 _RENAMED = {
@@ -305,6 +308,7 @@ __all__ = [
     "save_figure",
     "save_graph",
     "save_models",
+    "save_page",
     "save_run",
     "schedule_of",
     "select",

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tasksim.base.errors import CheckFailed
+from tasksim.base.errors import CheckFailed, InputError
 from tasksim.cli.command import command
-from tasksim.cli.options import SHARE, force_option, json_option
+from tasksim.cli.htmlpage import html_option, refuse_html, write_page
+from tasksim.cli.options import SHARE, force_option, json_option, trust_option
 from tasksim.cli.output import note, print_json, refuse_figure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.run.compare import Comparison
 
 __all__ = ["compare"]
 
 RUN = click.Path(path_type=Path)
+MOST_COMPARED: Final = 4  # as many as a page shows
 
 
 @command(
@@ -21,10 +29,12 @@ RUN = click.Path(path_type=Path)
     examples=[
         "tasksim compare runs/native runs/simulated",
         "tasksim compare runs/native runs/simulated --max-error 5% --figure both.pdf",
+        "tasksim compare runs/native runs/simulated --html both.html",
     ],
 )
 @click.argument("a", type=RUN)
 @click.argument("b", type=RUN)
+@click.argument("others", nargs=-1, type=RUN, metavar="[C [D]]")
 @click.option(
     "--max-error",
     type=SHARE,
@@ -35,43 +45,81 @@ RUN = click.Path(path_type=Path)
     "--figure", type=RUN, help="Draw A above B and the times of the kernels: .png, .pdf or .svg."
 )
 @click.option("--any-graph", is_flag=True, help="Compare runs of different graphs too.")
+@html_option
+@trust_option
 @force_option
 @json_option
 def compare(
     a: Path,
     b: Path,
+    others: tuple[Path, ...],
     max_error: float | None,
     figure: Path | None,
     any_graph: bool,
+    html: Path | None,
+    trust: bool,
     force: bool,
     as_json: bool,
 ) -> None:
     """Compare run B with the reference run A: makespan, workers, kernels, ends of tasks.
 
-    A and B are folders that simulate or run wrote.
+    A and B are folders that simulate or run wrote. C and D are compared with A too.
     """
-    if figure is not None:
-        refuse_figure(figure, force=force)
+    paths = [a, b, *others]
+    _refuse(paths, figure, html, force=force)
     from tasksim.formats.runs import load_run
     from tasksim.run.compare import compare as compared
     from tasksim.run.runchecks import check_records
 
-    runs = [load_run(a), load_run(b)]
-    for run, path in zip(runs, (a, b), strict=True):
+    runs = [load_run(path) for path in paths]
+    for run, path in zip(runs, paths, strict=True):
         check_records(run, path)
-    comparison = compared(*runs, any_graph=any_graph)
+    comparisons = [compared(runs[0], run, any_graph=any_graph) for run in runs[1:]]
     if as_json:
-        print_json({"runs": [a, b], **comparison.to_json(), "figure": figure})
+        written = {"figure": figure, "html": html}
+        print_json({"runs": paths, **_described(comparisons), **written})
     else:
-        from tasksim.view.texttables import comparison_table
-
-        click.echo(f"a: {a}\nb: {b}\n\n{comparison_table(comparison)}")
+        click.echo(_text(paths, comparisons))
     if figure is not None:
         from tasksim.view.figure import figure as draw
         from tasksim.view.figure import save_figure
 
         save_figure(draw(runs, ["gantt", "kernels"]), figure, force=force)
         note(f"Wrote {figure}")
+    if html is not None:
+        write_page(paths, runs, html, force=force, trust=trust)
+        note(f"Wrote {html}")
+    for comparison in comparisons:
+        _check_error(comparison, max_error)
+
+
+def _refuse(paths: Sequence[Path], figure: Path | None, html: Path | None, *, force: bool) -> None:
+    """Raise, before the work is done, for what cannot be."""
+    if len(paths) > MOST_COMPARED:
+        raise InputError(f"got {len(paths)} runs; legal: 2 to {MOST_COMPARED}")
+    if figure is not None:
+        refuse_figure(figure, force=force)
+    if html is not None:
+        refuse_html(html, len(paths), force=force)
+
+
+def _described(comparisons: Sequence[Comparison]) -> dict[str, Any]:
+    """Return the comparison as JSON; of several a list."""
+    if len(comparisons) == 1:
+        return comparisons[0].to_json()
+    return {"comparisons": [comparison.to_json() for comparison in comparisons]}
+
+
+def _text(paths: Sequence[Path], comparisons: Sequence[Comparison]) -> str:
+    from tasksim.view.texttables import comparison_table
+
+    pairs = zip(paths[1:], comparisons, strict=True)
+    return "\n\n".join(
+        f"a: {paths[0]}\nb: {path}\n\n{comparison_table(comparison)}" for path, comparison in pairs
+    )
+
+
+def _check_error(comparison: Comparison, max_error: float | None) -> None:
     if max_error is not None and abs(comparison.error_percent) > 100 * max_error:
         raise CheckFailed(
             f"the makespans differ by {comparison.error_percent:+.2f} %,"

@@ -9,7 +9,8 @@ import click
 
 from tasksim.base.errors import CheckFailed, InputError
 from tasksim.cli.command import command
-from tasksim.cli.options import force_option, json_option
+from tasksim.cli.htmlpage import html_option, open_page, refuse_html, write_page
+from tasksim.cli.options import force_option, json_option, trust_option
 from tasksim.cli.output import note, print_json, refuse_figure, warn
 from tasksim.view.registry import PANELS
 
@@ -25,6 +26,7 @@ __all__ = ["view"]
         "tasksim view runs/dm",
         "tasksim view runs/native runs/simulated -o both.pdf --panels gantt,kernels",
         "tasksim view runs/dmdas --panels gantt --arrows",
+        "tasksim view runs/native runs/simulated --html both.html --open",
     ],
 )
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
@@ -43,6 +45,9 @@ __all__ = ["view"]
 @click.option(
     "--arrows", is_flag=True, help="Draw an arrow per copy between memories in the Gantt charts."
 )
+@html_option
+@click.option("--open", "in_browser", is_flag=True, help="Show the page of --html in a browser.")
+@trust_option
 @force_option
 @json_option
 def view(
@@ -50,30 +55,52 @@ def view(
     output: Path | None,
     panels: str | None,
     arrows: bool,
+    html: Path | None,
+    in_browser: bool,
+    trust: bool,
     force: bool,
     as_json: bool,
 ) -> None:
     """Draw runs one above another on one time axis, and print their metrics.
 
-    A RUN is a folder that simulate or run wrote.
+    A RUN is a folder that simulate or run wrote. With --html, they are written to a page to
+    explore in a browser instead, up to four of them, and drawn only where -o says so.
     """
+    if in_browser and html is None:
+        raise InputError("--open shows the page that --html writes: give --html FILE too")
     chosen = None if panels is None else _panels(panels)
-    target = output or _beside(runs[0])
-    refuse_figure(target, force=force)
+    target = output or (None if html else _beside(runs[0]))
+    _refuse(target, html, len(runs), force=force)
     from tasksim.formats.runs import load_run
     from tasksim.run.metrics import summary
-    from tasksim.view.figure import figure, save_figure
 
     loaded = [load_run(path) for path in runs]
     for path, run in zip(runs, loaded, strict=True):
         _warn_of_impossible(run, path)
-    save_figure(figure(loaded, chosen, arrows=arrows), target, force=force)
+    if target is not None:
+        from tasksim.view.figure import figure, save_figure
+
+        save_figure(figure(loaded, chosen, arrows=arrows), target, force=force)
+    if html is not None:
+        write_page(runs, loaded, html, force=force, trust=trust)
     if as_json:
         described = [{"path": path, **summary(run)} for path, run in zip(runs, loaded, strict=True)]
-        print_json({"runs": described, "figure": target})
+        print_json({"runs": described, "figure": target, "html": html})
     else:
         click.echo("\n\n".join(_text(path, run) for path, run in zip(runs, loaded, strict=True)))
-    note(f"Wrote {target}")
+    for written in (target, html):
+        if written is not None:
+            note(f"Wrote {written}")
+    if in_browser and html is not None:
+        open_page(html)
+
+
+def _refuse(figure: Path | None, page: Path | None, runs: int, *, force: bool) -> None:
+    """Raise, before the work is done, for what could not be written after it."""
+    if figure is not None:
+        refuse_figure(figure, force=force)
+    if page is not None:
+        refuse_html(page, runs, force=force)
 
 
 def _panels(text: str) -> list[str]:

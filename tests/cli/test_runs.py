@@ -56,6 +56,18 @@ def test_compare_draws_both(two_runs, tmp_path):
     assert "<svg" in (tmp_path / "both.svg").read_text()
 
 
+def test_compare_writes_a_page_of_up_to_four(two_runs, tmp_path):
+    called = two_runs("compare a b a b --html all.html --json")
+    assert called.code == 0
+    assert called.json["html"] == "all.html"
+    errors = [found["error_percent"] for found in called.json["comparisons"]]
+    assert errors[0] == errors[2] != errors[1] == 0
+    assert (tmp_path / "all.html").read_text().count('id="data-') == 4
+    called = two_runs("compare a b a b a --html five.html")
+    assert called.errors == ["Error: got 5 runs; legal: 2 to 4"]
+    assert not (tmp_path / "five.html").exists()
+
+
 # view
 
 
@@ -77,6 +89,33 @@ def test_view_prints_metrics_as_json(two_runs, tmp_path):
     assert called.json["runs"][1]["makespan_s"] == 125.0
     assert called.json["figure"] == "v.svg"
     assert (tmp_path / "v.svg").is_file()
+
+
+def test_view_writes_a_page_and_shows_it(two_runs, tmp_path, monkeypatch):
+    shown = []
+    monkeypatch.setattr("webbrowser.open", lambda url: shown.append(url) or True)
+    called = two_runs("view a b --html v.html --open --json")
+    assert (called.json["figure"], called.json["html"]) == (None, "v.html")
+    assert shown == [(tmp_path / "v.html").as_uri()]
+    assert not (tmp_path / "a.png").exists()
+    assert two_runs("view a --html v.html").code == 2
+    monkeypatch.setattr("webbrowser.open", lambda url: False)
+    called = two_runs("view a --html v.html --open --force")
+    assert "no browser was found here: open v.html in one" in called.err
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("view a --open", "Error: --open shows the page that --html writes: give --html FILE too"),
+        ("view a --html v.txt", "Error: v.txt: a page is a '.html' file, not '.txt'"),
+        ("view a a a a a --html v.html", "Error: runs: got 5; legal in a page: 1 to 4"),
+    ],
+)
+def test_view_refuses_pages_that_cannot_be(two_runs, tmp_path, line, says):
+    called = two_runs(line)
+    assert (called.code, called.errors) == (2, [says])
+    assert not (tmp_path / "v.html").exists()
 
 
 # bounds

@@ -1,0 +1,1 @@
+"""The page: runs to explore in a browser, in one HTML file."""

@@ -1,0 +1,88 @@
+"""Document of a page: one HTML file with runs, script and style in it, and nothing outside."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from tasksim.run.facts import run_facts
+from tasksim.view.lanes import REASONS
+from tasksim.view.page.bundle import bundle, source
+from tasksim.view.page.columns import Columns, Ticks
+from tasksim.view.page.copycolumns import add_copies, add_memory, data_names
+from tasksim.view.page.taskcolumns import add_tasks
+from tasksim.view.style import RUN_COLOURS, kernel_colours
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.view.page.subject import Subject
+
+__all__ = ["VERSION", "document"]
+
+VERSION = 1
+"""Of the data in a page."""
+
+
+def document(subjects: Sequence[Subject], title: str) -> str:
+    """Return the page of runs as HTML."""
+    until_s = max((subject.run.makespan_s for subject in subjects), default=0.0)
+    ticks = Ticks(until_s)
+    packed = [_packed(subject, ticks) for subject in subjects]
+    names = [name for subject in subjects for name in subject.run.kernel_names]
+    header = {
+        "version": VERSION,
+        "title": title,
+        "tick_exponent": ticks.exponent,
+        "kernel_colours": kernel_colours(names),
+        "run_colours": RUN_COLOURS,
+        "reasons": [{"name": name, "colour": colour} for name, colour in REASONS.values()],
+        "runs": [described for described, _ in packed],
+    }
+    parts = {
+        "TITLE": escape(title),
+        "STYLE": source("style.css"),
+        "HEADER": _json(header),
+        "DATA": "\n".join(_data(number, text) for number, (_, text) in enumerate(packed)),
+        "SCRIPT": bundle(),
+    }
+    first, *rest = source("page.html").split("{{")
+    pieces = [piece.split("}}", 1) for piece in rest]
+    return first + "".join(parts[name] + after for name, after in pieces)
+
+
+def _packed(subject: Subject, ticks: Ticks) -> tuple[dict[str, Any], str]:
+    """Return what is said of a run, and its columns as text."""
+    run, columns = subject.run, Columns()
+    add_tasks(columns, subject, ticks)
+    links = add_copies(columns, run, ticks)
+    memories = add_memory(columns, run, ticks)
+    described = {
+        "name": subject.name,
+        "facts": run_facts(run),
+        "kernels": run.kernel_names,
+        "workers": [[w.name, w.architecture, w.node, w.memory] for w in run.workers],
+        "memories": [[m.name, m.node, m.size_bytes] for m in run.memories],
+        "makespan_s": run.makespan_s,
+        "bounds": run.bounds or {},
+        "expected_by": subject.expected_by,
+        "known_edges": subject.graph is not None,
+        "links": links,
+        "known_memories": memories,
+        "data": data_names(subject.graph),
+        "columns": columns.layout,
+    }
+    return described, columns.text()
+
+
+def _data(number: int, text: str) -> str:
+    return f'<script type="application/octet-stream" id="data-{number}">{text}</script>'
+
+
+def _json(value: Any) -> str:
+    """Return *value* as JSON that may stand in a page: nothing in it ends the script."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for letter in "<>&\u2028\u2029":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return text

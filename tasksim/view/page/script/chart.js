@@ -1,0 +1,150 @@
+// The chart: two canvases, one for the picture, one for what moves over it.
+
+import { paintRows } from "./painter.js";
+import { paintAxis, paintMarks, paintNames } from "./frame.js";
+import { paintOverlay } from "./overlay.js";
+import { curvesOf, paintPanel } from "./panels.js";
+import { HEIGHTS, layOut, rowAt, treeOf } from "./rows.js";
+import { element } from "./dom.js";
+
+export const LEFT = 150; // of the names of rows
+export const TOP = 30; // of the time axis
+const RIGHT = 8;
+
+/** The chart of some runs. */
+export class Chart {
+  constructor(scene, viewport, state) {
+    Object.assign(this, { scene, viewport, state, curves: new Map() });
+    this.picture = element("canvas", { className: "picture" });
+    this.over = element("canvas", { className: "over" });
+    this.box = element("div", {
+      className: "chart", tabIndex: 0, role: "application",
+      ariaLabel: "Chart of the runs. Keys: W S zoom, A D move, F all, slash search, question mark help",
+    }, this.picture, this.over);
+    this.trees = scene.runs.map(treeOf);
+  }
+
+  /** Take the size of the page; return whether it has changed. */
+  resize() {
+    const { clientWidth: width, clientHeight: height } = this.box;
+    const ratio = window.devicePixelRatio || 1;
+    if (width === this.fullWidth && height === this.fullHeight && ratio === this.ratio) return false;
+    Object.assign(this, { fullWidth: width, fullHeight: height, ratio });
+    for (const canvas of [this.picture, this.over]) {
+      canvas.width = Math.round(width * ratio);
+      canvas.height = Math.round(height * ratio);
+    }
+    return true;
+  }
+
+  get panelHeight() { return HEIGHTS.panel * this.state.panels.size; }
+  get room() { return Math.max(60, this.fullHeight - TOP - this.panelHeight); }
+  get width() { return Math.max(10, this.fullWidth - LEFT - RIGHT); }
+
+  /** Lay out the rows and the view of them. */
+  arrange(theme) {
+    const { rows, height } = layOut(this.trees, this.state.folded, this.room);
+    this.state.scroll = Math.max(0, Math.min(this.state.scroll, height - this.room));
+    const { scroll } = this.state;
+    const isSeen = (row) => row.y + row.height > scroll && row.y < scroll + this.room;
+    this.allHeight = height;
+    this.view = {
+      theme, scroll, viewport: this.viewport, ratio: this.ratio, runs: this.scene.runs,
+      left: LEFT, top: TOP, width: this.width, height: this.room,
+      allRows: rows, rows: rows.filter(isSeen),
+    };
+  }
+
+  /** Paint all. */
+  paint(theme) {
+    this.arrange(theme);
+    const context = this.picture.getContext("2d");
+    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    context.fillStyle = theme.ground;
+    context.fillRect(0, 0, this.fullWidth, this.fullHeight);
+    this.isVector = paintRows(context, this.scene, this.view);
+    paintNames(context, this.view);
+    paintAxis(context, this.view, TOP + Math.min(this.room, this.allHeight));
+    paintMarks(context, this.view, this.#blocks());
+    this.#paintPanels(context);
+    this.paintOver();
+  }
+
+  /** Paint only what moves over the picture; return whether arrows were left out. */
+  paintOver() {
+    const context = this.over.getContext("2d");
+    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    context.clearRect(0, 0, this.fullWidth, this.fullHeight);
+    this.arrowsCut = paintOverlay(context, this.view, this.state);
+    this.#paintCursor(context);
+  }
+
+  /** Return from where to where each run has its rows. */
+  #blocks() {
+    const { allRows, scroll, runs } = this.view;
+    return runs.map((run) => {
+      const rows = allRows.filter((row) => row.run === run);
+      const last = rows.at(-1);
+      return { run, from: rows[0].y - scroll, to: last.y + last.height - scroll };
+    });
+  }
+
+  #paintPanels(context) {
+    let top = TOP + this.room;
+    this.panelsShown = [];
+    for (const name of this.state.panels) {
+      if (!this.curves.has(name)) {
+        this.curves.set(name, curvesOf(name, this.scene.runs, this.scene.header));
+      }
+      const curves = paintPanel(context, this.view, name, this.curves.get(name), top, HEIGHTS.panel);
+      this.panelsShown.push({ name, top, curves });
+      top += HEIGHTS.panel;
+    }
+  }
+
+  #paintCursor(context) {
+    const { hover } = this.state;
+    if (!hover || hover.x < LEFT || hover.x > LEFT + this.width) return;
+    context.strokeStyle = this.view.theme.soft;
+    context.globalAlpha = 0.6;
+    context.strokeRect(Math.round(hover.x) + 0.5, TOP, 0, this.fullHeight - TOP);
+    context.globalAlpha = 1;
+  }
+
+  time(x) { return this.viewport.time(x - LEFT, this.width); }
+
+  /** Return what is at a place: {x, time, row, run, task, copy, panel}. */
+  at(x, y) {
+    const time = this.time(x);
+    const found = { x, y, time, row: null, run: null, task: -1, copy: -1, panel: null };
+    if (y >= TOP + this.room) {
+      found.panel = this.panelsShown.find(({ top }) => y >= top && y < top + HEIGHTS.panel) ?? null;
+      return found;
+    }
+    found.row = y < TOP ? null : rowAt(this.view.allRows, y - TOP + this.view.scroll);
+    found.run = found.row?.run ?? null;
+    if (x < LEFT) return found;
+    const near = (this.viewport.span / this.width) * 2;
+    if (found.row?.kind === "worker") found.task = taskNear(found.run, found.row.worker, time, near);
+    if (found.row?.kind === "link") found.copy = copyNear(found.run.copies, found.row.link, time, near);
+    return found;
+  }
+}
+
+/** Return the task at a time, or one that is no further than `near`; -1 without any. */
+function taskNear(run, worker, time, near) {
+  const there = run.taskAt(worker, time);
+  if (there >= 0) return there;
+  const [low, high] = run.slotsBetween(worker, time - near, time + near);
+  for (let slot = high - 1; slot >= low; slot--) {
+    if (run.slotStart[slot] <= time + near && run.slotEnd[slot] >= time - near) return run.slotTask[slot];
+  }
+  return -1;
+}
+
+function copyNear({ start, end }, link, time, near) {
+  for (let copy = link.first; copy < link.end && start[copy] <= time + near; copy++) {
+    if (end[copy] >= time - near) return copy;
+  }
+  return -1;
+}

@@ -1,0 +1,18 @@
+// Elements of the page. All texts are texts: nothing that a run calls itself is read as HTML.
+
+/** Return an element with properties, listeners ("onclick"), and children, elements or texts. */
+export function element(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (name in made) made[name] = value;
+    else made.setAttribute(name, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+/** Return a button that calls a function. */
+export function button(text, title, onclick) {
+  return element("button", { type: "button", title, onclick }, text);
+}

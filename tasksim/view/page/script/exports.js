@@ -1,0 +1,167 @@
+// Exports of what is visible: SVG, PNG, CSV.
+
+import { hex } from "./colours.js";
+import { LEFT, TOP } from "./chart.js";
+import { marksOf } from "./frame.js";
+import { HEIGHTS } from "./rows.js";
+import { ticks, timeText } from "./units.js";
+
+const MOST_SHAPES = 20000; // of these a viewer of SVG is still quick; more are one picture
+
+/** Offer a file to be saved. */
+export function save(name, blob) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+/** Return the tasks that are visible: in the stretch of time, and not filtered away. */
+export function visibleTasks(app) {
+  const { from, to } = app.viewport;
+  return app.runs.flatMap((run) => {
+    const flags = app.flagsOf(run);
+    const tasks = [];
+    for (let slot = 0; slot < run.count; slot++) {
+      const task = run.slotTask[slot];
+      if (run.slotEnd[slot] < from || run.slotStart[slot] > to) continue;
+      if (!flags || flags[task]) tasks.push({ run, task });
+    }
+    return tasks;
+  });
+}
+
+const CSV_COLUMNS = {
+  run: (run) => run.name,
+  task: (run, task) => run.numberOf(task),
+  kernel: (run, task) => run.kernels[run.kernel[task]],
+  worker: (run, task) => run.workers[run.worker[task]].name,
+  node: (run, task) => run.workers[run.worker[task]].node,
+  priority: (run, task) => run.priority[task],
+  iteration: (run, task) => run.iteration?.[task] ?? "",
+  submitted_s: (run, task) => run.submitted(task),
+  ready_s: (run, task) => run.ready(task),
+  start_s: (run, task) => run.start(task),
+  end_s: (run, task) => run.end(task),
+  duration_s: (run, task) => run.duration(task),
+  expected_s: (run, task) => (run.expected[task] > 0 ? run.expected[task] : ""),
+  dependency_wait_s: (run, task) => run.waits(task).dependency,
+  data_wait_s: (run, task) => run.waits(task).data,
+  runtime_wait_s: (run, task) => run.waits(task).runtime,
+};
+
+/** Return the visible tasks as CSV. */
+export function csvOf(app) {
+  const lines = [Object.keys(CSV_COLUMNS).join(",")];
+  for (const { run, task } of visibleTasks(app)) {
+    lines.push(Object.values(CSV_COLUMNS).map((value) => quoted(value(run, task))).join(","));
+  }
+  return `${lines.join("\r\n")}\r\n`;
+}
+
+function quoted(value) {
+  const text = String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** Return the picture and what is over it as one PNG. */
+export function pngOf(app) {
+  const { picture, over } = app.chart;
+  const canvas = document.createElement("canvas");
+  canvas.width = picture.width;
+  canvas.height = picture.height;
+  const context = canvas.getContext("2d");
+  context.drawImage(picture, 0, 0);
+  context.drawImage(over, 0, 0);
+  return new Promise((resolve) => { canvas.toBlob(resolve, "image/png"); });
+}
+
+/** Return what is visible as SVG: shapes of few tasks, one picture of many. */
+export function svgOf(app) {
+  const { chart } = app;
+  const { view } = chart;
+  const width = chart.fullWidth, height = chart.fullHeight;
+  const count = visibleTasks(app).length;
+  const parts = [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"`
+      + ` viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="11">`,
+    `<rect width="100%" height="100%" fill="${view.theme.ground}"/>`,
+    count <= MOST_SHAPES ? view.rows.map((row) => rowShapes(app, row)).join("") : pictureShape(chart),
+    ...axisShapes(view), ...nameShapes(view), ...markShapes(view), ...panelShapes(chart),
+    "</svg>\n",
+  ];
+  return parts.join("\n");
+}
+
+function escaped(text) {
+  return text.replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
+}
+
+function number(value) {
+  return String(Math.round(value * 100) / 100);
+}
+
+function box(x, y, width, height, attributes) {
+  return `<rect x="${number(x)}" y="${number(y)}" width="${number(width)}" height="${number(height)}" ${attributes}`;
+}
+
+function textShape(x, y, text, colour, attributes = "") {
+  return `<text x="${number(x)}" y="${number(y)}" fill="${colour}" ${attributes}>${escaped(text)}</text>`;
+}
+
+/** Return a row's tasks as boxes, each with its name as a title. */
+function rowShapes(app, row) {
+  const { view } = app.chart;
+  const { left, width, viewport, theme } = view;
+  const y = TOP + row.y - view.scroll;
+  if (y < TOP - 0.5 || row.kind !== "worker") return "";
+  const { classes, palette } = app.scene.coverage[row.run.number];
+  const [low, high] = row.run.slotsBetween(row.worker, viewport.from, viewport.to);
+  const shapes = [`${box(left, y + 1, width, row.height - 2, `fill="${theme.idle}"`)}/>`];
+  for (let slot = low; slot < high; slot++) {
+    const begin = Math.max(left, left + viewport.x(row.run.slotStart[slot], width));
+    const end = Math.min(left + width, left + viewport.x(row.run.slotEnd[slot], width));
+    if (end < begin) continue;
+    const colour = hex(palette.subarray(3 * classes[slot], 3 * classes[slot] + 3));
+    const label = escaped(row.run.label(row.run.slotTask[slot]));
+    shapes.push(`${box(begin, y + 1, end - begin, row.height - 2, `fill="${colour}"`)}><title>${label}</title></rect>`);
+  }
+  return shapes.join("\n");
+}
+
+function pictureShape({ picture, fullWidth, fullHeight }) {
+  return `<image width="${fullWidth}" height="${fullHeight}" href="${picture.toDataURL("image/png")}"/>`;
+}
+
+function axisShapes({ viewport, left, width, theme }) {
+  return ticks(viewport.from, viewport.to, width / 110).map(({ at, text }) => (
+    textShape(left + viewport.x(at, width), TOP - 10, text, theme.text, 'text-anchor="middle"')));
+}
+
+function nameShapes({ rows, scroll, theme }) {
+  return rows.filter((row) => row.height >= 9).map((row) => (
+    textShape(17 + 10 * row.depth, TOP + row.y - scroll + row.height / 2 + 4, row.label, theme.text)));
+}
+
+function markShapes({ runs, viewport, left, width, height, theme }) {
+  return runs.flatMap(marksOf).filter(({ at }) => at >= viewport.from && at <= viewport.to)
+    .map(({ at, name, dash }) => {
+      const x = number(left + viewport.x(at, width));
+      return `<line x1="${x}" x2="${x}" y1="${TOP}" y2="${TOP + height}" stroke="${theme.mark}"`
+        + ` stroke-dasharray="${dash.join(" ")}"><title>${escaped(`${name} ${timeText(at)}`)}</title></line>`;
+    });
+}
+
+function panelShapes({ panelsShown, view }) {
+  return panelsShown.flatMap(({ name, top, curves }) => {
+    const most = Math.max(1e-300, ...curves.map(({ values }) => Math.max(...values)));
+    const y = (value) => number(top + HEIGHTS.panel - 4 - (value * (HEIGHTS.panel - 20)) / most);
+    return [
+      textShape(4, top + 14, name, view.theme.text),
+      ...curves.map(({ values, colour, dash }) => (
+        `<polyline fill="none" stroke="${colour}" stroke-dasharray="${dash.join(" ")}" points="${
+          Array.from(values, (value, x) => `${LEFT + x},${y(value)}`).join(" ")}"/>`)),
+    ];
+  });
+}

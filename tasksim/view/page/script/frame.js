@@ -1,0 +1,98 @@
+// The frame of the chart: names of rows at the left, the time axis above, marks of makespan and bounds.
+
+import { ticks, timeText } from "./units.js";
+
+const BOUND_NAMES = { critical_path_s: "critical path", area_s: "area bound" };
+
+/** Return the marks of a run: its bounds and its makespan, in order of time. */
+export function marksOf(run) {
+  const bounds = Object.entries(run.header.bounds).map(([name, at]) => (
+    { at, name: BOUND_NAMES[name] ?? name, dash: [4, 3] }));
+  const marks = [...bounds, { at: run.makespan, name: "makespan", dash: [] }];
+  return marks.sort((a, b) => a.at - b.at);
+}
+
+/** Paint the time axis above the rows. */
+export function paintAxis(context, view, bottom) {
+  const { theme, left, width, top, viewport } = view;
+  context.font = theme.small;
+  context.textBaseline = "middle";
+  for (const { at, text } of ticks(viewport.from, viewport.to, width / 110)) {
+    const x = Math.round(left + viewport.x(at, width)) + 0.5;
+    context.strokeStyle = theme.line;
+    line(context, x, top - 6, x, top);
+    context.globalAlpha = 0.35;
+    line(context, x, top, x, bottom);
+    context.globalAlpha = 1;
+    context.fillStyle = theme.text;
+    context.textAlign = "center";
+    if (x > left + 20 && x < left + width - 24) context.fillText(text, x, top - 14);
+  }
+  context.textAlign = "left";
+}
+
+/** Paint the names of the rows, with a triangle where they fold. */
+export function paintNames(context, view) {
+  const { theme, left, top, height, rows, scroll } = view;
+  context.save();
+  context.beginPath();
+  context.rect(0, top, left - 4, height);
+  context.clip();
+  context.textBaseline = "middle";
+  for (const row of rows) {
+    const y = top + row.y - scroll + row.height / 2;
+    context.fillStyle = row.kind === "run" ? theme.text : theme.soft;
+    context.font = row.kind === "run" ? `bold ${theme.font}` : theme.small;
+    if (row.height < 9) continue;
+    const indent = 4 + 10 * row.depth;
+    if (row.children.length) context.fillText(row.folded ? "▸" : "▾", indent, y);
+    context.fillText(row.label, indent + 13, y);
+  }
+  context.restore();
+}
+
+/** Paint, over the rows of each run, where its makespan and its bounds are. */
+export function paintMarks(context, view, blocks) {
+  const { theme, left, width, top, height, viewport } = view;
+  context.save();
+  context.beginPath();
+  context.rect(left, top, width, height);
+  context.clip();
+  context.font = theme.small;
+  context.textBaseline = "middle";
+  for (const { run, from, to } of blocks) {
+    const taken = [];
+    // The makespan first: where there is not room for all texts, it is the one to read.
+    for (const { at, name, dash } of marksOf(run).reverse()) {
+      const x = left + viewport.x(at, width);
+      context.strokeStyle = theme.mark;
+      context.setLineDash(dash);
+      line(context, x, top + from, x, top + to);
+      paintMarkText(context, view, `${name} ${timeText(at)}`, x, top + from + 12, taken);
+    }
+  }
+  context.setLineDash([]);
+  context.restore();
+}
+
+/** Write at a mark what it is, where no other text of those `taken` is. */
+function paintMarkText(context, { theme, left, width }, text, x, y, taken) {
+  const wide = context.measureText(text).width + 10;
+  const begin = [x - wide, x].find((at) => (
+    at >= left && at + wide <= left + width && taken.every(([a, b]) => at >= b || at + wide <= a)));
+  if (begin === undefined) return;
+  taken.push([begin, begin + wide]);
+  context.globalAlpha = 0.85;
+  context.fillStyle = theme.ground;
+  context.fillRect(begin + 2, y - 8, wide - 4, 16);
+  context.globalAlpha = 1;
+  context.fillStyle = theme.mark;
+  context.fillText(text, begin + 5, y);
+}
+
+export function line(context, x1, y1, x2, y2) {
+  context.beginPath();
+  context.moveTo(x1, y1);
+  context.lineTo(x2, y2);
+  context.stroke();
+}

@@ -1,0 +1,45 @@
+// Keys: what each does, for the page and for its help.
+
+/** The keys, and what they do to an app. */
+export const KEYS = [
+  [["w", "+", "="], "zoom in", (app) => app.zoom(1 / 1.5)],
+  [["s", "-"], "zoom out", (app) => app.zoom(1.5)],
+  [["a", "ArrowLeft"], "move left", (app) => app.pan(-0.2)],
+  [["d", "ArrowRight"], "move right", (app) => app.pan(0.2)],
+  [["ArrowUp"], "scroll up", (app) => app.scrollBy(-60)],
+  [["ArrowDown"], "scroll down", (app) => app.scrollBy(60)],
+  [["f", "0", "Home"], "show all", (app) => app.fit()],
+  [["/"], "search", (app) => app.controls.search.focus()],
+  [["n"], "next task found", (app) => app.nextMatch(1)],
+  [["N", "p"], "task found before", (app) => app.nextMatch(-1)],
+  [["Enter"], "pin what is under the pointer, or found", (app) => app.pinPresent()],
+  [["."], "pin the next task of the worker", (app) => app.pinNeighbour(1)],
+  [[","], "pin the task before on the worker", (app) => app.pinNeighbour(-1)],
+  [["r"], "pin what released the pinned task", (app) => app.pinReleaser()],
+  [["z"], "zoom to the pinned task", (app) => app.zoomToPin()],
+  [["]"], "arrows a level further", (app) => app.setLevels(1)],
+  [["["], "arrows a level less", (app) => app.setLevels(-1)],
+  [["c"], "practical critical path", (app) => app.togglePath()],
+  [["g"], "next colouring", (app) => app.nextColour()],
+  [["x"], "difference to the first run", (app) => app.toggleDifference()],
+  [["t"], "table below", (app) => app.toggleTable()],
+  [["Escape"], "let go of what is pinned and found", (app) => app.release()],
+  [["?"], "help", (app) => app.toggleHelp()],
+];
+
+const DOES = new Map(KEYS.flatMap(([names, , act]) => names.map((name) => [name, act])));
+
+/** Let keys work wherever nothing is written. */
+export function followKeys(app) {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    const isWriting = event.target.matches?.("input, select, textarea");
+    if (isWriting && event.key !== "Escape") return;
+    if (event.key === "Enter" && event.target.matches?.("button, summary, a")) return;
+    const act = DOES.get(event.key);
+    if (!act) return;
+    event.preventDefault();
+    if (isWriting) event.target.blur();
+    act(app);
+  });
+}

@@ -1,0 +1,162 @@
+// The overlay: what moves over the picture without painting it anew: frames, arrows, paths, matches.
+
+import { within } from "./adjacency.js";
+import { line } from "./frame.js";
+
+const MOST_ARROWS = 400; // more cannot be followed by an eye
+const MOST_MATCHES = 4000; // marks of what a search found; of more, the filter shows them
+
+/** Places of tasks on the screen. */
+export class Places {
+  constructor(view) {
+    this.view = view;
+    this.rowOf = new Map();
+    const add = (row) => row.workers.forEach((worker) => this.rowOf.set(`${row.run.number}/${worker}`, row));
+    // Later rows are deeper in the tree: a worker's own row counts where it is open.
+    view.allRows.forEach(add);
+  }
+
+  row(run, task) {
+    return this.rowOf.get(`${run.number}/${run.worker[task]}`);
+  }
+
+  /** Return the box of a task: x, y, width, height. */
+  box(run, task) {
+    const { left, top, width, viewport, scroll } = this.view;
+    const row = this.row(run, task);
+    const x = left + viewport.x(run.start(task), width);
+    const until = left + viewport.x(run.end(task), width);
+    return { x, y: top + row.y - scroll, width: Math.max(until - x, 1), height: row.height };
+  }
+}
+
+/** Paint everything that is over the picture; return how many arrows were left out, if any. */
+export function paintOverlay(context, view, state) {
+  const { left, top, width, height, theme } = view;
+  const places = new Places(view);
+  context.save();
+  context.beginPath();
+  context.rect(left, top, width, height);
+  context.clip();
+  if (state.path) view.runs.forEach((run) => paintPath(context, places, run, theme));
+  paintMatches(context, places, state, theme);
+  const cut = state.pin ? paintPinned(context, places, state, theme) : false;
+  if (state.hover?.task >= 0) frameTask(context, places, state.hover.run, state.hover.task, theme.text, 1);
+  if (state.box) paintBox(context, state.box, view);
+  context.restore();
+  return cut;
+}
+
+function frameTask(context, places, run, task, colour, lineWidth) {
+  const { x, y, width, height } = places.box(run, task);
+  context.strokeStyle = colour;
+  context.lineWidth = lineWidth;
+  context.strokeRect(x - 0.5, y + 0.5, width + 1, height - 1);
+  context.lineWidth = 1;
+}
+
+/** Paint the practical critical path: its tasks framed, joined by lines; steps below a pixel once. */
+function paintPath(context, places, run, theme) {
+  const { viewport } = places.view;
+  context.strokeStyle = theme.path;
+  context.lineWidth = 2;
+  context.beginPath();
+  let last = null;
+  for (const task of run.critical) {
+    if (run.end(task) < viewport.from || run.start(task) > viewport.to) continue;
+    const { x, y, width, height } = places.box(run, task);
+    const middle = y + height / 2;
+    if (last && x + width - last.x < 1 && middle === last.y) continue;
+    if (last) context.lineTo(x, middle);
+    if (width > 4) context.rect(x, y + 1, width, height - 2);
+    else context.moveTo(x, middle), context.lineTo(x + width, middle);
+    context.moveTo(x + width, middle);
+    last = { x: x + width, y: middle };
+  }
+  context.stroke();
+  context.lineWidth = 1;
+}
+
+/** Mark what the search has found: a tick below each task, and a frame around the present one. */
+function paintMatches(context, places, { matches, match }, theme) {
+  if (!matches) return;
+  const { viewport, left, width } = places.view;
+  context.fillStyle = theme.accent;
+  let painted = 0;
+  for (const { run, task } of matches) {
+    if (painted > MOST_MATCHES) break;
+    if (run.end(task) < viewport.from || run.start(task) > viewport.to) continue;
+    const box = places.box(run, task);
+    const x = Math.max(box.x, left), until = Math.min(box.x + box.width, left + width);
+    context.fillRect(x, box.y + box.height - 3, Math.max(until - x, 2), 3);
+    painted++;
+  }
+  if (matches[match]) {
+    frameTask(context, places, matches[match].run, matches[match].task, theme.accent, 3);
+  }
+}
+
+/** Frame the pinned task, draw arrows to what it depends on and what depends on it. */
+function paintPinned(context, places, state, theme) {
+  const { run, task } = state.pin;
+  frameTask(context, places, run, task, theme.text, 2.5);
+  for (const other of partners(places.view.runs, run)) {
+    frameTask(context, places, other, task, theme.text, 1.5);
+    joinPartners(context, places, run, other, task, theme);
+  }
+  if (!state.levels) return false;
+  const before = within(run.predecessors, task, state.levels, MOST_ARROWS);
+  const after = within(run.successors, task, state.levels, MOST_ARROWS);
+  for (const [near, far, level] of before.edges) {
+    arrow(context, places, run, far, near, theme.before, level, []);
+  }
+  for (const [near, far, level] of after.edges) {
+    arrow(context, places, run, near, far, theme.after, level, [5, 3]);
+  }
+  context.setLineDash([]);
+  state.arrows = { before: before.edges.length, after: after.edges.length };
+  return before.cut || after.cut;
+}
+
+/** Return the other runs that have the same tasks. */
+export function partners(runs, run) {
+  const first = run.reference ?? run;
+  return runs.filter((other) => other !== run && (other === first || other.reference === first));
+}
+
+function joinPartners(context, places, run, other, task, theme) {
+  const [a, b] = [places.box(run, task), places.box(other, task)];
+  context.strokeStyle = theme.soft;
+  context.setLineDash([2, 3]);
+  line(context, a.x + a.width, a.y + a.height / 2, b.x + b.width, b.y + b.height / 2);
+  context.setLineDash([]);
+}
+
+/** Draw an arrow from the end of a task to the start of one that depends on it. */
+function arrow(context, places, run, from, to, colour, level, dash) {
+  const a = places.box(run, from), b = places.box(run, to);
+  const [x1, y1, x2, y2] = [a.x + a.width, a.y + a.height / 2, b.x, b.y + b.height / 2];
+  context.strokeStyle = context.fillStyle = colour;
+  context.globalAlpha = 1 / level;
+  context.lineWidth = 1.5;
+  context.setLineDash(dash);
+  context.beginPath();
+  context.moveTo(x1, y1);
+  const bend = Math.min(40, Math.abs(x2 - x1) / 2 + 6);
+  context.bezierCurveTo(x1 + bend, y1, x2 - bend, y2, x2, y2);
+  context.stroke();
+  context.setLineDash([]);
+  context.beginPath();
+  context.moveTo(x2, y2);
+  context.lineTo(x2 - 7, y2 - 3.5);
+  context.lineTo(x2 - 7, y2 + 3.5);
+  context.fill();
+  context.globalAlpha = context.lineWidth = 1;
+}
+
+function paintBox(context, { from, to }, { theme, top, height }) {
+  context.fillStyle = theme.accent;
+  context.globalAlpha = 0.25;
+  context.fillRect(Math.min(from, to), top, Math.abs(to - from), height);
+  context.globalAlpha = 1;
+}

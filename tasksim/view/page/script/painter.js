@@ -1,0 +1,144 @@
+// The painter of rows: pixels of mean colours for many tasks, boxes with labels for few.
+
+import { rgb, hex } from "./colours.js";
+
+export const MOST_BOXES = 3000; // of these a frame takes some milliseconds, text included
+const LETTER = 6.4; // pixels: how wide a letter of a label is, in the mean
+
+/** Paint the visible rows of a chart; return whether tasks were boxes. */
+export function paintRows(context, scene, view) {
+  const boxes = visibleCount(view) <= MOST_BOXES;
+  const image = new Pixels(view.width, view.height, view.ratio, view.theme);
+  for (const row of view.rows) paintRow(image, scene, view, row, boxes);
+  context.putImageData(image.data, Math.round(view.left * view.ratio), Math.round(view.top * view.ratio));
+  if (boxes) {
+    context.save();
+    context.beginPath();
+    context.rect(view.left, view.top, view.width, view.height);
+    context.clip();
+    for (const row of view.rows) if (row.kind === "worker") paintBoxes(context, scene, view, row);
+    context.restore();
+  }
+  return boxes;
+}
+
+function visibleCount({ rows, viewport }) {
+  let count = 0;
+  for (const { kind, run, worker } of rows) {
+    if (kind !== "worker") continue;
+    const [low, high] = run.slotsBetween(worker, viewport.from, viewport.to);
+    count += high - low;
+  }
+  return count;
+}
+
+/** Pixels of the screen, which rows are painted into. */
+class Pixels {
+  constructor(width, height, ratio, theme) {
+    this.ratio = ratio;
+    this.width = Math.max(1, Math.round(width * ratio));
+    this.height = Math.max(1, Math.round(height * ratio));
+    this.data = new ImageData(this.width, this.height);
+    this.words = new Uint32Array(this.data.data.buffer);
+    this.ground = word(rgb(theme.ground));
+    this.idle = rgb(theme.idle);
+    this.words.fill(this.ground);
+  }
+
+  /** Fill a row with mean colours; where `isBand`, only as high as the share. */
+  fill(y, height, means, isBand) {
+    const top = Math.round(y * this.ratio), bottom = Math.round((y + height) * this.ratio);
+    const [first, last] = [Math.max(top, 0), Math.min(bottom, this.height)];
+    if (isBand) return this.#fillBand(top, bottom, first, last, means);
+    const line = new Uint32Array(this.width);
+    for (let x = 0; x < this.width; x++) line[x] = this.#mixed(means, x);
+    for (let at = first; at < last; at++) this.words.set(line, at * this.width);
+  }
+
+  #fillBand(top, bottom, first, last, means) {
+    const idle = word(this.idle);
+    for (let x = 0; x < this.width; x++) {
+      const share = Math.min(means[4 * x + 3], 1);
+      const edge = bottom - Math.round(share * (bottom - top));
+      const colour = share > 0 ? this.#pure(means, x) : idle;
+      for (let at = first; at < last; at++) {
+        this.words[at * this.width + x] = at < edge ? idle : colour;
+      }
+    }
+  }
+
+  /** The colour of a pixel that is partly covered. */
+  #mixed(means, x) {
+    const share = means[4 * x + 3], most = Math.max(share, 1), rest = Math.max(0, 1 - share);
+    return word([0, 1, 2].map((c) => means[4 * x + c] / most + rest * this.idle[c]));
+  }
+
+  /** The mean colour of what covers a pixel. */
+  #pure(means, x) {
+    const share = means[4 * x + 3];
+    return word([0, 1, 2].map((c) => means[4 * x + c] / share));
+  }
+}
+
+function word([red, green, blue]) {
+  const byte = (value) => Math.max(0, Math.min(255, Math.round(value)));
+  return (255 << 24 | byte(blue) << 16 | byte(green) << 8 | byte(red)) >>> 0;
+}
+
+function paintRow(image, scene, view, row, boxes) {
+  const { from, to } = view.viewport;
+  const y = row.y - view.scroll, inset = row.height > 8 ? 1 : 0;
+  const fill = (means, isBand) => image.fill(y + inset, row.height - 2 * inset, means, isBand);
+  if (row.kind === "worker") {
+    const none = new Float64Array(4 * image.width);
+    fill(boxes ? none : scene.workerMeans(row.run, row.worker, from, to, image.width), false);
+  } else if (row.kind === "link") {
+    fill(scene.linkMeans(row.link, from, to, image.width), false);
+  } else if (row.workers.length) {
+    fill(scene.bandMeans(row, from, to, image.width), true);
+  }
+}
+
+/** Paint the tasks of a worker as boxes, with their names where there is room. */
+function paintBoxes(context, scene, view, row) {
+  const { run, worker } = row;
+  const { classes } = scene.coverage[run.number];
+  const { palette, muted } = scene.colouring;
+  const y = view.top + row.y - view.scroll, inset = row.height > 8 ? 1 : 0;
+  const height = row.height - 2 * inset;
+  const [low, high] = run.slotsBetween(worker, view.viewport.from, view.viewport.to);
+  context.font = view.theme.small;
+  context.textBaseline = "middle";
+  for (let slot = low; slot < high; slot++) {
+    const [left, right] = edges(view, run.slotStart[slot], run.slotEnd[slot]);
+    if (right < view.left || left > view.left + view.width) continue;
+    const colour = Array.from(palette.subarray(3 * classes[slot], 3 * classes[slot] + 3));
+    const width = Math.max(right - left, 0.5);
+    context.fillStyle = hex(colour);
+    context.fillRect(left, y + inset, width, height);
+    if (width < 4) continue;
+    context.strokeStyle = hex(colour.map((part) => 0.62 * part));
+    context.strokeRect(left + 0.5, y + inset + 0.5, width - 1, height - 1);
+    if (height >= 10 && classes[slot] !== muted) {
+      paintLabel(context, run.label(run.slotTask[slot]), colour, left, width, y + row.height / 2, view);
+    }
+  }
+}
+
+function edges(view, start, end) {
+  return [start, end].map((time) => {
+    const x = view.left + view.viewport.x(time, view.width);
+    return Math.max(view.left - 10, Math.min(view.left + view.width + 10, x));
+  });
+}
+
+/** Write as much of a task's name as has room: all, the kernel, or nothing. */
+function paintLabel(context, label, colour, left, width, middle, view) {
+  const begin = Math.max(left, view.left) + 4;
+  const room = Math.min(left + width, view.left + view.width) - begin - 3;
+  const text = [label, label.split(" ")[0]].find((some) => some.length * LETTER <= room);
+  if (!text) return;
+  const light = 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2];
+  context.fillStyle = light > 130 ? "#000000" : "#ffffff";
+  context.fillText(text, begin, middle);
+}

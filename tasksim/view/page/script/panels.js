@@ -1,0 +1,156 @@
+// Panels below the rows, on the same time axis: curves of ready tasks, memory, bandwidth, copies.
+
+import { StepIntegral } from "./integral.js";
+import { line } from "./frame.js";
+import { countText, rateText, sizeText } from "./units.js";
+import { countUpTo } from "./search.js";
+import { visible } from "./colours.js";
+
+const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3]]; // of runs: told apart without colours
+const MEMORY_COLOURS = ["#0072b2", "#e69f00", "#20925f", "#b07aa1", "#56b4e9", "#d55e00"];
+
+/** What panels there are: a title, how values are written, and the curves of the runs. */
+export const PANELS = {
+  ready: { title: "ready tasks", text: countText, curves: readyCurves },
+  submitted: { title: "submitted tasks", text: countText, curves: submittedCurves },
+  memory: { title: "memory used", text: sizeText, curves: memoryCurves },
+  bandwidth: { title: "copied", text: rateText, curves: bandwidthCurves },
+  copies: { title: "copies by link", text: rateText, curves: linkCurves },
+};
+
+/** Return the panels that have something to show of these runs. */
+export function panelsOf(runs) {
+  const copies = runs.some((run) => run.copies);
+  const memory = runs.some((run) => run.header.known_memories.length);
+  const needs = { memory, bandwidth: copies, copies };
+  return Object.keys(PANELS).filter((name) => needs[name] ?? true);
+}
+
+/** Return the curves of a panel, made when they are first asked for: {name, means, colour, dash}. */
+export function curvesOf(name, runs, header) {
+  return PANELS[name].curves(runs, (run, label) => ({
+    name: runs.length > 1 ? [run.name, label].filter(Boolean).join(", ") : label,
+    dash: DASHES[run.number],
+    colour: runs.length > 1 ? header.run_colours[run.number] : MEMORY_COLOURS[0],
+    run,
+  }));
+}
+
+function readyCurves(runs, look) {
+  return runs.map((run) => countCurve(look(run, ""), run.readyTick, run.startTick, run));
+}
+
+function submittedCurves(runs, look) {
+  return runs.map((run) => countCurve(look(run, ""), run.columns.submitted, run.endTick, run));
+}
+
+function countCurve(look, rises, falls, run) {
+  const seconds = (values) => ({ times: Float64Array.from(values, run.seconds) });
+  const integral = new StepIntegral(seconds(rises), seconds(falls));
+  return { ...look, means: (from, to, count) => integral.means(from, to, count) };
+}
+
+function memoryCurves(runs, look) {
+  return runs.flatMap((run) => run.header.known_memories.map((memory) => ({
+    ...look(run, run.memories[memory].name),
+    colour: MEMORY_COLOURS[memory % MEMORY_COLOURS.length],
+    means: greatest(run.columns[`memory_time_${memory}`].map(run.seconds), run.columns[`memory_used_${memory}`]),
+  })));
+}
+
+/** Return a function for the greatest values of a step function in slices of time. */
+function greatest(times, values) {
+  return (from, to, count) => {
+    const found = new Float64Array(count);
+    let at = countUpTo(times, from);
+    for (let i = 0; i < count; i++) {
+      const end = from + ((i + 1) * (to - from)) / count;
+      let most = at > 0 ? values[at - 1] : 0;
+      for (; at < times.length && times[at] <= end; at++) most = Math.max(most, values[at]);
+      found[i] = most;
+    }
+    return found;
+  };
+}
+
+function bandwidthCurves(runs, look) {
+  return withCopies(runs).flatMap((run) => run.memories.map((memory, number) => ({
+    ...look(run, `to ${memory.name}`),
+    colour: MEMORY_COLOURS[number % MEMORY_COLOURS.length],
+    ...rateCurve(run, run.copies.links.filter((link) => link.target === number)),
+  })).filter((curve) => curve.copies));
+}
+
+function linkCurves(runs, look) {
+  return withCopies(runs).flatMap((run) => run.copies.links.map((link, number) => ({
+    ...look(run, `${run.memories[link.source].name} → ${run.memories[link.target].name}`),
+    colour: MEMORY_COLOURS[number % MEMORY_COLOURS.length],
+    ...rateCurve(run, [link]),
+  })));
+}
+
+function withCopies(runs) {
+  return runs.filter((run) => run.copies);
+}
+
+/** Return how many bytes per second the copies of some links move, evenly while each is made. */
+function rateCurve(run, links) {
+  const { start, end, bytes } = run.copies;
+  const rows = links.flatMap(({ first, end: last }) => (
+    Array.from({ length: last - first }, (_, i) => first + i)));
+  const instant = 1e-12 * (run.makespan || 1); // in which a copy that takes no time is made
+  const until = (row) => Math.max(end[row], start[row] + instant);
+  const weights = rows.map((row) => bytes[row] / (until(row) - start[row]));
+  const integral = new StepIntegral(
+    { times: rows.map((row) => start[row]), weights }, { times: rows.map(until), weights });
+  return { copies: rows.length, means: (from, to, count) => integral.means(from, to, count) };
+}
+
+/** Paint a panel; return its curves with the values shown, for hovering. */
+export function paintPanel(context, view, name, curves, top, height) {
+  const { theme, left, width, viewport } = view;
+  const shown = curves.map((curve) => ({ ...curve, values: curve.means(viewport.from, viewport.to, width) }));
+  const most = Math.max(1e-300, ...shown.map(({ values }) => values.reduce((a, b) => Math.max(a, b), 0)));
+  const base = top + height - 4, scale = (height - 20) / most;
+  context.fillStyle = theme.band;
+  context.fillRect(left, top + 2, width, height - 4);
+  for (const curve of shown) paintCurve(context, curve, theme, left, base, scale);
+  context.setLineDash([]);
+  context.strokeStyle = theme.line;
+  line(context, left, base + 0.5, left + width, base + 0.5);
+  context.font = theme.small;
+  context.fillStyle = theme.text;
+  context.textBaseline = "middle";
+  context.fillText(PANELS[name].title, 4, top + 12);
+  context.fillStyle = theme.soft;
+  context.textAlign = "right";
+  context.fillText(PANELS[name].text(most > 1e-300 ? most : 0), left - 6, top + 18);
+  context.fillText("0", left - 6, base - 3);
+  context.textAlign = "left";
+  paintNamesOfCurves(context, shown, left, top, theme);
+  return shown;
+}
+
+function paintCurve(context, { values, colour, dash }, theme, left, base, scale) {
+  context.strokeStyle = visible(colour, theme);
+  context.setLineDash(dash);
+  context.lineWidth = 1.4;
+  context.beginPath();
+  values.forEach((value, x) => context.lineTo(left + x + 0.5, base - value * scale));
+  context.stroke();
+  context.lineWidth = 1;
+}
+
+function paintNamesOfCurves(context, shown, left, top, theme) {
+  let x = left + 6;
+  for (const { name, colour, dash } of shown) {
+    if (!name) continue;
+    context.strokeStyle = visible(colour, theme);
+    context.setLineDash(dash);
+    line(context, x, top + 10, x + 18, top + 10);
+    context.setLineDash([]);
+    context.fillStyle = theme.text;
+    context.fillText(name, x + 22, top + 10);
+    x += context.measureText(name).width + 40;
+  }
+}

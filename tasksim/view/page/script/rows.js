@@ -1,0 +1,101 @@
+// Rows of the chart: runs, their nodes and types of workers, workers, copies; folded or open.
+
+export const HEIGHTS = { run: 26, group: 18, panel: 74, least: 5, most: 40, link: 14 };
+const FOLDED_FROM = 48; // workers of a group that is closed at first where not all have room
+
+/** Return the tree of rows of a run: {id, kind, label, workers, children}. */
+export function treeOf(run) {
+  const nodes = grouped(run.workers.map((_, worker) => worker), (w) => run.workers[w].node);
+  const children = nodes.size > 1
+    ? [...nodes].map(([node, workers]) => group(run, `n${node}`, `node ${node}`, workers,
+      typesOf(run, `n${node}`, workers)))
+    : typesOf(run, "", run.workers.map((_, worker) => worker));
+  const all = run.workers.map((_, worker) => worker);
+  const root = group(run, "", run.name, all, children);
+  return { ...root, kind: "run", children: [...children, ...copiesRow(run)] };
+}
+
+function typesOf(run, prefix, workers) {
+  const types = grouped(workers, (w) => run.workers[w].architecture);
+  const leaves = (some) => some.map((worker) => ({
+    id: `${run.number}/w${worker}`, kind: "worker", run, worker, workers: [worker],
+    label: run.workers[worker].name, children: [],
+  }));
+  if (types.size < 2) return leaves(workers);
+  return [...types].map(([type, some]) => group(run, `${prefix}t${type}`,
+    `${type} (${some.length})`, some, leaves(some)));
+}
+
+function group(run, id, label, workers, children) {
+  return { id: `${run.number}/${id}`, kind: "group", run, label, workers, children };
+}
+
+function copiesRow(run) {
+  if (!run.copies) return [];
+  const name = (memory) => run.memories[memory].name;
+  const children = run.copies.links.map((link, number) => ({
+    id: `${run.number}/l${number}`, kind: "link", run, link, children: [], workers: [],
+    label: `${name(link.source)} → ${name(link.target)}`,
+  }));
+  return [{ id: `${run.number}/copies`, kind: "copies", run, label: "copies", children, workers: [] }];
+}
+
+function grouped(items, keyOf) {
+  const found = new Map();
+  for (const item of items) {
+    const key = keyOf(item);
+    if (!found.has(key)) found.set(key, []);
+    found.get(key).push(item);
+  }
+  return found;
+}
+
+/** Return the groups that are closed at first: large ones, where rows are too many to be seen. */
+export function foldedAtFirst(trees, room) {
+  const workers = trees.reduce((sum, tree) => sum + tree.workers.length, 0);
+  if (workers * HEIGHTS.least <= room) return new Set();
+  const found = new Set();
+  const visit = (row) => {
+    const isInner = row.children.some((child) => child.kind === "worker");
+    if (isInner && row.workers.length >= FOLDED_FROM) found.add(row.id);
+    row.children.forEach(visit);
+  };
+  trees.forEach(visit);
+  return found;
+}
+
+/** Return the open rows from the top, each with `y`, `height` and `depth`; and the height of all. */
+export function layOut(trees, folded, room) {
+  const rows = [];
+  const visit = (row, depth) => {
+    rows.push({ ...row, depth, folded: folded.has(row.id) });
+    if (!folded.has(row.id)) row.children.forEach((child) => visit(child, depth + 1));
+  };
+  trees.forEach((tree) => visit(tree, 0));
+  const workerHeight = heightOfWorkers(rows, room);
+  let y = 0;
+  for (const row of rows) {
+    row.y = y;
+    row.height = row.kind === "worker" ? workerHeight : fixedHeight(row);
+    y += row.height;
+  }
+  return { rows, height: y };
+}
+
+function fixedHeight(row) {
+  if (row.kind === "run") return HEIGHTS.run;
+  return row.kind === "link" ? HEIGHTS.link : HEIGHTS.group;
+}
+
+/** Return the height of a worker's row, such that all have room if that can be. */
+function heightOfWorkers(rows, room) {
+  const workers = rows.filter((row) => row.kind === "worker").length;
+  const fixed = rows.reduce((sum, row) => sum + (row.kind === "worker" ? 0 : fixedHeight(row)), 0);
+  const height = Math.floor((room - fixed) / Math.max(workers, 1));
+  return Math.max(HEIGHTS.least, Math.min(HEIGHTS.most, height));
+}
+
+/** Return the row at a height from the top, or null. */
+export function rowAt(rows, y) {
+  return rows.find((row) => y >= row.y && y < row.y + row.height) ?? null;
+}

@@ -1,0 +1,160 @@
+// Data of a run: its tasks in the order in which workers ran them, and in their own order.
+
+import { unpack } from "./columns.js";
+import { listsOf, reversed } from "./adjacency.js";
+import { countUpTo } from "./search.js";
+
+/** A run. A *slot* is a task's place when tasks are ordered by worker, then by start. */
+export class RunData {
+  constructor(number, header, columns, tickExponent) {
+    Object.assign(this, { number, header, columns });
+    this.name = header.name;
+    this.kernels = header.kernels;
+    this.workers = header.workers.map(([name, architecture, node, memory]) => (
+      { name, architecture, node, memory }));
+    this.memories = header.memories.map(([name, node, size]) => ({ name, node, size }));
+    this.makespan = header.makespan_s;
+    this.count = columns.kernel.length;
+    const scale = 10 ** Math.abs(tickExponent);
+    this.seconds = tickExponent < 0 ? (ticks) => ticks / scale : (ticks) => ticks * scale;
+    this.#readTimeline();
+    this.#readTasks();
+    this.copies = copiesOf(this);
+  }
+
+  #readTimeline() {
+    const { worker_tasks: counts, task, gap, duration } = this.columns;
+    this.firstSlot = new Int32Array(counts.length + 1);
+    this.slotTask = Int32Array.from(task);
+    this.slotStart = new Float64Array(this.count);
+    this.slotEnd = new Float64Array(this.count);
+    this.startTick = new Float64Array(this.count);
+    this.endTick = new Float64Array(this.count);
+    this.slotOf = new Int32Array(this.count);
+    this.worker = new Int32Array(this.count);
+    for (let worker = 0, slot = 0; worker < counts.length; worker++) {
+      const end = slot + counts[worker];
+      for (let free = 0; slot < end; slot++) {
+        const start = free + gap[slot];
+        free = start + duration[slot];
+        const number = this.slotTask[slot];
+        this.startTick[number] = start;
+        this.endTick[number] = free;
+        this.slotStart[slot] = this.seconds(start);
+        this.slotEnd[slot] = this.seconds(free);
+        this.slotOf[number] = slot;
+        this.worker[number] = worker;
+      }
+      this.firstSlot[worker + 1] = end;
+    }
+  }
+
+  #readTasks() {
+    const { columns, count, endTick, startTick } = this;
+    this.kernel = columns.kernel;
+    this.priority = columns.priority;
+    this.iteration = columns.iteration ?? null;
+    this.expected = columns.expected;
+    this.critical = Int32Array.from(columns.critical);
+    this.releasedBy = new Int32Array(count);
+    this.readyTick = new Float64Array(count);
+    for (let task = 0; task < count; task++) {
+      const distance = columns.released[task];
+      this.releasedBy[task] = distance ? task - distance : -1;
+      const since = distance ? endTick[task - distance] : columns.submitted[task];
+      this.readyTick[task] = since + columns.ready[task];
+    }
+    this.predecessors = columns.predecessors
+      ? listsOf(columns.predecessors, columns.predecessor)
+      : listsOf(this.releasedBy.map((by) => (by < 0 ? 0 : 1)), columns.released.filter(Boolean));
+  }
+
+  /** The successors of each task; made when they are first asked for. */
+  get successors() {
+    this.madeSuccessors ??= reversed(this.predecessors);
+    return this.madeSuccessors;
+  }
+
+  start(task) { return this.seconds(this.startTick[task]); }
+  end(task) { return this.seconds(this.endTick[task]); }
+  duration(task) { return this.seconds(this.endTick[task] - this.startTick[task]); }
+  ready(task) { return this.seconds(this.readyTick[task]); }
+  submitted(task) { return this.seconds(this.columns.submitted[task]); }
+
+  /** When its worker took a task from the scheduler; its start where that is not known. */
+  taken(task) {
+    return this.seconds(this.startTick[task] - (this.columns.taken?.[task] ?? 0));
+  }
+
+  /** How many times as long as expected a task took; NaN where nothing is expected. */
+  slowness(task) {
+    return this.expected[task] > 0 ? this.duration(task) / this.expected[task] : NaN;
+  }
+
+  /** What a task waited for before its start, in seconds, as tasksim.run.metrics.waits says it. */
+  waits(task) {
+    const start = this.startTick[task], ready = this.readyTick[task];
+    const came = this.columns.arrival?.[task] ?? 0;
+    const taken = Math.max(start - (this.columns.taken?.[task] ?? 0), ready);
+    const data = came ? Math.max(0, start - (came - 1) - taken) : 0;
+    return {
+      dependency: this.seconds(ready - this.columns.submitted[task]),
+      data: this.seconds(data),
+      runtime: this.seconds(start - ready - data),
+    };
+  }
+
+  numberOf(task) { return task + this.columns.number[task]; }
+  label(task) { return `${this.kernels[this.kernel[task]]} #${this.numberOf(task)}`; }
+
+  /** Return the slots of a worker that may show in a range of time, [low, high). */
+  slotsBetween(worker, from, to) {
+    const low = this.firstSlot[worker], high = this.firstSlot[worker + 1];
+    const first = countUpTo(this.slotStart, from, low, high);
+    return [Math.max(low, first - 1), countUpTo(this.slotStart, to, first, high)];
+  }
+
+  /** Return the task that a worker runs at a time, or -1. */
+  taskAt(worker, time) {
+    const low = this.firstSlot[worker];
+    const slot = countUpTo(this.slotStart, time, low, this.firstSlot[worker + 1]) - 1;
+    return slot >= low && time < this.slotEnd[slot] ? this.slotTask[slot] : -1;
+  }
+
+  /** Return what a datum is called. */
+  dataName(handle) {
+    const block = this.header.data.find((b) => handle >= b.first
+      && handle < b.first + Math.max(b.rows, 1) * Math.max(b.columns, 1));
+    if (!block) return `data #${handle}`;
+    const index = handle - block.first;
+    if (!block.columns) return block.rows ? `${block.name}[${index}]` : block.name;
+    return `${block.name}[${Math.floor(index / block.columns)}, ${index % block.columns}]`;
+  }
+}
+
+/** Return the copies of a run, by link and start; null of runs without any. */
+function copiesOf(run) {
+  const { columns, header } = run;
+  if (!header.links.length) return null;
+  const start = columns.copy_start.map(run.seconds);
+  const end = columns.copy_start.map((at, copy) => run.seconds(at + columns.copy_duration[copy]));
+  let first = 0;
+  const links = header.links.map(({ source, target, copies }) => (
+    { source, target, first, end: (first += copies) }));
+  return {
+    start, end, links,
+    bytes: columns.copy_bytes,
+    handle: columns.copy_handle,
+    task: columns.copy_task,
+    reason: columns.copy_reason,
+    requested: (copy) => run.seconds(columns.copy_start[copy] - columns.copy_requested[copy]),
+  };
+}
+
+/** Return the runs that a document holds. */
+export async function readRuns(header, textOf) {
+  return Promise.all(header.runs.map(async (run, number) => {
+    const columns = await unpack(run.columns, textOf(number));
+    return new RunData(number, run, columns, header.tick_exponent);
+  }));
+}

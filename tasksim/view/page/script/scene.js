@@ -1,0 +1,85 @@
+// The scene: what there is to be painted, made anew where colours or filters change.
+
+import { colouring } from "./colours.js";
+import { Coverage, Level } from "./coverage.js";
+import { StepIntegral } from "./integral.js";
+
+const MOST_DIRECT = 300000; // evaluations for a band by its rows; a frame has some milliseconds
+
+/** Runs in their present colours. */
+export class Scene {
+  constructor(runs, header) {
+    Object.assign(this, { runs, header, levels: new Map() });
+    this.links = new Map(runs.flatMap((run) => (
+      run.copies ? run.copies.links.map((link) => [link, linkParts(run.copies, link)]) : [])));
+  }
+
+  /** Colour all tasks; `shown(run)` is a flag per task, or null: all are. */
+  colour(mode, theme, shown) {
+    this.colouring = colouring(this.runs, mode, this.header, theme);
+    this.levels.clear();
+    this.coverage = this.runs.map((run) => {
+      const classOf = this.colouring.classOf(run), flags = shown(run);
+      const classes = new Uint16Array(run.count);
+      for (let slot = 0; slot < run.count; slot++) {
+        const task = run.slotTask[slot];
+        classes[slot] = flags && !flags[task] ? this.colouring.muted : classOf(task);
+      }
+      return new Coverage(run.slotStart, run.slotEnd, classes, this.colouring.palette);
+    });
+  }
+
+  /** Return red, green, blue and share per pixel of a worker's row. */
+  workerMeans(run, worker, from, to, width) {
+    const into = new Float64Array(4 * width);
+    this.coverage[run.number].addMeans(run.firstSlot[worker], run.firstSlot[worker + 1], from, to, into);
+    return into;
+  }
+
+  /** Return the same of several workers together, the share of all their time. */
+  bandMeans(row, from, to, width) {
+    const into = new Float64Array(4 * width);
+    const ranges = row.workers.map((w) => [row.run.firstSlot[w], row.run.firstSlot[w + 1]]);
+    const level = this.#level(row, ranges, (to - from) / width, ranges.length * width);
+    if (level) level.addMeans(from, to, into);
+    else ranges.forEach(([low, high]) => this.coverage[row.run.number].addMeans(low, high, from, to, into));
+    for (let i = 0; i < into.length; i++) into[i] /= ranges.length;
+    return into;
+  }
+
+  /** Return the level that serves for slices so long, if there is to be one. */
+  #level(row, ranges, slice, cost) {
+    if (ranges.length < 3) return null;
+    if (!this.levels.has(row.id)) {
+      this.levels.set(row.id, new Level(this.coverage[row.run.number], ranges, row.run.makespan));
+    }
+    const level = this.levels.get(row.id);
+    return level.isFineEnough(slice) || cost > MOST_DIRECT ? level : null;
+  }
+
+  /** Return the same of the copies of a link; those at the same time share the row. */
+  linkMeans(link, from, to, width) {
+    const into = new Float64Array(4 * width);
+    for (const { integral, reason } of this.links.get(link)) {
+      const colour = this.reasonColours[reason];
+      const means = integral.means(from, to, width);
+      for (let x = 0; x < width; x++) {
+        for (let c = 0; c < 3; c++) into[4 * x + c] += means[x] * colour[c];
+        into[4 * x + 3] += means[x];
+      }
+    }
+    return into;
+  }
+}
+
+/** Return per reason how many copies of a link are under way, as an integral. */
+function linkParts(copies, { first, end }) {
+  const reasons = new Set();
+  for (let copy = first; copy < end; copy++) reasons.add(copies.reason[copy]);
+  return [...reasons].sort().map((reason) => {
+    const rows = [];
+    for (let copy = first; copy < end; copy++) if (copies.reason[copy] === reason) rows.push(copy);
+    const rises = { times: rows.map((copy) => copies.start[copy]) };
+    return { reason, integral: new StepIntegral(rises, { times: rows.map((copy) => copies.end[copy]) }) };
+  });
+}

@@ -1,0 +1,61 @@
+// The view of tables below the chart: tabs, sorting, all or the visible stretch of time.
+
+import { button, element } from "./dom.js";
+import { TABLES, sortRows, tableOf } from "./tables.js";
+
+/** The tables of an app. */
+export class TableView {
+  constructor(app) {
+    this.app = app;
+    this.sorting = { column: 0, descending: false };
+    this.tabs = Object.entries(TABLES).map(([name, { title }]) => (
+      Object.assign(button(title, title, () => app.change({ table: name })), { table: name, role: "tab" })));
+    this.range = element("input", { type: "checkbox", onchange: () => app.change({ range: this.range.checked }) });
+    this.place = element("div", { className: "place" });
+    this.box = element("section", { className: "tables", ariaLabel: "Tables", hidden: true },
+      element("div", { className: "tabs", role: "tablist" }, ...this.tabs,
+        element("label", {}, this.range, " visible time only"),
+        button("×", "Close (t)", () => app.toggleTable())),
+      this.place);
+  }
+
+  /** Show the table that the state names, if any. */
+  update(state) {
+    this.box.hidden = !state.table;
+    this.range.checked = state.range;
+    for (const tab of this.tabs) tab.ariaSelected = String(tab.table === state.table);
+    if (!state.table) return;
+    const { viewport, runs } = this.app;
+    const range = state.range ? viewport : { from: -Infinity, to: Infinity };
+    const key = [state.table, range.from, range.to, state.matches?.length, state.query].join();
+    if (key !== this.key) {
+      if (this.key?.split(",")[0] !== state.table) this.sorting = { column: 0, descending: false, none: true };
+      this.made = tableOf(state.table, runs, range, state.matches);
+      this.key = key;
+      this.show();
+    }
+  }
+
+  show() {
+    const { columns, rows, note } = this.made;
+    const { column, descending, none } = this.sorting;
+    const sorted = none ? rows : sortRows(rows, column, descending);
+    const head = columns.map(([name], number) => element("th",
+      { scope: "col", ariaSort: none || number !== column ? "none" : descending ? "descending" : "ascending" },
+      button(name, "Sort", () => this.sort(number))));
+    const body = sorted.map((row) => element("tr", {}, ...row.map((cell, number) => (
+      element("td", { className: typeof cell === "number" ? "number" : "" },
+        isNaN(cell) && typeof cell === "number" ? "–" : columns[number][1](cell))))));
+    this.place.replaceChildren(
+      ...(rows.length ? [element("table", {}, element("thead", {}, element("tr", {}, ...head)),
+        element("tbody", {}, ...body))] : []),
+      element("p", {}, note));
+  }
+
+  /** Sort by a column; a second time the other way. */
+  sort(column) {
+    const again = !this.sorting.none && this.sorting.column === column;
+    this.sorting = { column, descending: again && !this.sorting.descending };
+    this.show();
+  }
+}

@@ -1,0 +1,60 @@
+"""The script: what its sources may and may not hold."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tasksim.view.page import bundle as module
+from tasksim.view.page.bundle import bundle, source
+
+SCRIPTS = sorted((Path(module.__file__).parent / "script").glob("*.js"))
+DECLARED = re.compile(r"^(?:async )?(?:function|class|const|let) (\w+)", re.MULTILINE)
+
+
+def test_the_bundle_has_all_modules_after_those_that_they_import():
+    whole = bundle()
+    for script in SCRIPTS:
+        opening = script.read_text().splitlines()[0]
+        assert whole.count(opening) == 1
+    assert whole.index("class Coverage") < whole.index("class Scene") < whole.index("class App")
+    assert not re.search(r"^(import|export) ", whole, re.MULTILINE)
+
+
+def test_names_are_unique_over_all_modules():
+    names = DECLARED.findall(bundle())
+    assert sorted(names) == sorted(set(names))
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_a_module_is_one_concept_and_reaches_nothing_outside(script):
+    text = script.read_text()
+    assert text.startswith("// ")
+    assert len(text.splitlines()) <= 400
+    for forbidden in ("</", "eval(", "innerHTML", "fetch(", "XMLHttp", "import(", "WebSocket"):
+        assert forbidden not in text.replace("</svg>", "").replace("</title>", "").replace(
+            "</rect>", ""
+        ).replace("</text>", "").replace("</line>", ""), forbidden
+    links = set(re.findall(r"https?://[^\s\"']*", text))
+    assert links <= {"http://www.w3.org/2000/svg"}
+
+
+def test_what_is_imported_is_exported():
+    for script in SCRIPTS:
+        for names, other in re.findall(
+            r'import \{([^}]*)\} from "\./(\w+)\.js"', script.read_text()
+        ):
+            text = source(f"script/{other}.js")
+            for name in re.split(r",\s*", names.strip().strip(",")):
+                assert re.search(
+                    rf"^export (async )?(function|class|const) {name}\b", text, re.M
+                ), name
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="no Node here: apt-get install nodejs")
+def test_the_bundle_is_javascript(tmp_path):
+    path = tmp_path / "bundle.mjs"
+    path.write_text(bundle())
+    subprocess.run(["node", "--check", path], check=True, timeout=60)
