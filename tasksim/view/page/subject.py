@@ -83,7 +83,7 @@ def critical_tasks(run: Run) -> NDArray[np.int64]:
 
 
 def _graph(run: Run, *, trust: bool) -> TaskGraph | None:
-    from tasksim.scenario.recorded import graph_of
+    from tasksim.formats.recorded import graph_of
 
     try:
         return graph_of(run, Path("run"), trust=trust)
