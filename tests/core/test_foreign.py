@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from equal import LONG, answer, drawn_question
+from equal import LONG, answer
+from questions import drawn_question
 
 from tasksim.base.errors import SchedulerError
 from tasksim.core.library import status

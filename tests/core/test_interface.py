@@ -10,7 +10,8 @@ from math import inf, nan
 
 import numpy as np
 import pytest
-from equal import LONG, drawn_question
+from equal import LONG
+from questions import drawn_question
 
 from tasksim.base.errors import TasksimError
 from tasksim.core.library import status

@@ -5,9 +5,12 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+import hypothesis
 import numpy as np
 import pytest
-from equal import KERNELS, LONG, answer, differing, drawn_question
+from equal import answer, disagreement
+from hypothesis import given, settings
+from questions import KERNELS, drawn_question, questions
 from scripted import machine
 
 from tasksim.base.errors import TasksimError
@@ -58,6 +61,7 @@ SCHEDULERS = [
     "heft:order=ready",
     "min-min:order=ready",
 ]
+PARTS = 10
 READY_FIRST = ("dmdar", "dmdas", "dmdasd", "modular-dmdar", "modular-dmdas", "modular-heft")
 """Those whose workers take the task that lacks the fewest bytes."""
 each_scheduler = pytest.mark.parametrize(
@@ -68,8 +72,8 @@ each_scheduler = pytest.mark.parametrize(
 @core
 @each_scheduler
 def test_both_engines_give_the_same_bytes(scheduler):
-    for seed in range(10):
-        assert differing(seed, scheduler) == [], f"seed {seed}"
+    for number in range(10):
+        assert disagreement(drawn_question(number, scheduler)) is None, f"seed {number}"
 
 
 @core
@@ -98,10 +102,16 @@ def test_of_many_tasks_that_wait_the_same_is_the_readiest(name):
 
 @core
 @pytest.mark.slow
-@each_scheduler
-def test_both_engines_give_the_same_bytes_on_many_cases(scheduler):
-    for seed in range(10, 500 if LONG else 60):
-        assert differing(seed, scheduler) == [], f"seed {seed}"
+@pytest.mark.parametrize("part", range(PARTS))
+def test_both_engines_give_the_same_bytes_on_20_000_examples(part):
+    """In parts, for processes side by side, each with schedulers and a seed of its own."""
+
+    @settings(max_examples=20_000 // PARTS)
+    @given(questions(SCHEDULERS[part::PARTS]))
+    def agree(question):
+        assert disagreement(question) is None
+
+    (hypothesis.seed(part)(agree) if settings().derandomize else agree)()
 
 
 @core
