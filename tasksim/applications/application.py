@@ -23,7 +23,8 @@ import numpy as np
 from tasksim.applications.flow import TaskFlow
 from tasksim.applications.program import FlowProgram
 from tasksim.base.arguments import short
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, TasksimError
+from tasksim.base.registry import where_raised
 from tasksim.graph.apps.parameters import Parameter, parameters_of
 from tasksim.graph.apps.registry import GENERATORS, PRIORITIES, Generator
 
@@ -91,7 +92,13 @@ class Application:
 
     def _flow(self, *, recording: bool, **settings: Any) -> TaskFlow:
         flow = TaskFlow(self.name, recording=recording)
-        returned = self.function(flow, **settings)
+        try:
+            returned = self.function(flow, **settings)
+        except TasksimError:
+            raise
+        except Exception as error:
+            message = f"{type(error).__name__}: {error} ({where_raised(error)})"
+            raise InputError(f"application {self.name}: {message}") from error
         if returned is not None:
             raise InputError(
                 f"application {self.name} returned {short(returned)}; it inserts its tasks into"

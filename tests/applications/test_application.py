@@ -362,6 +362,17 @@ def test_an_application_may_be_defined_again():
         def other(g): ...
 
 
+def test_what_an_application_raises_is_told_with_file_and_line():
+    @tasksim.application("dividing")
+    def dividing(g, by=0):
+        g.array("x", 1 // by)
+
+    with pytest.raises(
+        InputError, match=r"application dividing: ZeroDivisionError.*test_applic.*py:\d"
+    ):
+        dividing()
+
+
 def test_settings_are_known_by_their_defaults():
     with pytest.raises(InputError, match="sum-of-squares: parts: got 'x'; legal: an integer"):
         tasksim.generate("sum-of-squares", parts="x")
