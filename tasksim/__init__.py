@@ -78,6 +78,9 @@ Replays                  what came out of those
 durations                the expected duration of each task on each class of workers
 execute                  runs a graph for real, here
 calibrate                measures kernels here, and writes models and a platform
+record                   records the tasks of a program that uses executors or Dask
+Recording                what came out
+from_dask                the graph of a Dask collection
 Run                      what came out
 save_run                 writes a run to a folder
 load_run                 reads it back
@@ -157,6 +160,8 @@ if TYPE_CHECKING:
         Route,
         Worker,
     )
+    from tasksim.recording.dask_collections import from_dask
+    from tasksim.recording.recording import Recording, record
     from tasksim.run.record import Run
     from tasksim.run.recordtables import MemoryTable, TransferTable
     from tasksim.scenario.many import Replays, simulate_many
@@ -214,6 +219,8 @@ _HOMES = {
         "Worker",
     ),
     "tasksim.formats.platforms": ("load_platform",),
+    "tasksim.recording.recording": ("Recording", "record"),
+    "tasksim.recording.dask_collections": ("from_dask",),
     "tasksim.run.record": ("Run",),
     "tasksim.formats.runs": ("load_run", "save_run"),
     "tasksim.formats.runs_by_name": ("check_run", "compare", "practical_critical_path"),
@@ -266,6 +273,7 @@ __all__ = [
     "PowerLaw",
     "Problem",
     "R",
+    "Recording",
     "Reduce",
     "Replays",
     "Route",
@@ -294,6 +302,7 @@ __all__ = [
     "execute",
     "export_models",
     "figure",
+    "from_dask",
     "from_networkx",
     "generate",
     "generator",
@@ -305,6 +314,7 @@ __all__ = [
     "plan",
     "practical_critical_path",
     "read_schedule",
+    "record",
     "save_figure",
     "save_graph",
     "save_models",

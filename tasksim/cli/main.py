@@ -29,6 +29,7 @@ __all__ = ["COMMANDS", "cli", "exit_after", "main"]
 COMMANDS: dict[str, tuple[str, str]] = {
     "simulate": ("tasksim.cli.simulate:simulate", "Predict a run: replay a task graph."),
     "run": ("tasksim.cli.run:run", "Run a task graph for real, here."),
+    "record": ("tasksim.cli.record:record", "Run a Python program, and record its tasks."),
     "calibrate": ("tasksim.cli.calibrate:calibrate", "Measure kernels here and fit models."),
     "measure": ("tasksim.cli.measure:measure", "Measure a kernel over a domain of sizes."),
     "fit": ("tasksim.cli.fit:fit", "Make a kernel model of measured durations."),

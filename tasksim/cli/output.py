@@ -118,6 +118,10 @@ class Results:
 
             save_run(run, self.output, force=self.force)
             note(f"Wrote {self.output}")
+        self.draw(run)
+
+    def draw(self, run: Run) -> None:
+        """Write the Gantt chart of a run if it is asked for."""
         if self.gantt is not None:
             from tasksim.view.figure import figure, save_figure
 

@@ -1,0 +1,151 @@
+"""Graphs of Dask: the tasks that its threads run, seen through its callbacks."""
+
+from __future__ import annotations
+
+import functools
+import time
+from typing import TYPE_CHECKING, Any
+
+from tasksim.base.versions import version_of
+from tasksim.recording.imports import WhenImported
+from tasksim.recording.log import Datum, RecordedTask
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping
+
+    from tasksim.recording.log import Log
+    from tasksim.recording.patches import Patches
+
+__all__ = ["DaskGraph", "DaskWatch"]
+
+
+class DaskWatch:
+    """Watch over what Dask computes with threads, from when the program imports it."""
+
+    def __init__(self, log: Log, patches: Patches) -> None:
+        self._log = log
+        self._patches = patches
+        self._import = WhenImported("dask.local", self._begin)
+        self._graph: DaskGraph | None = None
+        self._callback: Any = None
+
+    def start(self) -> None:
+        """Wait until the program imports Dask; nothing is imported here."""
+        self._import.watch()
+
+    def stop(self) -> None:
+        """Watch no longer."""
+        self._import.stop()
+        if self._callback is not None:
+            type(self._callback).active.discard(self._callback._callback)
+            self._callback = None
+
+    def _begin(self) -> None:
+        from dask import local
+        from dask.callbacks import Callback
+
+        if not hasattr(local, "execute_task"):
+            version = version_of("dask")
+            self._log.notes.append(f"Dask {version} runs tasks in a way that is not known here")
+            return
+        self._patches.set(local, "execute_task", self._timing(local.execute_task))
+        self._callback = Callback(
+            start_state=self._started,
+            pretask=self._handed,
+            posttask=self._done,
+            finish=self._finished,
+        )
+        self._callback.register()
+
+    # Dask's callbacks, all in the thread that computes
+
+    def _started(self, graph: Mapping[Hashable, Any], state: Mapping[str, Any]) -> None:
+        del graph
+        if self._log.is_open and self._log.here.task is None and self._graph is None:
+            self._graph = DaskGraph(self._log, state)
+
+    def _handed(self, key: Hashable, *_: Any) -> None:
+        if self._graph is not None and (task := self._graph.tasks.get(key)) is not None:
+            task.handed_s = time.perf_counter()
+
+    def _done(self, key: Hashable, result: Any, *_: Any) -> None:
+        if self._graph is not None and (task := self._graph.tasks.get(key)) is not None:
+            task.result.size_bytes = sizeof(result)
+
+    def _finished(self, graph: Mapping[Hashable, Any], state: object, failed: bool) -> None:
+        del state, failed
+        if self._graph is not None:
+            found, self._graph = self._graph, None
+            found.finish(graph)
+
+    # What Dask's workers do
+
+    def _timing(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what replaces the function by which workers run tasks."""
+
+        @functools.wraps(original)
+        def execute_task(key: Hashable, *args: Any) -> Any:
+            log, graph = self._log, self._graph
+            if not log.is_open or log.here.task is not None:
+                return original(key, *args)
+            task = None if graph is None else graph.tasks.get(key)
+            if task is None:
+                log.missed += 1
+                return original(key, *args)
+            answer = log.call(task, original, (key, *args), {})
+            task.raised = bool(answer[2])
+            return answer
+
+        return execute_task
+
+
+class DaskGraph:
+    """A graph while Dask computes it."""
+
+    def __init__(self, log: Log, state: Mapping[str, Any]) -> None:
+        from dask.utils import key_split
+
+        self._log = log
+        now = time.perf_counter()
+        after = log.seen_before(now)
+        place = log.next_place()
+        given, dependencies = state["cache"], state["dependencies"]
+        data = {key: Datum(sizeof(given[key])) for key in dependencies if key in given}
+        self.tasks: dict[Hashable, RecordedTask] = {}
+        for key in dependencies:
+            if key not in data:
+                name = str(key_split(key))
+                task = RecordedTask((name, f"dask {name}"), now, (place, 0), by_dask=True)
+                task.result.task = task
+                data[key] = task.result
+                self.tasks[key] = task
+        for key, task in self.tasks.items():
+            before = dependencies[key]
+            task.reads = [data[each] for each in sorted(before, key=str)]
+            if not any(each in self.tasks for each in before):
+                task.after = after
+        log.tasks.extend(self.tasks.values())
+        self._begun_s, self._cpu_s = now, time.thread_time()
+
+    def finish(self, graph: Mapping[Hashable, Any]) -> None:
+        """Note that Dask is done with the graph: its order, and that this thread has seen it."""
+        from dask.order import order
+
+        log = self._log
+        log.dask_loop_s += time.thread_time() - self._cpu_s
+        log.here.wait_s = self._begun_s
+        places = order(dict(graph))
+        for key, task in self.tasks.items():
+            task.place = (task.place[0], places.get(key, 0))
+        read = {datum.task for task in self.tasks.values() for datum in task.reads}
+        log.saw(task for task in self.tasks.values() if task not in read)
+
+
+def sizeof(value: Any) -> int:
+    """Return what Dask says that *value* takes, in bytes; 0 if it cannot say."""
+    from dask.sizeof import sizeof as of_dask
+
+    try:
+        return max(0, int(of_dask(value)))
+    except Exception:  # a user's object may do anything when it is asked
+        return 0

@@ -1,0 +1,226 @@
+"""Futures: what a program submits to pools of ``concurrent.futures`` and when it sees the ends."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import functools
+import itertools
+import weakref
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from tasksim.recording.kernel_names import function_and_name, is_of_dask
+from tasksim.recording.results import Results, mark, task_of
+from tasksim.recording.sizes import size_of
+from tasksim.recording.timed_call import AWAITED, TimedCall
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from tasksim.recording.log import Log, RecordedTask
+    from tasksim.recording.patches import Patches
+
+__all__ = ["record_futures"]
+
+_NUMBERS = itertools.count(1)
+"""Of calls in other processes; never used again, so that late results find nobody."""
+
+
+def record_futures(log: Log, patches: Patches) -> None:
+    """Have *log* told of all that is submitted to pools, until *patches* are undone."""
+    watch = _Watch(log)
+    for method in ("result", "exception", "done"):
+        patches.set(Future, method, watch.seeing(method))
+    patches.set(ThreadPoolExecutor, "submit", watch.thread_submit(ThreadPoolExecutor.submit))
+    patches.set(ThreadPoolExecutor, "shutdown", watch.shutdown(ThreadPoolExecutor.shutdown))
+    processes = _process_pools()
+    if processes is not None:
+        patches.set(processes, "submit", watch.process_submit(processes.submit))
+        patches.set(processes, "shutdown", watch.shutdown(processes.shutdown))
+    wait, as_completed = concurrent.futures.wait, concurrent.futures.as_completed
+    patches.set_everywhere(wait, watch.waiting(wait))
+    patches.set_everywhere(as_completed, watch.completing(as_completed))
+
+
+def _process_pools() -> Any:
+    """Return the class of pools of processes; None where the system has none."""
+    try:
+        from concurrent.futures import ProcessPoolExecutor
+    except ImportError:
+        return None
+    return ProcessPoolExecutor
+
+
+class _Watch:
+    """Replacements for methods and functions, which do what those do and tell a log."""
+
+    def __init__(self, log: Log) -> None:
+        self.log = log
+        self.results = Results()
+        self._of_pool: weakref.WeakKeyDictionary[Any, list[RecordedTask]]
+        self._of_pool = weakref.WeakKeyDictionary()
+        self._pools = itertools.count(1)
+        self._number: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+
+    # Submitting
+
+    def thread_submit(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what replaces a thread pool's ``submit``."""
+
+        @functools.wraps(original)
+        def submit(self_: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+            if not self.log.is_open or is_of_dask(fn, args) or _is_of_interpreters(self_):
+                return original(self_, fn, *args, **kwargs)
+            task = self._task(self_, fn, args, kwargs)
+            with _Submission(task):
+                future = original(self_, self._call, task, fn, args, kwargs)
+            mark(future, task)
+            return future
+
+        return submit
+
+    def process_submit(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what replaces a process pool's ``submit``."""
+
+        @functools.wraps(original)
+        def submit(self_: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+            if not self.log.is_open or is_of_dask(fn, args):
+                return original(self_, fn, *args, **kwargs)
+            task, number = self._task(self_, fn, args, kwargs), next(_NUMBERS)
+            AWAITED[number] = functools.partial(_note_times, task)
+            with _Submission(task):
+                future = original(self_, TimedCall(fn, number), *args, **kwargs)
+            mark(future, task)
+            future.add_done_callback(lambda _: AWAITED.pop(number, None))
+            return future
+
+        return submit
+
+    def _task(self, pool: Any, function: Any, args: Any, kwargs: Any) -> RecordedTask:
+        """Return the task that a call given to *pool* is."""
+        if pool not in self._number:
+            self._number[pool] = next(self._pools)
+        reads = self.results.among(*args, *kwargs.values(), *_carried(function))
+        task = self.log.submit(function_and_name(function, args), reads)
+        task.pool = self._number[pool]
+        self._of_pool.setdefault(pool, []).append(task)
+        return task
+
+    def _call(self, task: RecordedTask, function: Any, args: Any, kwargs: Any) -> Any:
+        """Call a function in a worker of a pool."""
+        result = self.log.call(task, function, args, kwargs)
+        task.result.size_bytes = size_of(result)
+        return result
+
+    # Seeing that tasks have ended
+
+    def seeing(self, method: str) -> Callable[..., Any]:
+        """Return what replaces a method of futures by which one sees that they are done."""
+        original: Any = getattr(Future, method)
+
+        @functools.wraps(original)
+        def replaced(self_: Any, *args: Any, **kwargs: Any) -> Any:
+            if method != "done" and task_of(self_) is not None:
+                self.log.about_to_wait()
+            try:
+                value = original(self_, *args, **kwargs)
+            except BaseException:
+                self._saw([self_])
+                raise
+            self._saw([self_])
+            if method == "result" and (task := task_of(self_)) is not None:
+                self.results.add(value, task.result)
+            return value
+
+        return replaced
+
+    def waiting(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what replaces :func:`concurrent.futures.wait`."""
+
+        @functools.wraps(original)
+        def wait(*args: Any, **kwargs: Any) -> Any:
+            self.log.about_to_wait()
+            found = original(*args, **kwargs)
+            self._saw(found.done)
+            return found
+
+        return wait
+
+    def completing(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what replaces :func:`concurrent.futures.as_completed`."""
+
+        @functools.wraps(original)
+        def as_completed(*args: Any, **kwargs: Any) -> Iterator[Any]:
+            completed = original(*args, **kwargs)
+            while True:
+                self.log.about_to_wait()
+                future = next(completed, None)
+                if future is None:
+                    return
+                self._saw([future])
+                yield future
+
+        return as_completed
+
+    def shutdown(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what replaces a pool's ``shutdown``, which waits for all its tasks."""
+
+        @functools.wraps(original)
+        def shutdown(self_: Any, wait: bool = True, **kwargs: Any) -> Any:
+            tasks = self._of_pool.get(self_) if wait else None
+            if tasks:
+                self.log.about_to_wait()
+            found = original(self_, wait, **kwargs)
+            if tasks:
+                self.log.saw(tasks)
+            return found
+
+        return shutdown
+
+    def _saw(self, futures: Iterable[Any]) -> None:
+        """Note the ends of those *futures* that are done."""
+        tasks = [task for future in futures if (task := task_of(future)) is not None]
+        if tasks:
+            self.log.saw(tasks)
+
+
+class _Submission:
+    """The moment of submission: a task whose submission is refused was none."""
+
+    def __init__(self, task: RecordedTask) -> None:
+        self._task = task
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is not None:
+            self._task.cancelled = True
+
+
+def _is_of_interpreters(pool: Any) -> bool:
+    """Return whether a thread pool has an interpreter per thread, which nothing can be told."""
+    kind = getattr(concurrent.futures, "InterpreterPoolExecutor", None)
+    return kind is not None and isinstance(pool, kind)
+
+
+def _carried(function: Any) -> tuple[Any, ...]:
+    """Return the arguments that a ``functools.partial`` carries."""
+    if isinstance(function, functools.partial):
+        return (*function.args, *function.keywords.values(), *_carried(function.func))
+    return ()
+
+
+def _note_times(
+    task: RecordedTask,
+    result: Any,
+    raised: bool,
+    start_s: float,
+    end_s: float,
+    cpu_s: float,
+    process: int,
+) -> None:
+    """Note how a call in another process went."""
+    task.worker, task.raised, task.cpu_s = process, raised, cpu_s
+    task.start_s, task.end_s = start_s, end_s
+    task.result.size_bytes = size_of(result)

@@ -1,0 +1,240 @@
+"""Log of a recording: the tasks of a program, their times, and what each had to wait for."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from math import nan
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
+
+__all__ = ["MAIN_THREAD", "Datum", "Log", "RecordedTask"]
+
+MAIN_THREAD: Final = "main thread"
+"""The kernel of what a thread that submits does between what it waited for and its next submit.
+No function can be called that."""
+OWN_S: Final = 100e-6
+"""How long a thread works between two waits, from which on that is a task: a few times what it takes
+to wake a thread. Less is not told from it, and there would be twice as many tasks."""
+
+
+class Datum:
+    """What a task returned, or was given."""
+
+    __slots__ = ("size_bytes", "task")
+
+    def __init__(self, size_bytes: int = 0, task: RecordedTask | None = None) -> None:
+        self.size_bytes = size_bytes
+        self.task = task
+        """What made it; None: it was there."""
+
+
+@dataclass(slots=True, eq=False)
+class RecordedTask:
+    """A task while it is recorded; times are those of :func:`time.perf_counter`."""
+
+    kernel: tuple[str, str]
+    """What it is called, and with the module before it."""
+    submitted_s: float
+    place: tuple[int, int]
+    """Its place in order of submission: all that were there at once have one first number."""
+    after: list[RecordedTask] = field(default_factory=list)
+    """Tasks whose end the thread that submitted it had seen."""
+    reads: list[Datum] = field(default_factory=list)
+    result: Datum = field(default_factory=Datum)
+    handed_s: float = nan
+    """When the runtime chose a worker for it, where that is known."""
+    start_s: float = nan
+    end_s: float = nan
+    cpu_s: float = 0.0
+    """For how long it was on a core."""
+    worker: Hashable = None
+    """The thread that ran it, or the number of the process."""
+    pool: int = 0
+    """The number of the pool whose worker that is."""
+    raised: bool = False
+    cancelled: bool = False
+    by_dask: bool = False
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether all its times are known."""
+        return self.end_s == self.end_s  # not NaN
+
+
+class _Here(threading.local):
+    """What a thread has seen, and does."""
+
+    def __init__(self) -> None:
+        self.task: RecordedTask | None = None
+        """The recorded task that it runs."""
+        self.seen: list[RecordedTask] = []
+        """Tasks whose end it has seen and nothing was made to depend on yet."""
+        self.known: set[RecordedTask] = set()
+        self.waited: RecordedTask | None = None
+        """Its last task of the kernel "main thread"."""
+        self.since_s = nan
+        """Since when it does what it does: its last submission, or the end of its last wait."""
+        self.submitted_s = nan
+        """When it began to submit the last time."""
+        self.wait_s = nan
+        """When it began its last wait."""
+
+
+class Log:
+    """The tasks of a recording, and the counts of what could not be recorded."""
+
+    def __init__(self) -> None:
+        self.tasks: list[RecordedTask] = []
+        self.is_open = True
+        self.notes: list[str] = []
+        """What is to be said besides."""
+        self.submission_s = 0.0
+        """The time that threads took to submit, all submissions together."""
+        self.dask_loop_s = 0.0
+        """The time that Dask's own loop had on a core."""
+        self.cpu_s = 0.0
+        """The time that the program had on cores, all its threads together."""
+        self.nested = 0
+        self.waits_inside = 0
+        self.missed = 0
+        """Tasks of Dask that were seen to run in a graph that is not recorded."""
+        self.here = _Here()
+        self._places = 0
+        self._lock = threading.Lock()
+
+    # Submitting
+
+    def submit(self, kernel: tuple[str, str], reads: Iterable[Datum]) -> RecordedTask:
+        """Return a new task that this thread is about to submit."""
+        now = time.perf_counter()
+        after = self.seen_before(now)
+        task = RecordedTask(kernel, now, (self.next_place(), 0), after, [*reads])
+        task.result.task = task
+        self.tasks.append(task)
+        return task
+
+    def next_place(self) -> int:
+        """Return the next place in order of submission."""
+        with self._lock:
+            self._places += 1
+            return self._places
+
+    def seen_before(self, now: float) -> list[RecordedTask]:
+        """Return what must have ended before this thread can submit anything at *now*."""
+        here = self.here
+        if here.task is not None:  # a task submits another: what it waited for is what is known
+            self.nested += 1
+            return list(here.task.after)
+        if here.seen:
+            self._did(now)
+        elif here.since_s == here.since_s:
+            self.submission_s += now - here.since_s
+        here.since_s = here.submitted_s = now
+        return [] if here.waited is None else [here.waited]
+
+    def _did(self, now: float) -> None:
+        """Make a task of what this thread did since its last submission or wait."""
+        here = self.here
+        before = [] if here.waited is None else [here.waited]
+        ends = [task.end_s for task in here.seen]
+        start_s = max([here.since_s, *ends])
+        submitted_s = here.submitted_s if here.submitted_s == here.submitted_s else start_s
+        here.waited = RecordedTask(
+            (MAIN_THREAD, MAIN_THREAD),
+            submitted_s,
+            (self.next_place(), 0),
+            after=[*before, *here.seen],
+            handed_s=min(here.wait_s, start_s) if here.wait_s == here.wait_s else start_s,
+            start_s=start_s,
+            end_s=now,
+            cpu_s=now - start_s,
+            worker=threading.current_thread(),
+        )
+        here.seen = []
+        self.tasks.append(here.waited)
+
+    # What threads see
+
+    def about_to_wait(self) -> None:
+        """Note that this thread will wait, if there is something to wait for."""
+        here = self.here
+        if here.task is not None or not self.is_open:
+            return
+        now = time.perf_counter()
+        if now - here.since_s >= OWN_S:
+            self._did(now)
+        here.wait_s = now
+
+    def saw(self, tasks: Iterable[RecordedTask]) -> None:
+        """Note that this thread knows that *tasks* have ended, and goes on with its own work."""
+        here = self.here
+        if not self.is_open:
+            return
+        fresh = [task for task in tasks if task.has_ended and task not in here.known]
+        if here.task is not None:
+            self.waits_inside += bool(fresh)
+            return
+        here.known.update(fresh)
+        here.seen.extend(fresh)
+        here.since_s = time.perf_counter()
+
+    # Running
+
+    def call(self, task: RecordedTask, function: Any, args: Any, kwargs: Any) -> Any:
+        """Return what a *function* returns, called as a *task* by this thread."""
+        here = self.here
+        outer, here.task = here.task, task
+        task.worker = threading.current_thread()
+        cpu_s, task.start_s = time.thread_time(), time.perf_counter()
+        try:
+            return function(*args, **kwargs)
+        except BaseException:
+            task.raised = True
+            raise
+        finally:
+            end_s = time.perf_counter()
+            task.cpu_s = time.thread_time() - cpu_s
+            here.task = outer
+            task.end_s = end_s
+
+    # What is said of it
+
+    def left_out(self) -> list[str]:
+        """Say which tasks have no place in the recording."""
+        cancelled = sum(task.cancelled for task in self.tasks)
+        late = sum(not task.has_ended for task in self.tasks) - cancelled
+        found = []
+        if late:
+            found.append(
+                f"{_tasks(late)} had not ended when the recording did, were cancelled, or ran where "
+                "nothing tells when; left out"
+            )
+        if self.missed:
+            found.append(f"{_tasks(self.missed)} of Dask ran beside another graph; left out")
+        return found
+
+    def said(self) -> list[str]:
+        """Say what the graph does not show."""
+        found = []
+        raised = sum(task.raised for task in self.tasks)
+        if raised:
+            found.append(f"{_tasks(raised)} raised an exception")
+        if self.nested:
+            found.append(
+                f"{_tasks(self.nested)} were submitted by tasks: the graph does not say that they "
+                "began after these had"
+            )
+        if self.waits_inside:
+            found.append(
+                f"tasks waited for other tasks {self.waits_inside} times: their durations contain "
+                "the waiting"
+            )
+        return found
+
+
+def _tasks(count: int) -> str:
+    return f"{count} task{'' if count == 1 else 's'}"

@@ -1,0 +1,120 @@
+"""Recorded tasks: what a recording gives when it has ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.arguments import flag, path_of
+from tasksim.base.units import exact_quantity
+from tasksim.recording.log import MAIN_THREAD
+from tasksim.recording.simulation import MeasuredDurations, costs, platform_like
+from tasksim.recording.tables import ended, graph_of, run_of
+from tasksim.recording.workers import CPU, MAIN
+
+if TYPE_CHECKING:
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+    from tasksim.recording.log import Log, RecordedTask
+    from tasksim.run.record import Run
+
+__all__ = ["Recorded"]
+
+PLATFORM = "platform.yaml"
+BUSY: Final = 0.7
+"""The share of their time that workers had tasks, from which on it is asked what these did: with
+less, it is the program that does not keep them busy."""
+ALONE: Final = 1.25
+"""Cores that all tasks together used, up to which it is said that they ran one at a time: tasks
+that hold Python's lock use 1.0, and up to a fifth more where they release it for moments."""
+
+
+class Recorded:
+    """The run, the graph and the costs of a log that is closed."""
+
+    def __init__(self, log: Log, name: str, wall_s: float) -> None:
+        tasks = ended(log)
+        self.graph: TaskGraph = graph_of(tasks, name)
+        self.run: Run = run_of(tasks, self.graph, _config(log, tasks), wall_s)
+        self.notes = [*log.left_out(), *log.notes, *log.said(), *_of_the_lock(log, tasks, self.run)]
+        real = sum(task.kernel[0] != MAIN_THREAD for task in tasks)
+        serial_s = log.submission_s + log.dask_loop_s
+        self._costs = costs(self.run, serial_s / max(1, real))
+        self._scheduler = "prio" if any(task.by_dask for task in tasks) else "eager"
+
+    def platform(self, workers: int | None = None) -> Platform:
+        """Return the platform of the run, with as many *workers* if a number is given."""
+        return platform_like(self.run, self._costs, workers)
+
+    def simulate(
+        self, workers: int | None = None, scheduler: str | None = None, **scenario: Any
+    ) -> Run:
+        """Return a simulated run of the graph, each task as long as it was."""
+        from tasksim.scenario.public import simulate
+
+        given: dict[str, Any] = {"models": MeasuredDurations(self.graph), **scenario}
+        policy = self._scheduler if scheduler is None else scheduler
+        return simulate(self.graph, self.platform(workers), scheduler=policy, **given)
+
+    def save(self, folder: str | Path, force: bool) -> None:
+        """Write the run, its graph and its platform to *folder*."""
+        from tasksim.platform.load import dump
+        from tasksim.run.runfolder import save
+
+        where = path_of(folder, "folder")
+        flag(force, "force")
+        save(self.run, where, force, graph=self.graph)
+        dump(self._description(), Path(where, PLATFORM), comment="Written by `tasksim record`.")
+
+    def _description(self) -> dict[str, Any]:
+        """Return the fields of a platform file."""
+        platform, cost = self.platform(), self._costs
+        kinds = {kind: platform.architectures.count(kind) for kind in (CPU, MAIN)}
+        counts = {
+            kind: sum(worker.architecture == kind for worker in platform.workers) for kind in kinds
+        }
+        seconds = {
+            "submission": cost.submission_s, "task": cost.task_s, "wakeup": cost.wakeup_s,
+            "push": cost.push_s,
+        }  # fmt: skip
+        return {
+            "name": platform.name,
+            "memories": {"ram": {}},
+            "workers": {kind: {"count": count} for kind, count in counts.items() if count},
+            "overheads": {k: exact_quantity(s, "time") for k, s in seconds.items() if s},
+        }
+
+
+def _config(log: Log, tasks: list[RecordedTask]) -> dict[str, Any]:
+    """Return what the run says of how it came about."""
+    by = {"dask": any(task.by_dask for task in tasks)}
+    by["concurrent.futures"] = any(
+        not task.by_dask and task.kernel[0] != MAIN_THREAD for task in tasks
+    )
+    return {
+        "recorded": {
+            "of": [name for name, there in by.items() if there],
+            "submission_s": log.submission_s,
+            "dask_loop_s": log.dask_loop_s,
+        }
+    }
+
+
+def _of_the_lock(log: Log, tasks: list[RecordedTask], run: Run) -> list[str]:
+    """Say if the tasks, though several ran at once, had no more than one core together.
+
+    The whole program counts, for libraries have threads of their own.
+    """
+    work = [task for task in tasks if task.kernel[0] != MAIN_THREAD]
+    workers = sum(worker.architecture == CPU for worker in run.workers)
+    span_s = max(task.end_s for task in work) - min(task.start_s for task in work)
+    busy = sum(task.end_s - task.start_s for task in work) / max(span_s, 1e-12)
+    cores = log.cpu_s / max(span_s, 1e-12)
+    in_processes = any(isinstance(task.worker, int) for task in work)
+    if workers < 2 or in_processes or busy < BUSY * workers or cores > ALONE:
+        return []
+    return [
+        f"{workers} workers had tasks {busy / workers:.0%} of the time, but the program used "
+        f"{cores:.2f} cores: its tasks hold Python's lock, wait for something else, or had no core "
+        "of their own; where it is the lock, more workers will not help as is simulated"
+    ]

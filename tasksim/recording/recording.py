@@ -1,0 +1,218 @@
+"""Recording of a program: a context manager that turns its tasks into a run and a task graph."""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from typing import TYPE_CHECKING, Any, Self
+
+from tasksim.base.errors import InputError, expect
+from tasksim.recording.dask_graphs import DaskWatch
+from tasksim.recording.futures import record_futures
+from tasksim.recording.log import Log
+from tasksim.recording.patches import Patches
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+    from tasksim.recording.recorded import Recorded
+    from tasksim.run.record import Run
+
+__all__ = ["Recording", "record"]
+
+_ONE_AT_A_TIME = threading.Lock()
+"""Held while a recording is open: functions are replaced for the whole process."""
+
+
+def record(name: str = "recorded") -> Recording:
+    """Return a recording of what a program submits to executors, or computes with Dask.
+
+    Inside the ``with`` block, what is submitted to a
+    :class:`concurrent.futures.ThreadPoolExecutor` or a
+    :class:`concurrent.futures.ProcessPoolExecutor` is a task, and so is what Dask's threads
+    compute. No result changes. Nothing of Dask is imported unless the program does.
+
+    A task depends on the tasks whose results, or futures, are among its arguments, in lists,
+    tuples, sets and dictionaries too; and on those whose end the thread that submitted it had seen
+    by then: it had asked for their result, waited for them, or shut their pool down, and would not
+    have submitted it before. What that thread did between the last thing that it saw and its next
+    submission is a task of its own, of the kernel ``main thread``.
+
+    Parameters
+    ----------
+    name : str, default "recorded"
+        What the graph is called.
+
+    Returns
+    -------
+    Recording
+
+    Raises
+    ------
+    InputError
+        On entering the block, if another recording is open.
+
+    See Also
+    --------
+    from_dask : the graph of a Dask collection, without computing it.
+    simulate : predicts a run of a recorded one elsewhere.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> with record("sums") as recording, ThreadPoolExecutor(2) as pool:
+    ...     parts = [pool.submit(sum, range(n)) for n in (1000, 2000)]
+    ...     total = pool.submit(max, [part.result() for part in parts]).result()
+    >>> recording.graph.kernels
+    ('sum', 'main thread', 'max')
+    >>> recording.run.kind, len(recording.run)
+    ('native', 4)
+    """
+    return Recording(name)
+
+
+class Recording:
+    """The tasks of a program, recorded while the ``with`` block of it is open.
+
+    Made by :func:`record`. What it holds can be asked for when the block has ended; tasks that
+    have not by then are left out.
+
+    Parameters
+    ----------
+    name : str
+        What the graph is called.
+
+    See Also
+    --------
+    record : makes one.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> with record() as recording, ThreadPoolExecutor(2) as pool:
+    ...     squares = list(pool.map(abs, [-1, -2, -3]))
+    >>> recording
+    <Recording recorded: 3 tasks, 0 dependencies>
+    >>> recording.simulate(workers=1).makespan_s > 0
+    True
+    """
+
+    def __init__(self, name: str) -> None:
+        expect(name, str, "name")
+        self.name = name
+        self._log = Log()
+        self._patches = Patches()
+        self._dask = DaskWatch(self._log, self._patches)
+        self._state = "new"
+        self._begun_s = 0.0
+        self._wall_s = 0.0
+        self._known: Recorded | None = None
+
+    def __repr__(self) -> str:
+        if self._state != "ended":
+            return f"<Recording {self.name}: {self._state}, {len(self._log.tasks)} tasks so far>"
+        return f"<Recording {self.name}: {len(self.graph)} tasks, {self.graph.edges} dependencies>"
+
+    def __enter__(self) -> Self:
+        if self._state != "new":
+            raise InputError("a recording is used once; make another with record()")
+        if not _ONE_AT_A_TIME.acquire(blocking=False):
+            raise InputError("a recording is open already: two cannot see the same program at once")
+        self._state = "open"
+        self._begun_s, self._log.cpu_s = time.perf_counter(), -time.process_time()
+        try:
+            record_futures(self._log, self._patches)
+            self._dask.start()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._end()
+        for note in [] if error[0] is not None else self._log.left_out():
+            warnings.warn(note, stacklevel=2)
+
+    def _end(self) -> None:
+        self._wall_s = time.perf_counter() - self._begun_s
+        self._log.cpu_s += time.process_time()
+        self._log.is_open = False
+        self._dask.stop()
+        self._patches.undo()
+        self._state = "ended"
+        _ONE_AT_A_TIME.release()
+
+    @property
+    def run(self) -> Run:
+        """The run: who ran which task when.
+
+        Raises :exc:`InputError` while the recording is open, and if there was no task.
+        """
+        return self._recorded.run
+
+    @property
+    def graph(self) -> TaskGraph:
+        """The task graph, in which each task has its duration as the parameter ``duration_s``."""
+        return self._recorded.graph
+
+    @property
+    def notes(self) -> list[str]:
+        """What is to be known of the recording: what it could not see, and what its times say."""
+        return self._recorded.notes
+
+    def platform(self, workers: int | None = None) -> Platform:
+        """Return the platform of the run, with what its runtime cost between tasks.
+
+        Parameters
+        ----------
+        workers : int, optional
+            How many workers it is to have; default: as many as ran tasks.
+        """
+        return self._recorded.platform(workers)
+
+    def simulate(
+        self, workers: int | None = None, scheduler: str | None = None, **scenario: Any
+    ) -> Run:
+        """Return a simulated run of the graph, each task as long as it was.
+
+        Parameters
+        ----------
+        workers : int, optional
+            On how many workers; default: as many as ran tasks.
+        scheduler : str, optional
+            Default: the nearest to what ran it, ``prio`` for Dask, which takes tasks in its order,
+            and ``eager`` for the queue of a pool.
+        **scenario
+            Other parameters of :func:`tasksim.simulate`.
+        """
+        return self._recorded.simulate(workers, scheduler, **scenario)
+
+    def save(self, folder: str | Path, force: bool = False) -> None:
+        """Write the run to *folder*, with its graph and its platform.
+
+        Parameters
+        ----------
+        folder : str or Path
+            A new folder.
+        force : bool, default False
+            Whether to replace a run that is there.
+
+        Raises
+        ------
+        InputError
+            If it exists, or there is nothing to be written.
+        """
+        self._recorded.save(folder, force)
+
+    @property
+    def _recorded(self) -> Recorded:
+        if self._state != "ended":
+            raise InputError(f"the recording is {self._state}: ask when its with block has ended")
+        if self._known is None:
+            from tasksim.recording.recorded import Recorded
+
+            self._known = Recorded(self._log, self.name, self._wall_s)
+        return self._known

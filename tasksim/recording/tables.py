@@ -1,0 +1,166 @@
+"""Tables of a recording: its log as a task graph and a run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.graph.builder import GraphBuilder, R, W
+from tasksim.models.kinds.given import DURATION
+from tasksim.native.this_machine import machine_name
+from tasksim.recording.workers import CPU, MAIN, workers_of
+from tasksim.run.bounds import bounds
+from tasksim.run.record import Run
+from tasksim.run.recordtables import TaskTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.recording.log import Datum, Log, RecordedTask
+    from tasksim.run.record import WorkerInfo
+
+__all__ = ["NOTHING", "ended", "graph_of", "kernel_names", "run_of"]
+
+NOTHING = (
+    "no task was recorded: submit to an executor of concurrent.futures, or compute with Dask's "
+    "threads, while the recording is open, and let the tasks end before it does"
+)
+
+
+def ended(log: Log) -> list[RecordedTask]:
+    """Return the tasks whose times are known, in order of submission.
+
+    Raises :exc:`InputError` if there are none.
+    """
+    found = sorted((task for task in log.tasks if task.has_ended), key=lambda task: task.place)
+    if not found:
+        raise InputError(f"{NOTHING}{''.join(f' ({note})' for note in log.notes)}")
+    return found
+
+
+def graph_of(tasks: Sequence[RecordedTask], name: str, *, timed: bool = True) -> TaskGraph:
+    """Return the graph of *tasks*: what each read and had to wait for, and how long it took.
+
+    If they are not *timed*, how long they take is not said.
+    """
+    number = {task: index for index, task in enumerate(tasks)}
+    names = kernel_names(tasks)
+    data = _data(tasks)
+    g = GraphBuilder(name)
+    vector = g.vector("result", len(data), size_bytes=0)
+    handle = dict(zip(data, vector, strict=True))
+    for task in tasks:
+        reads = [R(handle[datum]) for datum in _readable(task)]
+        after = sorted({number[other] for other in task.after if other in number})
+        g.insert(
+            names[task.kernel],
+            *reads,
+            W(handle[task.result]),
+            priority=len(tasks) - 1 - number[task] if task.by_dask else 0,
+            after=after,
+            **({DURATION: task.end_s - task.start_s} if timed else {}),
+        )
+    sizes = np.array([datum.size_bytes for datum in data], dtype=np.int64)
+    return replace(g.build(), handle_size=sizes)
+
+
+def kernel_names(tasks: Iterable[RecordedTask]) -> dict[tuple[str, str], str]:
+    """Return the names of kernels: those of functions, with the module where two are the same."""
+    known = dict.fromkeys(task.kernel for task in tasks)
+    short = [name for name, _ in known]
+    return {kernel: kernel[0] if short.count(kernel[0]) == 1 else kernel[1] for kernel in known}
+
+
+def run_of(
+    tasks: Sequence[RecordedTask], graph: TaskGraph, config: dict[str, Any], wall_s: float
+) -> Run:
+    """Return the run that was recorded; its clock starts with the first submission."""
+    origin = min(task.submitted_s for task in tasks)
+    workers, worker = workers_of(tasks)
+    submitted, handed, start, end = (
+        np.array([getattr(task, f"{name}_s") for task in tasks]) - origin
+        for name in ("submitted", "handed", "start", "end")
+    )
+    ready, released_by = _ready(graph, submitted, end)
+    table = TaskTable(
+        task=np.arange(len(tasks)),
+        kernel=graph.kernel,
+        worker=worker,
+        priority=graph.priority,
+        submitted_s=submitted,
+        ready_s=ready,
+        start_s=start,
+        end_s=end,
+        released_by=released_by,
+        popped_s=np.where(handed < ready, ready, handed),
+    )
+    by_dask = any(task.by_dask for task in tasks)
+    return Run(
+        kind="native",
+        graph_name=graph.name,
+        graph_arguments={},
+        kernel_names=graph.kernels,
+        workers=workers,
+        platform=machine_name(),
+        scheduler="dask" if by_dask else "concurrent.futures",
+        seed=None,
+        tasks=table,
+        config=config,
+        wall_s=wall_s,
+        bounds=_bounds(graph, workers, end - start),
+    )
+
+
+def _data(tasks: Sequence[RecordedTask]) -> list[Datum]:
+    """Return all that tasks read or returned, each once, in the order in which it is named."""
+    found: dict[Datum, None] = {}
+    for task in tasks:
+        found |= dict.fromkeys([*_readable(task), task.result])
+    return list(found)
+
+
+def _readable(task: RecordedTask) -> list[Datum]:
+    """Return what *task* read that was there when it started.
+
+    A future can be given to a task that then waits for it: no dependency, as both ran at once.
+    """
+    return [datum for datum in dict.fromkeys(task.reads) if not _came_later(datum, task)]
+
+
+def _came_later(datum: Datum, task: RecordedTask) -> bool:
+    made_by = datum.task
+    if made_by is None or not task.has_ended:
+        return False
+    return not made_by.has_ended or made_by.end_s > task.start_s
+
+
+def _ready(
+    graph: TaskGraph, submitted: NDArray[np.float64], end: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Return when tasks were ready, and the task whose end made them so; -1 for none."""
+    before = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr))
+    after = graph.successors
+    ready = submitted.copy()
+    np.maximum.at(ready, after, end[before])
+    last = end[before] >= ready[after]
+    released_by = np.full(len(graph), -1, dtype=np.int32)
+    released_by[after[last]] = before[last]
+    return ready, released_by
+
+
+def _bounds(
+    graph: TaskGraph, workers: Sequence[WorkerInfo], durations_s: NDArray[np.float64]
+) -> dict[str, float]:
+    """Return the lower bounds for the durations that the tasks had, where they can run."""
+    from tasksim.recording.simulation import able
+
+    kinds = [kind for kind in (CPU, MAIN) if any(w.architecture == kind for w in workers)]
+    table = np.array([np.where(able(graph, kind), durations_s, np.inf) for kind in kinds])
+    counts = [sum(w.architecture == kind for w in workers) for kind in kinds]
+    return bounds(graph, table, counts).to_json()

@@ -1,0 +1,61 @@
+"""Timed calls in other processes: a result that brings its times home, and is itself there.
+
+Only this module is imported in the processes of a pool.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["AWAITED", "TimedCall"]
+
+AWAITED: dict[int, Callable[..., None]] = {}
+"""By number, what is told how a call went: its result, whether it raised, when it started and ended,
+the time that it had on a core, and its process. What nobody waits for any more is not there."""
+
+
+class TimedCall:
+    """A function to be called in another process, and the number under which its times arrive."""
+
+    def __init__(self, function: Callable[..., Any], number: int) -> None:
+        self.function = function
+        self.number = number
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function; what is returned is its result once it has been sent home."""
+        cpu_s, start_s = time.thread_time(), time.perf_counter()
+        try:
+            result = self.function(*args, **kwargs)
+        except BaseException as error:
+            # What an exception has in its dictionary goes home with it.
+            vars(error)["_tasksim_times"] = self._message(None, True, start_s, cpu_s)
+            raise
+        return self._message(result, False, start_s, cpu_s)
+
+    def _message(self, result: Any, raised: bool, start_s: float, cpu_s: float) -> _Message:
+        end_s = time.perf_counter()
+        cpu_s = time.thread_time() - cpu_s
+        return _Message(self.number, result, raised, start_s, end_s, cpu_s, os.getpid())
+
+
+class _Message:
+    """A result and its times, which unpickles to the result alone."""
+
+    def __init__(self, *told: Any) -> None:
+        self.told = told
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _arrived, self.told
+
+
+def _arrived(number: int, result: Any, *times: Any) -> Any:
+    """Tell who waits for a call how it went; return its result."""
+    told = AWAITED.pop(number, None)
+    if told is not None:
+        told(result, *times)
+    return result
