@@ -69,9 +69,9 @@ def from_dask(collection: Any, name: str = "dask", optimize: bool = True) -> Tas
 def _graph_of(collection: Any, optimize: bool) -> tuple[dict[Hashable, Any], set[Hashable]]:
     """Return the graph that Dask would compute for a collection, and the keys of its results."""
     try:
+        from dask._task_spec import convert_legacy_graph
         from dask.base import compute, is_dask_collection
         from dask.core import flatten
-        from dask.local import convert_legacy_graph
     except ImportError as error:
         raise InputError(f"Dask is needed, and cannot be imported: {error}") from None
     if not is_dask_collection(collection):

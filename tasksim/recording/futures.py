@@ -72,7 +72,7 @@ class _Watch:
             if not self.log.is_open or is_of_dask(fn, args) or _is_of_interpreters(self_):
                 return original(self_, fn, *args, **kwargs)
             task = self._task(self_, fn, args, kwargs)
-            with _Submission(task):
+            with _Submission(self.log, task):
                 future = original(self_, self._call, task, fn, args, kwargs)
             mark(future, task)
             return future
@@ -87,8 +87,8 @@ class _Watch:
             if not self.log.is_open or is_of_dask(fn, args):
                 return original(self_, fn, *args, **kwargs)
             task, number = self._task(self_, fn, args, kwargs), next(_NUMBERS)
-            AWAITED[number] = functools.partial(_note_times, task)
-            with _Submission(task):
+            AWAITED[number] = functools.partial(self._note_times, task)
+            with _Submission(self.log, task):
                 future = original(self_, TimedCall(fn, number), *args, **kwargs)
             mark(future, task)
             future.add_done_callback(lambda _: AWAITED.pop(number, None))
@@ -111,6 +111,22 @@ class _Watch:
         result = self.log.call(task, function, args, kwargs)
         task.result.size_bytes = size_of(result)
         return result
+
+    def _note_times(
+        self,
+        task: RecordedTask,
+        result: Any,
+        raised: bool,
+        start_s: float,
+        end_s: float,
+        cpu_s: float,
+        process: int,
+    ) -> None:
+        """Note how a call in another process went."""
+        if self.log.is_open:  # what ends later is left out
+            task.worker, task.raised, task.cpu_s = process, raised, cpu_s
+            task.start_s, task.end_s = start_s, end_s
+            task.result.size_bytes = size_of(result)
 
     # Seeing that tasks have ended
 
@@ -187,15 +203,16 @@ class _Watch:
 class _Submission:
     """The moment of submission: a task whose submission is refused was none."""
 
-    def __init__(self, task: RecordedTask) -> None:
+    def __init__(self, log: Log, task: RecordedTask) -> None:
+        self._log = log
         self._task = task
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: object, *_: object) -> None:
-        if kind is not None:
-            self._task.cancelled = True
+        self._log.submitted()
+        self._task.cancelled = kind is not None
 
 
 def _is_of_interpreters(pool: Any) -> bool:
@@ -209,18 +226,3 @@ def _carried(function: Any) -> tuple[Any, ...]:
     if isinstance(function, functools.partial):
         return (*function.args, *function.keywords.values(), *_carried(function.func))
     return ()
-
-
-def _note_times(
-    task: RecordedTask,
-    result: Any,
-    raised: bool,
-    start_s: float,
-    end_s: float,
-    cpu_s: float,
-    process: int,
-) -> None:
-    """Note how a call in another process went."""
-    task.worker, task.raised, task.cpu_s = process, raised, cpu_s
-    task.start_s, task.end_s = start_s, end_s
-    task.result.size_bytes = size_of(result)

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from types import ModuleType
 
 __all__ = ["WhenImported"]
@@ -33,16 +33,15 @@ class WhenImported:
         if self in sys.meta_path:
             sys.meta_path.remove(self)
 
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(self, name: str, *_: Any) -> importlib.machinery.ModuleSpec | None:
         """Return the specification of the module, with a loader that calls back."""
         if name != self._name:
             return None
         self.stop()  # the other finders are asked now, and this one no more
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, self._then)
+            watched: Any = _Loader(spec.loader, self._then)
+            spec.loader = watched
         return spec
 
 

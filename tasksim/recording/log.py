@@ -16,9 +16,10 @@ __all__ = ["MAIN_THREAD", "Datum", "Log", "RecordedTask"]
 MAIN_THREAD: Final = "main thread"
 """The kernel of what a thread that submits does between what it waited for and its next submit.
 No function can be called that."""
-OWN_S: Final = 100e-6
-"""How long a thread works between two waits, from which on that is a task: a few times what it takes
-to wake a thread. Less is not told from it, and there would be twice as many tasks."""
+OWN_S: Final = 1e-3
+"""How long a thread works between two waits, from which on that is a task of its own: some ten
+times what it takes to wake a thread. Less is not told from that, and there would be twice as many
+tasks."""
 
 
 class Datum:
@@ -117,6 +118,14 @@ class Log:
         self.tasks.append(task)
         return task
 
+    def submitted(self) -> None:
+        """Note that this thread has submitted, and goes on with its own work."""
+        here = self.here
+        if here.task is None:
+            now = time.perf_counter()
+            self.submission_s += now - here.since_s
+            here.since_s = now
+
     def next_place(self) -> int:
         """Return the next place in order of submission."""
         with self._lock:
@@ -199,7 +208,8 @@ class Log:
             end_s = time.perf_counter()
             task.cpu_s = time.thread_time() - cpu_s
             here.task = outer
-            task.end_s = end_s
+            if self.is_open:  # what ends later is left out
+                task.end_s = end_s
 
     # What is said of it
 
@@ -210,7 +220,7 @@ class Log:
         found = []
         if late:
             found.append(
-                f"{_tasks(late)} had not ended when the recording did, were cancelled, or ran where "
+                f"{_tasks(late)} had not ended when the recording did, never ran, or ran where "
                 "nothing tells when; left out"
             )
         if self.missed:
@@ -225,12 +235,12 @@ class Log:
             found.append(f"{_tasks(raised)} raised an exception")
         if self.nested:
             found.append(
-                f"{_tasks(self.nested)} were submitted by tasks: the graph does not say that they "
-                "began after these had"
+                f"tasks submitted other tasks, {_tasks(self.nested)} in all: the graph does not say "
+                "that these began after those had"
             )
         if self.waits_inside:
             found.append(
-                f"tasks waited for other tasks {self.waits_inside} times: their durations contain "
+                f"tasks waited for other tasks, {self.waits_inside} in all: their durations contain "
                 "the waiting"
             )
         return found

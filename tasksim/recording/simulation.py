@@ -58,7 +58,7 @@ class MeasuredDurations:
 
 def able(graph: TaskGraph, architecture: str) -> NDArray[np.bool_]:
     """Return per task of *graph* whether workers of an *architecture* can run it."""
-    is_main = graph.kernel == _number(graph, MAIN_THREAD)
+    is_main: NDArray[np.bool_] = graph.kernel == _number(graph, MAIN_THREAD)
     return is_main if architecture == MAIN else ~is_main
 
 
@@ -109,5 +109,3 @@ def platform_like(run: Run, overheads: Overheads, workers: int | None = None) ->
 
 def _number(graph: TaskGraph, kernel: str) -> int:
     return graph.kernels.index(kernel) if kernel in graph.kernels else -1
-
-

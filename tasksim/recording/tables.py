@@ -89,9 +89,9 @@ def run_of(
     )
     ready, released_by = _ready(graph, submitted, end)
     table = TaskTable(
-        task=np.arange(len(tasks)),
-        kernel=graph.kernel,
-        worker=worker,
+        task=np.arange(len(tasks), dtype=np.int32),
+        kernel=graph.kernel,  # type: ignore[arg-type]  # the table sees whether it fits
+        worker=np.array(worker),
         priority=graph.priority,
         submitted_s=submitted,
         ready_s=ready,

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["AWAITED", "TimedCall"]
 
 AWAITED: dict[int, Callable[..., None]] = {}
-"""By number, what is told how a call went: its result, whether it raised, when it started and ended,
-the time that it had on a core, and its process. What nobody waits for any more is not there."""
+"""By number, what is told how a call went: its result, whether it raised, when it started and
+ended, the time that it had on a core, and its process. What nobody waits for is not there."""
 
 
 class TimedCall:

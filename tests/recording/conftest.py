@@ -1,0 +1,47 @@
+"""Programs to be recorded, and what is read off a recording."""
+
+from __future__ import annotations
+
+import pytest
+
+import tasksim
+
+
+@pytest.fixture
+def no_own_work(monkeypatch):
+    """Have threads never work between waits for so long that it is a task, however slow it is."""
+    monkeypatch.setattr("tasksim.recording.log.OWN_S", float("inf"))
+
+
+@pytest.fixture
+def edges():
+    """Return a function that lists the dependencies of a recording by the names of kernels."""
+
+    def found(recording):
+        graph = recording.graph
+        names = [f"{graph.kernel_of(task)} {task}" for task in range(len(graph))]
+        return {
+            names[task]: [names[after] for after in graph.successors_of(task)]
+            for task in range(len(graph))
+            if graph.successors_of(task)
+        }
+
+    return found
+
+
+@pytest.fixture
+def checked():
+    """Return a function that checks a recording: its run is possible, and is one of its graph."""
+
+    def check(recording):
+        tasksim.check_run(recording.run, recording.graph)
+        recording.graph.validate()
+        assert recording.run.tasks.submitted_s.min() == 0
+        measured = [
+            recording.graph.parameters_of(task)["duration_s"]
+            for task in range(len(recording.graph))
+        ]
+        assert recording.run.tasks.duration_s.tolist() == pytest.approx(measured, abs=1e-9)
+        return recording
+
+    return check
