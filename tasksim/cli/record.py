@@ -24,7 +24,7 @@ __all__ = ["record"]
     "record",
     examples=[
         "tasksim record -o runs/mine program.py --its-option 3",
-        "tasksim simulate runs/mine --durations measured --set platform.workers.cpu.count=24",
+        "tasksim record --gantt mine.png program.py",
     ],
 )
 @result_options
@@ -58,7 +58,7 @@ def record(script: Path, arguments: tuple[str, ...], **where: Any) -> None:
 
 
 # Options after SCRIPT are the program's.
-record.context_settings = {**record.context_settings, "allow_interspersed_args": False}
+record.allow_interspersed_args = False
 
 
 def _print(recording: Recording, run: Run, again: Run, results: Results) -> None:
@@ -80,9 +80,9 @@ def _print(recording: Recording, run: Run, again: Run, results: Results) -> None
     from tasksim.view.texttables import kernel_table, run_summary
 
     click.echo(f"{run_summary(run)}\n\n{kernel_table(run)}")
-    off = again.makespan_s / run.makespan_s - 1 if run.makespan_s else 0.0
+    off = 100 * (again.makespan_s / run.makespan_s - 1) if run.makespan_s else 0.0
     click.echo(
         f"\nbetween tasks: {duration_text(overheads.task_s)} per task, "
         f"{duration_text(overheads.submission_s)} per submission"
-        f"\nreplayed: {duration_text(again.makespan_s)} ({off:+.1%})"
+        f"\nreplayed: {duration_text(again.makespan_s)} ({off:+.1f} %)"
     )

@@ -63,7 +63,7 @@ def from_dask(collection: Any, name: str = "dask", optimize: bool = True) -> Tas
     log = Log()
     found = DaskGraph(log, start_state_from_dask(graph, keys=keys))
     found.finish(graph)
-    return graph_of(sorted(log.tasks, key=lambda task: task.place), name, timed=False)
+    return graph_of(sorted(log.tasks, key=lambda task: task.place), name)
 
 
 def _graph_of(collection: Any, optimize: bool) -> tuple[dict[Hashable, Any], set[Hashable]]:

@@ -235,13 +235,13 @@ class Log:
             found.append(f"{_tasks(raised)} raised an exception")
         if self.nested:
             found.append(
-                f"tasks submitted other tasks, {_tasks(self.nested)} in all: the graph does not say "
-                "that these began after those had"
+                f"tasks submitted other tasks, {_tasks(self.nested)} in all: the graph does not "
+                "say that these began after those had"
             )
         if self.waits_inside:
             found.append(
-                f"tasks waited for other tasks, {self.waits_inside} in all: their durations contain "
-                "the waiting"
+                f"tasks waited for other tasks, {self.waits_inside} in all: their durations "
+                "contain the waiting"
             )
         return found
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.arguments import flag, path_of
 from tasksim.base.units import exact_quantity
+from tasksim.recording.costs import costs, platform_like
 from tasksim.recording.log import MAIN_THREAD
-from tasksim.recording.simulation import MeasuredDurations, costs, platform_like
 from tasksim.recording.tables import ended, graph_of, run_of
 from tasksim.recording.workers import CPU, MAIN
 
@@ -20,13 +20,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Recorded"]
 
-PLATFORM = "platform.yaml"
 BUSY: Final = 0.7
 """The share of their time that workers had tasks, from which on it is asked what these did: with
 less, it is the program that does not keep them busy."""
-ALONE: Final = 1.25
-"""Cores that all tasks together used, up to which it is said that they ran one at a time: tasks
-that hold Python's lock use 1.0, and up to a fifth more where they release it for moments."""
+ALONE: Final = (0.5, 1.25)
+"""Cores that a program uses whose tasks hold Python's lock: one, and up to a fifth more where they
+release it for moments; half of one where others use the machine. With less, tasks rather wait."""
 
 
 class Recorded:
@@ -52,18 +51,19 @@ class Recorded:
         """Return a simulated run of the graph, each task as long as it was."""
         from tasksim.scenario.public import simulate
 
-        given: dict[str, Any] = {"models": MeasuredDurations(self.graph), **scenario}
+        given: dict[str, Any] = {"durations": "measured", **scenario}
         policy = self._scheduler if scheduler is None else scheduler
-        return simulate(self.graph, self.platform(workers), scheduler=policy, **given)
+        return simulate(self.run, self.platform(workers), scheduler=policy, **given)
 
     def save(self, folder: str | Path, force: bool) -> None:
         """Write the run, its graph and its platform to *folder*."""
         from tasksim.platform.load import dump
+        from tasksim.run.foldernames import PLATFORM
         from tasksim.run.runfolder import save
 
         where = path_of(folder, "folder")
         flag(force, "force")
-        save(self.run, where, force, graph=self.graph)
+        save(self.run, where, force)
         dump(self._description(), Path(where, PLATFORM), comment="Written by `tasksim record`.")
 
     def _description(self) -> dict[str, Any]:
@@ -111,10 +111,12 @@ def _of_the_lock(log: Log, tasks: list[RecordedTask], run: Run) -> list[str]:
     busy = sum(task.end_s - task.start_s for task in work) / max(span_s, 1e-12)
     cores = log.cpu_s / max(span_s, 1e-12)
     in_processes = any(isinstance(task.worker, int) for task in work)
-    if workers < 2 or in_processes or busy < BUSY * workers or cores > ALONE:
+    if workers < 2 or in_processes or busy < BUSY * workers:
+        return []
+    if not ALONE[0] <= cores <= ALONE[1]:
         return []
     return [
         f"{workers} workers had tasks {busy / workers:.0%} of the time, but the program used "
-        f"{cores:.2f} cores: its tasks hold Python's lock, wait for something else, or had no core "
-        "of their own; where it is the lock, more workers will not help as is simulated"
+        f"{cores:.2f} cores: its tasks hold Python's lock, or others used the machine; where it is "
+        "the lock, more workers will not help as is simulated"
     ]

@@ -106,6 +106,7 @@ class Recording:
         self._log = Log()
         self._patches = Patches()
         self._dask = DaskWatch(self._log, self._patches)
+        self._warns = True
         self._state = "new"
         self._begun_s = 0.0
         self._wall_s = 0.0
@@ -133,8 +134,14 @@ class Recording:
 
     def __exit__(self, *error: object) -> None:
         self._end()
-        for note in [] if error[0] is not None else self._log.left_out():
-            warnings.warn(note, stacklevel=2)
+        if error[0] is None and self._warns:
+            for note in self._log.left_out():
+                warnings.warn(note, stacklevel=2)
+
+    def quietly(self) -> Self:
+        """Return the recording, which will not warn of what it leaves out: its notes say it."""
+        self._warns = False
+        return self
 
     def _end(self) -> None:
         self._wall_s = time.perf_counter() - self._begun_s
@@ -155,7 +162,7 @@ class Recording:
 
     @property
     def graph(self) -> TaskGraph:
-        """The task graph, in which each task has its duration as the parameter ``duration_s``."""
+        """The task graph: what each task read, and what it had to wait for."""
         return self._recorded.graph
 
     @property

@@ -27,7 +27,7 @@ def record_script(path: Path, arguments: Sequence[str], name: str | None = None)
     """
     if not is_file(path):
         raise InputError(f"{path}: no such script")
-    recording = Recording(path.stem if name is None else name)
+    recording = Recording(path.stem if name is None else name).quietly()
     with _called(path, arguments), recording:
         try:
             runpy.run_path(str(path), run_name="__main__")

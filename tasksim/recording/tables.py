@@ -9,8 +9,8 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.graph.builder import GraphBuilder, R, W
-from tasksim.models.kinds.given import DURATION
 from tasksim.native.this_machine import machine_name
+from tasksim.recording.log import MAIN_THREAD
 from tasksim.recording.workers import CPU, MAIN, workers_of
 from tasksim.run.bounds import bounds
 from tasksim.run.record import Run
@@ -44,11 +44,8 @@ def ended(log: Log) -> list[RecordedTask]:
     return found
 
 
-def graph_of(tasks: Sequence[RecordedTask], name: str, *, timed: bool = True) -> TaskGraph:
-    """Return the graph of *tasks*: what each read and had to wait for, and how long it took.
-
-    If they are not *timed*, how long they take is not said.
-    """
+def graph_of(tasks: Sequence[RecordedTask], name: str) -> TaskGraph:
+    """Return the graph of *tasks*: what each read, and what it had to wait for."""
     number = {task: index for index, task in enumerate(tasks)}
     names = kernel_names(tasks)
     data = _data(tasks)
@@ -64,7 +61,6 @@ def graph_of(tasks: Sequence[RecordedTask], name: str, *, timed: bool = True) ->
             W(handle[task.result]),
             priority=len(tasks) - 1 - number[task] if task.by_dask else 0,
             after=after,
-            **({DURATION: task.end_s - task.start_s} if timed else {}),
         )
     sizes = np.array([datum.size_bytes for datum in data], dtype=np.int64)
     return replace(g.build(), handle_size=sizes)
@@ -114,6 +110,7 @@ def run_of(
         config=config,
         wall_s=wall_s,
         bounds=_bounds(graph, workers, end - start),
+        graph=graph,
     )
 
 
@@ -158,9 +155,9 @@ def _bounds(
     graph: TaskGraph, workers: Sequence[WorkerInfo], durations_s: NDArray[np.float64]
 ) -> dict[str, float]:
     """Return the lower bounds for the durations that the tasks had, where they can run."""
-    from tasksim.recording.simulation import able
-
-    kinds = [kind for kind in (CPU, MAIN) if any(w.architecture == kind for w in workers)]
-    table = np.array([np.where(able(graph, kind), durations_s, np.inf) for kind in kinds])
-    counts = [sum(w.architecture == kind for w in workers) for kind in kinds]
-    return bounds(graph, table, counts).to_json()
+    is_main = np.array([kernel == MAIN_THREAD for kernel in graph.kernels])[graph.kernel]
+    able = {CPU: ~is_main, MAIN: is_main}
+    counts = {kind: sum(w.architecture == kind for w in workers) for kind in able}
+    there = [kind for kind in able if counts[kind]]
+    table = np.array([np.where(able[kind], durations_s, np.inf) for kind in there])
+    return bounds(graph, table, [counts[kind] for kind in there]).to_json()

@@ -28,7 +28,7 @@ MEMORY = "memory.parquet"
 GRAPH = "graph.npz"
 """The graph, where it is kept with the run."""
 PLATFORM = "platform.yaml"
-"""Where it ran, of runs that were imported with what is known of that."""
+"""Where it ran, of runs that were imported or recorded with what is known of that."""
 ALL = frozenset((RUN_JSON, TASKS, TRANSFERS, MEMORY, GRAPH, PLATFORM))
 
 

@@ -171,24 +171,29 @@ def test_a_task_that_raised_is_kept_and_its_error_is_its_own(checked):
 
 
 def test_a_task_that_was_cancelled_is_left_out(checked):
-    with (
-        pytest.warns(UserWarning, match="1 task had not ended when the recording did, never ran"),
-        tasksim.record() as recording,
-        ThreadPoolExecutor(1) as pool,
-    ):
-        pool.submit(time.sleep, 0.05)
-        assert pool.submit(double, 1).cancel()
+    def program(recording):
+        with recording, ThreadPoolExecutor(1) as pool:
+            pool.submit(time.sleep, 0.05)
+            assert pool.submit(double, 1).cancel()
+
+    recording = tasksim.record()
+    with pytest.warns(UserWarning, match="1 task had not ended when the recording did, never ran"):
+        program(recording)
     assert checked(recording).graph.kernels == ("sleep",)
 
 
 def test_a_task_that_goes_on_is_left_out(checked):
     pool = ThreadPoolExecutor(2)
-    with (
-        pytest.warns(UserWarning, match="1 task had not ended when the recording did"),
-        tasksim.record() as recording,
-    ):
-        late = pool.submit(time.sleep, 0.2)
-        pool.submit(double, 1).result()
+
+    def program(recording):
+        with recording:
+            late = pool.submit(time.sleep, 0.2)
+            pool.submit(double, 1).result()
+        return late
+
+    recording = tasksim.record()
+    with pytest.warns(UserWarning, match="1 task had not ended when the recording did"):
+        late = program(recording)
     pool.shutdown()
     assert late.result() is None
     assert checked(recording).graph.kernels == ("double",)
@@ -226,14 +231,15 @@ def test_processes(checked):
 
 
 def test_a_function_that_cannot_be_sent_is_refused_as_without_recording(checked):
-    with (
-        pytest.warns(UserWarning, match="1 task had not ended"),
-        tasksim.record() as recording,
-        ProcessPoolExecutor(1) as pool,
-    ):
-        assert pool.submit(double, 4).result() == 8
-        error = pool.submit(lambda: 0).exception()
-        assert "pickle" in str(error)
+    def program(recording):
+        with recording, ProcessPoolExecutor(1) as pool:
+            assert pool.submit(double, 4).result() == 8
+            error = pool.submit(lambda: 0).exception()
+            assert "pickle" in str(error)
+
+    recording = tasksim.record()
+    with pytest.warns(UserWarning, match="1 task had not ended"):
+        program(recording)
     assert checked(recording).graph.kernels[0] == "double"
 
 

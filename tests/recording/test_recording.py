@@ -7,7 +7,7 @@ import pytest
 
 import tasksim
 from tasksim.base.errors import InputError
-from tasksim.recording.simulation import main_threads_lost_s, workers_lost_s
+from tasksim.recording.costs import main_threads_lost_s, workers_lost_s
 
 
 def nap(seconds=0.002):
@@ -58,9 +58,14 @@ def test_a_recording_is_used_once(recording):
 
 def test_a_program_that_fails_is_recorded_so_far():
     recording = tasksim.record()
-    with pytest.raises(KeyError), recording, ThreadPoolExecutor(1) as pool:
-        pool.submit(nap).result()
-        raise KeyError
+
+    def program():
+        with recording, ThreadPoolExecutor(1) as pool:
+            pool.submit(nap).result()
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        program()
     assert len(recording.run) == 1
     with tasksim.record():  # and the next one can be opened
         pass
@@ -72,11 +77,13 @@ def test_a_name_that_is_none():
 
 
 def test_it_is_replayed_on_its_own_workers(recording):
-    """12 naps on two workers, but for what the machine takes: the same with the costs found."""
+    """12 naps on two workers, and what was lost between them: see also test_replay.py."""
     run = recording.run
+    again = recording.simulate()
     assert run.makespan_s >= 0.06
-    assert recording.simulate().makespan_s == pytest.approx(run.makespan_s, rel=0.1)
-    assert recording.simulate(scheduler="lws").makespan_s == pytest.approx(run.makespan_s, rel=0.1)
+    assert again.kind == "simulated"
+    assert again.makespan_s >= float(run.tasks.duration_s.sum()) / 3
+    assert again.makespan_s == recording.simulate(workers=2).makespan_s
 
 
 def test_own_work_between_waits_is_a_task():
@@ -94,11 +101,10 @@ def test_own_work_between_waits_is_a_task():
 
 
 def test_more_workers_and_one(recording):
-    times = [recording.simulate(workers).makespan_s for workers in (1, 2, 6, 12)]
-    assert times == sorted(times, reverse=True)
+    times = [recording.simulate(workers).makespan_s for workers in (1, 6, 12)]
     assert times[0] >= 0.12
-    assert times[2] < times[1]
-    assert times[3] == pytest.approx(times[2])  # 6 naps at once, twice
+    assert times[1] < times[0]
+    assert times[2] == pytest.approx(times[1])  # 6 naps at once, twice
 
 
 def test_the_costs_are_what_the_workers_lost(recording):
@@ -121,25 +127,14 @@ def test_it_is_kept_with_its_graph_and_its_platform(recording, tmp_path):
     recording.save(tmp_path / "naps", force=True)
 
 
-def test_a_recorded_graph_is_simulated_by_name(recording, tmp_path):
-    recording.save(tmp_path / "naps")
-    run = tasksim.simulate(tmp_path / "naps" / "graph.npz", workers=12)
-    assert 0.02 <= run.makespan_s <= recording.run.makespan_s
-
-
 def test_a_kept_run_is_replayed_with_its_measured_durations(recording, tmp_path):
     recording.save(tmp_path / "naps")
     again = tasksim.simulate(tmp_path / "naps", durations="measured", scheduler="eager")
     assert again.makespan_s == pytest.approx(recording.simulate().makespan_s)
-
-
-def test_tasks_that_hold_the_lock_are_told():
-    def spin():
-        end = time.thread_time() + 0.01
-        while time.thread_time() < end:
-            pass
-
-    with tasksim.record() as recording, ThreadPoolExecutor(2) as pool:
-        for _ in range(20):
-            pool.submit(spin)
-    assert any("hold Python's lock" in note for note in recording.notes)
+    more = tasksim.simulate(
+        tmp_path / "naps",
+        durations="measured",
+        scheduler="eager",
+        changes=["platform.workers.cpu.count=6"],
+    )
+    assert more.makespan_s == pytest.approx(recording.simulate(6).makespan_s)

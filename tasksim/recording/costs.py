@@ -1,4 +1,4 @@
-"""Simulation of what was recorded: its platform, its costs, its durations."""
+"""Costs of the runtime of a program that was recorded, and its platform."""
 
 from __future__ import annotations
 
@@ -6,60 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasksim.base.errors import InputError, unknown
-from tasksim.models.kinds.given import GivenModel
 from tasksim.platform.description import Memory, Overheads, Platform, Worker
-from tasksim.recording.log import MAIN_THREAD
 from tasksim.recording.workers import CPU, MAIN
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.models.kernelmodel import KernelModel
     from tasksim.run.record import Run
 
 __all__ = [
-    "MeasuredDurations",
-    "able",
     "costs",
     "main_threads_lost_s",
     "platform_like",
     "workers_lost_s",
 ]
-
-
-class MeasuredDurations:
-    """Models by which each task takes what it took, where it can run.
-
-    What the program's own thread did runs there and nowhere else; all else on the workers.
-    """
-
-    def __init__(self, graph: TaskGraph) -> None:
-        self._kernels = graph.model_names
-
-    def kernels(self) -> tuple[str, ...]:
-        """Return the kernels, in order of their names."""
-        return tuple(sorted(self._kernels))
-
-    def model(self, kernel: str, architecture: str) -> KernelModel:
-        """Return the model of *kernel*; :exc:`InputError` if it cannot run there."""
-        if kernel not in self._kernels:
-            raise unknown("kernel", kernel, self._kernels)
-        if (kernel == MAIN_THREAD) != (architecture == MAIN):
-            raise InputError(f"{kernel} does not run on {architecture}")
-        model = GivenModel()
-        model.label = kernel
-        return model
-
-    def locality(self, kernel: str, architecture: str) -> None:
-        """Return None: what was measured does not depend on where the data are."""
-
-
-def able(graph: TaskGraph, architecture: str) -> NDArray[np.bool_]:
-    """Return per task of *graph* whether workers of an *architecture* can run it."""
-    is_main: NDArray[np.bool_] = graph.kernel == _number(graph, MAIN_THREAD)
-    return is_main if architecture == MAIN else ~is_main
 
 
 def costs(run: Run, submission_s: float) -> Overheads:
@@ -105,7 +63,3 @@ def platform_like(run: Run, overheads: Overheads, workers: int | None = None) ->
     names = [(f"{kind}{n}", kind) for kind, count in counts.items() for n in range(count)]
     found = tuple(Worker(n, name, kind, 0) for n, (name, kind) in enumerate(names))
     return Platform(run.platform, found, (Memory(0, "ram"),), overheads=overheads)
-
-
-def _number(graph: TaskGraph, kernel: str) -> int:
-    return graph.kernels.index(kernel) if kernel in graph.kernels else -1
