@@ -14,6 +14,7 @@ GENERATED = Path(__file__).parent / "generated"
 ROOT_PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 LINKS = {
     "docs/": "../",
+    "demo-output/runs.html": "../explore.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "README.md": "readme.md",

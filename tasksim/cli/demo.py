@@ -28,8 +28,8 @@ def demo(output: Path, workers: int | None, force: bool, as_json: bool) -> None:
     """Calibrate this machine, predict runs, really run them, compare and draw.
 
     The models come from runs of a small Cholesky factorisation; what is predicted has other
-    sizes. It takes about a minute. On a machine that others use too, runs count that were made in
-    calm moments, as far as there are some.
+    sizes. runs.html shows two runs in a browser. It takes about a minute. On a machine that others
+    use too, runs count that were made in calm moments, as far as there are some.
     """
     from tasksim.base.files import refuse_folder
 

@@ -31,6 +31,8 @@ CALIBRATED_TILES = (6, 10)
 PREDICTED = ((8, "eager"), (8, "prio"), (12, "eager"), (12, "lws"), (14, "prio"), (14, "lws"))
 """Tiles and scheduler of what is predicted: other sizes than those of the calibration."""
 DRAWN = (12, "lws")
+PAGE: Final = "runs.html"
+"""Of the runs that are drawn, to explore in a browser."""
 TILE_SIZE = 256
 """What a gemm of takes a millisecond: long beside the costs of the runtime, as in real use."""
 REPETITIONS = 5
@@ -194,12 +196,15 @@ def _calibrate(folder: Path, workers: int, tell: Progress) -> Path:
 def _written(folder: Path, result: DemoResult) -> DemoResult:
     """Write the table, the runs and the figures; return the result with what was written."""
     from tasksim.view.figure import figure, save_figure
+    from tasksim.view.page.pagefile import save_page
 
     write_text(folder / "table.txt", result.table() + "\n")
     cases = [(f"tiles={tiles}", scheduler) for tiles, scheduler in PREDICTED]
     drawn = result.rows[cases.index((f"tiles={DRAWN[0]}", DRAWN[1]))]
-    native = _moved(drawn.measured.median_run, folder, result.output)
-    simulated = _moved(drawn.predicted[MODELS].median_run, folder, result.output)
+    runs = [drawn.measured.median_run, drawn.predicted[MODELS].median_run]
+    # Before they name files that are not there yet: the page has what their models expect.
+    save_page(runs, folder / PAGE, names=["native", "simulated"])
+    native, simulated = (_moved(run, folder, result.output) for run in runs)
     save(native, folder / "native")
     save(simulated, folder / "simulated")
     chart = figure([native, simulated], panels=["gantt", "ready"])

@@ -84,6 +84,21 @@ def test_a_click_pins_a_task_and_draws_its_arrows(show, cholesky):
     assert state(browser, "state.pin") is None
 
 
+def test_a_pinned_task_shows_what_it_waited_for(show, cholesky):
+    """Along the foot of its row: for dependencies from its submission until it was ready."""
+    browser = show(cholesky)
+    task = int((cholesky.tasks.ready_s - cholesky.tasks.submitted_s).argmax())
+    browser.evaluate(f"tasksimPage.setLevels(-1), tasksimPage.pin(tasksimPage.runs[0], {task})")
+    seen = browser.evaluate(
+        f"(() => {{ const {{ chart, viewport, runs: [run] }} = tasksimPage;"
+        f" const row = chart.view.allRows.find((r) => r.worker === run.worker[{task}]);"
+        f" const time = (run.submitted({task}) + run.ready({task})) / 2;"
+        f" const x = {LEFT} + viewport.x(time, chart.width), y = {TOP} + row.y + row.height - 2;"
+        f" return Array.from(chart.over.getContext('2d').getImageData(x, y, 1, 1).data); }})()"
+    )
+    assert seen == [0x56, 0xA0, 0xD8, 255]
+
+
 def test_arrows_are_painted_over_the_picture(show, cholesky):
     browser = show(cholesky)
 

@@ -124,10 +124,10 @@ function menu(name, ...entries) {
     element("div", { className: "entries" }, ...entries));
 }
 
-/** Return a list of names and texts. */
+/** Return a list of names and texts; waits have the colours that they have in the chart. */
 function list(lines) {
-  return element("dl", {}, ...lines.flatMap(([name, text]) => (
-    [element("dt", {}, name), element("dd", {}, text)])));
+  return element("dl", {}, ...lines.flatMap(([name, text, wait]) => (
+    [element("dt", wait ? { "data-wait": wait } : {}, name), element("dd", {}, text)])));
 }
 
 function helpParts(close) {

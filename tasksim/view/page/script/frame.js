@@ -2,6 +2,7 @@
 
 import { ticks, timeText } from "./units.js";
 
+const LINE = 12; // pixels: names closer to each other would overlap
 const BOUND_NAMES = { critical_path_s: "critical path", area_s: "area bound" };
 
 /** Return the marks of a run: its bounds and its makespan, in order of time. */
@@ -31,7 +32,7 @@ export function paintAxis(context, view, bottom) {
   context.textAlign = "left";
 }
 
-/** Paint the names of the rows, with a triangle where they fold. */
+/** Paint the names of the rows, with a triangle where they fold; of thin rows every so many. */
 export function paintNames(context, view) {
   const { theme, left, top, height, rows, scroll } = view;
   context.save();
@@ -39,11 +40,13 @@ export function paintNames(context, view) {
   context.rect(0, top, left - 4, height);
   context.clip();
   context.textBaseline = "middle";
+  let last = -Infinity;
   for (const row of rows) {
     const y = top + row.y - scroll + row.height / 2;
+    if (row.kind === "worker" && y - last < LINE) continue;
+    last = y;
     context.fillStyle = row.kind === "run" ? theme.text : theme.soft;
     context.font = row.kind === "run" ? `bold ${theme.font}` : theme.small;
-    if (row.height < 9) continue;
     const indent = 4 + 10 * row.depth;
     if (row.children.length) context.fillText(row.folded ? "▸" : "▾", indent, y);
     context.fillText(row.label, indent + 13, y);

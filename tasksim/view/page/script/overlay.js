@@ -2,8 +2,10 @@
 
 import { within } from "./adjacency.js";
 import { line } from "./frame.js";
+import { countUpTo } from "./search.js";
 
 const MOST_ARROWS = 400; // more cannot be followed by an eye
+const MOST_STEPS = 20000; // of a path: several to a pixel of a wide screen
 const MOST_MATCHES = 4000; // marks of what a search found; of more, the filter shows them
 
 /** Places of tasks on the screen. */
@@ -57,13 +59,12 @@ function frameTask(context, places, run, task, colour, lineWidth) {
 
 /** Paint the practical critical path: its tasks framed, joined by lines; steps below a pixel once. */
 function paintPath(context, places, run, theme) {
-  const { viewport } = places.view;
+  const steps = visibleSteps(run, places.view.viewport);
   context.strokeStyle = theme.path;
   context.lineWidth = 2;
   context.beginPath();
   let last = null;
-  for (const task of run.critical) {
-    if (run.end(task) < viewport.from || run.start(task) > viewport.to) continue;
+  for (const task of steps) {
     const { x, y, width, height } = places.box(run, task);
     const middle = y + height / 2;
     if (last && x + width - last.x < 1 && middle === last.y) continue;
@@ -75,6 +76,15 @@ function paintPath(context, places, run, theme) {
   }
   context.stroke();
   context.lineWidth = 1;
+}
+
+/** Return the steps of the path that are visible, at most so many of them, evenly chosen. */
+function visibleSteps(run, { from, to }) {
+  run.criticalStart ??= Float64Array.from(run.critical, (task) => run.start(task));
+  const first = Math.max(0, countUpTo(run.criticalStart, from) - 1);
+  const end = Math.min(run.critical.length, countUpTo(run.criticalStart, to) + 1);
+  const stride = Math.ceil((end - first) / MOST_STEPS);
+  return run.critical.subarray(first, end).filter((_, step) => step % stride === 0);
 }
 
 /** Mark what the search has found: a tick below each task, and a frame around the present one. */
@@ -99,6 +109,7 @@ function paintMatches(context, places, { matches, match }, theme) {
 /** Frame the pinned task, draw arrows to what it depends on and what depends on it. */
 function paintPinned(context, places, state, theme) {
   const { run, task } = state.pin;
+  paintWaits(context, places, run, task, theme);
   frameTask(context, places, run, task, theme.text, 2.5);
   for (const other of partners(places.view.runs, run)) {
     frameTask(context, places, other, task, theme.text, 1.5);
@@ -116,6 +127,22 @@ function paintPinned(context, places, state, theme) {
   context.setLineDash([]);
   state.arrows = { before: before.edges.length, after: after.edges.length };
   return before.cut || after.cut;
+}
+
+/** Paint what a task waited for, one after another up to its start, along the foot of its row. */
+function paintWaits(context, places, run, task, theme) {
+  const { left, width, viewport } = places.view;
+  const { y, height } = places.box(run, task);
+  const waits = run.waits(task), x = (time) => left + viewport.x(time, width);
+  const taken = Math.max(run.taken(task), run.ready(task));
+  for (const [from, to, colour] of [
+    [run.submitted(task), run.submitted(task) + waits.dependency, theme.dependency],
+    [run.ready(task), run.start(task), theme.runtime],
+    [taken, taken + waits.data, theme.data],
+  ]) {
+    context.fillStyle = colour;
+    context.fillRect(x(from), y + height - 4, Math.max(x(to) - x(from), 0), 3);
+  }
 }
 
 /** Return the other runs that have the same tasks. */

@@ -1,6 +1,7 @@
 // Rows of the chart: runs, their nodes and types of workers, workers, copies; folded or open.
 
 export const HEIGHTS = { run: 26, group: 18, panel: 74, least: 5, most: 40, link: 14 };
+const BAND = 90; // of a closed group, where there is room: its share is read to a percent
 const FOLDED_FROM = 48; // workers of a group that is closed at first where not all have room
 
 /** Return the tree of rows of a run: {id, kind, label, workers, children}. */
@@ -72,11 +73,11 @@ export function layOut(trees, folded, room) {
     if (!folded.has(row.id)) row.children.forEach((child) => visit(child, depth + 1));
   };
   trees.forEach((tree) => visit(tree, 0));
-  const workerHeight = heightOfWorkers(rows, room);
+  const heights = flexibleHeights(rows, room);
   let y = 0;
   for (const row of rows) {
     row.y = y;
-    row.height = row.kind === "worker" ? workerHeight : fixedHeight(row);
+    row.height = heights[flexible(row)] ?? fixedHeight(row);
     y += row.height;
   }
   return { rows, height: y };
@@ -87,12 +88,21 @@ function fixedHeight(row) {
   return row.kind === "link" ? HEIGHTS.link : HEIGHTS.group;
 }
 
-/** Return the height of a worker's row, such that all have room if that can be. */
-function heightOfWorkers(rows, room) {
-  const workers = rows.filter((row) => row.kind === "worker").length;
-  const fixed = rows.reduce((sum, row) => sum + (row.kind === "worker" ? 0 : fixedHeight(row)), 0);
-  const height = Math.floor((room - fixed) / Math.max(workers, 1));
-  return Math.max(HEIGHTS.least, Math.min(HEIGHTS.most, height));
+/** Return which height of a row is chosen to fill the room: "worker", "band", or none. */
+function flexible(row) {
+  if (row.kind === "worker") return "worker";
+  return row.folded && row.workers.length ? "band" : "";
+}
+
+/** Return the heights of workers' rows and of closed groups, such that all have room if it is there. */
+function flexibleHeights(rows, room) {
+  const count = (kind) => rows.filter((row) => flexible(row) === kind).length;
+  const fixed = rows.reduce((sum, row) => sum + (flexible(row) ? 0 : fixedHeight(row)), 0);
+  const [workers, bands] = [count("worker"), count("band")];
+  const left = room - fixed - bands * HEIGHTS.run;
+  const worker = Math.max(HEIGHTS.least, Math.min(HEIGHTS.most, Math.floor(left / Math.max(workers, 1))));
+  const rest = left - workers * worker;
+  return { worker, band: Math.max(HEIGHTS.run, Math.min(BAND, HEIGHTS.run + Math.floor(rest / Math.max(bands, 1)))) };
 }
 
 /** Return the row at a height from the top, or null. */

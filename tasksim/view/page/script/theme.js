@@ -1,7 +1,7 @@
 // The theme: colours of the page's style sheet, as a canvas needs them.
 
 const NAMES = ["ground", "text", "soft", "line", "idle", "muted", "band", "accent", "path",
-  "before", "after", "mark"];
+  "before", "after", "mark", "dependency", "data", "runtime"];
 
 /** Return the colours of the style sheet that are in force, and whether the ground is dark. */
 export function readTheme(element) {
