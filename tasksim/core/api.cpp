@@ -1,4 +1,6 @@
 // The C interface: objects made of arrays, and replays of them. Nothing is thrown out of it.
+#include <algorithm>
+#include <chrono>
 #include <new>
 
 #include "engine/replay.h"
@@ -70,6 +72,21 @@ void check(const Graph &graph, const Platform &platform, const tasksim_question 
         throw BadArrays{};
 }
 
+// How long the core keeps its caller, who hears of a user's interruption between two calls.
+constexpr std::chrono::milliseconds SLICE{20};
+// Events between two looks at the machine's clock: a millisecond, where memories are too small.
+constexpr i64 LOOK = 1024;
+
+bool go_on_for_a_slice(Replay &replay, i64 events) {
+  const auto end = std::chrono::steady_clock::now() + SLICE;
+  bool more;
+  do {
+    more = replay.go_on(std::min(events, LOOK));
+    events -= LOOK;
+  } while (more && events > 0 && std::chrono::steady_clock::now() < end);
+  return more;
+}
+
 }  // namespace
 
 extern "C" {
@@ -116,7 +133,7 @@ int32_t tasksim_replay_go_on(void *replay, int64_t events) {
         running.begun = true;
         running.replay->begin();
       }
-      more = running.replay->go_on(events);
+      more = go_on_for_a_slice(*running.replay, events);
     } catch (const Broken &broken) {
       if (broken.status != TASKSIM_DONE) throw;
       more = false;  // all tasks are done, and the scheduler goes on to wake workers

@@ -206,7 +206,8 @@ TASKSIM_API void *tasksim_replay_new(const void *graph, const void *platform,
                                      const tasksim_scheduler *scheduler,
                                      const tasksim_called *called, int32_t *status,
                                      tasksim_outcome *outcome);
-// Goes on for at most so many events: between two calls a user's interruption is heard.
+// Goes on for at most so many events, and for some 20 ms: between two calls a user's interruption is
+// heard.
 TASKSIM_API int32_t tasksim_replay_go_on(void *replay, int64_t events);
 TASKSIM_API void tasksim_replay_outcome(const void *replay, tasksim_outcome *outcome);
 TASKSIM_API void tasksim_replay_tasks(const void *replay, const tasksim_tasks *columns);

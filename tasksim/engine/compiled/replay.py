@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["CompiledReplay"]
 
 EVENTS: Final = 100_000
-"""Events between two looks whether the user wants to stop: some 20 ms."""
+"""Events between two looks whether the user wants to stop; the core comes back after 20 ms, too."""
 
 
 class CompiledReplay:
