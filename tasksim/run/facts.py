@@ -12,6 +12,7 @@ from tasksim.base.times import duration_text
 from tasksim.base.units import format_size, format_time
 from tasksim.run.copystatistics import moved_bytes, thrashing
 from tasksim.run.metrics import efficiency, kernel_statistics, waits
+from tasksim.run.slices import mean_sum
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -122,14 +123,5 @@ def _steps(share: NDArray[np.float64]) -> list[tuple[int, float]]:
 def _busy_share(run: Run) -> NDArray[np.float64]:
     """Return which share of the workers' time tasks took, in each slice of the run."""
     edges = np.linspace(0.0, run.makespan_s, _BINS + 1)
-    done = _worked_s(run.tasks.start_s, edges) - _worked_s(run.tasks.end_s, edges)
-    share = np.diff(done) / (run.makespan_s / _BINS * len(run.workers))
-    return np.clip(share, 0.0, 1.0)
-
-
-def _worked_s(since_s: NDArray[np.float64], until_s: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how long has passed since each of *since_s*, in all, at each of *until_s*."""
-    ordered = np.sort(since_s)
-    before = np.searchsorted(ordered, until_s)
-    total = np.concatenate(([0.0], np.cumsum(ordered)))
-    return before * until_s - total[before]
+    busy = mean_sum(run.tasks.start_s, run.tasks.end_s, edges)
+    return np.clip(busy / len(run.workers), 0.0, 1.0)

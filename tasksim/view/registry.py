@@ -113,12 +113,17 @@ PANELS: Registry[Panel] = Registry(
     "tasksim.panels",
     {
         "gantt": "tasksim.view.gantt:GANTT",
+        "iterations": "tasksim.view.iterationpanel:ITERATIONS",
+        "utilisation": "tasksim.view.slicepanels:UTILISATION",
+        "lackready": "tasksim.view.slicepanels:LACK_OF_READY",
         "memory": "tasksim.view.memorypanels:MEMORY",
         "bandwidth": "tasksim.view.memorypanels:BANDWIDTH",
         "ready": "tasksim.view.curvepanels:READY",
         "submitted": "tasksim.view.curvepanels:SUBMITTED",
+        "gflops": "tasksim.view.slicepanels:GFLOPS",
         "kernels": "tasksim.view.kernelpanels:KERNELS",
         "distributions": "tasksim.view.kernelpanels:DISTRIBUTIONS",
+        "scatter": "tasksim.view.scatterpanel:SCATTER",
     },
     _adopt,
 )

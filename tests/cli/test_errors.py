@@ -95,7 +95,8 @@ MISTAKES = {
     "view none": "none: no such run",
     "view none --panels gant": (
         "--panels: unknown panel 'gant', did you mean 'gantt'? "
-        "(known: gantt, memory, bandwidth, ready, submitted, kernels, distributions)"
+        "(known: gantt, iterations, utilisation, lackready, memory, bandwidth, ready, submitted, "
+        "gflops, kernels, distributions, scatter)"
     ),
     "list scheduler": (
         "unknown kind of thing 'scheduler', did you mean 'schedulers'? "

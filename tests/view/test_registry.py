@@ -41,8 +41,9 @@ def test_what_is_no_panel_is_refused(make):
 
 
 def test_the_command_lines_names_are_pythons(make):
-    assert list(PANELS)[:7] == [
-        "gantt", "memory", "bandwidth", "ready", "submitted", "kernels", "distributions",
+    assert list(PANELS)[:12] == [
+        "gantt", "iterations", "utilisation", "lackready", "memory", "bandwidth", "ready",
+        "submitted", "gflops", "kernels", "distributions", "scatter",
     ]  # fmt: skip
     (kernels,) = figure(make.run(), ["kernels"]).axes
     (earlier,) = figure(make.run(), ["kernel-totals"]).axes

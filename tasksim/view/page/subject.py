@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tasksim.base.errors import CheckFailed, InputError, TasksimError
 from tasksim.run.critical import practical_critical_path
+from tasksim.view.rungraph import graph_of_run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,7 +66,7 @@ def subject_of(run: Run, name: str, *, trust: bool = False) -> Subject:
     for column in ("submitted_s", "ready_s", "start_s", "end_s"):
         if not np.isfinite(getattr(run.tasks, column)).all():
             raise InputError(f"run {name}: {column} of its tasks is not finite")
-    graph = _graph(run, trust=trust)
+    graph = graph_of_run(run, trust=trust)
     modelled = None if graph is None else _modelled_s(run, graph, trust=trust)
     if modelled is not None:
         return Subject(run, name, graph, modelled, _EXPECTED_BY_MODEL)
@@ -80,15 +80,6 @@ def critical_tasks(run: Run) -> NDArray[np.int64]:
     except (CheckFailed, InputError):
         return np.zeros(0, dtype=np.int64)
     return np.array([step.task for step in steps], dtype=np.int64)
-
-
-def _graph(run: Run, *, trust: bool) -> TaskGraph | None:
-    from tasksim.formats.recorded import graph_of
-
-    try:
-        return graph_of(run, Path("run"), trust=trust)
-    except TasksimError:
-        return None
 
 
 def _modelled_s(run: Run, graph: TaskGraph, *, trust: bool) -> NDArray[np.float64] | None:

@@ -1,0 +1,106 @@
+"""Panel of iterations: when the tasks of each round of an algorithm ran, as StarVZ's k panel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.ticker import MaxNLocator
+
+from tasksim.graph.iterations import iterations
+from tasksim.view.bands import add_bands
+from tasksim.view.coverage import Boxes
+from tasksim.view.registry import Look, Panel
+from tasksim.view.rungraph import graph_of_run
+from tasksim.view.style import TEXT, kernel_colours, new_axes, time_axis
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from tasksim.run.record import Run
+
+__all__ = ["ITERATIONS", "has_iterations", "panel_iterations"]
+
+_HEIGHT_INCHES = 2.6
+
+
+def panel_iterations(run: Run, ax: Axes | None = None, *, until_s: float | None = None) -> Axes:
+    """Draw when the tasks of each iteration ran: a row per iteration, the first on top.
+
+    Lines join when iterations began and when they ended: their slope shows how iterations follow
+    each other, their distance how many run at once. Where several tasks of an iteration ran at
+    once, pixels have the mean of their colours.
+
+    Parameters
+    ----------
+    run :
+        What to draw; nothing of a run whose tasks say no iteration
+        (:func:`tasksim.graph.iterations.iterations`).
+    ax :
+        Where; default: a new figure.
+    until_s :
+        The end of the time axis; default: the makespan.
+    """
+    axes = new_axes(ax, _HEIGHT_INCHES)
+    number = _of_tasks(run)
+    if number is not None:
+        _draw_tasks(axes, run, number)
+        _draw_spans(axes, run, number)
+        axes.set_ylim(float(number.max()) + 0.5, -0.5)
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
+    axes.tick_params(labelsize=TEXT["small"])
+    axes.set_ylabel("iteration", fontsize=TEXT["normal"])
+    axes.spines[["top", "right"]].set_visible(False)
+    time_axis(axes, run.makespan_s if until_s is None else until_s)
+    return axes
+
+
+def has_iterations(run: Run) -> bool:
+    """Return whether tasks of *run* say their iteration."""
+    return _of_tasks(run) is not None
+
+
+def _of_tasks(run: Run) -> NDArray[np.int64] | None:
+    graph = graph_of_run(run)
+    found = None if graph is None else iterations(graph)
+    return None if found is None else found[run.tasks.task]
+
+
+def _draw_tasks(axes: Axes, run: Run, number: NDArray[np.int64]) -> None:
+    known, names = number >= 0, list(run.kernel_names)
+    ran = [names[k] for k in np.unique(run.tasks.kernel).tolist()]
+    colours = kernel_colours(ran)
+    row = number[known].astype(np.float64)
+    start, end, kernel = (c[known] for c in (run.tasks.start_s, run.tasks.end_s, run.tasks.kernel))
+    in_order = [colours.get(name, "#000000") for name in names]
+    add_bands(axes, Boxes.of(start, end, (row - 0.4, row + 0.4), kernel, in_order))
+
+
+def _draw_spans(axes: Axes, run: Run, number: NDArray[np.int64]) -> None:
+    """Join when iterations began, and when they ended."""
+    begin = np.full(int(number.max()) + 1, np.inf)
+    end = np.full(len(begin), -np.inf)
+    known = number >= 0
+    np.minimum.at(begin, number[known], run.tasks.start_s[known])
+    np.maximum.at(end, number[known], run.tasks.end_s[known])
+    there = np.flatnonzero(np.isfinite(begin))
+    look: Any = {"color": "#222222", "linewidth": 0.9, "alpha": 0.8}
+    axes.plot(begin[there], there, **look)
+    axes.plot(end[there], there, linestyle="--", **look)
+
+
+def _draw(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:
+    return panel_iterations(runs[0], axes, until_s=look.until_s)
+
+
+ITERATIONS = Panel(
+    summary="When the tasks of each iteration ran, a row per iteration.",
+    place="per run",
+    draw=_draw,
+    height_inches=lambda _: 2.2,
+    shows=has_iterations,
+    needs="tasks whose iteration is known",
+)

@@ -1,0 +1,39 @@
+"""Graphs of runs that are drawn: made once for all panels that ask for them."""
+
+from __future__ import annotations
+
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tasksim.base.errors import TasksimError
+
+if TYPE_CHECKING:
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.run.record import Run
+
+__all__ = ["graph_of_run"]
+
+# By the identity of runs, which cannot be keys; an entry goes with its run.
+_MADE: dict[int, TaskGraph | None] = {}
+
+
+def graph_of_run(run: Run, *, trust: bool = False) -> TaskGraph | None:
+    """Return the graph of *run*, kept with it or made again; None where that cannot be.
+
+    A generator that the run names as ``MODULE:NAME`` is imported if *trust* is given.
+    """
+    if _MADE.get(id(run)) is None:
+        if id(run) not in _MADE:
+            weakref.finalize(run, _MADE.pop, id(run), None)
+        _MADE[id(run)] = _made(run, trust=trust)
+    return _MADE[id(run)]
+
+
+def _made(run: Run, *, trust: bool) -> TaskGraph | None:
+    from tasksim.formats.recorded import graph_of
+
+    try:
+        return graph_of(run, Path("run"), trust=trust)
+    except TasksimError:
+        return None
