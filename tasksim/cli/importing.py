@@ -41,7 +41,7 @@ WIDTH = 96
 
 @click.group("import", cls=Group, what="format", examples=EXAMPLES)
 def importing() -> None:
-    """Make a platform and kernel models of other tools' files."""
+    """Make runs, graphs, platforms and kernel models of other tools' files."""
 
 
 @importing.command(

@@ -40,7 +40,7 @@ WEIGHTS = ("relative", "none", "huber")
 
 @click.group("report", cls=Group, what="subject", examples=EXAMPLES)
 def reporting() -> None:
-    """Write pages on what recorded runs tell."""
+    """Say what recorded runs tell: how their makespan comes about, how good models are."""
 
 
 @reporting.command("kernels", cls=Command, examples=EXAMPLES)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from tasksim.formats.traces.recorded_trace import RecordedTrace
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.files.store import ModelLibrary
     from tasksim.models.samples import Samples
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "Format", "GraphInput", "Verb", "first_line", "format_of", "formats_that"]
 
 Verb: TypeAlias = Literal[
-    "reads_graph", "reads_run", "reads_platform", "reads_samples", "writes_run", "writes_models"
-]
+    "reads_graph", "reads_run", "reads_trace", "reads_platform", "reads_samples", "writes_run",
+    "writes_models",
+]  # fmt: skip
 """What a format may do; the fields of :class:`Format` with these names."""
 
 # Enough to tell any format here: Parquet by 4 bytes, Extra-P and StarPU by their first line that
@@ -75,6 +77,10 @@ class Format:
         ``files_of(path)``: all files that what is read depends on; default: the path itself.
     reads_run : callable, optional
         ``reads_run(path)`` returns a :class:`~tasksim.run.record.Run`.
+    reads_trace : callable, optional
+        ``reads_trace(path, skip_bad)`` returns a
+        :class:`~tasksim.formats.traces.recorded_trace.RecordedTrace`: a run, and what is to be said
+        of what was read; what is wrong is passed over and counted where *skip_bad* says so.
     reads_platform : callable, optional
         ``reads_platform(path)`` returns a :class:`~tasksim.platform.description.Platform`.
     reads_samples : callable, optional
@@ -105,6 +111,7 @@ class Format:
     brings_platform: bool = False
     files_of: Callable[[Path], list[Path]] = _itself
     reads_run: Callable[[Path], Run] | None = None
+    reads_trace: Callable[[Path, bool], RecordedTrace] | None = None
     reads_platform: Callable[[Path], Platform] | None = None
     reads_samples: SampleReader | None = None
     writes_run: Callable[[Run, Path, bool], object] | None = None
@@ -124,6 +131,7 @@ class Format:
 _WORDS: dict[Verb, str] = {
     "reads_graph": "reads graphs",
     "reads_run": "reads runs",
+    "reads_trace": "imports runs",
     "reads_platform": "reads platforms",
     "reads_samples": "reads samples",
     "writes_run": "writes runs",
@@ -142,6 +150,12 @@ FORMATS: Registry[Format] = Registry(
     "tasksim.formats",
     {
         "graph": "tasksim.formats.tasksim_files:GRAPH",
+        "starvz": "tasksim.formats.traces.starvz:STARVZ",
+        "tasks.rec": "tasksim.formats.traces.recutils:TASKS_REC",
+        "perfetto": "tasksim.formats.traces.chrome:CHROME",
+        "paje": "tasksim.formats.traces.paje_writer:PAJE",
+        "pj_dump": "tasksim.formats.traces.pjdump:PJ_DUMP",
+        "task-table": "tasksim.formats.traces.tablecsv:TASK_TABLE",
         "run": "tasksim.formats.tasksim_files:RUN",
         "platform": "tasksim.formats.tasksim_files:PLATFORM",
         "models": "tasksim.formats.tasksim_files:MODELS",

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tasksim.base.arguments import flag, path_of
-from tasksim.base.errors import expect
-from tasksim.base.files import refuse_existing
-from tasksim.formats.registry import FORMATS, format_of
+from tasksim.base.errors import InputError, expect
+from tasksim.base.files import exists, refuse_existing
+from tasksim.formats.registry import FORMATS, format_of, formats_that
 from tasksim.run.foldernames import refuse_run_folder
 from tasksim.run.record import Run
 
-__all__ = ["as_run", "load_run", "refuse_run", "save_run"]
+if TYPE_CHECKING:
+    from tasksim.formats.traces.recorded_trace import RecordedTrace
+
+__all__ = ["as_run", "load_run", "read_trace", "refuse_run", "save_run"]
 
 
 def load_run(path: str | Path) -> Run:
@@ -92,6 +96,40 @@ def save_run(run: Run, folder: str | Path, force: bool = False) -> None:
     found = format_of(where, "writes_run") or FORMATS.find("run")
     assert found.writes_run is not None  # that is what it was chosen by
     found.writes_run(run, where, force)
+
+
+def read_trace(path: str | Path, *, skip_bad: bool = False) -> RecordedTrace:
+    """Read a run that another tool recorded, with what is to be said of its trace.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file or folder of a format that imports runs (``tasksim list formats``).
+    skip_bad : bool, default False
+        Whether records that are wrong are passed over, and counted, instead of refused.
+
+    Returns
+    -------
+    RecordedTrace
+        The run, which has its graph; notes; what was passed over.
+
+    Raises
+    ------
+    InputError
+        If no format recognises it, or something in it is wrong; with the file and the line.
+
+    See Also
+    --------
+    load_run : the run alone.
+    """
+    where = path_of(path, "trace")
+    if not exists(where):
+        raise InputError(f"{where}: no such file or folder")
+    found = format_of(where, "reads_trace")
+    if found is None or found.reads_trace is None:
+        known = ", ".join(formats_that("reads_trace"))
+        raise InputError(f"{where}: of no format that imports runs (known: {known})")
+    return found.reads_trace(where, flag(skip_bad, "skip_bad"))
 
 
 def as_run(run: Run | str | Path, what: str = "run") -> Run:

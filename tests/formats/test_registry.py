@@ -102,11 +102,14 @@ def test_costs_are_one_of_the_formats(tmp_path):
         tasksim.load_graph(str(tmp_path / "x.costs.txt"))
 
 
+WITHOUT_SUFFIX = ("run", "starvz", "pj_dump", "extra-p", "starpu-codelet", "starpu-samples")
+
+
 def test_every_format_says_what_it_does():
     for name, each in FORMATS.items().items():
         assert each.verbs(), name
         assert each.summary.endswith("."), name
-        assert each.suffixes or name in ("run", "extra-p", "starpu-codelet", "starpu-samples")
+        assert each.suffixes or name in WITHOUT_SUFFIX
 
 
 def test_files_of_other_formats_are_validated(theirs):

@@ -1,0 +1,1 @@
+"""Traces: runs that other tools recorded, read and written."""

@@ -1,0 +1,213 @@
+"""Writer of Paje traces with StarPU's containers, states and fields: for ViTE, PajeNG, StarVZ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.base.files import refuse_existing, write_text
+from tasksim.formats.registry import Format
+from tasksim.formats.traces.pjdump import EXTRA
+from tasksim.formats.traces.written import graph_if_any
+from tasksim.run.recordtables import TransferReason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tasksim.run.record import Run
+
+__all__ = ["PAJE", "write_paje"]
+
+_CONTAINER: Final = ("Alias string", "Type string", "Name string")
+_STATE: Final = ("Time date", "Container string", "Type string", "Value string")
+_LINK: Final = ("Time date", "Container string", "Type string")
+DEFINITIONS: Final[tuple[tuple[str, int, tuple[str, ...]], ...]] = (
+    ("PajeDefineContainerType", 1, _CONTAINER),
+    ("PajeDefineStateType", 3, _CONTAINER),
+    ("PajeDefineVariableType", 4, (*_CONTAINER, "Color color")),
+    ("PajeDefineLinkType", 5, ("Alias string", "Type string", "StartContainerType string",
+                               "EndContainerType string", "Name string")),
+    ("PajeDefineEntityValue", 6, ("Alias string", "Type string", "Name string", "Color color")),
+    ("PajeCreateContainer", 7, ("Time date", "Alias string", "Type string", "Container string",
+                                "Name string")),
+    ("PajeDestroyContainer", 8, ("Time date", "Name string", "Type string")),
+    ("PajeSetState", 10, _STATE),
+    ("PajeSetVariable", 13, ("Time date", "Container string", "Type string", "Value double")),
+    ("PajeStartLink", 18, (*_LINK, "StartContainer string", "Value string", "Key string")),
+    ("PajeEndLink", 19, (*_LINK, "EndContainer string", "Value string", "Key string")),
+    ("PajeSetState", 20, (*_STATE, *(f"{name} string" for name in EXTRA))),
+)  # fmt: skip
+TYPES: Final = (
+    '1 MPIP 0 "MPI Program"', '1 P MPIP "Program"', '1 Mn P "Memory Node"', '1 T Mn "Thread"',
+    '1 W T "Worker"', '1 Sc P "Scheduler"', '3 S T "Thread State"', '3 WS W "Worker State"',
+    '4 nready Sc "Number of Ready Tasks" "0.0 0.0 0.0"',
+    '4 nsubmitted Sc "Number of Submitted Uncompleted Tasks" "0.0 0.0 0.0"',
+    '4 use Mn "Used (MB)" "0.0 0.0 0.0"',
+    '5 F P Mn Mn "Intra-node data Fetch"', '5 PF P Mn Mn "Intra-node data PreFetch"',
+    '5 IF P Mn Mn "Intra-node data IdleFetch"', '5 WB P Mn Mn "Intra-node data WriteBack"',
+    '6 I WS Idle ".9 .9 .9"',
+)  # fmt: skip
+LINKS: Final = {
+    TransferReason.FETCH: "F",
+    TransferReason.PREFETCH: "PF",
+    TransferReason.IDLE: "IF",
+    TransferReason.EVICTION: "WB",
+}
+COLOURS: Final = (
+    "0.89 0.10 0.11", "0.22 0.49 0.72", "0.60 0.31 0.64", "0.30 0.69 0.29", "1.00 0.50 0.00",
+    "0.65 0.34 0.16", "0.97 0.51 0.75", "1.00 1.00 0.20",
+)  # fmt: skip
+MOST_POINTS: Final = 20_000
+"""Of a variable: more than any screen has columns."""
+
+
+def write_paje(run: Run, path: Path, force: bool = False) -> None:
+    """Write *run* as a Paje trace, times in milliseconds as StarPU has them.
+
+    Parameters
+    ----------
+    run : Run
+    path : Path
+        A ``.trace`` file.
+    force : bool, default False
+        Whether to replace an existing file.
+    """
+    refuse_existing(path, force=force)
+    events = sorted(_events(run), key=lambda event: event[:2])
+    body = "\n".join(line for _, _, line in events)
+    # pj_dump drops a state of no length in which the container ends.
+    end = _ms(_ns(run.makespan_s) + 1)
+    last = "\n".join(f"8 {end} w{number} W" for number in range(len(run.workers)))
+    text = "\n".join([*_header(), *TYPES, *_values(run), *_containers(run), body, last])
+    write_text(path, text + "\n", force=force)
+
+
+def _header() -> Iterator[str]:
+    for name, number, fields in DEFINITIONS:
+        yield f"%EventDef {name} {number}"
+        yield from (f"% {field}" for field in fields)
+        yield "%EndEventDef"
+
+
+def _values(run: Run) -> Iterator[str]:
+    for number, name in enumerate(run.kernel_names):
+        yield f'6 k{number} WS {_quoted(name)} "{COLOURS[number % len(COLOURS)]}"'
+
+
+def _containers(run: Run) -> Iterator[str]:
+    memories = [memory.name for memory in run.memories] or ["ram"]
+    yield '7 0.000000 root MPIP 0 "root"'
+    yield '7 0.000000 program P root "program"'
+    yield '7 0.000000 scheduler Sc program "scheduler"'
+    for number, name in enumerate(memories):
+        yield f"7 0.000000 mn{number} Mn program {_quoted(name)}"
+    for number, worker in enumerate(run.workers):
+        memory = worker.memory if run.memories else 0
+        thread = _quoted(f"{worker.architecture} thread of {worker.name}")
+        yield f"7 0.000000 t{number} T mn{memory} {thread}"
+        yield f"7 0.000000 w{number} W t{number} {_quoted(worker.name)}"
+        yield f"10 0.000000 w{number} WS I"
+
+
+Timed = tuple[int, int, str]
+"""When, at equal times what first, and the line."""
+
+
+def _events(run: Run) -> Iterator[Timed]:
+    yield from _states(run)
+    yield from _variable("nready", run.tasks.ready_s, run.tasks.start_s)
+    yield from _variable("nsubmitted", run.tasks.submitted_s, run.tasks.end_s)
+    yield from _copies(run)
+    if run.memory is not None:
+        table = run.memory
+        for at, memory, used in zip(
+            _ns(table.time_s), table.memory.tolist(), table.used_bytes.tolist(), strict=True
+        ):
+            yield at, 2, f"13 {_ms(at)} mn{memory} use {used / 1e6:.6f}"
+
+
+def _states(run: Run) -> Iterator[Timed]:
+    """Yield what the workers run, and that they are idle behind it if nothing else follows."""
+    tasks = run.tasks
+    start, end = _ns(tasks.start_s), _ns(tasks.end_s)
+    submitted, ready = _ns(tasks.submitted_s), _ns(tasks.ready_s)
+    order = np.lexsort((tasks.task, end, start, tasks.worker))
+    footprint = _footprints(run)
+    priority, task = tasks.priority.tolist(), tasks.task.tolist()
+    kernel, worker = tasks.kernel.tolist(), tasks.worker.tolist()
+    order_list = order.tolist()
+    for place, row in enumerate(order_list):
+        on = worker[row]
+        extra = (
+            f"0 0 {footprint[task[row]]:x} 0 {task[row] + 1} {task[row] + 1} {priority[row]} 0 0 0 "
+            f"-1 -1 0 {_ms(submitted[row])} {_ms(ready[row])}"
+        )
+        # Of what begins and ends at one time on a worker, the order is that of this list.
+        yield start[row], place + 10, f"20 {_ms(start[row])} w{on} WS k{kernel[row]} {extra}"
+        follower = order_list[place + 1] if place + 1 < len(order_list) else None
+        if follower is None or worker[follower] != on or start[follower] > end[row]:
+            yield end[row], place + 11, f"10 {_ms(end[row])} w{on} WS I"
+
+
+def _footprints(run: Run) -> list[int]:
+    """Return per task a number of its configuration: StarPU's footprint, or one of our own."""
+    graph = graph_if_any(run)
+    if graph is None:
+        return [0] * (int(run.tasks.task.max(initial=-1)) + 1)
+    found = graph.row.astype(np.int64) + 1
+    for kernel, names in enumerate(graph.parameter_names):
+        if "footprint" in names:
+            these = graph.kernel == kernel
+            table = graph.parameters[kernel][:, names.index("footprint")]
+            found[these] = table[graph.row[these]].astype(np.int64)
+    numbers: list[int] = found.tolist()
+    return numbers
+
+
+def _variable(name: str, since: Any, until: Any) -> Iterator[Timed]:
+    times = np.concatenate((since, until))
+    change = np.concatenate((np.ones(len(since), int), -np.ones(len(until), int)))
+    order = np.lexsort((-change, times))
+    at, value = times[order], np.cumsum(change[order])
+    if len(at) > MOST_POINTS:
+        chosen = np.linspace(0, len(at) - 1, MOST_POINTS).astype(int)
+        at, value = at[chosen], value[chosen]
+    for time, count in zip(_ns(at), value.tolist(), strict=True):
+        yield time, 3, f"13 {_ms(time)} scheduler {name} {count}"
+
+
+def _copies(run: Run) -> Iterator[Timed]:
+    copies = run.transfers
+    if copies is None:
+        return
+    start, end, asked = _ns(copies.start_s), _ns(copies.end_s), _ns(copies.requested_s)
+    for at in range(len(copies)):
+        handle, reason = int(copies.handle[at]), TransferReason(int(copies.reason[at]))
+        kind, source, target = LINKS[reason], copies.source[at], copies.target[at]
+        key = (
+            f"c{at}_h{handle}_b{copies.size_bytes[at]}_t{copies.task[at]}_q{asked[at]}_r{reason:d}"
+            f"_m{source}_m{target}"
+        )
+        # Both lines of a copy that took no time at its start, the first one first.
+        yield start[at], 0, f"18 {_ms(start[at])} program {kind} mn{source} d{handle} {key}"
+        yield end[at], 1, f"19 {_ms(end[at])} program {kind} mn{target} d{handle} {key}"
+
+
+def _ns(times_s: Any) -> Any:
+    return np.round(np.asarray(times_s) * 1e9).astype(np.int64).tolist()
+
+
+def _ms(ns: int) -> str:
+    return f"{ns // 1_000_000}.{ns % 1_000_000:06d}"
+
+
+def _quoted(name: str) -> str:
+    """Return a name in quotes; never empty, and without quotes in it, which Paje cannot have."""
+    return '"' + (name.replace('"', "'").replace("\n", " ") or "unnamed") + '"'
+
+
+PAJE: Final = Format(
+    summary="A Paje trace, for ViTE and PajeNG.", suffixes=(".trace",), writes_run=write_paje
+)

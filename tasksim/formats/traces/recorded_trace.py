@@ -1,0 +1,212 @@
+"""Recorded trace: the run, its graph and what is to be said, made of a trace's records."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.formats.traces.ordering import dependencies, submission_order, through
+from tasksim.formats.traces.tracegraph import Ran, graph_of_trace
+from tasksim.run.record import MemoryInfo, Run, TaskTable, WorkerInfo
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.formats.traces.records import Records
+    from tasksim.graph.csr import Int64
+    from tasksim.graph.taskgraph import TaskGraph
+
+__all__ = ["RecordedTrace", "assembled"]
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedTrace:
+    """What was read of a trace.
+
+    Attributes
+    ----------
+    run : Run
+        With its graph; the clock starts with the first submission.
+    notes : tuple of str
+        What the trace does not say, and what was found in it.
+    skipped : tuple of str
+        What was passed over as it was wrong.
+    """
+
+    run: Run
+    notes: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+
+
+def assembled(found: Records) -> RecordedTrace:
+    """Return the run of the *found* records.
+
+    Raises
+    ------
+    InputError
+        If there is no task that ran, two ran at once on a worker, or tasks wait for each other.
+    """
+    ran = np.array([bool(worker) for worker in found.worker], dtype=bool)
+    _refuse_overlaps(found, ran)
+    if not ran.any():
+        found.skip_bad = False
+        found.bad("no task in it that ran on a worker")
+    before, after = dependencies(found)
+    order = submission_order(found, before, after)
+    if not ran.all():
+        found.note(
+            f"{len(ran) - int(ran.sum())} tasks ran on no worker (synchronisation, acquiring and "
+            "unregistering data): what depends on them depends on what they waited for"
+        )
+    one, other = through(ran, order, before, after)
+    kept = order[ran[order]]
+    graph = graph_of_trace(found, Ran(kept, one, other))
+    run = _run(found, kept, graph)
+    return RecordedTrace(run, tuple(found.notes), tuple(found.skipped))
+
+
+def _refuse_overlaps(found: Records, ran: NDArray[np.bool_]) -> None:
+    """Tell *found* of tasks that ran at once on a worker; the later one did not run then."""
+    names = {name: number for number, name in enumerate(dict.fromkeys(found.worker))}
+    worker = np.array([names[name] for name in found.worker], dtype=np.int64)
+    start, end = np.array(found.start_s), np.array(found.end_s)
+    tasks = np.flatnonzero(ran)
+    tasks = tasks[np.lexsort((end[tasks], start[tasks], worker[tasks]))]
+    ids: list[str] = []
+    # Times of files are decimal: what ends when the next one starts may differ in the last bit.
+    rounding = 1e-12 * float(end[tasks].max(initial=0.0))
+    last = -1
+    suspects = np.flatnonzero(
+        (worker[tasks][1:] == worker[tasks][:-1]) & (start[tasks][1:] < end[tasks][:-1] - rounding)
+    )
+    for at in suspects.tolist():
+        ids = ids or list(found.number)
+        one, other = int(tasks[at]), int(tasks[at + 1])
+        if one == last:  # it was left out itself
+            continue
+        found.bad(
+            f"task {ids[other]} starts at {start[other]:.9g} s on {found.worker[other]}, before "
+            f"task {ids[one]} there ends ({end[one]:.9g} s)",
+            found.line[other],
+        )
+        ran[other] = False
+        last = other
+
+
+def _run(found: Records, kept: Int64, graph: TaskGraph) -> Run:
+    names = [found.worker[task] for task in kept.tolist()]
+    workers = tuple(sorted(set(names), key=_natural))
+    number = {name: place for place, name in enumerate(workers)}
+    start, end = np.array(found.start_s)[kept], np.array(found.end_s)[kept]
+    submitted = np.array(found.submitted_s)[kept]
+    zero = float(np.nanmin(submitted)) if not np.isnan(submitted).all() else float(start.min())
+    if np.isnan(submitted).any():
+        found.note("when tasks were submitted is not in the trace: at the beginning, it is assumed")
+        submitted = np.where(np.isnan(submitted), zero, submitted)
+    if zero > start.min():
+        zero = float(start.min())
+    start, end, submitted = start - zero, end - zero, np.maximum(submitted - zero, 0.0)
+    late = int((submitted > start).sum())
+    if late:
+        found.note(f"{late} tasks start before their submission was noted: that counts as it")
+        submitted = np.minimum(submitted, start)
+    ready, released = _readiness(graph, submitted, start, end)
+    memories, memory_of = _memories(found, workers)
+    run = Run(
+        kind="native",
+        graph_name=found.name,
+        graph_arguments={},
+        kernel_names=graph.kernels,
+        workers=tuple(
+            WorkerInfo(name, found.architecture(name), 0, memory_of[name]) for name in workers
+        ),
+        platform=found.name,
+        scheduler="recorded",
+        seed=None,
+        tasks=TaskTable(
+            task=np.arange(len(kept), dtype=np.int32),
+            kernel=_small(graph),
+            worker=np.array([number[name] for name in names], dtype=np.int32),
+            priority=graph.priority,
+            submitted_s=submitted,
+            ready_s=ready,
+            start_s=start,
+            end_s=end,
+            released_by=released,
+        ),
+        config={"recorded": {"from": str(found.path.resolve()), "zero_s": zero}},
+        transfers=found.transfers,
+        memories=memories,
+        graph=graph,
+    )
+    return replace(run, bounds=_bounds(run, graph))
+
+
+def _small(graph: TaskGraph) -> NDArray[np.int16]:
+    """Return the kernels as a run has them."""
+    if len(graph.kernels) > np.iinfo(np.int16).max:
+        raise InputError(f"{graph.name}: {len(graph.kernels)} kernels; legal: at most 32767")
+    return graph.kernel.astype(np.int16)
+
+
+def _readiness(
+    graph: TaskGraph,
+    submitted: NDArray[np.float64],
+    start: NDArray[np.float64],
+    end: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Return when each task was ready, and whose end released it (-1: its submission)."""
+    released = np.full(len(graph), -1, dtype=np.int32)
+    ready = submitted.copy()
+    source = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr))
+    target = graph.successors
+    order = np.lexsort((source, end[source], target))
+    target, source = target[order], source[order]
+    last = np.flatnonzero(np.append(target[1:] != target[:-1], np.ones(min(1, len(target)), bool)))
+    by_task = end[source[last]] > submitted[target[last]]
+    tasks, by = target[last][by_task], source[last][by_task]
+    released[tasks] = by
+    ready[tasks] = np.minimum(end[by], start[tasks])
+    return ready, released
+
+
+def _memories(
+    found: Records, workers: tuple[str, ...]
+) -> tuple[tuple[MemoryInfo, ...], dict[str, int]]:
+    """Return the memories, where there are several, and the number of each worker's."""
+    names = list(found.memories)
+    if not names:
+        used = {found.memory_of.get(worker, "0") for worker in workers}
+        names = sorted(used | {"0"}, key=_natural)
+        names = ["ram", *(f"memory{name}" if name.isdigit() else name for name in names[1:])]
+        index = {name: place for place, name in enumerate(sorted(used | {"0"}, key=_natural))}
+    else:
+        index = {name: place for place, name in enumerate(names)}
+    memory_of = {worker: index.get(found.memory_of.get(worker, "0"), 0) for worker in workers}
+    several = len(names) > 1 and (found.transfers is not None)
+    if len(names) > 1 and found.transfers is None:
+        found.note("copies between memories are not in the trace, and memories are left out")
+        return (), dict.fromkeys(workers, 0)
+    return tuple(MemoryInfo(name) for name in names) if several else (), memory_of
+
+
+def _bounds(run: Run, graph: TaskGraph) -> dict[str, float]:
+    """Return the lower bounds for the durations that the tasks had, where they ran."""
+    from tasksim.run.bounds import bounds
+
+    kinds = list(dict.fromkeys(worker.architecture for worker in run.workers))
+    where = np.array([kinds.index(worker.architecture) for worker in run.workers])[run.tasks.worker]
+    table = np.full((len(kinds), len(run)), np.inf)
+    table[where, np.arange(len(run))] = run.tasks.duration_s
+    counts = [sum(worker.architecture == kind for worker in run.workers) for kind in kinds]
+    return bounds(graph, table, counts).to_json()
+
+
+def _natural(name: str) -> list[Any]:
+    """Return a key by which CPU2 comes before CPU10."""
+    parts = re.split(r"(\d+)", name)
+    return [int(part) if part.isdigit() else part for part in parts]

@@ -1,0 +1,182 @@
+"""Records of a trace: tasks as another tool noted them, gathered in columns by its reader."""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from typing import TYPE_CHECKING, Final
+
+from tasksim.base.errors import InputError
+from tasksim.graph.access_mode import AccessMode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from tasksim.run.recordtables import TransferTable
+
+__all__ = ["MODES", "Records"]
+
+MODES: Final[Mapping[str, AccessMode]] = {
+    "R": AccessMode.R,
+    "W": AccessMode.W,
+    "RW": AccessMode.RW,
+    "S": AccessMode.SCRATCH,
+    "X": AccessMode.REDUCTION,
+    "RWC": AccessMode.COMMUTATIVE,
+    "WC": AccessMode.COMMUTATIVE,
+    "RC": AccessMode.R,
+}
+"""What StarPU calls modes: S scratch, X redux, C commute, which says nothing of readers."""
+
+_LETTERS: Final = re.compile(r"[A-Za-z]+")
+
+LARGEST_PRIORITY: Final = 2**31 - 1
+"""Of 32 bits, as graphs have them."""
+
+
+class Records:
+    """Tasks as a trace has them, in columns, in the order of the file.
+
+    Parameters
+    ----------
+    path : Path
+        The trace, for messages.
+    skip_bad : bool, default False
+        Whether what is wrong is passed over and counted, instead of refused.
+
+    Attributes
+    ----------
+    notes : list of str
+        What the trace does not say, and what was assumed therefore.
+    skipped : list of str
+        What was passed over.
+    """
+
+    def __init__(self, path: Path, *, skip_bad: bool = False) -> None:
+        self.path = path
+        self.skip_bad = skip_bad
+        self.place = "{path}:{line}"
+        """How messages say where something is."""
+        self.name = path.name.partition(".")[0] or "trace"
+        self.notes: list[str] = []
+        self.skipped: list[str] = []
+        self.number: dict[str, int] = {}
+        self.kernel: list[str] = []
+        self.worker: list[str] = []
+        self.start_s, self.end_s = array("d"), array("d")
+        self.submitted_s, self.order = array("d"), array("d")
+        self.priority = array("q")
+        self.line = array("q")
+        self.before: list[str] = []
+        """Per task the ids of those that it depends on, with spaces between them."""
+        self.parameters: list[dict[str, float]] = []
+        self.access_end = array("q")
+        self.access_handle, self.access_size = array("q"), array("q")
+        self.access_mode = array("b")
+        self.handle: dict[str, int] = {}
+        self.home: dict[str, int] = {}
+        self.memory_of: dict[str, str] = {}
+        """Per worker the name of its memory, where the trace says it."""
+        self.architectures: dict[str, str] = {}
+        """Per worker its architecture, where the trace says it."""
+        self.transfers: TransferTable | None = None
+        self.memories: tuple[str, ...] = ()
+        self.has_data = False
+        self.has_edges = False
+
+    def __len__(self) -> int:
+        return len(self.kernel)
+
+    def bad(self, message: str, line: int | None = None) -> None:
+        """Raise :exc:`InputError` about a *line*, or note that something is passed over."""
+        where = str(self.path)
+        if line is not None:
+            where = self.place.format(path=self.path, line=line)
+        if not self.skip_bad:
+            raise InputError(f"{where}: {message}")
+        self.skipped.append(f"{where}: {message}")
+
+    def add(
+        self,
+        task: str,
+        kernel: str,
+        worker: str,
+        start_s: float,
+        end_s: float,
+        *,
+        line: int,
+        submitted_s: float = math.nan,
+        order: float = math.nan,
+        priority: int = 0,
+        before: str = "",
+        parameters: dict[str, float] | None = None,
+    ) -> bool:
+        """Append a task; return whether it was right, and is there.
+
+        *worker* is empty for what ran nowhere, such as a synchronisation; times are then not
+        known (NaN). *before* has the ids of the tasks that it depends on, spaces between them.
+        """
+        if task in self.number:
+            self.bad(f"task {task}: it is there twice", line)
+            return False
+        if worker and not (math.isfinite(start_s) and math.isfinite(end_s)):
+            self.bad(f"task {task}: no finite start and end, but a worker, {worker}", line)
+            return False
+        if worker and end_s < start_s:
+            self.bad(
+                f"task {task}: it ends ({end_s:.9g} s) before it starts ({start_s:.9g} s)", line
+            )
+            return False
+        self.number[task] = len(self.kernel)
+        self.kernel.append(kernel)
+        self.worker.append(worker)
+        self.start_s.append(start_s)
+        self.end_s.append(end_s)
+        self.submitted_s.append(submitted_s)
+        self.order.append(order)
+        self.priority.append(max(-LARGEST_PRIORITY, min(LARGEST_PRIORITY, priority)))
+        self.line.append(line)
+        self.before.append(before)
+        self.has_edges = self.has_edges or bool(before)
+        self.parameters.append(parameters or {})
+        self.access_end.append(len(self.access_handle))
+        return True
+
+    def accesses(self, handles: Iterable[str], modes: Iterable[str], sizes: Iterable[str]) -> str:
+        """Say what the task that was added last accesses; return what is wrong, if anything."""
+        found = []
+        try:
+            for handle, mode, size in zip(handles, modes, sizes, strict=True):
+                if mode not in MODES:
+                    return f"mode: got '{mode}'; legal: {', '.join(MODES)}"
+                found.append((handle, MODES[mode], int(size)))
+        except ValueError:
+            return "handles, modes and sizes are not as many, or a size is no whole number"
+        if any(size < 0 for _, _, size in found):
+            return "a size is negative"
+        self.access_all(found)
+        return ""
+
+    def access_all(self, found: Iterable[tuple[str, AccessMode, int]]) -> None:
+        """Say what the task that was added last accesses: handles, modes, sizes in bytes."""
+        for handle, mode, size in found:
+            self.has_data = True
+            self.access_handle.append(self.handle.setdefault(handle, len(self.handle)))
+            self.access_mode.append(mode)
+            self.access_size.append(size)
+        self.access_end[-1] = len(self.access_handle)
+
+    def architecture(self, worker: str) -> str:
+        """Return the architecture of a worker: as the trace says, else the letters of its name."""
+        known = self.architectures.get(worker)
+        if known:
+            return known
+        letters = _LETTERS.match(worker.rpartition("/")[2])
+        return letters[0].lower() if letters else "worker"
+
+    def note(self, text: str) -> None:
+        """Keep what the trace does not say, once."""
+        if text not in self.notes:
+            self.notes.append(text)

@@ -1,0 +1,261 @@
+"""StarVZ's Parquet tables: application, dag and link, read and written."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.base.files import new_folder, refuse_existing
+from tasksim.base.parquetfile import read_parquet_table
+from tasksim.formats.traces.recutils import nanoseconds
+from tasksim.formats.traces.written import graph_if_any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tasksim.formats.traces.records import Records
+    from tasksim.run.record import Run
+
+__all__ = ["add_tables", "write_starvz"]
+
+APPLICATION: Final = "application.parquet"
+DAG: Final = "dag.parquet"
+MOST_ROWS: Final = 20_000_000
+"""Each is a kilobyte as Python's objects, and real traces have fewer."""
+
+
+def add_tables(found: Records, folder: Path) -> None:
+    """Add the tasks of ``application.parquet``, and what they depend on by ``dag.parquet``."""
+    path = folder / APPLICATION
+    found.path, found.place = path, "{path}: row {line}"
+    table = _table(path)
+    need = ("Value", "ResourceId", "Start", "End")
+    for name in need:
+        if name not in table:
+            raise InputError(f"{path}: no column '{name}'; there are {', '.join(table)}")
+    count = len(table["Value"])
+    jobs = table.get("JobId") or [str(row) for row in range(count)]
+    columns = {
+        name: table.get(name, [None] * count)
+        for name in ("SubmitOrder", "Priority", "SubmitTime", "GFlop", "Footprint", "Iteration")
+    }
+    for row in range(count):
+        extra = {name: column[row] for name, column in columns.items()}
+        worker = str(table["ResourceId"][row])
+        found.add(
+            str(jobs[row]), str(table["Value"][row]), worker,
+            _seconds(table["Start"][row]), _seconds(table["End"][row]), line=row + 1,
+            submitted_s=_seconds(extra["SubmitTime"]), order=_number(extra["SubmitOrder"]),
+            priority=int(_number(extra["Priority"], 0.0)), parameters=_parameters(extra),
+        )  # fmt: skip
+        _architecture(found, table, row, worker)
+    _add_dag(found, folder / DAG)
+
+
+def _architecture(found: Records, table: dict[str, list[Any]], row: int, worker: str) -> None:
+    kind = table.get("ResourceType")
+    if kind and kind[row]:
+        found.architectures.setdefault(worker, str(kind[row]).lower())
+
+
+def _parameters(extra: dict[str, Any]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    footprint = extra["Footprint"]
+    if isinstance(footprint, str) and footprint:
+        with suppress(ValueError):
+            found["footprint"] = float(int(footprint, 16))
+    flop, iteration = _number(extra["GFlop"], 0.0), _number(extra["Iteration"], -1.0)
+    if flop > 0:
+        found["flop"] = flop * 1e9
+    if iteration >= 0:
+        found["iteration"] = iteration
+    return found
+
+
+def _add_dag(found: Records, path: Path) -> None:
+    if not path.is_file():
+        return
+    table = _table(path)
+    if not {"JobId", "Dependent"} <= set(table):
+        raise InputError(f"{path}: no columns JobId and Dependent; there are {', '.join(table)}")
+    before: dict[str, list[str]] = {}
+    for task, one in zip(table["JobId"], table["Dependent"], strict=True):
+        if str(task) in found.number and str(one) in found.number:
+            before.setdefault(str(task), []).append(str(one))
+    for task, ones in before.items():
+        found.before[found.number[task]] = " ".join(ones)
+    found.has_edges = bool(before)
+
+
+def _table(path: Path) -> dict[str, list[Any]]:
+    """Return the columns of a Parquet file."""
+    whole = read_parquet_table(path, _refuse_many)
+    return {name: whole.column(name).to_pylist() for name in whole.column_names}
+
+
+def _refuse_many(rows: int, columns: int) -> None:  # noqa: ARG001
+    """Raise if a table has more rows than memory has room for: few bytes can say many rows."""
+    if rows > MOST_ROWS:
+        raise InputError(f"a table of {rows} rows; legal: at most {MOST_ROWS}")
+
+
+def _number(value: Any, missing: float = math.nan) -> float:
+    try:
+        return missing if value is None or value == "" else float(value)
+    except (TypeError, ValueError):
+        return missing
+
+
+def _seconds(value: Any) -> float:
+    number = _number(value)
+    return math.nan if math.isnan(number) else nanoseconds(number)
+
+
+def write_starvz(run: Run, folder: Path, force: bool = False) -> None:
+    """Write *run* as the Parquet tables that StarVZ reads, times in milliseconds.
+
+    ``application`` has the tasks, ``dag`` what depends on what, ``link`` the copies, ``variable``
+    how many tasks are ready and submitted.
+
+    Parameters
+    ----------
+    run : Run
+    folder : Path
+        A new folder.
+    force : bool, default False
+        Whether to replace an existing one.
+    """
+    import pyarrow.parquet
+
+    refuse_existing(folder, force=force)
+    with new_folder(folder, force=force) as temporary:
+        for name, columns in _tables(run).items():
+            table = pyarrow.table(columns)
+            with (temporary / f"{name}.parquet").open("wb") as file:
+                pyarrow.parquet.write_table(table, file, compression="gzip")
+
+
+def _tables(run: Run) -> dict[str, dict[str, Any]]:
+    tables = {
+        "application": _application(run),
+        "variable": _variables(run),
+        "entities": _entities(run),
+        "zero": {"Zero": np.zeros(1)},
+        "version": {"Version": ["tasksim"]},
+    }
+    graph = graph_if_any(run)
+    if graph is not None:
+        owner = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr))
+        tables["dag"] = {
+            "JobId": list(map(str, graph.successors.tolist())),
+            "Dependent": list(map(str, owner.tolist())),
+        }
+    if run.transfers is not None:
+        tables["link"] = _links(run)
+    return tables
+
+
+def _application(run: Run) -> dict[str, Any]:
+    tasks, workers = run.tasks, run.workers
+    start, end = _ms(tasks.start_s), _ms(tasks.end_s)
+    names = [worker.name for worker in workers]
+    nodes = [str(worker.node) for worker in workers]
+    kinds = [worker.architecture.upper() for worker in workers]
+    by = tasks.worker.tolist()
+    kernels = run.kernel_names
+    return {
+        "ResourceId": [names[worker] for worker in by],
+        "Start": start,
+        "End": end,
+        "Duration": end - start,
+        "Value": [kernels[kernel] for kernel in tasks.kernel.tolist()],
+        "Node": [nodes[worker] for worker in by],
+        "Resource": [names[worker].rpartition("/")[2] for worker in by],
+        "ResourceType": [kinds[worker] for worker in by],
+        "JobId": list(map(str, tasks.task.tolist())),
+        "SubmitOrder": tasks.task.astype(np.float64),
+        "Priority": tasks.priority.astype(np.float64),
+        "SubmitTime": _ms(tasks.submitted_s),
+        "Position": tasks.worker.astype(np.float64),
+        "Height": np.ones(len(tasks)),
+        **_of_graph(run),
+    }
+
+
+def _of_graph(run: Run) -> dict[str, Any]:
+    """Return the columns that parameters of tasks give: the iteration and the flop."""
+    graph = graph_if_any(run)
+    columns: dict[str, Any] = {}
+    if graph is None:
+        return columns
+    for column, parameter, scale in (
+        ("Iteration", "iteration", 1.0),
+        ("GFlop", "flop", 1e-9),
+    ):
+        if not all(parameter in names for names in graph.parameter_names):
+            continue
+        values = np.zeros(len(graph))
+        for kernel, names in enumerate(graph.parameter_names):
+            these = graph.kernel == kernel
+            table = graph.parameters[kernel][:, names.index(parameter)]
+            values[these] = table[graph.row[these]] * scale
+        columns[column] = values[run.tasks.task]
+    return columns
+
+
+def _variables(run: Run) -> dict[str, Any]:
+    """Return how many tasks were ready and submitted, a row per span without a change."""
+    tasks = run.tasks
+    rows: dict[str, list[Any]] = {"ResourceId": [], "Type": [], "Start": [], "End": [], "Value": []}
+    for name, since, until in (
+        ("Ready", tasks.ready_s, tasks.start_s),
+        ("Submitted", tasks.submitted_s, tasks.end_s),
+    ):
+        times = np.concatenate((since, until))
+        change = np.concatenate((np.ones(len(since)), -np.ones(len(until))))
+        order = np.lexsort((-change, times))
+        at, value = _ms(times[order]), np.cumsum(change[order])
+        rows["ResourceId"] += ["scheduler"] * max(0, len(at) - 1)
+        rows["Type"] += [name] * max(0, len(at) - 1)
+        rows["Start"] += at[:-1].tolist()
+        rows["End"] += at[1:].tolist()
+        rows["Value"] += value[:-1].tolist()
+    rows["Duration"] = [e - s for s, e in zip(rows["Start"], rows["End"], strict=True)]
+    count = len(rows["Type"])
+    rows |= {"Node": ["0"] * count, "Resource": ["scheduler"] * count}
+    return rows | {"ResourceType": ["scheduler"] * count}
+
+
+def _entities(run: Run) -> dict[str, Any]:
+    names = [worker.name for worker in run.workers]
+    return {
+        "Parent": ["program"] * len(names), "Name": names, "Type": ["Worker"] * len(names),
+        "Nature": ["Container"] * len(names),
+    }  # fmt: skip
+
+
+def _links(run: Run) -> dict[str, Any]:
+    copies = run.transfers
+    assert copies is not None  # who asks has looked
+    names = [memory.name for memory in run.memories]
+    start, end = _ms(copies.start_s), _ms(copies.end_s)
+    return {
+        "Container": ["program"] * len(copies),
+        "Type": ["Intra-node data Fetch"] * len(copies),
+        "Start": start,
+        "End": end,
+        "Duration": end - start,
+        "Size": copies.size_bytes.astype(np.float64),
+        "Origin": [names[source] for source in copies.source.tolist()],
+        "Dest": [names[target] for target in copies.target.tolist()],
+        "Key": [f"h{handle}" for handle in copies.handle.tolist()],
+    }
+
+
+def _ms(times_s: Any) -> Any:
+    """Return milliseconds, to the nanosecond."""
+    return np.round(np.asarray(times_s) * 1e9) / 1e6

@@ -1,0 +1,207 @@
+"""Tables of tasks in CSV: task, kernel, worker, start, end, and whatever else is known."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from typing import TYPE_CHECKING, Final
+
+from tasksim.base.errors import InputError
+from tasksim.base.files import refuse_existing, write_text
+from tasksim.formats.registry import Format
+from tasksim.formats.traces.records import Records
+from tasksim.formats.traces.textlines import csv_rows, head_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tasksim.formats.traces.recorded_trace import RecordedTrace
+    from tasksim.run.record import Run
+
+__all__ = ["TASK_TABLE", "read_task_table", "write_task_table"]
+
+UNITS: Final = {"": 1.0, "_s": 1.0, "_ms": 1e-3, "_us": 1e-6, "_ns": 1e-9}
+"""What may follow ``start``, ``end``, ``submitted`` in the name of a column: nothing is seconds."""
+TIMES: Final = ("start", "end", "submitted", "duration")
+KNOWN: Final = ("task", "kernel", "worker", "architecture", "priority", "depends", "memory")
+COLUMNS: Final = (
+    "task", "kernel", "worker", "architecture", "priority", "submitted_s", "ready_s", "start_s",
+    "end_s", "depends",
+)  # fmt: skip
+"""Those that are written."""
+
+
+def read_task_table(path: Path, *, skip_bad: bool = False) -> RecordedTrace:
+    """Return the run in a table of tasks.
+
+    Parameters
+    ----------
+    path : Path
+        CSV with a header; ``start`` and ``end``, or ``duration`` instead of one of these, are
+        needed, with ``_s``, ``_ms``, ``_us`` or ``_ns`` behind them; without, they are seconds. All
+        other columns may be absent: ``task`` (a name or number), ``kernel``, ``worker``,
+        ``architecture``, ``priority``, ``submitted``, ``depends`` (tasks, spaces between them). Any
+        further column of numbers is a parameter.
+    skip_bad : bool, default False
+        Whether rows that are wrong are passed over, and counted.
+
+    Raises
+    ------
+    InputError
+        ``file:line: what is wrong``.
+    """
+    from tasksim.formats.traces.recorded_trace import assembled
+
+    found = Records(path, skip_bad=skip_bad)
+    rows = csv_rows(path)
+    first = next(rows, None)
+    if first is None:
+        raise InputError(f"{path}: is empty; expected a line with the names of the columns")
+    header = first[1]
+    if len(set(header)) < len(header):
+        raise InputError(f"{path}:1: a column is there twice: {', '.join(header)}")
+    times = _times(path, header)
+    others = [name for name in header if name not in (*KNOWN, *times, "ready_s")]
+    for line, fields in rows:
+        if len(fields) != len(header):
+            found.bad(f"got {len(fields)} fields; legal: {len(header)}, as in the header", line)
+            continue
+        _add(found, dict(zip(header, fields, strict=True)), times, others, line)
+    for name, what in (("worker", "which worker ran each task"), ("kernel", "what each task ran")):
+        if name not in header:
+            found.note(f"{what} is not in the table: the same one for all is assumed")
+    return assembled(found)
+
+
+def _times(path: Path, header: list[str]) -> dict[str, tuple[str, float]]:
+    """Return per column of times which it is, and how many seconds its unit has."""
+    legal = {name + unit: (name, scale) for name in TIMES for unit, scale in UNITS.items()}
+    found = {name: legal[name] for name in header if name in legal}
+    names = [which for which, _ in found.values()]
+    if len(set(names)) < len(names):
+        raise InputError(f"{path}:1: a time is there in two units: {', '.join(found)}")
+    if not {"start", "end", "duration"} & set(names) or len(set(names) - {"submitted"}) < 2:
+        raise InputError(
+            f"{path}:1: got columns {', '.join(header)}; legal: start and end (or duration), with "
+            "a unit: start_s, start_ms, start_us, start_ns"
+        )
+    return found
+
+
+def _add(
+    found: Records,
+    row: dict[str, str],
+    times: dict[str, tuple[str, float]],
+    others: list[str],
+    line: int,
+) -> None:
+    at: dict[str, float] = {}
+    for column, (name, scale) in times.items():
+        try:
+            at[name] = float(row[column]) * scale if row[column] else math.nan
+        except ValueError:
+            found.bad(f"{column}: got '{row[column][:40]}'; legal: a number", line)
+            return
+    if "start" not in at:
+        at["start"] = at["end"] - at["duration"]
+    if "end" not in at:
+        at["end"] = at["start"] + at["duration"]
+    if min(at["start"], at["end"], at.get("submitted", 0.0)) < 0:
+        found.bad("a time is negative", line)
+        return
+    try:
+        priority = int(row.get("priority") or 0)
+    except ValueError:
+        found.bad(f"priority: got '{row['priority'][:40]}'; legal: a whole number", line)
+        return
+    worker = row.get("worker", "worker0")
+    if worker and row.get("architecture"):
+        found.architectures[worker] = row["architecture"]
+    if worker and row.get("memory"):
+        found.memory_of[worker] = row["memory"]
+    found.add(
+        row.get("task") or str(len(found)), row.get("kernel") or "task", worker, at["start"],
+        at["end"], line=line, order=_whole(row.get("task", "")), priority=priority,
+        submitted_s=at.get("submitted", math.nan), before=row.get("depends", ""),
+        parameters=_numbers(row, others),
+    )  # fmt: skip
+
+
+def _whole(text: str) -> float:
+    """Return the number that a task is called by, so that it keeps it; NaN for a name."""
+    return float(text) if text.isdecimal() and len(text) < 16 else math.nan
+
+
+def _numbers(row: dict[str, str], names: list[str]) -> dict[str, float]:
+    """Return the columns that are finite numbers from 0, as parameters are."""
+    found = {}
+    for name in names:
+        try:
+            value = float(row[name])
+        except ValueError:
+            continue
+        if math.isfinite(value) and value >= 0 and name.isidentifier():
+            found[name] = value
+    return found
+
+
+def write_task_table(run: Run, path: Path, force: bool = False) -> None:
+    """Write the tasks of *run* to a CSV file, in task order; dependencies if its graph is there.
+
+    Parameters
+    ----------
+    run : Run
+    path : Path
+        A ``.csv`` file.
+    force : bool, default False
+        Whether to replace an existing file.
+    """
+    from tasksim.formats.traces.written import predecessors
+
+    refuse_existing(path, force=force)
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    before = predecessors(run)
+    tasks, kernels = run.tasks, run.kernel_names
+    workers = [worker.name for worker in run.workers]
+    architectures = [worker.architecture for worker in run.workers]
+    writer.writerow(COLUMNS if before is not None else COLUMNS[:-1])
+    columns = zip(
+        tasks.task.tolist(), tasks.kernel.tolist(), tasks.worker.tolist(), tasks.priority.tolist(),
+        tasks.submitted_s.tolist(), tasks.ready_s.tolist(), tasks.start_s.tolist(),
+        tasks.end_s.tolist(), strict=True,
+    )  # fmt: skip
+    for task, kernel, worker, priority, *times in columns:
+        row = [task, kernels[kernel], workers[worker], architectures[worker], priority]
+        row += [repr(time) for time in times]
+        if before is not None:
+            row.append(" ".join(map(str, before(task))))
+        writer.writerow(row)
+    write_text(path, out.getvalue(), force=force)
+
+
+def _is_task_table(path: Path, head: bytes) -> bool:  # noqa: ARG001
+    if not head:
+        return False
+    header = [name.strip() for name in head_text(head).partition("\n")[0].split(",")]
+    legal = {name + unit for name in ("start", "end") for unit in UNITS}
+    return len(legal & set(header)) >= 1 and bool({"task", "kernel", "worker"} & set(header))
+
+
+def _read_run(path: Path) -> Run:
+    return read_task_table(path).run
+
+
+def _read_trace(path: Path, skip_bad: bool) -> RecordedTrace:
+    return read_task_table(path, skip_bad=skip_bad)
+
+
+TASK_TABLE = Format(
+    summary="A table of tasks: kernel, worker, start, end, and whatever else is known.",
+    suffixes=(".csv",),
+    recognises=_is_task_table,
+    reads_run=_read_run,
+    reads_trace=_read_trace,
+    writes_run=write_task_table,
+)

@@ -1,0 +1,89 @@
+"""Lines of a text file, compressed or not: streamed, numbered, errors name the line."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zlib
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, BinaryIO, Final, cast
+
+from tasksim.base.errors import InputError
+from tasksim.base.files import reading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["GZIP", "csv_rows", "head_text", "lines"]
+
+GZIP: Final = b"\x1f\x8b"
+"""How a compressed file begins."""
+
+LONGEST: Final = 2**20
+"""Bytes of a line: those of known tools have some thousands, and a file without line ends must
+not fill the memory."""
+
+
+def lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of the text file at *path* with their numbers, from 1, without line ends.
+
+    Raises
+    ------
+    InputError
+        With the line, where the file is cut short, is no UTF-8, or a line has no end.
+    """
+    number = 0
+    with _binary(path) as file:
+        try:
+            while line := file.readline(LONGEST):
+                number += 1
+                if len(line) == LONGEST:
+                    raise InputError(f"{path}:{number}: a line of {LONGEST} bytes or more")
+                yield number, line.decode("utf-8" if number > 1 else "utf-8-sig").rstrip("\r\n")
+        except UnicodeDecodeError:
+            raise InputError(f"{path}:{number}: is not UTF-8 text") from None
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputError(f"{path}:{number + 1}: the file is cut short: {error}") from None
+
+
+def csv_rows(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of the CSV file at *path*, spaces around fields left out, with their lines.
+
+    Lines that are empty do not count. Raises as :func:`lines` does.
+    """
+    # A field with a line break in it would make numbers wrong; no trace has one.
+    for number, line in lines(path):
+        if not line:
+            continue
+        if '"' in line:
+            try:
+                fields = next(csv.reader([line], delimiter=delimiter, strict=True))
+            except csv.Error as error:
+                raise InputError(f"{path}:{number}: {error}") from None
+        else:
+            fields = line.split(delimiter)
+        yield number, [field.strip() for field in fields]
+
+
+def head_text(head: bytes) -> str:
+    """Return the beginning of a file as text, whether it is compressed or not."""
+    if head.startswith(GZIP):
+        try:
+            head = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head, 2**16)
+        except zlib.error:
+            return ""
+    return head.decode("utf-8-sig", errors="replace")
+
+
+@contextmanager
+def _binary(path: Path) -> Iterator[BinaryIO]:
+    with reading(path) as file:
+        compressed = file.read(2) == GZIP
+        file.seek(0)
+        if not compressed:
+            yield file
+            return
+        with gzip.GzipFile(fileobj=file) as unpacked:
+            yield cast("BinaryIO", io.BufferedReader(cast("io.RawIOBase", unpacked), 2**16))

@@ -1,0 +1,189 @@
+"""Folders of imported traces: the run with its graph, where it ran, and models of its kernels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.base.errors import TasksimError
+from tasksim.base.files import new_folder
+from tasksim.base.units import exact_quantity
+from tasksim.run.runfolder import PLATFORM, fill, refuse_run_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tasksim.formats.traces.recorded_trace import RecordedTrace
+    from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.samples import Samples
+    from tasksim.run.record import Run
+
+__all__ = ["MODELS", "save_trace"]
+
+MODELS = "models"
+"""The folder of the kernel models, in that of the run."""
+FOOTPRINT = "footprint"
+"""The parameter that only tells configurations apart: it has no size."""
+
+
+def save_trace(
+    trace: RecordedTrace, folder: Path, *, models: bool = False, force: bool = False
+) -> list[str]:
+    """Write an imported trace to a run folder, all or nothing; return notes on what is written.
+
+    Parameters
+    ----------
+    trace : RecordedTrace
+        The run, with its graph.
+    folder : Path
+        Beside the run it gets ``platform.yaml``, where the names of the workers are those that a
+        platform file gives.
+    models : bool, default False
+        Whether to write models of the run's own durations too: their history by configuration,
+        and linear ones where there are parameters with sizes.
+    force : bool, default False
+        Whether to replace a run that is there.
+
+    Raises
+    ------
+    InputError
+        If *folder* exists and *force* is not given, or is no run folder.
+    """
+    from tasksim.platform.load import dump
+
+    refuse_run_folder(folder, force=force)
+    run = trace.run
+    notes: list[str] = []
+    described = _described(run, folder.resolve().name, models=models)
+    with new_folder(folder, force=force) as temporary:
+        if models:
+            notes += _save_models(run, temporary / MODELS)
+        fill(run, temporary)
+        if described is not None:
+            comment = f"Where {run.graph_name} was recorded, as far as its trace says."
+            dump(described, temporary / PLATFORM, comment=comment)
+    if described is None:
+        notes.append(
+            "no platform file: its workers are not named as those of one, or its copies do not "
+            "tell how memories are linked; workers are taken from the run"
+        )
+    return notes
+
+
+def _described(run: Run, name: str, *, models: bool) -> dict[str, Any] | None:
+    """Return the platform of *run* as a file says it; None if a file cannot."""
+    groups: dict[str, list[int]] = {}
+    for worker in run.workers:
+        group = worker.name.rstrip("0123456789")
+        digits = worker.name.removeprefix(group)
+        if group.endswith("-"):
+            group = group.removesuffix("-")
+        if not (group and digits) or "/" in group:
+            return None
+        groups.setdefault(group, []).append(int(digits))
+    arch = {worker.name.rstrip("0123456789-"): worker.architecture for worker in run.workers}
+    links = _links(run)
+    if links is None:
+        return None
+    workers: dict[str, Any] = {}
+    for group, numbers in groups.items():
+        section: dict[str, Any] = {"count": max(numbers) + 1, "arch": arch[group]}
+        if run.memories:
+            of = [w for w in run.workers if w.name.rstrip("0123456789-") == group]
+            if len(of) != section["count"]:
+                return None
+            section["memory"] = [run.memories[w.memory].name for w in of]
+        workers[group] = section
+    kinds = dict.fromkeys(arch.values())
+    described: dict[str, Any] = {"name": name, "arch": {kind: {} for kind in kinds}}
+    described["workers"] = workers
+    if run.memories:
+        described["memories"] = {memory.name: {} for memory in run.memories}
+    if links:
+        described["links"] = links
+    if models:
+        described["models"] = MODELS
+    return described
+
+
+def _links(run: Run) -> dict[str, Any] | None:
+    """Return the links that the copies of *run* were made over, as fast as these in the median."""
+    if not run.memories:
+        return {}
+    copies = run.transfers
+    if copies is None:
+        return None
+    found: dict[str, Any] = {}
+    low, high = np.minimum(copies.source, copies.target), np.maximum(copies.source, copies.target)
+    took = copies.end_s - copies.start_s
+    for one in range(len(run.memories)):
+        for other in range(one + 1, len(run.memories)):
+            these = (low == one) & (high == other) & (took > 0) & (copies.size_bytes > 0)
+            if not these.any():
+                if one == 0:
+                    return None
+                continue
+            rate = float(np.median(copies.size_bytes[these] / took[these]))
+            names = [run.memories[one].name, run.memories[other].name]
+            found["-".join(names)] = {
+                "bandwidth": exact_quantity(rate, "bandwidth"), "between": names
+            }  # fmt: skip
+    return found
+
+
+def _save_models(run: Run, folder: Path) -> list[str]:
+    """Write a model per kernel and architecture; return what could not be fitted."""
+    from datetime import UTC, datetime
+
+    from tasksim.models.files.coefficients import Entry, Machine, Measured
+    from tasksim.models.files.store import save_kernel
+
+    folder.mkdir()
+    notes = []
+    when = datetime.now(UTC).date().isoformat()
+    for kernel, samples in _samples(run).items():
+        entries, names = {}, None
+        for architecture, some in samples.items():
+            try:
+                model = _fitted(some)
+            except TasksimError as error:
+                notes.append(f"no model of {kernel} on {architecture}: {error}")
+                continue
+            names = names or model.names_
+            if model.names_ == names:
+                entries[architecture] = Entry(model, Measured(when, f"trace {run.graph_name}"))
+        if entries:
+            save_kernel(folder, kernel, entries, machine=Machine(run.platform))
+    return notes
+
+
+def _samples(run: Run) -> dict[str, dict[str, Samples]]:
+    """Return the durations of the tasks with their parameters, by kernel and architecture."""
+    from tasksim.models.samples import Samples
+
+    graph = run.graph
+    assert graph is not None  # an imported run has one
+    found: dict[str, dict[str, Samples]] = {}
+    architecture = np.array([worker.architecture for worker in run.workers])[run.tasks.worker]
+    for number, kernel in enumerate(graph.kernels):
+        for name in dict.fromkeys(architecture.tolist()):
+            rows = np.flatnonzero((run.tasks.kernel == number) & (architecture == name))
+            if len(rows):
+                tasks = run.tasks.task[rows]
+                table = graph.parameters[number][graph.row[tasks]]
+                some = Samples(graph.parameter_names[number], table, run.tasks.duration_s[rows])
+                found.setdefault(kernel, {})[name] = some
+    return found
+
+
+def _fitted(samples: Samples) -> KernelModel:
+    """Return the history of the configurations, which are few; else a model linear in its flop."""
+    from tasksim.models.kinds.history import HistoryModel
+    from tasksim.models.kinds.linear import LinearModel
+
+    rows, _ = samples.configurations()
+    linear = [name for name in samples.names if name != FOOTPRINT]
+    if linear and FOOTPRINT not in samples.names and 2 * len(rows) > len(samples):
+        return LinearModel(" + ".join(linear)).fit(samples)
+    return HistoryModel().fit(samples)

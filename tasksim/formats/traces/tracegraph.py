@@ -1,0 +1,146 @@
+"""Graph of a trace: tasks, parameters, data in columns; how its edges agree with the data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.graph.csr import from_edges
+from tasksim.graph.dependencies import Accesses, infer_dependencies, merge_repeated
+from tasksim.graph.taskgraph import HandleBlock, TaskGraph
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.formats.traces.records import Records
+    from tasksim.graph.csr import Int64
+
+__all__ = ["Ran", "graph_of_trace"]
+
+
+class Ran(NamedTuple):
+    """The tasks that ran, in submission order, and the dependencies between them, by record."""
+
+    order: Int64
+    before: Int64
+    after: Int64
+
+
+def graph_of_trace(found: Records, ran: Ran) -> TaskGraph:
+    """Return the graph of the tasks that *ran*, numbered in that order.
+
+    Its dependencies are those of the trace and, where it says which data tasks access, those that
+    follow from these, unless the times of the trace contradict them. Where the two disagree, the
+    notes of *found* say how often, with an example.
+    """
+    order = ran.order
+    number = np.full(len(found), -1, dtype=np.int64)
+    number[order] = np.arange(len(order))
+    names = [found.kernel[task] for task in order.tolist()]
+    index: dict[str, int] = {}
+    kernel = np.array([index.setdefault(name, len(index)) for name in names], dtype=np.int32)
+    parameter_names, parameters, row = _parameters(found, order, kernel, len(index))
+    accesses = _accesses(found, order)
+    edges = (number[ran.before] << 32) | number[ran.after]
+    edges = _with_data(found, ran, np.unique(edges), accesses)
+    successor_ptr, successors = from_edges(edges, len(order))
+    size = np.zeros(len(found.handle), dtype=np.int64)
+    np.maximum.at(size, np.array(found.access_handle), np.array(found.access_size))
+    graph = TaskGraph(
+        name=found.name,
+        arguments={},
+        kernels=tuple(index),
+        parameter_names=parameter_names,
+        parameters=parameters,
+        model_names=tuple(index),
+        kernel=kernel,
+        row=row,
+        priority=np.array(found.priority)[order].astype(np.int32),
+        access_ptr=accesses.pointers(len(order)),
+        access_handle=accesses.handle,
+        access_mode=accesses.mode,
+        successor_ptr=successor_ptr,
+        successors=successors,
+        handle_size=size,
+        handle_home=np.array([found.home.get(h, 0) for h in found.handle], dtype=np.int32),
+        handle_blocks=tuple(HandleBlock(name, 0, 0, at) for at, name in enumerate(found.handle)),
+    )
+    graph.validate()
+    return graph
+
+
+def _parameters(
+    found: Records, order: Int64, kernel: NDArray[np.int32], kernels: int
+) -> tuple[tuple[tuple[str, ...], ...], tuple[NDArray[np.float64], ...], NDArray[np.int32]]:
+    """Return per kernel the parameters that all its tasks have, and per task its row of them."""
+    row = np.zeros(len(order), dtype=np.int32)
+    all_names, tables = [], []
+    tasks_of = np.argsort(kernel, kind="stable")
+    bounds = np.searchsorted(kernel[tasks_of], np.arange(kernels + 1))
+    for each in range(kernels):
+        tasks = tasks_of[bounds[each] : bounds[each + 1]]
+        values = [found.parameters[task] for task in order[tasks].tolist()]
+        names = tuple(n for n in values[0] if all(n in other for other in values))
+        table = np.array([[value[n] for n in names] for value in values], dtype=np.float64)
+        unique, inverse = np.unique(
+            table.reshape(len(values), len(names)), axis=0, return_inverse=True
+        )
+        row[tasks] = inverse.reshape(-1) if names else 0
+        all_names.append(names)
+        tables.append(unique if names else np.zeros((1, 0)))
+    return tuple(all_names), tuple(tables), row
+
+
+def _accesses(found: Records, order: Int64) -> Accesses:
+    """Return the accesses of the tasks in *order*, those of one handle by one task combined."""
+    end = np.array(found.access_end)
+    begin = np.concatenate(([0], end[:-1])) if len(end) else end
+    counts = (end - begin)[order]
+    task = np.repeat(np.arange(len(order)), counts).astype(np.int32)
+    first = np.repeat(begin[order] - np.cumsum(counts) + counts, counts)
+    places = first + np.arange(len(task))
+    handle = np.array(found.access_handle)[places].astype(np.int32)
+    mode = np.array(found.access_mode)[places].astype(np.int8)
+    try:
+        return merge_repeated(Accesses(task, handle, mode), len(order))
+    except Exception as error:
+        raise InputError(f"{found.path}: {error}") from None
+
+
+def _with_data(found: Records, ran: Ran, edges: Int64, accesses: Accesses) -> Int64:
+    """Return *edges* and those that accesses imply; note where the two disagree."""
+    if not found.has_data:
+        found.note("which data tasks access is not in the trace")
+        if not found.has_edges:
+            found.note("no dependencies are in the trace: every task can run when it is submitted")
+        return edges
+    implied = np.unique(infer_dependencies(accesses))
+    start, end = np.array(found.start_s)[ran.order], np.array(found.end_s)[ran.order]
+    possible = end[implied >> 32] <= start[implied & 0xFFFFFFFF]
+    kept, wrong = implied[possible], implied[~possible]
+    if not found.has_edges:
+        found.note("dependencies are not in the trace: those that its data imply are taken")
+    else:
+        more = np.setdiff1d(kept, edges, assume_unique=True)
+        less = np.setdiff1d(edges, kept, assume_unique=True)
+        found.note(
+            f"{len(edges)} dependencies in the trace, {len(implied)} by its data: "
+            f"{len(more)} only by data{_example(found, ran, more)}, "
+            f"{len(less)} only in the trace{_example(found, ran, less)}"
+        )
+    if len(wrong):
+        found.note(
+            f"{len(wrong)} dependencies by data are left out, as the times of the trace contradict "
+            f"them{_example(found, ran, wrong)}"
+        )
+    return np.union1d(edges, kept)
+
+
+def _example(found: Records, ran: Ran, edges: NDArray[Any]) -> str:
+    if not len(edges):
+        return ""
+    names = list(found.number)
+    one, other = int(ran.order[edges[0] >> 32]), int(ran.order[edges[0] & 0xFFFFFFFF])
+    return f" (such as {found.kernel[one]} {names[one]} -> {found.kernel[other]} {names[other]})"

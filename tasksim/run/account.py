@@ -1,0 +1,165 @@
+"""Account of a recorded makespan: what its tasks need, and what each other cause adds."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.graph.csr import transpose
+from tasksim.run.idleness import idle_time
+from tasksim.run.runchecks import check_run
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.run.record import Run
+
+__all__ = ["Account", "account"]
+
+
+@dataclass(frozen=True)
+class Account:
+    """How a recorded makespan comes about; the parts add up to it.
+
+    Attributes
+    ----------
+    replayed_s : float
+        The makespan if each task, on its worker, in the order and for as long as recorded, had
+        started as soon as the one before it on its worker and all that it depends on had ended.
+    submission_s : float
+        What is added as tasks cannot start before they were submitted.
+    busy_s : float
+        What is added between two tasks of a worker that has no reason to wait: what the runtime
+        takes to end a task, and to find and fetch the next one.
+    idle_s : float
+        What is added by tasks that start later than a waiting worker could have started them: it
+        wakes up; what ran on no worker, a synchronisation or an acquired datum, was between.
+    recorded_s : float
+        The makespan.
+    critical_path_s : float
+        What no number of workers could have beaten.
+    waiting_s : dict of str -> float
+        The idle time of all workers together, by what they waited for.
+    """
+
+    replayed_s: float
+    submission_s: float
+    busy_s: float
+    idle_s: float
+    recorded_s: float
+    critical_path_s: float
+    waiting_s: dict[str, float]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as plain data."""
+        return asdict(self)
+
+
+def account(run: Run, graph: TaskGraph) -> Account:
+    """Return how the makespan of *run*, of *graph*, comes about.
+
+    Parameters
+    ----------
+    run : Run
+        Recorded natively or read from a trace; a simulated one as well.
+    graph : TaskGraph
+        What was run.
+
+    Raises
+    ------
+    CheckFailed
+        If the records are not possible.
+    InputError
+        If the run has no tasks.
+
+    See Also
+    --------
+    tasksim.run.critical.practical_critical_path : what the last task waited for.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> graph = tasksim.generate("chain", length=3, duration=1.0)
+    >>> found = account(tasksim.simulate(graph, workers=1), graph)
+    >>> found.replayed_s, found.submission_s, found.recorded_s
+    (3.0, 0.0, 3.0)
+    """
+    check_run(run, graph)
+    if not len(run):
+        raise InputError("a run without tasks has nothing to account for")
+    walk = _Walk(run, graph)
+    nothing = np.zeros(len(run))
+    submitted = walk.column(run.tasks.submitted_s)
+    replayed = walk.makespan(nothing, nothing)
+    with_submission = walk.makespan(submitted, nothing)
+    delay, busy = walk.delays(submitted)
+    with_busy = walk.makespan(submitted, np.where(busy, delay, 0.0))
+    critical = (run.bounds or {}).get("critical_path_s", 0.0)
+    return Account(
+        replayed_s=replayed,
+        submission_s=with_submission - replayed,
+        busy_s=with_busy - with_submission,
+        idle_s=run.makespan_s - with_busy,
+        recorded_s=run.makespan_s,
+        critical_path_s=critical,
+        waiting_s=idle_time(run).totals(),
+    )
+
+
+class _Walk:
+    """The tasks in the order in which they really started, and what each had to wait for."""
+
+    def __init__(self, run: Run, graph: TaskGraph) -> None:
+        tasks = run.tasks
+        self._of = np.argsort(tasks.task, kind="stable")
+        self._start = self.column(tasks.start_s)
+        self._end = self.column(tasks.end_s)
+        ready, worker = self.column(tasks.ready_s), tasks.worker[self._of]
+        number = np.arange(len(graph))
+        self._order = np.lexsort((number, ready, self._end, self._start)).tolist()
+        ptr, before = transpose(graph.successor_ptr, graph.successors, len(graph))
+        self._ptr, self._before = ptr.tolist(), before.tolist()
+        self._worker = worker.tolist()
+        self._workers = len(run.workers)
+        self._took = (self._end - self._start).tolist()
+
+    def column(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return *values* of the tasks' table by the number of the task."""
+        return values[self._of]
+
+    def makespan(self, earliest: NDArray[np.float64], delay: NDArray[np.float64]) -> float:
+        """Return when the last task ends, each not before *earliest*, started after a *delay*."""
+        free = [0.0] * self._workers
+        end = [0.0] * len(self._took)
+        least, late = earliest.tolist(), delay.tolist()
+        ptr, before, worker, took = self._ptr, self._before, self._worker, self._took
+        for task in self._order:
+            start = max(least[task], free[worker[task]])
+            for other in before[ptr[task] : ptr[task + 1]]:
+                start = max(start, end[other])
+            free[worker[task]] = end[task] = start + late[task] + took[task]
+        return max(end)
+
+    def delays(
+        self, earliest: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return how much later than it could each task started, and if its worker was busy then.
+
+        A worker was busy if the task could have started when the one before it on the worker ended.
+        """
+        free = [0.0] * self._workers
+        could = earliest.copy()
+        busy = np.zeros(len(could), dtype=bool)
+        ends = self._end.tolist()
+        for task in self._order:
+            worker = self._worker[task]
+            others = [ends[other] for other in self._before[self._ptr[task] : self._ptr[task + 1]]]
+            ready = max(float(could[task]), *others, 0.0)
+            busy[task] = ready <= free[worker]
+            could[task] = max(ready, free[worker])
+            free[worker] = ends[task]
+        return np.maximum(self._start - could, 0.0), busy

@@ -1,0 +1,344 @@
+"""Traces of other tools: written, read back, imported; what is wrong is told with its line."""
+
+import gzip
+import shutil
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from strategies import graphs, machines, moving_graphs, platforms
+
+import tasksim
+from tasksim.base.errors import InputError, TasksimError
+from tasksim.formats.registry import FORMATS
+from tasksim.formats.runs import read_trace
+from tasksim.formats.traces.chrome_writer import write_chrome
+from tasksim.formats.traces.tracefolder import save_trace
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "qr_mumps-TF16"
+LIMITS = settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+TASKS_REC = """\
+# three tasks, of which one ran nowhere
+Name: init
+Model: init
+JobId: 7
+SubmitOrder: 1
+Priority: 3
+Tag: 0
+WorkerId: 0
+MemoryNode: 0
+SubmitTime: 10.000000
+StartTime: 11.500000
+EndTime: 13.500000
+Footprint: d46431bb
+Handles: a0
+Modes: W
+Sizes: 800
+MPIRank: -1
+
+Control: WontUse
+JobId: 8
+SubmitOrder: 2
+Handles: a0
+
+JobId: 9
+DependsOn: 7
+
+Name: sum
+Model: sum
+JobId: 10
+SubmitOrder: 3
+DependsOn: 9
+WorkerId: 1
+MemoryNode: 0
+SubmitTime: 10.250000
+StartTime: 14.000000
+EndTime: 15.000000
+Footprint: 1
+Handles: a0
+Modes: R
+Sizes: 800
+
+"""
+
+
+def random_runs():
+    """Small runs on one memory, and on devices with copies between memories."""
+    one = st.builds(_simulated, graphs(max_tasks=12), platforms(), st.just("eager"))
+    several = st.builds(_simulated, moving_graphs(max_tasks=12), machines(sizes=(None,)), NAMES)
+    return st.one_of(one, several)
+
+
+NAMES = st.sampled_from(["eager", "dmda"])
+
+
+def _simulated(graph, platform, scheduler):
+    return tasksim.simulate(graph, platform, scheduler=scheduler)
+
+
+def assert_same(read, run, *, edges=True, copies=True):
+    """What was *read* is the same run as *run*, to the nanosecond that files have."""
+    assert len(read) == len(run)
+    tasks, others = read.tasks, run.tasks
+    for column in ("submitted_s", "start_s", "end_s"):
+        shift = others.submitted_s.min() if len(run) else 0.0
+        assert np.allclose(getattr(tasks, column), getattr(others, column) - shift, atol=2e-9)
+    names = [[one.kernel_names[k] for k in one.tasks.kernel] for one in (read, run)]
+    assert names[0] == names[1]
+    workers = [[one.workers[w] for w in one.tasks.worker] for one in (read, run)]
+    assert [(w.name, w.architecture) for w in workers[0]] == [
+        (w.name, w.architecture) for w in workers[1]
+    ]
+    assert tasks.priority.tolist() == others.priority.tolist()
+    if edges:
+        assert read.graph.successors.tolist() == run.graph.successors.tolist()
+        assert read.graph.successor_ptr.tolist() == run.graph.successor_ptr.tolist()
+    if copies and run.transfers is not None and len(run.transfers):
+        for column in ("handle", "source", "target", "size_bytes", "reason", "task"):
+            mine, theirs = getattr(read.transfers, column), getattr(run.transfers, column)
+            assert sorted(mine.tolist()) == sorted(theirs.tolist())
+        assert np.allclose(np.sort(read.transfers.end_s), np.sort(run.transfers.end_s), atol=2e-9)
+
+
+@LIMITS
+@given(random_runs())
+def test_chrome_json_is_read_back(tmp_path, run):
+    if not len(run):
+        return
+    write_chrome([run], tmp_path / "run.json.gz", arrows="all", force=True)
+    assert_same(read_trace(tmp_path / "run.json.gz").run, run)
+
+
+@LIMITS
+@given(random_runs())
+def test_a_table_of_tasks_is_read_back(tmp_path, run):
+    if len(run):
+        FORMATS.find("task-table").writes_run(run, tmp_path / "run.csv", True)
+        assert_same(read_trace(tmp_path / "run.csv").run, run, copies=False)
+
+
+@LIMITS
+@given(random_runs())
+def test_tasks_rec_is_read_back_with_its_data(tmp_path, run):
+    if not len(run):
+        return
+    FORMATS.find("tasks.rec").writes_run(run, tmp_path / "tasks.rec", True)
+    read = read_trace(tmp_path / "tasks.rec").run
+    assert_same(read, run, copies=False)
+    used = np.unique(run.graph.access_handle)
+    sizes = dict(enumerate(run.graph.handle_size.tolist()))
+    mine = [
+        (int(b.name, 16) - 1, s)
+        for b, s in zip(read.graph.handle_blocks, read.graph.handle_size.tolist(), strict=True)
+    ]
+    assert sorted(mine) == [(h, sizes[h]) for h in used.tolist()]
+    assert read.graph.access_mode.tolist() == run.graph.access_mode.tolist()
+
+
+@LIMITS
+@given(random_runs())
+def test_starvz_tables_are_read_back(tmp_path, run):
+    if len(run):
+        shutil.rmtree(tmp_path / "starvz", ignore_errors=True)
+        FORMATS.find("starvz").writes_run(run, tmp_path / "starvz", False)
+        assert_same(read_trace(tmp_path / "starvz").run, run, copies=False)
+
+
+@pytest.mark.skipif(shutil.which("pj_dump") is None, reason="pj_dump (Debian: pajeng) is not here")
+@settings(LIMITS, max_examples=10)
+@given(random_runs())
+def test_paje_is_read_back_through_pj_dump(tmp_path, run):
+    if not len(run):
+        return
+    FORMATS.find("paje").writes_run(run, tmp_path / "run.trace", True)
+    command = ["pj_dump", "-u", str(tmp_path / "run.trace")]
+    done = subprocess.run(command, capture_output=True, check=True)
+    (tmp_path / "run.csv").write_bytes(done.stdout)
+    assert_same(read_trace(tmp_path / "run.csv").run, run, edges=False)
+
+
+def test_slices_of_a_thread_nest_in_chrome_json(tmp_path):
+    """Of each process and thread, a slice begins when the one before has ended, in nanoseconds."""
+    run = tasksim.simulate("cholesky tiles=6", "xeon-2c", noise="model")
+    write_chrome([run, run], tmp_path / "run.json", arrows="critical")
+    import json
+
+    events = json.loads((tmp_path / "run.json").read_text())["traceEvents"]
+    assert {event["pid"] for event in events} == {1, 2}
+    slices = sorted(
+        (e["pid"], e["tid"], round(e["ts"] * 1e3), round(e["dur"] * 1e3))
+        for e in events
+        if e["ph"] == "X"
+    )
+    for one, other in pairwise(slices):
+        assert one[:2] != other[:2] or one[2] + one[3] <= other[2]
+    begun = {event["id"]: event for event in events if event["ph"] == "s"}
+    ended = {event["id"]: event for event in events if event["ph"] == "f"}
+    assert begun
+    assert begun.keys() == ended.keys()
+    by_thread = {}
+    for pid, tid, start, took in slices:
+        by_thread.setdefault((pid, tid), []).append((start, start + took))
+    for event in begun.values():
+        at = round(event["ts"] * 1e3)
+        inside = [it for it in by_thread[event["pid"], event["tid"]] if it[0] < at < it[1]]
+        assert [end - at for _, end in inside] == [1]
+    assert "displayTimeUnit" not in (tmp_path / "run.json").read_text()
+
+
+def test_tasks_rec_of_starpu(tmp_path):
+    """What ran nowhere is passed through; the clock begins with the first submission."""
+    (tmp_path / "tasks.rec").write_text(TASKS_REC)
+    found = read_trace(tmp_path / "tasks.rec")
+    run, graph = found.run, found.run.graph
+    assert [run.label(task) for task in range(2)] == ["init #0", "sum #1"]
+    assert run.tasks.submitted_s.tolist() == pytest.approx([0.0, 0.00025])
+    assert run.tasks.start_s.tolist() == pytest.approx([0.0015, 0.004])
+    assert run.makespan_s == pytest.approx(0.005)
+    assert graph.successors_of(0) == [1]
+    assert graph.parameters_of(0) == {"footprint": float(0xD46431BB)}
+    assert graph.handle_size.tolist() == [800]
+    assert [worker.name for worker in run.workers] == ["cpu0", "cpu1"]
+    assert any("1 tasks ran on no worker" in text for text in found.notes)
+    tasksim.check_run(run, graph)
+
+
+def test_a_table_of_five_columns_is_enough(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("task,kernel,worker,start,end\na,gemm,w0,0,2\nb,gemm,w1,0.5,1.5\n")
+    run = tasksim.load_run(path)
+    assert run.tasks.end_s.tolist() == [2.0, 1.5]
+    path.write_text("kernel,start_ms,duration_ms\ngemm,0,2\n")
+    assert tasksim.load_run(path).makespan_s == 0.002
+
+
+def test_chrome_json_of_another_tool(tmp_path):
+    """Outermost slices are tasks, flows dependencies."""
+    (tmp_path / "other.json").write_text(
+        '[{"ph":"X","name":"a","pid":1,"tid":1,"ts":10,"dur":5},'
+        '{"ph":"X","name":"inner","pid":1,"tid":1,"ts":11,"dur":2},'
+        '{"ph":"B","name":"b","pid":1,"tid":2,"ts":20},{"ph":"E","pid":1,"tid":2,"ts":23},'
+        '{"ph":"s","id":1,"name":"f","cat":"x","pid":1,"tid":1,"ts":14.9},'
+        '{"ph":"f","bp":"e","id":1,"name":"f","cat":"x","pid":1,"tid":2,"ts":20}]'
+    )
+    found = read_trace(tmp_path / "other.json")
+    assert found.run.kernel_names == ("a", "b")
+    assert found.run.makespan_s == pytest.approx(13e-6)
+    assert found.run.graph.successors_of(0) == [1]
+    assert any("1 slices within others" in text for text in found.notes)
+
+
+def test_an_imported_trace_has_platform_and_models(tmp_path):
+    (tmp_path / "tasks.rec").write_text(TASKS_REC)
+    save_trace(read_trace(tmp_path / "tasks.rec"), tmp_path / "run", models=True)
+    again = tasksim.simulate(tmp_path / "run", durations="measured")
+    assert again.makespan_s == pytest.approx(0.003)
+    assert tasksim.simulate(tmp_path / "run").makespan_s == pytest.approx(0.003)
+    platform = tasksim.load_platform(tmp_path / "run", settings=["platform.workers.cpu.count=4"])
+    assert len(platform.workers) == 4
+
+
+GOOD = "task,kernel,worker,start,end,depends\n"
+BAD = {
+    "end before start": (GOOD + "a,k,w,2,1,\n", r"bad.csv:2: task a: it ends \(1 s\) before"),
+    "negative": (GOOD + "a,k,w,-2,1,\n", "bad.csv:2: a time is negative"),
+    "nan": (GOOD + "a,k,w,nan,1,\n", "bad.csv:2: task a: no finite start and end"),
+    "no number": (GOOD + "a,k,w,x,1,\n", "bad.csv:2: start: got 'x'; legal: a number"),
+    "twice": (GOOD + "a,k,w,0,1,\na,k,w,1,2,\n", "bad.csv:3: task a: it is there twice"),
+    "overlap": (
+        GOOD + "a,k,w,0,2,\nb,k,w,1,3,\n",
+        "bad.csv:3: task b starts at 1 s on w, before task a there ends",
+    ),
+    "unknown": (GOOD + "a,k,w,0,2,z\n", "bad.csv:2: a task depends on z, which is not there"),
+    "cycle": (GOOD + "a,k,w,0,2,b\nb,k,v,0,2,a\n", "depend on each other in a circle: "),
+    "fields": (GOOD + "a,k,w,0,2\n", "bad.csv:2: got 5 fields; legal: 6"),
+    "columns": ("task,kernel,start\na,k,0\n", "bad.csv:1: got columns task, kernel, start"),
+    "units": (
+        "task,start_ms,start_s,end_s\na,0,0,1\n",
+        "bad.csv:1: a time is there in two units: start_ms, start_s, end_s",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_what_is_wrong_in_a_table_is_told_with_its_line(tmp_path, what):
+    text, message = BAD[what]
+    (tmp_path / "bad.csv").write_text(text)
+    with pytest.raises(InputError, match=message) as error:
+        read_trace(tmp_path / "bad.csv")
+    assert "\n" not in str(error.value)
+    assert error.value.exit_code == 2
+
+
+def test_bad_records_are_passed_over_and_counted(tmp_path):
+    text = GOOD + "a,k,w,0,2,\nb,k,w,1,3,\nc,k,w,9,8,\nd,k,w,5,6,a z\n"
+    (tmp_path / "bad.csv").write_text(text)
+    found = read_trace(tmp_path / "bad.csv", skip_bad=True)
+    assert len(found.run) == 2
+    assert len(found.skipped) == 3
+    assert found.run.graph.successors_of(0) == [1]
+
+
+def test_a_file_that_is_cut_short(tmp_path):
+    whole = gzip.compress((GOOD + "a,k,w,0,2,\n" * 1000).encode())
+    (tmp_path / "bad.csv").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match=r"bad.csv:\d+: the file is cut short"):
+        read_trace(tmp_path / "bad.csv")
+    run = tasksim.simulate("cholesky tiles=4", "xeon-2c")
+    write_chrome([run], tmp_path / "run.json.gz")
+    whole = (tmp_path / "run.json.gz").read_bytes()
+    (tmp_path / "run.json.gz").write_bytes(whole[:-100])
+    with pytest.raises(InputError, match="cut short"):
+        read_trace(tmp_path / "run.json.gz")
+
+
+def test_text_that_is_not_utf8(tmp_path):
+    (tmp_path / "bad.csv").write_bytes((GOOD + "a,k,w,0,2,\n").encode() + b"\xff\xfe,k,w,3,4,\n")
+    with pytest.raises(InputError, match=r"bad.csv:3: is not UTF-8 text"):
+        read_trace(tmp_path / "bad.csv")
+
+
+def test_records_that_are_none(tmp_path):
+    (tmp_path / "bad.rec").write_text("JobId: 1\nWorkerId 0\n")
+    with pytest.raises(InputError, match=r"bad.rec:2: got 'WorkerId 0'; legal: FIELD: VALUE"):
+        read_trace(tmp_path / "bad.rec")
+    (tmp_path / "bad.rec").write_text(TASKS_REC.replace("11.500000", "-1"))
+    with pytest.raises(InputError, match=r"bad.rec:2: task 7: StartTime: got '-1'"):
+        read_trace(tmp_path / "bad.rec")
+
+
+def test_a_chain_of_a_hundred_thousand_tasks(tmp_path):
+    rows = "".join(f"{i},k,w,{i},{i + 1},{i - 1 if i else ''}\n" for i in range(100_000))
+    (tmp_path / "long.csv").write_text(GOOD + rows)
+    assert read_trace(tmp_path / "long.csv").run.graph.edges == 99_999
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the recorded run of qr_mumps is not here")
+def test_qr_mumps_is_imported_and_accounted_for(tmp_path):
+    from tasksim.run.account import account
+
+    found = read_trace(DATA)
+    run, graph = found.run, found.run.graph
+    assert (len(run), len(run.workers)) == (4839, 10)
+    tasksim.check_run(run, graph)
+    save_trace(found, tmp_path / "tf16", models=True)
+    static = f"static:file={tmp_path / 'tf16'}"
+    again = tasksim.simulate(tmp_path / "tf16", durations="measured", scheduler=static)
+    assert again.makespan_s == pytest.approx(run.makespan_s, rel=0.03)
+    parts = account(run, graph)
+    assert parts.replayed_s == pytest.approx(again.makespan_s, rel=1e-6)
+    total = parts.replayed_s + parts.submission_s + parts.busy_s + parts.idle_s
+    assert total == pytest.approx(run.makespan_s, rel=1e-12)
+
+
+def test_no_reader_knows_it(tmp_path):
+    (tmp_path / "x.bin").write_bytes(b"\0\1\2")
+    with pytest.raises(TasksimError, match="of no format that imports runs"):
+        read_trace(tmp_path / "x.bin")
