@@ -25,7 +25,7 @@ from tasksim.engine.machine.machine import MachineReplay
 from tasksim.engine.replay import Replay
 from tasksim.runtime.flat import Refused
 
-BY_DESIGN = ("are simulated by threads", "the core knows 64 ")
+BY_DESIGN = ("the core knows 64 ",)
 """Why the core may leave a question to SimPy's engine."""
 
 

@@ -46,8 +46,6 @@ def in_bytes(question, replay):
 
 def disagreement(question, seed=0):
     """Return how the engines' answers to a question differ, in words; None: they are the same."""
-    if question.needs_threads:
-        return None  # only one engine has them
     again = replace(question, scheduler=deepcopy(question.scheduler))
     ours, theirs = _ended(question, "simpy", seed), _ended(again, "compiled", seed)
     if isinstance(ours, Exception) or isinstance(theirs, Exception):

@@ -149,7 +149,8 @@ class Question(ctypes.Structure):
 
     _fields_ = _fields(
         "p:costs,estimates,reach_bytes,far_s_per_byte,alone"
-        " i:machine,blind,uses_priorities,looks_at_data,chooses_apart,hears_started,hears_finished"
+        " i:machine,blind,threads,uses_priorities,looks_at_data,chooses_apart"
+        ",hears_started,hears_finished"
     )
 
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 // To be raised whenever a declaration below changes; tasksim/core/library.py expects the same.
-#define TASKSIM_CORE_VERSION 3
+#define TASKSIM_CORE_VERSION 4
 
 #if defined(__GNUC__)
 #define TASKSIM_API __attribute__((visibility("default")))
@@ -144,6 +144,7 @@ typedef struct {
   const int8_t *alone;                     // classes x kernels: cannot be queued on a device
   int64_t machine;                         // whether the replay is that of machines
   int64_t blind;                           // whether pushes of one instant do not see each other
+  int64_t threads;                         // whether the workers are StarPU-SimGrid's threads
   int64_t uses_priorities, looks_at_data, chooses_apart, hears_started, hears_finished;
 } tasksim_question;
 

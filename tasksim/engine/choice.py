@@ -63,7 +63,7 @@ class Question:
 
     @property
     def needs_threads(self) -> bool:
-        """Whether the replay is that of threads, which only SimPy's engine has."""
+        """Whether the workers are StarPU-SimGrid's threads."""
         if self.simultaneous_pushes != "blind":
             return False
         from tasksim.engine.threads.suits import can_be_threads
@@ -124,17 +124,19 @@ def _compiled(question: Question) -> CompiledReplay:
     core = status()
     if not core.available:
         raise Refused(f"the core is {core.why}")
-    if question.needs_threads:
-        raise Refused(f"blind pushes under {question.scheduler.name} are simulated by threads")
+    own, threads = ported(question.scheduler), question.needs_threads
+    if threads and own is None:
+        raise Refused(f"{question.scheduler.name} was changed, and threads do not call it")
     return CompiledReplay(
         question.graph,
         question.platform,
-        ported(question.scheduler) or _called(question),
+        own or _called(question),
         question.costs,
         question.estimates,
         question.far,
         machine=question.needs_machine,
         blind=question.simultaneous_pushes == "blind",
+        threads=threads,
     )
 
 

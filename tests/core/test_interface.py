@@ -10,6 +10,7 @@ from math import inf, nan
 
 import numpy as np
 import pytest
+import threaded
 from equal import LONG
 from questions import drawn_question
 
@@ -57,8 +58,26 @@ class Spoiling(flat.Arrays):
 
 def answered(seed, monkeypatch):
     """Return whether the core has answered one spoilt question, or refused it."""
-    Spoiling.draw = draw = random.Random(seed)
     question = drawn_question(seed, SCHEDULERS[seed % len(SCHEDULERS)])
+    draw = random.Random(seed)
+    return answered_when_spoilt(
+        question, draw, monkeypatch,
+        machine=question.needs_machine or draw.random() < 0.5,
+        blind=draw.random() < 0.3, threads=draw.random() < 0.1,
+    )  # fmt: skip
+
+
+def answered_by_threads(seed, monkeypatch):
+    """Return whether the core has answered one that was spoilt for threads, or refused it."""
+    question = threaded.drawn_question(seed, threaded.SCHEDULERS[seed % 3])
+    return answered_when_spoilt(
+        question, random.Random(seed), monkeypatch, machine=True, blind=True, threads=True
+    )
+
+
+def answered_when_spoilt(question, draw, monkeypatch, **how):
+    """Return whether the core has answered *question*, spoilt; *how* it is replayed."""
+    Spoiling.draw = draw
     for module in (flat, engine_flat):
         monkeypatch.setattr(module, "Arrays", Spoiling)
     try:
@@ -72,9 +91,8 @@ def answered(seed, monkeypatch):
         for table in (question.costs, question.estimates)
     )
     replay = CompiledReplay(
-        question.graph, question.platform, ported(question.scheduler), costs, estimates,
-        machine=question.needs_machine or draw.random() < 0.5, blind=draw.random() < 0.3,
-    )  # fmt: skip
+        question.graph, question.platform, ported(question.scheduler), costs, estimates, **how
+    )
     replay._flat = flats
     try:
         replay.run(random.Random(0))
@@ -91,10 +109,17 @@ def test_nonsense_is_refused_or_answered(monkeypatch):
 
 
 @core
+def test_nonsense_for_threads_is_refused_or_answered(monkeypatch):
+    found = [answered_by_threads(seed, monkeypatch) for seed in range(200)]
+    assert 0 < sum(found) < len(found)
+
+
+@core
 @pytest.mark.slow
 def test_much_nonsense_is_refused_or_answered(monkeypatch):
     for seed in range(300, 20_000 if LONG else 3_000):
         answered(seed, monkeypatch)
+        answered_by_threads(seed, monkeypatch)
 
 
 @core

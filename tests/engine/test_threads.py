@@ -8,13 +8,12 @@ from dataclasses import replace
 import pytest
 from scripted import machine
 
-from tasksim import GraphBuilder, simulate
+from tasksim import GraphBuilder
 from tasksim.engine.clock import TickClock
 from tasksim.engine.machine.machine import MachineReplay
 from tasksim.engine.threads.kernel import Actor, Condition, Execution, Kernel, Mutex, TryLock, Wait
 from tasksim.engine.threads.locks import DataLocks
 from tasksim.engine.threads.suits import can_be_threads
-from tasksim.models.kinds.given import GivenDurations
 from tasksim.platform.costs import Overheads
 from tasksim.schedulers.registry import create
 
@@ -119,12 +118,6 @@ def test_who_finds_a_datum_locked_tries_a_little_later_then_whenever_the_time_ad
 def test_threads_are_for_schedulers_and_costs_that_they_know(scheduler, overheads, as_threads):
     platform = replace(machine(devices=1, cores=2), overheads=overheads)
     assert can_be_threads(pair(), platform, create(scheduler)) is as_threads
-
-
-def test_the_compiled_core_leaves_them_to_this_engine():
-    platform = replace(machine(devices=1, cores=2), overheads=STARPU)
-    run = simulate(pair(), platform, GivenDurations(pair()), "eager", simultaneous_pushes="blind")
-    assert run.engine == "simpy"
 
 
 def pair():

@@ -57,11 +57,16 @@ class Clock {
     left_ = most;
     while (!queue_.empty()) {
       if (left_ <= 0) return true;
-      const Event event = queue_.pop();
-      come_to(event.time);
-      event.who->happen(event.value);
+      go_on();
     }
     return false;
+  }
+
+  // Lets the next event happen.
+  void go_on() {
+    const Event event = queue_.pop();
+    come_to(event.time);
+    event.who->happen(event.value);
   }
 
   // Whether nothing else happens in *delay* ticks from now; then they are over, without an event in

@@ -97,14 +97,13 @@ class [[nodiscard]] Steps {
 class Routine : public Awaiting {
  public:
   explicit Routine(Clock &clock) : clock_(clock) {}
+  virtual ~Routine() = default;
   Routine(const Routine &) = delete;
   Routine &operator=(const Routine &) = delete;
 
   // Runs *steps* up to the first wait.
-  void begin(Steps<> steps) {
-    steps_ = std::move(steps);
-    steps_.handle().promise().routine = this;
-    innermost_ = steps_.handle();
+  virtual void begin(Steps<> steps) {
+    take(std::move(steps));
     if (go_on()) wait();
   }
 
@@ -118,9 +117,15 @@ class Routine : public Awaiting {
   }
 
   // Wakes it, for more than the end of what it had begun itself.
-  void notify() {
+  virtual void notify() {
     notified = true;
     wake();
+  }
+
+  // It waits at *place*, for so many ticks.
+  void stop_at(std::coroutine_handle<> place, i64 delay) {
+    innermost_ = place;
+    delay_ = delay;
   }
 
   void happen(i64) override {
@@ -133,42 +138,53 @@ class Routine : public Awaiting {
   bool woken = false;     // somebody has called wake since it set this to false
   bool notified = false;  // it was told of something new
 
- private:
-  friend struct Wait;
-  friend struct StepsPromise;
-  template <class T>
-  friend class Steps;
+ protected:
+  void take(Steps<> steps) {
+    steps_ = std::move(steps);
+    steps_.handle().promise().routine = this;
+    innermost_ = steps_.handle();
+  }
 
-  // Makes the next step; whether it waits then, for some time. Goes from caller to called and back
-  // in a loop, not by resuming one in the other: that would need as much stack as there are calls,
-  // but for compilers that make jumps of them.
-  bool go_on() {
+  // Makes the next step; whether there will be another. Goes from caller to called and back in a
+  // loop, not by resuming one in the other: that would need as much stack as there are calls, but
+  // for compilers that make jumps of them.
+  bool step() {
     do {
       goes_on_ = false;
       innermost_.resume();
     } while (goes_on_);
     const auto top = steps_.handle();
-    if (top.done()) {
-      if (top.promise().error) std::rethrow_exception(top.promise().error);
-      return false;
-    }
+    if (!top.done()) return true;
+    if (top.promise().error) std::rethrow_exception(top.promise().error);
+    return false;
+  }
+
+  Clock &clock_;
+  i64 delay_ = 0;
+
+ private:
+  friend struct StepsPromise;
+  template <class T>
+  friend class Steps;
+
+  // Makes the next step; whether it waits then, for some time.
+  bool go_on() {
+    if (!step()) return false;
     asleep = delay_ < 0;
     return !asleep;
   }
 
   void wait() { clock_.after(delay_, rank, *this); }
 
-  Clock &clock_;
-  Steps<> steps_;
   // Whose turn it is next, which may be called, calling, or waiting.
   void turn_to(std::coroutine_handle<> next) {
     innermost_ = next;
     goes_on_ = next != nullptr;
   }
 
+  Steps<> steps_;
   std::coroutine_handle<> innermost_ = nullptr;  // the one that waits
   bool goes_on_ = false;
-  i64 delay_ = 0;
 };
 
 template <class Promise>
@@ -187,9 +203,7 @@ void Steps<T>::await_suspend(std::coroutine_handle<Promise> caller) noexcept {
 
 template <class Promise>
 void Wait::await_suspend(std::coroutine_handle<Promise> handle) const noexcept {
-  Routine *routine = handle.promise().routine;
-  routine->innermost_ = handle;
-  routine->delay_ = delay;
+  handle.promise().routine->stop_at(handle, delay);
 }
 
 }  // namespace tasksim

@@ -60,6 +60,7 @@ class Ledger {
     ++done_;
   }
 
+  i64 done() const { return done_; }  // how many
   bool over() const { return done_ == static_cast<i64>(of.size()); }
   bool idle() const { return all_submitted && !taken_; }
 

@@ -1,97 +1,9 @@
-// ws and lws: work stealing; a queue per worker, and idle workers take from the others'
-// (schedulers/ws.py).
-#include "queues.h"
-#include "victims.h"
+// ws and lws: work stealing, of any victim in turn or of the nearest first (schedulers/ws.py).
+#include "ws.h"
 
 namespace tasksim {
 
 namespace {
-
-class WorkStealing : public Scheduler {
- public:
-  void attach(View &given) override {
-    Scheduler::attach(given);
-    workers_ = given.workers();
-    queues_.assign(workers_, PriorityQueue(given));
-    waiting_.assign(workers_, 0);
-    busy_.assign(workers_, false);
-    victims_ = std::make_unique<Victims>(given.platform);
-    next_victim_.assign(workers_, 0);
-    next_owner_ = 1 % workers_;
-  }
-
-  void push(int task) override {
-    const int owner = owner_of(task);
-    queues_[owner].push(task);
-    ++waiting_[owner];
-    if (busy_[owner] && !robbable(owner)) victims_->add(owner);
-    view->wake_all(task);
-  }
-
-  int pop(int worker) override {
-    if (waiting_[worker]) {
-      const int task = queues_[worker].pop(worker);
-      if (task != NONE) {
-        took(worker);
-        busy_[worker] = true;
-        if (waiting_[worker] && !robbable(worker)) victims_->add(worker);
-        return task;
-      }
-    }
-    busy_[worker] = false;
-    if (robbable(worker)) victims_->discard(worker);
-    const int task = victims_->none() ? NONE : stolen(worker);
-    if (task != NONE) {
-      busy_[worker] = true;
-      if (waiting_[worker]) victims_->add(worker);
-    }
-    return task;
-  }
-
- protected:
-  // The newest task of the first victim that has one for *thief*.
-  virtual int stolen(int thief) {
-    int task = NONE;
-    victims_->from_number(next_victim_[thief],
-                          [&](int victim) { return (task = rob(victim, thief)) != NONE; });
-    return task;
-  }
-
-  int rob(int victim, int thief) {
-    const int task = queues_[victim].pop_newest(thief);
-    if (task != NONE) {
-      took(victim);
-      next_victim_[thief] = (victim + 1) % workers_;
-    }
-    return task;
-  }
-
-  std::unique_ptr<Victims> victims_;
-
- private:
-  bool robbable(int worker) const { return victims_->among[worker]; }
-
-  int owner_of(int task) {
-    if (view->pusher != NONE && view->can_run(task, view->pusher)) return view->pusher;
-    int owner = next_owner_;
-    while (!view->can_run(task, owner)) owner = (owner + 1) % workers_;  // somebody can
-    next_owner_ = (owner + 1) % workers_;
-    return owner;
-  }
-
-  // A task has left the queue of *owner*.
-  void took(int owner) {
-    --waiting_[owner];
-    if (robbable(owner) && !waiting_[owner]) victims_->discard(owner);
-  }
-
-  int workers_ = 0;
-  std::vector<PriorityQueue> queues_;
-  std::vector<int> waiting_;
-  std::vector<bool> busy_;
-  std::vector<int> next_victim_;
-  int next_owner_ = 0;
-};
 
 class LocalityWorkStealing : public WorkStealing {
  protected:

@@ -52,9 +52,9 @@ class CompiledReplay:
         What tasks take, and what the scheduler believes of it, seconds.
     far : FarCharge or None
         What is added to a task's cost when it starts.
-    machine, blind : bool
+    machine, blind, threads : bool
         Whether the replay is that of machines with devices; whether pushes of one instant do not
-        see each other.
+        see each other; whether the workers are threads.
 
     Raises
     ------
@@ -77,6 +77,7 @@ class CompiledReplay:
         *,
         machine: bool,
         blind: bool = False,
+        threads: bool = False,
     ) -> None:
         core = interface.functions()
         if core is None:
@@ -86,7 +87,7 @@ class CompiledReplay:
         self._costs = np.ascontiguousarray(costs, np.float64)
         self._estimates = np.ascontiguousarray(estimates, np.float64)
         self._far = far
-        self._machine, self._blind = machine, blind
+        self._machine, self._blind, self._threads = machine, blind, threads
         self._flat = flat_graph(graph), flat_platform(platform)
         self._outcome = interface.Outcome()
         self._handle: int | None = None
@@ -183,6 +184,7 @@ class CompiledReplay:
             alone=interface.address(self._alone, np.int8),
             machine=self._machine,
             blind=self._blind,
+            threads=self._threads,
             uses_priorities=bool(scheduler.uses_priorities),
             looks_at_data=bool(scheduler.looks_at_data),
             chooses_apart=chooses_apart(scheduler),

@@ -49,11 +49,6 @@ class Worker:
         self.operating, self.relaxed = False, 1
         yield self.condition
 
-    def touch(self) -> Calls:
-        """Lock the state and unlock it again, as each change of it does."""
-        yield self.mutex
-        yield self.mutex
-
     def relax(self) -> Calls:
         """Let others interrupt what it does."""
         if self.operating:

@@ -68,6 +68,17 @@ class Post {
       request->channel->queue(kind, ++last_, request);
   }
 
+  // The requests of class *kind*, removed, that the *limit* allows to begin.
+  static std::vector<RequestRef> take(Channel &channel, int kind, i64 limit) {
+    std::vector<RequestRef> taken;
+    while (channel.pending + static_cast<i64>(taken.size()) < limit) {
+      RequestRef request = channel.next(kind);
+      if (!request) break;
+      taken.push_back(std::move(request));
+    }
+    return taken;
+  }
+
   // Puts the requests from *first* on back in front of their class; one that was promoted
   // meanwhile is queued where it belongs already.
   void put_back(Channel &channel, std::span<const RequestRef> requests, int kind) {

@@ -73,12 +73,7 @@ Steps<bool> Handling::start_all(Post &post, const std::vector<Channel *> &channe
 
 // Starts requests of one class in one channel.
 Steps<Handling::Started> Handling::start_some(Post &post, Channel &channel, int kind, i64 limit) {
-  std::vector<RequestRef> taken;
-  while (channel.pending + static_cast<i64>(taken.size()) < limit) {
-    RequestRef request = channel.next(kind);
-    if (!request) break;
-    taken.push_back(std::move(request));
-  }
+  const std::vector<RequestRef> taken = Post::take(channel, kind, limit);
   Started started;
   for (std::size_t place = 0; place < taken.size(); ++place) {
     const std::span<const RequestRef> left{taken.data() + place, taken.size() - place};
@@ -102,32 +97,21 @@ Steps<Handling::Started> Handling::start_some(Post &post, Channel &channel, int 
 
 // Begins what *request* asks for; false if there is no room for it now.
 Steps<bool> Handling::start(RequestRef request) {
-  const int handle = request->handle, target = request->target;
-  if (request->cancelled() || copies_.is_valid(handle, target)) {
+  const int handle = request->handle;
+  if (is_there(request)) {
     complete(request);
     co_return true;
   }
-  if (request->source >= 0 && !copies_.is_valid(handle, request->source)) {
-    source_left(request);
+  if (source_left(request)) {
+    if (request->cancelled()) complete(request);
     co_return true;
   }
-  Request *&loading = loading_[i64{handle} * platform_.memories + target];
-  if (loading) {
-    follow(request, loading);
-    co_return true;
-  }
-  loading = request.get();
-  keep(request);
-  if (!request->place) {
-    copies_.settle(handle, target);
-  } else if (!(copies_.places[handle] >> target & 1)) {
-    request->state = RequestState::PLACING;
-    const bool placed = co_await eviction_.place(request, *request->place);
-    if (!placed) {
-      loading = nullptr;
-      give_up_for_now(request);
-      co_return false;
-    }
+  if (follow(request)) co_return true;
+  if (needs_place(request)) {
+    const bool placed = co_await make_place(request);
+    if (!placed) co_return false;
+  } else {
+    settle_unlimited(request);  // no frame of its own for what takes no time
   }
   if (request->source < 0 || request->cancelled()) {
     complete(request);
@@ -141,25 +125,49 @@ Steps<bool> Handling::start(RequestRef request) {
     locks_.unlock(handle);
   }
   ++request->channel->pending;
-  engines_.ask(request, copies_.size[handle]);
+  hand_over(request);
   co_return true;
 }
 
-// Looks for another source of a datum that has left the one it was to come from.
-void Handling::source_left(const RequestRef &request) {
-  if (request->kind != IDLE && (request->task >= 0 || !request->waiters.empty())) {
+bool Handling::source_left(const RequestRef &request) {
+  const int source = request->source;
+  if (source < 0 || copies_.is_valid(request->handle, source)) return false;
+  if (request->kind != IDLE && (request->task >= 0 || !request->waiters.empty()))
     requests_.ask_again(request);
-  } else {
+  else
     request->cancel();
-    complete(request);
-  }
+  return true;
 }
 
-// Lets *request* be done when *leader* is, which brings the same datum to the same place.
-void Handling::follow(const RequestRef &request, Request *leader) {
+bool Handling::follow(const RequestRef &request) {
+  Request *&leader = loading(request);
+  if (!leader) {
+    leader = request.get();
+    keep(request);
+    return false;
+  }
   if (request->kind < leader->kind) requests_.promote(leader, request->kind);
   leader->followers.push_back(request);
   request->state = RequestState::UNDER_WAY;
+  return true;
+}
+
+Steps<bool> Handling::make_place(RequestRef request) {
+  if (!needs_place(request)) {
+    settle_unlimited(request);
+    co_return true;
+  }
+  request->state = RequestState::PLACING;
+  const bool placed = co_await eviction_.place(request, *request->place);
+  if (placed) co_return true;
+  loading(request) = nullptr;
+  give_up_for_now(request);
+  co_return false;
+}
+
+// The datum of *request* has a place where memory is not limited.
+void Handling::settle_unlimited(const RequestRef &request) {
+  if (!request->place) copies_.settle(request->handle, request->target);
 }
 
 // Keeps the datum where it comes from, and its place where it goes.
@@ -182,22 +190,25 @@ void Handling::on_copied(Copy &copy) {
   copy.request->started = copy.started;
   log_.copied(*copy.request.get(), clock_.now);
   requests_.arrived(copy.request);
+  if (copied) copied(copy.request);
 }
 
 // *request* is done: the state of the datum, who waited, who comes next.
 void Handling::complete(RequestRef request) {
-  const int handle = request->handle, target = request->target;
+  settle(request);
+  for (std::size_t k = 0; k < request->waiters.size(); ++k) request->waiters[k]->one_done();
+  for (std::size_t k = 0; k < request->followers.size(); ++k) complete(request->followers[k]);
+}
+
+void Handling::settle(const RequestRef &request) {
   const bool cancelled = request->cancelled();
   request->state = RequestState::DONE;
-  Request *&loading = loading_[i64{handle} * platform_.memories + target];
-  if (loading == request.get()) loading = nullptr;
+  if (Request *&leader = loading(request); leader == request.get()) leader = nullptr;
   if (!cancelled) note_copy(*request.get());
   requests_.close(request);
   note_use(*request.get(), request->kind == PREFETCH && !cancelled);
-  if (platform_.devices[target]) requests_.keepers[target]->notify();
+  if (platform_.devices[request->target]) requests_.keepers[request->target]->notify();
   if (request->next_hop) requests_.send(request->next_hop);
-  for (std::size_t k = 0; k < request->waiters.size(); ++k) request->waiters[k]->one_done();
-  for (std::size_t k = 0; k < request->followers.size(); ++k) complete(request->followers[k]);
 }
 
 // What is valid now that *request* is done.

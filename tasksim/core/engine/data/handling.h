@@ -1,6 +1,7 @@
 // Handling of requests: what drivers do to start copies and to take note of those that ended.
 #pragma once
 
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,42 @@ class Handling {
   // that comes in, over all peers, then what goes out, peer by peer. Whether there was anything.
   Steps<bool> serve(int memory);
 
+  // The parts of that, of which threads make their own way (engine/threads/copying.py).
+
+  // Whether nothing has to be done for *request*.
+  bool is_there(const RequestRef &request) const {
+    return request->cancelled() || copies_.is_valid(request->handle, request->target);
+  }
+
+  // Looks for another source of a datum that has left the one it was to come from. Of an idle copy
+  // only its end is waited for: it is cancelled. Whether the datum had left.
+  bool source_left(const RequestRef &request);
+
+  // Lets *request* be done when another is that brings the same datum to the same place; false if
+  // there is none: others follow this one.
+  bool follow(const RequestRef &request);
+
+  // Whether there is no place yet for *request* where memory is limited.
+  bool needs_place(const RequestRef &request) const {
+    return request->place && !(copies_.places[request->handle] >> request->target & 1);
+  }
+
+  // Makes a place for the datum of *request*; false if there is none now.
+  Steps<bool> make_place(RequestRef request);
+
+  // Has the copy of *request* made.
+  void hand_over(const RequestRef &request) {
+    engines_.ask(request, copies_.size[request->handle]);
+  }
+
+  // Notes what *request*, which is done, has changed, and sends the one that comes next.
+  void settle(const RequestRef &request);
+
+  i64 copy_ticks() const { return platform_.given.copy; }
+  i64 limit(int kind) const { return limits_[kind]; }  // of copies under way in a channel
+
+  std::function<void(const RequestRef &)> copied;  // whom to tell of each; nobody if empty
+
  private:
   struct Started {
     bool any = false, room = true;
@@ -31,8 +68,10 @@ class Handling {
                         std::vector<Channel *> busy);
   Steps<Started> start_some(Post &post, Channel &channel, int kind, i64 limit);
   Steps<bool> start(RequestRef request);
-  void source_left(const RequestRef &request);
-  void follow(const RequestRef &request, Request *leader);
+  Request *&loading(const RequestRef &request) {
+    return loading_[i64{request->handle} * platform_.memories + request->target];
+  }
+  void settle_unlimited(const RequestRef &request);
   void keep(const RequestRef &request);
   void give_up_for_now(const RequestRef &request);
   void on_copied(Copy &copy);

@@ -42,18 +42,18 @@ void OpenRequests::ask_again(const RequestRef &request) {
 
 void OpenRequests::send(const RequestRef &request) {
   const int source = request->source, target = request->target;
-  const int handler = ways_.handler(source, target);
-  Post &post = posts[handler];
-  post.add(request, handler == target ? post.inward[source >= 0 ? source : target]
-                                      : post.outward[target]);
-  keepers[handler]->notify();
+  const int own = handler(request);
+  Post &post = posts[own];
+  post.add(request, own == target ? post.inward[source >= 0 ? source : target]
+                                  : post.outward[target]);
+  keepers[own]->notify();
 }
 
 void OpenRequests::promote(const RequestRef &request, int kind) {
-  const int handler = ways_.handler(request->source, request->target);
-  posts[handler].promote(request, kind);
+  const int own = handler(request);
+  posts[own].promote(request, kind);
   if (request->reason != WRITE_BACK) request->reason = kind;
-  keepers[handler]->notify();
+  keepers[own]->notify();
   const auto &others = of[request->handle];  // may change meanwhile, as a list may in Python
   for (std::size_t k = 0; k < others.size(); ++k) {
     const RequestRef other = others[k];
@@ -63,9 +63,9 @@ void OpenRequests::promote(const RequestRef &request, int kind) {
 
 void OpenRequests::arrived(const RequestRef &request) {
   request->channel->arrived.push_back(request);
-  const int handler = ways_.handler(request->source, request->target);
-  ++posts[handler].arrived;
-  keepers[handler]->notify();
+  const int own = handler(request);
+  ++posts[own].arrived;
+  keepers[own]->notify();
 }
 
 void OpenRequests::cancel_idle(int handle) {

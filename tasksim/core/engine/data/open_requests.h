@@ -27,6 +27,11 @@ class OpenRequests {
   void send(const RequestRef &request);
   void promote(const RequestRef &request, int kind);
 
+  // The memory whose driver handles *request*.
+  int handler(const RequestRef &request) const {
+    return ways_.handler(request->source, request->target);
+  }
+
   // The copy of *request* has ended; the driver that began it will see it.
   void arrived(const RequestRef &request);
 

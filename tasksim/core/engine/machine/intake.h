@@ -25,21 +25,29 @@ class Intake : public Taker, public TurnTaker {
     memory = memory_;
   }
 
+  bool moves() const { return mover_; }  // data: there are several memories
+
+  // Turns to the data of *popped*, which are asked for one by one.
+  void expect(int popped) {
+    turn_to(popped);
+    missing = static_cast<int>(graph_.needs[popped].size());
+    state = COMING;
+  }
+
   // Asks for the data of *popped*; how long that takes the worker, in ticks.
   i64 fetch(int popped) {
     const auto needs = graph_.needs[popped];
     if (!mover_) {
       state = THERE;
     } else {
-      task = popped;
-      priority = uses_priorities_ ? graph_.priority[popped] : 0;
+      turn_to(popped);
       turns_ ? wait_for_turn(needs) : bring();
     }
     return cost_ * static_cast<i64>(needs.size());
   }
 
   void arrive() override {
-    if (--missing_) return routine_.wake();
+    if (--missing) return routine_.wake();
     state = THERE;
     if (turns_) turns_->completed();
     routine_.wake();
@@ -53,8 +61,14 @@ class Intake : public Taker, public TurnTaker {
   }
 
   State state = EMPTY;
+  int missing = 0;  // how many of its data are not there yet
 
  private:
+  void turn_to(int popped) {
+    task = popped;
+    priority = uses_priorities_ ? graph_.priority[popped] : 0;
+  }
+
   void wait_for_turn(std::span<const Need> needs) {
     state = COMING;
     const bool woken = routine_.woken;
@@ -63,8 +77,8 @@ class Intake : public Taker, public TurnTaker {
   }
 
   void bring() {
-    missing_ = mover_->fetch(graph_.needs[task], *this);
-    state = missing_ ? COMING : THERE;
+    missing = mover_->fetch(graph_.needs[task], *this);
+    state = missing ? COMING : THERE;
   }
 
   const Graph &graph_;
@@ -73,7 +87,6 @@ class Intake : public Taker, public TurnTaker {
   Turns *turns_;
   bool uses_priorities_;
   i64 cost_;
-  int missing_ = 0;  // how many of its data are not there yet
 };
 
 }  // namespace tasksim

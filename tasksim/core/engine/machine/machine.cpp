@@ -1,5 +1,6 @@
 // Machine with devices: its replay, wired of a clock, a node and a submission.
 #include "../replay.h"
+#include "../threads/threads.h"
 #include "node.h"
 
 namespace tasksim {
@@ -10,14 +11,16 @@ class MachineReplay : public Replay {
  public:
   MachineReplay(const Graph &graph, const Platform &platform, const tasksim_question &question,
                 Scheduler &scheduler)
-      : node_(graph, platform, question, scheduler, clock_), main_(clock_) {}
+      : node_(graph, platform, question, scheduler, clock_), main_(node_.routine()) {}
 
   void begin() override {
     node_.begin();
-    main_.begin(submission(node_, main_));
+    main_->begin(submission(node_, *main_));
   }
 
-  bool go_on(i64 events) override { return clock_.run(events); }
+  bool go_on(i64 events) override {
+    return node_.threads ? node_.threads->run(events) : clock_.run(events);
+  }
 
   void end() override {
     if (node_.ledger.over()) return;
@@ -29,14 +32,16 @@ class MachineReplay : public Replay {
   const Ledger &ledger() const override { return node_.ledger; }
   double units_per_s() const override { return 1e9; }
   double now_s() const override { return node_.view.now(); }
-  i64 events() const override { return clock_.events; }
+  i64 events() const override {
+    return clock_.events + (node_.threads ? node_.threads->kernel.calls : 0);
+  }
   i64 evictions() const override { return node_.copies.evictions; }
   const CopyLog *log() const override { return node_.several ? &node_.log : nullptr; }
 
  private:
   Clock clock_;
   Node node_;
-  Routine main_;
+  std::unique_ptr<Routine> main_;
 };
 
 }  // namespace

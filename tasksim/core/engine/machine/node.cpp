@@ -2,15 +2,25 @@
 
 #include <algorithm>
 
+#include "../threads/suits.h"
+#include "../threads/threads.h"
+
 namespace tasksim {
 
 namespace {
 
-std::vector<std::unique_ptr<Driver>> new_drivers(Clock &clock, const Platform &platform) {
+std::vector<std::unique_ptr<Driver>> new_drivers(Node &node) {
   std::vector<std::unique_ptr<Driver>> drivers;
-  for (int worker = 0; worker < platform.workers; ++worker)
-    drivers.push_back(std::make_unique<Driver>(clock, worker, platform));
+  for (int worker = 0; worker < node.platform.workers; ++worker)
+    drivers.push_back(std::make_unique<Driver>(worker, node.platform, node.routine()));
   return drivers;
+}
+
+// Threads, where they are asked for; throws BadArrays where they cannot be.
+std::unique_ptr<threads::Threads> new_threads(Node &node) {
+  if (!node.question.threads) return nullptr;
+  if (!can_be_threads(node.graph, node.platform, node.scheduler)) throw BadArrays{};
+  return std::make_unique<threads::Threads>(node);
 }
 
 }  // namespace
@@ -30,7 +40,8 @@ Node::Node(const Graph &graph, const Platform &platform, const tasksim_question 
       ledger(graph, platform, view.able),
       release(graph, !overheads.submission),
       charges(graph, platform, question),
-      drivers(new_drivers(clock, platform)),
+      threads(new_threads(*this)),
+      drivers(new_drivers(*this)),
       copies(graph, platform),
       ways(platform),
       estimates(platform),
@@ -40,7 +51,7 @@ Node::Node(const Graph &graph, const Platform &platform, const tasksim_question 
       handling(clock, platform, copies, requests, eviction, locks, log),
       mover(copies, requests, eviction),
       patience_(ledger, platform.workers, graph.tasks) {
-  if (instant.stepwise) clock.end_waits_in_reverse();
+  if (instant.stepwise || threads) clock.end_waits_in_reverse();
   view.estimates = question.estimates;
   view.able = able_classes(graph, platform, question.costs);
   keep_where_data_fit();
@@ -108,6 +119,7 @@ void Node::keep_where_data_fit() {
 
 void Node::begin() {
   scheduler.attach(view);
+  if (threads) return threads->begin();
   for (int memory = 0; memory < platform.memories; ++memory) {
     Routine *routine = requests.keepers[memory];
     const auto is_routine = [&](const auto &own) { return own.get() == routine; };
@@ -133,14 +145,16 @@ void Node::refuse_what_is_stuck() const {
   }
 }
 
+std::unique_ptr<Routine> Node::routine() {
+  return threads ? threads->actor() : std::make_unique<Routine>(clock);
+}
+
 int Node::pop(Driver &driver) {
   const int worker = driver.worker;
   const int popped = scheduler.pop(worker);
   if (popped != NONE) {
-    const int task = ledger.take(popped, worker);
     view.sleepers.asleep[worker] = false;
-    ledger.of[task].popped = now();
-    return task;
+    return take(popped, worker);
   }
   if (driver.routine.notified)  // told of something meanwhile: it does not sleep
     view.sleepers.asleep[worker] = false;
@@ -148,6 +162,17 @@ int Node::pop(Driver &driver) {
     view.sleepers.sleep(worker);
   if (!--patience_.left) patience_.look(view.now(), ledger.idle() && requests.none());
   return NONE;
+}
+
+int Node::take(int popped, int worker) {
+  const int task = ledger.take(popped, worker);
+  ledger.of[task].popped = now();
+  return task;
+}
+
+void Node::leave(std::span<const Need> needs, Driver &driver) {
+  mover.release(needs, driver.memory);
+  if (driver.turns) driver.turns->leave(needs);
 }
 
 Steps<> Node::unlocked(int task) { return locks.all_free(graph.needs[task]); }
@@ -189,10 +214,7 @@ Steps<> Node::finish(Driver &driver, int task) {
   Routine &routine = driver.routine;
   ledger.finish(task);
   if (locks.any()) co_await unlocked(task);
-  if (several) {
-    mover.release(graph.needs[task], driver.memory);
-    if (driver.turns) driver.turns->leave(graph.needs[task]);
-  }
+  if (several) leave(graph.needs[task], driver);
   if (question.hears_finished) scheduler.finished(task, worker);
   Released released(*this, task);
   for (int successor; (successor = released.next()) != NONE;) {
@@ -209,11 +231,14 @@ Steps<> Node::finish(Driver &driver, int task) {
     view.pusher = worker;
     scheduler.push(successor);
   }
-  if (const auto hinted = hinted_.find(task); hinted != hinted_.end())
-    for (const int handle : hinted->second) co_await follow_hint(handle);  // no more are added
+  for (const int handle : hinted(task)) co_await follow_hint(handle);  // no more are added
 }
 
 Steps<> Node::push(int task, Routine &routine, int pusher, int released_by) {
+  if (threads) {
+    co_await threads->push(task, released_by);
+    co_return;
+  }
   if (blind && locks.any()) co_await unlocked(task);  // a released task takes its data first
   if (overheads.push || blind) {
     routine.rank = instant.push;
@@ -247,9 +272,18 @@ Steps<> Node::follow_hint(int handle) {
   // Two pushes and a submission: StarPU submits a task for it (datawizard/coherency.c).
   if (overheads.push) co_await Wait{later(2 * overheads.push, overheads.submission)};
   while (const i64 delay = locks.wait_ticks(handle)) co_await Wait{delay};
-  for (const int task : graph.writers[handle])
-    if (ledger.of[task].state == TAKEN) co_return;  // one after the hint is writing it already
-  mover.will_not_be_used(handle);
+  if (holds(handle)) mover.will_not_be_used(handle);
+}
+
+bool Node::holds(int handle) const {
+  const auto writers = graph.writers[handle];
+  return std::none_of(writers.begin(), writers.end(),
+                      [this](int task) { return ledger.of[task].state == TAKEN; });
+}
+
+std::span<const int> Node::hinted(int task) const {
+  const auto found = hinted_.find(task);
+  return found == hinted_.end() ? std::span<const int>{} : found->second;
 }
 
 }  // namespace tasksim

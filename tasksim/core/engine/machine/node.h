@@ -17,21 +17,26 @@ namespace tasksim {
 
 // A worker as its node sees it (engine/machine/driver.py).
 struct Driver {
-  Driver(Clock &clock, int worker, const Platform &platform)
+  Driver(int worker, const Platform &platform, std::unique_ptr<Routine> own)
       : worker(worker),
         memory(platform.memory_of[worker]),
         pipeline(platform.pipeline[worker]),
-        routine(clock) {}
+        own(std::move(own)),
+        routine(*this->own) {}
 
   int worker, memory;
   int pipeline;  // how many tasks it holds at a time; 0: a core, which runs them itself
   double rank = 2.0;
   Turns *turns = nullptr;
   std::unique_ptr<Intake> intake;
-  Routine routine;  // last: it refers to what is above
+  std::unique_ptr<Routine> own;  // last: it refers to what is above
+  Routine &routine;
 };
 
 class Node;
+namespace threads {
+class Threads;
+}
 
 // The time, the workers and where data are, for the scheduler (engine/machine/view.py).
 class NodeView : public View {
@@ -73,14 +78,21 @@ class Node {
   // Throws Broken if the data of a task that was taken never came.
   void refuse_what_is_stuck() const;
 
+  // A new routine, which does nothing yet.
+  std::unique_ptr<Routine> routine();
+
   int pop(Driver &driver);
+  int take(int popped, int worker);  // the task that the scheduler has given, checked and noted
   Steps<> unlocked(int task);
   Steps<> finish(Driver &driver, int task);
+  void leave(std::span<const Need> needs, Driver &driver);  // which needs them no more
   Steps<> push(int task, Routine &routine, int pusher, int released_by);
 
   // Hints that data will not be used any more (engine/machine/hints.py).
   Steps<> say_hint(int hint);
   Steps<> follow_hint(int handle);
+  bool holds(int handle) const;  // a hint about it: no task that comes after it writes it already
+  std::span<const int> hinted(int task) const;  // the data of the hints that wait for its end
 
   bool alone(const Driver &driver, int task) const {
     return question.alone && question.alone[i64{platform.class_of[driver.worker]} * graph.kernels +
@@ -106,6 +118,8 @@ class Node {
   Release release;
   Charges charges;
   Requests all_requests;  // they outlive all that refers to them
+  // Who runs the workers instead of the node's own drivers, if anybody (engine/threads/).
+  std::unique_ptr<threads::Threads> threads;
   std::vector<std::unique_ptr<Turns>> turns;
   std::vector<std::unique_ptr<Driver>> drivers;
   std::vector<std::unique_ptr<Routine>> own_keepers;  // of memories without a device's worker

@@ -1,0 +1,284 @@
+#include "copying.h"
+
+#include <algorithm>
+
+namespace tasksim::threads {
+
+namespace {
+
+// So often a thread that has better things to do looks after requests instead of waiting for the
+// lock of a datum: StarPU's STARPU_SPIN_MAXTRY.
+constexpr int ATTEMPTS = 10;
+
+bool is_among(const RequestRef &request, const std::vector<RequestRef> &requests) {
+  return std::any_of(requests.begin(), requests.end(),
+                     [&](const auto &each) { return each.get() == request.get(); });
+}
+
+// Removes *request*; whether it was there.
+bool remove(const RequestRef &request, std::vector<RequestRef> &requests) {
+  const auto place = std::find_if(requests.begin(), requests.end(), [&](const auto &each) {
+    return each.get() == request.get();
+  });
+  if (place == requests.end()) return false;
+  requests.erase(place);
+  return true;
+}
+
+}  // namespace
+
+Copying::Copying(Node &node, Kernel &kernel, DataLocks &locks, Office &office)
+    : kernel_(kernel),
+      requests_(node.requests),
+      handling_(node.handling),
+      mover_(node.mover),
+      locks_(locks),
+      office_(office),
+      look_(node.overheads.progress),
+      of_(node.requests.posts.size()) {
+  for (std::size_t memory = 0; memory < of_.size(); ++memory) {
+    Post &post = requests_.posts[memory];
+    Lists &lists = of_[memory];
+    for (Channel &each : post.inward) lists.inward.emplace_back(each);
+    for (Channel &each : post.outward) lists.outward.emplace_back(each);
+    lists.groups.emplace_back();
+    for (List &each : lists.inward) lists.groups[0].push_back(&each);
+    for (List &each : lists.outward) lists.groups.push_back({&each});
+  }
+  handling_.copied = [this](const RequestRef &request) { on_copied(request); };
+}
+
+// Looking after requests
+
+Steps<bool> Copying::look_after_all(Worker *me) {
+  bool worked = co_await look_after(0, me);
+  if (me && me->memory) {
+    const bool more = co_await look_after(me->memory, me);
+    worked = worked || more;
+  }
+  co_return worked;
+}
+
+Steps<bool> Copying::look_after(int memory, Worker *me) {
+  co_await Wait{look_};
+  Post &post = requests_.posts[memory];
+  bool worked = false;
+  for (const Group &group : of_[memory].groups) {
+    for (List *requests : group) {
+      const bool noted = co_await note_arrivals(*requests, post, me);
+      worked = worked || noted;
+    }
+    const bool started = co_await start_all(group, post, me);
+    worked = worked || started;
+  }
+  co_return worked;
+}
+
+Steps<bool> Copying::note_arrivals(List &requests, Post &post, Worker *me) {
+  Channel &channel = requests.channel;
+  co_await requests.pending;
+  std::vector<RequestRef> flying;
+  flying.swap(requests.flying);
+  co_await requests.pending;
+  if (flying.empty()) co_return false;
+  std::stable_sort(flying.begin(), flying.end(), [](const auto &one, const auto &other) {
+    return one->priority > other->priority;
+  });
+  std::vector<RequestRef> kept;
+  for (const RequestRef &request : flying) {
+    co_await locks_.take(request->handle);
+    if (remove(request, channel.arrived)) {
+      --post.arrived;
+      co_await complete(request, me);
+    } else {
+      locks_.give(request->handle);
+      kept.push_back(request);
+    }
+  }
+  co_await requests.pending;
+  channel.pending -= static_cast<i64>(flying.size() - kept.size());
+  requests.flying.insert(requests.flying.end(), kept.begin(), kept.end());
+  co_await requests.pending;
+  co_return kept.size() < flying.size();
+}
+
+Steps<bool> Copying::start_all(const Group &group, Post &post, Worker *me) {
+  bool worked = false, quiet = true;
+  for (int kind = 0; kind < KINDS; ++kind) {
+    if (kind == IDLE && !quiet) break;
+    for (List *requests : group) {
+      const Started started = co_await start_some(*requests, kind, post, me);
+      worked = worked || started.any;
+      if (kind == PREFETCH && requests->channel.pending) quiet = false;
+      if (!started.room) co_return worked;
+    }
+  }
+  co_return worked;
+}
+
+// Starts requests of class *kind*.
+Steps<Copying::Started> Copying::start_some(List &requests, int kind, Post &post, Worker *me) {
+  Channel &channel = requests.channel;
+  const i64 limit = handling_.limit(kind);
+  Started started;
+  co_await requests.waiting;
+  const std::vector<RequestRef> taken = Post::take(channel, kind, limit);
+  co_await requests.waiting;
+  for (std::size_t place = 0; place < taken.size(); ++place) {
+    const bool room = channel.pending < limit;
+    bool begun = false;
+    if (room) begun = co_await start(taken[place], requests, me);
+    if (begun) {
+      started.any = true;
+      --channel.waiting;
+      --post.waiting;
+      continue;
+    }
+    post.put_back(channel, {taken.data() + place, taken.size() - place}, kind);
+    co_await requests.waiting;
+    co_await requests.waiting;
+    started.room = !room;
+    co_return started;
+  }
+  co_return started;
+}
+
+// Begins what *request* asks for; false if there is no room for it now.
+Steps<bool> Copying::start(RequestRef request, List &requests, Worker *me) {
+  const int handle = request->handle;
+  co_await locks_.take(handle);
+  const bool there = handling_.is_there(request);
+  if (there || handling_.source_left(request)) {
+    if (there || request->cancelled())
+      co_await complete(request, me);
+    else
+      locks_.give(handle);
+    co_return true;
+  }
+  if (handling_.follow(request)) {
+    locks_.give(handle);
+    co_return true;
+  }
+  const bool placed = co_await make_place(request);
+  if (!placed) {
+    locks_.give(handle);
+    co_return false;
+  }
+  if (request->source < 0 || request->cancelled()) {
+    co_await complete(request, me);
+    co_return true;
+  }
+  request->state = RequestState::UNDER_WAY;
+  co_await Wait{handling_.copy_ticks()};
+  handling_.hand_over(request);
+  co_await Calls{1};
+  locks_.give(handle);
+  co_await requests.pending;
+  ++requests.channel.pending;
+  requests.flying.push_back(request);
+  co_await requests.pending;
+  co_return true;
+}
+
+// Makes a place for the datum of *request*, which is not locked meanwhile.
+Steps<bool> Copying::make_place(RequestRef request) {
+  const bool slow = handling_.needs_place(request);
+  if (slow) {
+    locks_.give(request->handle);
+    co_await Calls{2};
+  }
+  const bool found = co_await handling_.make_place(request);
+  if (slow) co_await locks_.take(request->handle);
+  co_return found;
+}
+
+void Copying::on_copied(const RequestRef &request) {
+  kernel_.begin(office_.tell_all(requests_.handler(request), nullptr));
+}
+
+// *request* is done, whose datum is locked, and is free afterwards.
+Steps<> Copying::complete(RequestRef request, Worker *me) {
+  handling_.settle(request);
+  if (request->next_hop) co_await post(request->next_hop, me);
+  co_await office_.tell_all(request->target, me);
+  locks_.give(request->handle);
+  for (std::size_t k = request->followers.size(); k--;) {
+    co_await locks_.take(request->handle);
+    co_await complete(request->followers[k], me);
+  }
+  for (std::size_t k = 0; k < request->waiters.size(); ++k) {
+    request->waiters[k]->one_done();
+    co_await office_.stir(request->target);
+  }
+}
+
+// Tells who handles *request*, which was queued just now.
+Steps<> Copying::post(RequestRef request, Worker *me) {
+  const int handler = requests_.handler(request), source = request->source;
+  Lists &lists = of_[handler];
+  List &list = handler == request->target ? lists.inward[source >= 0 ? source : request->target]
+                                          : lists.outward[request->target];
+  co_await list.waiting;
+  co_await list.waiting;
+  co_await office_.tell_all(handler, me);
+}
+
+// What tasks and hints ask for
+
+Steps<> Copying::fetch(std::span<const Need> needs, Intake &intake, Worker *me, i64 cost) {
+  for (const Need &need : needs) {
+    co_await fetch_one(need, intake, me);
+    co_await Wait{cost};
+  }
+  intake.state = intake.missing ? Intake::COMING : Intake::THERE;
+}
+
+Steps<> Copying::fetch_one(Need need, Intake &intake, Worker *me) {
+  if (!intake.moves()) {  // there is but one memory
+    --intake.missing;
+    co_await office_.stir(intake.memory);
+    co_return;
+  }
+  const int handle = need.handle;
+  co_await locks_.take(handle);
+  const std::vector<RequestRef> before = requests_.of[handle];
+  if (mover_.fetch({&need, 1}, intake)) {
+    co_await post_new(handle, before, me);
+    locks_.give(handle);
+  } else {
+    locks_.give(handle);
+    --intake.missing;
+    co_await office_.stir(intake.memory);
+  }
+}
+
+Steps<> Copying::will_not_be_used(int handle, Worker *me) {
+  co_await locks_.take(handle);
+  const std::vector<RequestRef> before = requests_.of[handle];
+  mover_.will_not_be_used(handle);
+  co_await post_new(handle, before, me);
+  locks_.give(handle);
+}
+
+// Tells of the first request for *handle* that was not there *before*.
+Steps<> Copying::post_new(int handle, std::vector<RequestRef> before, Worker *me) {
+  for (const RequestRef &request : requests_.of[handle])
+    if (!is_among(request, before)) {
+      co_await post(request, me);
+      co_return;
+    }
+}
+
+Steps<> Copying::touch_patiently(std::span<const Need> needs, Worker *me) {
+  for (const Need &need : needs) {
+    bool taken = false;
+    for (int attempt = 0; attempt < ATTEMPTS && !taken; ++attempt) {
+      taken = locks_.try_take(need.handle);
+      if (!taken) co_await look_after_all(me);
+    }
+    if (!taken) co_await locks_.take(need.handle);
+    locks_.give(need.handle);
+  }
+}
+
+}  // namespace tasksim::threads

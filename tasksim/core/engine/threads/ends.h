@@ -1,0 +1,101 @@
+// Ends of tasks as threads see to them: data let go, successors pushed, hints followed
+// (engine/threads/ends.py).
+#pragma once
+
+#include "copying.h"
+#include "policies.h"
+
+namespace tasksim::threads {
+
+// What follows the end of a task, and each push. The numbers of simcalls were counted in StarPU
+// 1.4.99: those between the moments at which a thread reads or writes what others see.
+class Ends {
+ public:
+  Ends(Node &node, Copying &copying, DataLocks &locks, Policy &policy)
+      : node_(node), copying_(copying), locks_(locks), policy_(policy) {}
+
+  // Lets go what *task*, which *me* has run, used, and pushes what waited for it.
+  Steps<> finish(int task, Worker &me) {
+    const auto needs = node_.graph.needs[task];
+    co_await Calls{2};
+    co_await machines_;
+    co_await machines_;
+    co_await Calls{6};
+    node_.ledger.finish(task);
+    co_await copying_.touch_patiently(needs, &me);
+    node_.leave(needs, me.driver);
+    co_await Calls{2 + 2 * static_cast<int>(needs.size())};
+    for (const int successor : node_.graph.successors_of(task)) {
+      co_await Calls{2};
+      if (node_.release.count_down(successor)) co_await push(successor, task, &me);
+    }
+    for (const int handle : node_.hinted(task)) co_await follow(handle, me);
+    co_await terminate(me);
+    co_await Calls{9};
+  }
+
+  // Pushes *task*, which *me*'s task *released_by* released; null: the main thread pushes.
+  Steps<> push(int task, int released_by, Worker *me) {
+    co_await copying_.touch_patiently(node_.graph.needs[task], me);
+    co_await Wait{node_.overheads.push};
+    node_.ledger.release(task, node_.now(), released_by);
+    co_await count(ready_);
+    if (!me) {
+      co_await policy_.push(task, nullptr);
+      co_return;
+    }
+    co_await me->mutex;
+    me->enter();
+    co_await me->mutex;
+    co_await policy_.push(task, me);
+    co_await me->mutex;
+    co_await me->leave();
+    co_await me->mutex;
+  }
+
+ private:
+  // Follows a hint about *handle*: two tasks that do nothing are pushed for it.
+  Steps<> follow(int handle, Worker &me) {
+    co_await Wait{node_.overheads.push};
+    co_await count(ready_);
+    for (int time = 0; time < 2; ++time) {
+      co_await Calls{4};
+      co_await locks_.touch(handle);
+    }
+    co_await Calls{5};
+    co_await count(submitted_);
+    co_await Calls{5};
+    co_await Wait{node_.overheads.push};
+    co_await count(ready_);
+    co_await Calls{11};
+    co_await terminate(me);
+    co_await Wait{node_.overheads.submission};
+    if (node_.holds(handle)) co_await copying_.will_not_be_used(handle, &me);
+    co_await Calls{13};
+    co_await terminate(me);
+  }
+
+  // Counts one task more.
+  Steps<> count(Mutex &counter) {
+    co_await counter;
+    co_await Calls{1};
+    co_await counter;
+  }
+
+  // Counts one task less.
+  Steps<> terminate(Worker &me) {
+    for (Mutex *mutex : {&ready_, &submitted_, &me.mutex}) {
+      co_await *mutex;
+      co_await *mutex;
+    }
+  }
+
+  Node &node_;
+  Copying &copying_;
+  DataLocks &locks_;
+  Policy &policy_;
+  Mutex ready_, submitted_;  // how many tasks are ready, and submitted: counters of all threads
+  Mutex machines_;
+};
+
+}  // namespace tasksim::threads

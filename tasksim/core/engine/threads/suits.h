@@ -1,0 +1,33 @@
+// Questions that threads can answer: which schedulers, machines and graphs they know
+// (engine/threads/suits.py).
+#pragma once
+
+#include <algorithm>
+
+#include "../../schedulers/central.h"
+#include "../../schedulers/ws.h"
+
+namespace tasksim {
+
+// Whether the threads know *scheduler*, and *platform* is one as StarPU's are. Each thing that a
+// thread does takes time, so that nobody polls for ever at one instant; cores share main memory,
+// which has no limit, and each other memory is that of one device; no updates commute.
+inline bool can_be_threads(const Graph &graph, const Platform &platform,
+                           const Scheduler &scheduler) {
+  if (!dynamic_cast<const CentralScheduler *>(&scheduler) &&
+      !dynamic_cast<const WorkStealing *>(&scheduler))
+    return false;
+  std::vector<int> devices(platform.memories, 0);  // how many, per memory
+  for (int worker = 0; worker < platform.workers; ++worker) {
+    const int memory = platform.memory_of[worker];
+    if (!platform.pipeline[worker] == !!memory) return false;
+    devices[memory] += !!memory;
+  }
+  const tasksim_platform &costs = platform.given;
+  return std::min({costs.push, costs.fetch, costs.progress, costs.submission}) > 0 &&
+         !costs.task && !costs.wakeup &&
+         std::all_of(devices.begin() + 1, devices.end(), [](int count) { return count == 1; }) &&
+         platform.memory_bytes[0] < 0.0 && graph.exclusive.empty();
+}
+
+}  // namespace tasksim

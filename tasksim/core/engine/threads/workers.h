@@ -1,0 +1,196 @@
+// Workers as StarPU's threads see each other: states, locks, and how one wakes another
+// (engine/threads/workers.py).
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "../machine/node.h"
+#include "kernel.h"
+
+namespace tasksim::threads {
+
+// What a worker sleeps on when it has nothing to do (starpu_pthread_wait_t).
+class Bell {
+ public:
+  // Forgets what was rung.
+  Steps<> reset() {
+    co_await mutex_;
+    rung_ = false;
+    co_await mutex_;
+  }
+
+  // Waits until it is rung, unless it was since the last reset.
+  Steps<> sleep() {
+    co_await mutex_;
+    while (!rung_) co_await wait_;
+    co_await mutex_;
+  }
+
+  // Wakes who sleeps on it.
+  Steps<> ring() {
+    co_await mutex_;
+    rung_ = true;
+    co_await condition_;
+    co_await mutex_;
+  }
+
+  // Marks it as rung if somebody sleeps on it; what to signal then, or null.
+  Condition *ring_if_slept_on() {
+    if (condition_.waiters.empty()) return nullptr;
+    rung_ = true;
+    return &condition_;
+  }
+
+ private:
+  Mutex mutex_;
+  Condition condition_;
+  WaitFor wait_{condition_, mutex_};
+  bool rung_ = false;
+};
+
+// What StarPU keeps of a worker (core/workers.h).
+class Worker {
+ public:
+  explicit Worker(Driver &driver)
+      : driver(driver), number(driver.worker), memory(driver.memory) {}
+  Worker(const Worker &) = delete;
+
+  Actor &actor() const { return static_cast<Actor &>(driver.routine); }
+
+  // Begins to push or pop, with the mutex held.
+  void enter() {
+    operating = true;
+    relaxed = 0;
+  }
+
+  // Ends it, with the mutex held.
+  Steps<> leave() {
+    operating = false;
+    relaxed = 1;
+    co_await condition;
+  }
+
+  // Lets others interrupt what it does.
+  Steps<> relax() {
+    if (!operating) co_return;
+    co_await mutex;
+    ++relaxed;
+    co_await condition;
+    co_await mutex;
+  }
+
+  // Does not let others interrupt any more.
+  Steps<> tense() {
+    if (!operating) co_return;
+    co_await mutex;
+    --relaxed;
+    co_await mutex;
+  }
+
+  Driver &driver;
+  const int number, memory;
+  Mutex mutex;  // of its state
+  Condition condition;
+  WaitFor until_relaxed{condition, mutex};
+  Bell bell;
+  bool scheduling = true;  // it looks for a task, since its last one
+  bool sleeping = true;    // its last pop gave it none
+  bool operating = false;  // it pushes or pops just now
+  int relaxed = 1;         // others may interrupt that
+  bool told = false;       // it was woken since it last asked; cores never forget it
+};
+
+// All workers, with the queues on which they are woken.
+class Office {
+ public:
+  Office(const std::vector<std::unique_ptr<Driver>> &drivers, int memories)
+      : on_(memories), by_memory_(memories), by_worker_(drivers.size()) {
+    for (const auto &driver : drivers) {
+      Worker &worker = workers.emplace_back(*driver);
+      on_[0].push_back(&worker);  // drivers of devices look after main memory, too
+      if (worker.memory) on_[worker.memory].push_back(&worker);
+    }
+  }
+
+  // Wakes all who look after *memory*: one of a task's data is there.
+  Steps<> stir(int memory) {
+    Mutex &queue = by_memory_[memory];
+    co_await queue;
+    for (Worker *worker : on_[memory]) co_await worker->bell.ring();
+    co_await queue;
+  }
+
+  // Wakes all who look after *memory*, and notes that they were told.
+  Steps<> tell_all(int memory, Worker *me) {
+    co_await conditions_;
+    for (Worker *worker : on_[memory]) {
+      if (worker == me) {
+        worker->told = true;
+        continue;
+      }
+      co_await worker->mutex;
+      worker->told = true;
+      co_await worker->condition;
+      co_await worker->mutex;
+    }
+    co_await conditions_;
+    co_await stir(memory);
+  }
+
+  // Wakes *worker* for a task; whether one more need not be woken. One that is just asking is not
+  // interrupted: it will find the task.
+  Steps<bool> tell(Worker &worker, Worker *me) {
+    if (&worker != me) {
+      if (me) co_await me->relax();
+      co_await worker.mutex;
+      while (!worker.relaxed) {
+        if (worker.scheduling) {
+          worker.told = true;
+          co_await worker.mutex;
+          if (me) co_await me->tense();
+          co_return true;
+        }
+        co_await worker.until_relaxed;
+      }
+    } else {
+      co_await worker.mutex;
+    }
+    const bool fresh = co_await tell_locked(worker);
+    co_await worker.mutex;
+    if (&worker != me && me) co_await me->tense();
+    co_return fresh;
+  }
+
+  // Wakes *worker*, whose mutex is held; whether it slept and nobody had told it.
+  Steps<bool> tell_locked(Worker &worker) {
+    Mutex &queue = by_worker_[worker.number];
+    co_await queue;
+    co_await worker.bell.ring();
+    co_await queue;
+    if (worker.sleeping) {
+      const bool fresh = !std::exchange(worker.told, true);
+      co_await worker.condition;
+      co_return fresh;
+    }
+    if (worker.scheduling) worker.told = true;
+    co_return false;
+  }
+
+  // Wakes *worker* when a kernel has ended on its device.
+  Steps<> ended(Worker &worker) {
+    co_await worker.mutex;
+    while (!worker.relaxed) co_await worker.until_relaxed;
+    co_await tell_locked(worker);
+    co_await worker.mutex;
+  }
+
+  std::deque<Worker> workers;
+
+ private:
+  std::vector<std::vector<Worker *>> on_;  // per memory, who looks after it
+  std::vector<Mutex> by_memory_, by_worker_;
+  Mutex conditions_;
+};
+
+}  // namespace tasksim::threads

@@ -1,0 +1,35 @@
+// Central queue: one for all; what eager and prio share, and what threads ask of both
+// (schedulers/eager.py, prio.py).
+#pragma once
+
+#include "queues.h"
+
+namespace tasksim {
+
+class CentralScheduler : public Scheduler {
+ public:
+  void push(int task) override {
+    put(task);
+    view->wake_any(task);
+  }
+
+  virtual void put(int task) = 0;  // queues *task*, and wakes nobody
+  virtual i64 waiting() const = 0;  // how many tasks wait
+};
+
+template <class Queue>
+class Central : public CentralScheduler {
+ public:
+  void attach(View &given) override {
+    Scheduler::attach(given);
+    queue_ = std::make_unique<Queue>(given);
+  }
+  void put(int task) override { queue_->push(task); }
+  i64 waiting() const override { return queue_->size(); }
+  int pop(int worker) override { return queue_->pop(worker); }
+
+ private:
+  std::unique_ptr<Queue> queue_;
+};
+
+}  // namespace tasksim
