@@ -18,6 +18,7 @@ from tasksim.base.files import new_folder, refuse_folder
 from tasksim.base.times import duration_text
 from tasksim.run.samples import first_repetitions
 from tasksim.view.modelreport import report_blocks
+from tasksim.view.page.pagefile import MOST_RUNS, save_page
 from tasksim.view.pages import Heading, Image, Table, Text, html_page, markdown_page, png
 
 if TYPE_CHECKING:
@@ -35,6 +36,10 @@ Format = Literal["html", "md"]
 
 MARK: Final = "kernels.json"
 """The table as JSON data; what has it is a folder of kernel reports."""
+EXPLORED: Final = "runs.html"
+"""The runs, to explore in a browser."""
+MOST_EXPLORED: Final = 1_000_000
+"""Tasks that a browser shows in some seconds; of more, there are only the pages of kernels."""
 FITTED_ROW: Final = "samples that were fitted"
 REFIT: Final = "refitted to these tasks, "
 
@@ -80,7 +85,8 @@ def write_pages(
         for report, page in zip(reports, pages, strict=True):
             if page is not None:
                 _write_page(temporary / page, report, given, form)
-        _write(temporary / f"index.{form}", _index(rows, given, form))
+        explored = _write_explored(temporary, runs) if form == "html" else ""
+        _write(temporary / f"index.{form}", _index(rows, given, form, explored))
         _write(temporary / MARK, json.dumps({"kernels": rows}, indent=2, ensure_ascii=False) + "\n")
     return rows
 
@@ -91,7 +97,7 @@ def write_pages(
 def _page_names(reports: Sequence[KernelReport], form: Format) -> list[str | None]:
     """Return a name per report that no other file in the folder has; None: there is no page."""
     several = len({report.recorded.architecture for report in reports}) > 1
-    taken = {"index"}
+    taken = {"index", EXPLORED.removesuffix(".html")}
     names: list[str | None] = []
     for report in reports:
         recorded = report.recorded
@@ -104,6 +110,18 @@ def _page_names(reports: Sequence[KernelReport], form: Format) -> list[str | Non
         taken.add(stem.lower())
         names.append(None if report.diagnosis is None else f"{stem}.{form}")
     return names
+
+
+def _write_explored(folder: Path, runs: Sequence[RecordedRun]) -> str:
+    """Write the runs to a page to explore; return what the index says of it."""
+    shown = runs[:MOST_RUNS]
+    tasks = sum(len(recorded.run) for recorded in shown)
+    if tasks > MOST_EXPLORED:
+        return ""
+    names = [str(recorded.path) for recorded in shown]
+    save_page([recorded.run for recorded in shown], folder / EXPLORED, names=names)
+    which = "the runs" if len(shown) == len(runs) else f"the first {len(shown)} of {len(runs)} runs"
+    return f"{LINK}Explore {which}{LINK}: what ran when, and what it waited for."
 
 
 def _write(path: Path, text: str) -> None:
@@ -219,8 +237,8 @@ LINK: Final = "\N{WORD JOINER}"
 """Marks the cells that become links: no kernel's name and no word has it."""
 
 
-def _index(rows: Sequence[dict[str, Any]], runs: _Runs, form: Format) -> str:
-    """Return the page that leads to the others."""
+def _index(rows: Sequence[dict[str, Any]], runs: _Runs, form: Format, explored: str) -> str:
+    """Return the page that leads to the others; *explored* is said of that of the runs."""
     tasks, total = sum(row["tasks"] for row in rows), sum(row["total_s"] for row in rows)
     warned = sum(row["warnings"] > 0 for row in rows)
     blocks: list[Block] = [
@@ -235,8 +253,9 @@ def _index(rows: Sequence[dict[str, Any]], runs: _Runs, form: Format) -> str:
             "a linear model's own fit. A model that was given was fitted to other samples."
         ),
         *runs.blocks(),
+        *([Text(explored)] if explored else []),
     ]
-    pages = [row["report"] for row in rows]
+    pages = [*(row["report"] for row in rows), EXPLORED if explored else None]
     if form == "html":
         page = html_page("Kernels", blocks).replace("</head>", WORDS, 1)
         return _linked(page, pages, '<a href="{page}">{text}</a>')

@@ -123,10 +123,12 @@ def test_a_model_is_searched_for_where_there_is_none(tasksim, many_sizes):
     assert (fixed["kind"], fixed["mlogq"], fixed["report"]) == (None, None, None)
     assert "n=7" in fixed["reason"]
     names = sorted(path.name for path in Path("out").iterdir())
-    assert names == ["index.html", "kernels.json", "work.html"]
+    assert names == ["index.html", "kernels.json", "runs.html", "work.html"]
     assert json.loads(Path("out/kernels.json").read_text())["kernels"] == called.json["kernels"]
+    assert 'id="data-0"' in Path("out/runs.html").read_text()
     index = Path("out/index.html").read_text()
-    assert re.findall('href="(.*?)">(.*?)</a>', index) == [("work.html", "work on cpu")]
+    links = [("work.html", "work on cpu"), ("runs.html", "Explore the runs")]
+    assert re.findall('href="(.*?)">(.*?)</a>', index) == links
     assert "no model: all its tasks have n=7" in index
     assert Path("out/work.html").read_text().count("data:image/png") >= 3
 

@@ -74,7 +74,8 @@ class Columns:
 
     def real(self, name: str, values: ArrayLike) -> None:
         """Add a column of real numbers, to seven digits."""
-        self._add(name, np.asarray(values).astype("<f4"), 4, "real")
+        with np.errstate(over="ignore"):  # infinite, then
+            self._add(name, np.asarray(values).astype("<f4"), 4, "real")
 
     def text(self) -> str:
         """Return all columns in base64."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from html import escape
+from math import isfinite
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tasksim.run.facts import run_facts
 from tasksim.view.lanes import REASONS
@@ -27,8 +30,7 @@ VERSION = 1
 
 def document(subjects: Sequence[Subject], title: str) -> str:
     """Return the page of runs as HTML."""
-    until_s = max((subject.run.makespan_s for subject in subjects), default=0.0)
-    ticks = Ticks(until_s)
+    ticks = Ticks(max(map(_latest_s, subjects), default=0.0))
     packed = [_packed(subject, ticks) for subject in subjects]
     names = [name for subject in subjects for name in subject.run.kernel_names]
     header = {
@@ -52,6 +54,16 @@ def document(subjects: Sequence[Subject], title: str) -> str:
     return first + "".join(parts[name] + after for name, after in pieces)
 
 
+def _latest_s(subject: Subject) -> float:
+    """Return the time furthest from 0 that the page holds of a run."""
+    run = subject.run
+    tables = [run.tasks, *([run.transfers] if run.transfers is not None else [])]
+    times = [
+        getattr(table, name) for table in tables for name in table.dtypes if name.endswith("_s")
+    ]
+    return max(float(np.nanmax(np.abs(column), initial=0.0)) for column in times)
+
+
 def _packed(subject: Subject, ticks: Ticks) -> tuple[dict[str, Any], str]:
     """Return what is said of a run, and its columns as text."""
     run, columns = subject.run, Columns()
@@ -65,7 +77,7 @@ def _packed(subject: Subject, ticks: Ticks) -> tuple[dict[str, Any], str]:
         "workers": [[w.name, w.architecture, w.node, w.memory] for w in run.workers],
         "memories": [[m.name, m.node, m.size_bytes] for m in run.memories],
         "makespan_s": run.makespan_s,
-        "bounds": run.bounds or {},
+        "bounds": {name: at for name, at in (run.bounds or {}).items() if isfinite(at)},
         "expected_by": subject.expected_by,
         "known_edges": subject.graph is not None,
         "links": links,

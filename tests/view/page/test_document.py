@@ -118,6 +118,16 @@ def test_times_that_are_not_finite_are_refused(tmp_path, cholesky):
         saved(tmp_path, dataclasses.replace(cholesky, tasks=tasks))
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1e-12, 1e-3, 1e9, 1e300])
+def test_times_of_any_size_keep_nine_digits(tmp_path, cholesky, scale):
+    names = ("submitted_s", "ready_s", "start_s", "end_s", "popped_s")
+    scaled = {name: getattr(cholesky.tasks, name) * scale for name in names}
+    run = dataclasses.replace(cholesky, tasks=dataclasses.replace(cholesky.tasks, **scaled))
+    header, [columns] = read(saved(tmp_path, run))
+    longest = columns["duration"].max() * 10.0 ** header["tick_exponent"]
+    assert longest == pytest.approx(6 * scale, rel=1e-5)
+
+
 def test_a_run_without_tasks_has_a_page(tmp_path, cholesky):
     empty = dataclasses.replace(cholesky, tasks=type(cholesky.tasks).empty())
     header, [columns] = read(saved(tmp_path, empty))
