@@ -13,6 +13,7 @@ from tasksim.applications.results import Check
 from tasksim.base.arguments import short, whole_number
 from tasksim.base.errors import InputError
 from tasksim.graph.builder import RW, Commute, GraphBuilder, Reduce
+from tasksim.graph.commutation import PYTHON_LOCK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -24,8 +25,6 @@ __all__ = ["COMBINE", "Call", "TaskFlow"]
 
 COMBINE = "combine"
 """The kernel of the tasks that end a reduction."""
-LOCK = "Python's lock"
-"""A datum without bytes: tasks that hold the lock take turns, as for any datum that commutes."""
 
 
 class Call(NamedTuple):
@@ -384,7 +383,7 @@ class TaskFlow:
 
     def _python_lock(self) -> int:
         if self._lock is None:
-            self._lock = self._builder.handle(LOCK, 0)
+            self._lock = self._builder.handle(PYTHON_LOCK, 0)
         return self._lock
 
 

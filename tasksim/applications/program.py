@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.applications.flow import Call, TaskFlow
+    from tasksim.applications.kernel import Lock
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.calls import Calls
 
@@ -95,6 +96,10 @@ class FlowProgram:
             message = f"{type(error).__name__}: {error} ({where_raised(error)})"
             raise InputError(f"graph {self.graph.name}: its check failed: {message}") from error
         return Residual(value, judged.tolerance, judged.what)
+
+    def locks(self) -> dict[str, Lock]:
+        """Return per kernel what is known of whether it holds Python's lock."""
+        return {call.kernel.name: call.kernel.lock for call in self.flow.calls}
 
     def datum(self, handle: int) -> NDArray[Any] | None:
         """Return the array of *handle*; None if it is none, or no task needs it."""

@@ -31,6 +31,7 @@ from tasksim.calibration.machine import machine_name
 from tasksim.calibration.overheads import measured_overheads
 from tasksim.calibration.preconditions import check_preconditions, named_items
 from tasksim.graph.taskgraph import TaskGraph
+from tasksim.models.files.coefficients import HELD_BELOW
 from tasksim.native.cores import usable_cores
 from tasksim.platform.description import MAX_WORKERS, Platform
 
@@ -267,6 +268,7 @@ class _Session:
         report.by_kernel = summaries(self.collected, report.rows, written.models, self.options)
         report.overheads = self._overheads()
         report.notes += [*self._disturbed(), *_notes(self.destination.choice, written)]
+        report.notes += _notes_on_lock(self.observed.lock_free)
         return report, written
 
     def _disturbed(self) -> list[str]:
@@ -282,7 +284,14 @@ class _Session:
         rows = list(self.collected.configurations(self.options, kernels))
         locality = fit_locality(self.observed.far)
         write_kernels(
-            self.destination, self.collected, rows, locality, self.options, kernels, written
+            self.destination,
+            self.collected,
+            rows,
+            locality,
+            self.observed.lock_free,
+            self.options,
+            kernels,
+            written,
         )
         write_platform(self.destination, self._overheads())
         return written
@@ -290,6 +299,16 @@ class _Session:
     def _overheads(self) -> Overheads | None:
         gaps = self.observed.gaps
         return measured_overheads(gaps) if gaps else None
+
+
+def _notes_on_lock(lock_free: Mapping[str, float]) -> list[str]:
+    """Return what is to be said of kernels that hold Python's lock."""
+    return [
+        f"{kernel}: holds Python's lock (it is free for {100 * share:.0f} % of its time), so that "
+        "one such task runs at a time, here and in predictions"
+        for kernel, share in sorted(lock_free.items())
+        if share < HELD_BELOW
+    ]
 
 
 def _how_to_ask() -> str:

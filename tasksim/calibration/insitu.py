@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING
 from tasksim.calibration.kernel_samples import MOST_RUNS
 from tasksim.calibration.locality_fit import FarSamples, far_samples
 from tasksim.calibration.overheads import Gaps, gaps
+from tasksim.graph.commutation import taking_turns
 from tasksim.kernels.program import bind
+from tasksim.models.files.coefficients import HELD_BELOW
 from tasksim.native.calm_moments import CalmMoments, Probe
 from tasksim.native.execute import execute
+from tasksim.native.lock_share import free_shares, unknown_kernels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from tasksim.calibration.calibration_options import CalibrationOptions
     from tasksim.calibration.kernel_samples import KernelSamples
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.kernels.program import Program
     from tasksim.platform.description import Platform
     from tasksim.run.record import Run
 
@@ -42,6 +46,8 @@ class Observed:
     """How long ago the data of each task were last used."""
     disturbed: int = 0
     """Runs that did not count, as others used the cores."""
+    lock_free: dict[str, float] = field(default_factory=dict)
+    """The share of its time in which a kernel lets Python's lock go, where nobody has said it."""
 
 
 def measure_in_situ(
@@ -60,7 +66,7 @@ def measure_in_situ(
     What is measured is in *collected* and *observed* at once. Where *options* ask for it, runs
     count that were made in calm moments; of a graph that never was, the calmest one.
     """
-    runners = [_Runner(graph, platform, options) for graph in graphs]
+    runners = [_Runner(graph, platform, options, observed) for graph in graphs]
     begun = time.monotonic()
     moments = CalmMoments(Probe(len(platform.workers))) if options.calm else None
     until = begun + options.max_seconds
@@ -95,11 +101,15 @@ class _Runner:
     ``calm`` and ``disturbed`` count its runs, ``calmest`` is the calmest of the disturbed ones.
     """
 
-    def __init__(self, graph: TaskGraph, platform: Platform, options: CalibrationOptions) -> None:
+    def __init__(
+        self, graph: TaskGraph, platform: Platform, options: CalibrationOptions, observed: Observed
+    ) -> None:
         self.graph = graph
         self._platform = platform
         self._pin = options.pin
         self._program = bind(graph, len(platform.workers), options.seed)
+        # Side by side they would measure how long they wait for each other.
+        self._run_as = taking_turns(graph, _holders(self._program, observed))
         self.calm = self.disturbed = 0
         self.calmest: Run
         self._probe_s = inf
@@ -121,7 +131,20 @@ class _Runner:
     def execute(self, scheduler: str) -> Run:
         """Run the graph, whatever others do meanwhile."""
         program, pin = self._program, self._pin
-        return execute(self.graph, self._platform, scheduler, program=program, pin=pin)
+        return execute(self._run_as, self._platform, scheduler, program=program, pin=pin)
+
+
+def _holders(program: Program, observed: Observed) -> set[str]:
+    """Return the kernels of *program* that turn out to hold Python's lock; note what was seen."""
+    unknown = unknown_kernels(program)
+    if not unknown:
+        return set()
+    graph = program.graph
+    for kernel, share in free_shares(program, unknown).items():
+        name = graph.model_names[graph.kernels.index(kernel)]
+        observed.lock_free[name] = min(share, observed.lock_free.get(name, 1.0))
+    pairs = zip(graph.kernels, graph.model_names, strict=True)
+    return {kernel for kernel, name in pairs if observed.lock_free.get(name, 1.0) < HELD_BELOW}
 
 
 def _add(

@@ -98,6 +98,7 @@ def write_kernels(
     collected: KernelSamples,
     rows: Sequence[MeasuredConfiguration],
     locality: Mapping[str, Locality],
+    lock_free: Mapping[str, float],
     options: CalibrationOptions,
     kernels: Collection[str],
     written: Written,
@@ -127,10 +128,11 @@ def write_kernels(
         stopped = _stopped(collected, kernel, rows, options)
         measured = _measured(destination, collected.new[kernel], stopped, known)
         far = locality.get(kernel) or (known.locality if known is not None else None)
+        free = lock_free.get(kernel, known.lock_free if known is not None else None)
         save_kernel(
             destination.models_folder,
             kernel,
-            {ARCHITECTURE: Entry(model, measured, far)},
+            {ARCHITECTURE: Entry(model, measured, far, free)},
             machine=machine,
             samples={ARCHITECTURE: samples},
         )

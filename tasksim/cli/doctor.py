@@ -13,7 +13,7 @@ import click
 import tasksim
 from tasksim.base.errors import TasksimError
 from tasksim.cli.command import command
-from tasksim.cli.options import json_option
+from tasksim.cli.options import graph_argument, json_option
 from tasksim.cli.output import print_json
 
 __all__ = ["doctor"]
@@ -34,15 +34,25 @@ NEEDED = (
 )
 
 
-@command("doctor", examples=["tasksim doctor", "tasksim doctor --json"])
+@command(
+    "doctor",
+    examples=["tasksim doctor", "tasksim doctor --json", "tasksim doctor mylib:stencil n=1024"],
+)
+@graph_argument(required=False)
 @json_option
 @click.pass_context
-def doctor(ctx: click.Context, as_json: bool) -> None:
+def doctor(ctx: click.Context, graph: str | None, settings: tuple[str, ...], as_json: bool) -> None:
     """Say what is installed, what this machine can, and where files are searched.
 
     Measures for a second whether threads really run in parallel. Exits with 1 if something
     that tasksim needs is missing.
+
+    With a GRAPH whose kernels execute, says which of them hold Python's lock: these cannot work
+    beside each other. Of functions of Python that is measured, with a part of the tasks.
     """
+    if graph is not None:
+        _say_locks(graph, settings, as_json)
+        return
     packages = {name: _version(name) for name in NEEDED}
     missing = [name for name in NEEDED if packages[name] is None]
     found: dict[str, Any] = {
@@ -60,6 +70,21 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
     else:
         click.echo(_text(found))
     ctx.exit(1 if missing else 0)
+
+
+def _say_locks(graph: str, settings: tuple[str, ...], as_json: bool) -> None:
+    """Say of each kernel of a graph whether it holds Python's lock."""
+    from tasksim.formats.graphs import load_graph
+    from tasksim.kernels.program import bind
+    from tasksim.native.lock_share import locks
+
+    found = locks(bind(load_graph(graph, settings), workers=1))
+    if as_json:
+        print_json({"kernels": {name: asdict(lock) for name, lock in found.items()}})
+        return
+    width = max(map(len, found), default=0)
+    for name, lock in found.items():
+        click.echo(f"{name:{width}}  {lock}")
 
 
 def _version(package: str) -> str | None:

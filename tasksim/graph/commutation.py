@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from tasksim.graph.access_mode import AccessMode
+from tasksim.graph.taskgraph import HandleBlock
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["commutative_handles", "ready_at_first"]
+__all__ = ["PYTHON_LOCK", "commutative_handles", "ready_at_first", "taking_turns"]
+
+PYTHON_LOCK: Final = "Python's lock"
+"""The name of a datum without bytes, which tasks that hold the lock take turns at."""
 
 
 def commutative_handles(graph: TaskGraph) -> dict[int, tuple[int, ...]]:
@@ -22,6 +29,38 @@ def commutative_handles(graph: TaskGraph) -> dict[int, tuple[int, ...]]:
     for task, handle in zip(tasks.tolist(), graph.access_handle[positions].tolist(), strict=True):
         handles.setdefault(task, []).append(handle)
     return {task: tuple(held) for task, held in handles.items()}
+
+
+def taking_turns(graph: TaskGraph, kernels: Collection[str]) -> TaskGraph:
+    """Return *graph* with the tasks of *kernels* one at a time, in any order.
+
+    Each accesses a datum without bytes, :data:`PYTHON_LOCK`, commutatively: the one that the graph
+    has, or a new one.
+    """
+    numbers = [number for number, name in enumerate(graph.kernels) if name in kernels]
+    tasks = np.isin(graph.kernel, numbers)
+    lock = next((b.first for b in graph.handle_blocks if b.name == PYTHON_LOCK), None)
+    if lock is not None:
+        holders = np.searchsorted(
+            graph.access_ptr, np.flatnonzero(graph.access_handle == lock), side="right"
+        )
+        tasks[holders - 1] = False  # they do already
+    if not tasks.any():
+        return graph
+    ends = graph.access_ptr[1:][tasks]
+    fields = {
+        "access_ptr": graph.access_ptr + np.concatenate([[0], np.cumsum(tasks)]),
+        "access_handle": np.insert(
+            graph.access_handle, ends, graph.handles if lock is None else lock
+        ),
+        "access_mode": np.insert(graph.access_mode, ends, AccessMode.COMMUTATIVE),
+    }
+    if lock is None:
+        fields["handle_size"] = np.append(graph.handle_size, 0)
+        fields["handle_home"] = np.append(graph.handle_home, np.int32(0))
+        block = HandleBlock(PYTHON_LOCK, 0, 0, graph.handles)
+        return replace(graph, **fields, handle_blocks=(*graph.handle_blocks, block))
+    return replace(graph, **fields)
 
 
 def ready_at_first(graph: TaskGraph) -> list[int]:

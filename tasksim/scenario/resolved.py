@@ -12,10 +12,11 @@ from tasksim.base.wording import option
 from tasksim.formats.graphs import graph_format, load_graph, names_generator, read_graph
 from tasksim.platform.description import Platform
 from tasksim.scenario.durations import constants, seconds_of_graph
+from tasksim.scenario.model_names import require_models
 from tasksim.scenario.replayed import Replayed, names_run, no_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Hashable
 
     from tasksim.engine.durations import Models
     from tasksim.formats.registry import GraphInput
@@ -81,7 +82,20 @@ class Resolved:
 
     def advice(self) -> list[str]:
         """Return what is to be said of the models: where they are asked in vain, or too much."""
-        return [*self.without_models(), *self.extrapolated(), *self.without_noise()]
+        said = [*self.without_models(), *self.extrapolated(), *self.without_noise()]
+        return [*said, *self.taking_turns()]
+
+    def taking_turns(self) -> list[str]:
+        """Say which kernels hold Python's lock, as was measured, so that their tasks take turns."""
+        if self.library is None or self.scenario.clock == "native":
+            return []
+        from tasksim.scenario.turns import lock_holders
+
+        architectures = model_architectures(self.platform)
+        held = sorted(lock_holders(self.graph, self.library, architectures))
+        return (
+            [f"{', '.join(held)}: Python's lock is held: one such task at a time"] if held else []
+        )
 
     def extrapolated(self) -> list[str]:
         """Say of which kernels the models are asked beyond what they were fitted to."""
@@ -172,7 +186,13 @@ class Resolver:
 
         if not isinstance(models, ModelLibrary):
             return self._resolved(scenario, graph, platform, models)
-        _require(models, graph, platform)
+        require_models(models, graph, model_architectures(platform))
+        if scenario.clock != "native":
+            from tasksim.scenario.turns import taking_turns
+
+            parts = graph, models, model_architectures(platform)
+            key = ("in turns", id(graph), id(models), parts[-1])
+            graph = self._once(key, lambda: (parts, taking_turns(*parts)))[1]
         return self._resolved(scenario, graph, platform, models, models)
 
     def _resolved(
@@ -362,29 +382,3 @@ def models_path(scenario: Scenario, platform: Platform) -> Path:
 
 def _folder(library: str | None) -> Path | None:
     return None if library is None else Path(library)
-
-
-def _require(models: ModelLibrary, graph: TaskGraph, platform: Platform) -> None:
-    """Raise :exc:`InputError` for kernels without a model; with what else they may be called."""
-    try:
-        models.require(graph.model_names, model_architectures(platform))
-    except InputError as error:
-        flag = option("model_names")
-        options = [f"{flag} '{text}'" for text in _templates(graph, models.kernels())]
-        if not options:
-            raise
-        raise InputError(f"{error}; for models called otherwise: {' or '.join(options)}") from None
-
-
-def _templates(graph: TaskGraph, known: Sequence[str]) -> list[str]:
-    """Return the templates after which each kernel of *graph* has a model among those *known*."""
-    if set(graph.model_names) <= set(known):
-        return []
-    first = graph.kernels[0]
-    around = [name.partition(first) for name in known if first in name]
-    templates = [f"{before}{{kernel}}{after}" for before, _, after in around]
-    return [
-        text
-        for text in templates
-        if {text.replace("{kernel}", kernel) for kernel in graph.kernels} <= set(known)
-    ]

@@ -23,7 +23,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tasksim.base.errors import InputError
 from tasksim.base.jsontext import parse_json
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tasksim.models.kernelmodel import KernelModel
 
 __all__ = [
+    "HELD_BELOW",
     "CoefficientFile",
     "Entry",
     "Machine",
@@ -50,6 +51,9 @@ __all__ = [
 
 T = TypeVar("T")
 
+HELD_BELOW: Final = 0.5
+"""A kernel that lets Python's lock go for less of its time than this is taken for one that holds
+it: for two of them side by side, less than half of the time of one is gained."""
 SCHEMA_VERSION = 1
 """Of coefficient and model files; it grows when an older tasksim could not read them."""
 COUNTS = {"count": "samples", "dropped": "dropped", "configurations": "configurations"}
@@ -83,6 +87,14 @@ class Entry:
     measured: Measured
     locality: Locality | None = None
     """What far data cost; None if that is not known."""
+    lock_free: float | None = None
+    """The share of its time in which it lets Python's lock go; None if it never needs it, or that
+    is not known."""
+
+    @property
+    def holds_lock(self) -> bool:
+        """Whether two tasks of it, or of others like it, get nowhere side by side."""
+        return self.lock_free is not None and self.lock_free < HELD_BELOW
 
 
 @dataclass(frozen=True)
@@ -223,9 +235,11 @@ def _entry_data(entry: Entry) -> dict[str, Any]:
     measured = entry.measured
     stopped = dict(sorted(measured.stopped.items()))
     locality = {} if entry.locality is None else {"locality": entry.locality.to_json()}
+    lock = {} if entry.lock_free is None else {"lock_free": entry.lock_free}
     return {
         "model": model,
         **locality,
+        **lock,
         "samples": {name: report[key] for name, key in COUNTS.items()},
         "fit": fit,
         "measured": {"when": measured.when, "how": measured.how, "stopped": stopped},
@@ -238,7 +252,15 @@ def _entry(node: Node) -> Entry:
     report = {"kind": model["kind"].text(), **counts, **node["fit"].mapping()}
     with_report = Node({**model.mapping(), "report": report}, model.path)
     locality = _locality(node["locality"]) if "locality" in node.mapping() else None
-    return Entry(from_json(with_report), _measured(node["measured"]), locality)
+    lock_free = _share(node["lock_free"]) if "lock_free" in node.mapping() else None
+    return Entry(from_json(with_report), _measured(node["measured"]), locality, lock_free)
+
+
+def _share(node: Node) -> float:
+    share = node.number()
+    if not 0 <= share <= 1:
+        raise node.expected("a share, from 0 to 1")
+    return share
 
 
 def _locality(node: Node) -> Locality:

@@ -1,0 +1,227 @@
+"""Share of a kernel's time in which Python's lock is free, measured.
+
+A kernel that holds the lock cannot work beside another that needs it, however many cores there are.
+Which do cannot be read off a function: NumPy lets the lock go in some of its loops, for large
+arrays. So a second thread asks for the lock again and again while a kernel works; how long it waits
+tells. Nobody is made to let go meanwhile: what is free is what the kernel gives.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from functools import cache
+from statistics import median
+from time import perf_counter, sleep
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.kernels.threads import single_threaded_blas
+from tasksim.models.files.coefficients import HELD_BELOW
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    from tasksim.kernels.program import Program
+
+__all__ = ["Lock", "free_shares", "locks", "unknown_kernels"]
+
+NAP_S: Final = 20e-6
+"""Between two looks of the second thread: as short as the system wakes a thread, and long enough
+not to be in the way."""
+PARTS: Final = 7
+"""Of what is measured of a kernel, judged apart: a few may be disturbed."""
+ENOUGH_S: Final = 0.1
+"""Of a kernel's time: some hundreds of looks, so that a share is known within a tenth or so."""
+AT_ONCE_S: Final = 10e-6
+"""Who gets the lock within this has not waited: it takes a microsecond or two if it is free, and a
+hundred to be woken if it is not."""
+NEVER_S: Final = 1e3
+"""After which a thread would be made to let go of the lock."""
+
+
+@dataclass(frozen=True)
+class Lock:
+    """What is known of a kernel and Python's lock.
+
+    Attributes
+    ----------
+    held : bool
+        Whether two tasks of it get nowhere side by side.
+    free : float or None
+        The share of its time in which the lock is free, if that was measured.
+    """
+
+    held: bool
+    free: float | None = None
+
+    def __str__(self) -> str:
+        does = "holds Python's lock: one such task at a time" if self.held else "lets others work"
+        if self.free is None:
+            return does
+        return f"{does} (the lock is free for {100 * self.free:.0f} % of its time)"
+
+
+def locks(program: Program) -> dict[str, Lock]:
+    """Return what is known of each kernel of *program*; what is not known is measured."""
+    shares = free_shares(program, unknown_kernels(program))
+    known: dict[str, str] = getattr(program, "locks", dict)()
+    found = {name: Lock(known.get(name) == "held") for name in program.graph.kernels}
+    measured = {name: Lock(share < HELD_BELOW, share) for name, share in shares.items()}
+    return {**found, **measured}
+
+
+def unknown_kernels(program: Program) -> set[str]:
+    """Return the kernels of *program* of which nobody has said whether they hold the lock."""
+    known: dict[str, str] = getattr(program, "locks", dict)()
+    return {name for name, lock in known.items() if lock == "unknown"}
+
+
+def free_shares(program: Program, kernels: Collection[str]) -> dict[str, float]:
+    """Return, per kernel, the share of its time in which Python's lock is free.
+
+    Parameters
+    ----------
+    program : Program
+        Its tasks are executed one after the other, until enough is known; then its data are reset.
+    kernels : collection of str
+        Those that are asked for.
+
+    Returns
+    -------
+    dict
+        Of those that have tasks, from 0 (it holds the lock all the time) to 1.
+    """
+    if not kernels:
+        return {}
+    with single_threaded_blas(), _nobody_made_to_let_go():
+        program.reset()
+        watcher = _Watcher()
+        try:
+            spans = list(_spans(program, kernels))
+        finally:
+            waits = watcher.stop()
+        program.reset()
+    return {
+        kernel: _typical(waits, [span for name, *span in spans if name == kernel])
+        for kernel in dict.fromkeys(name for name, *_ in spans)
+    }
+
+
+def _spans(program: Program, kernels: Collection[str]) -> Iterator[tuple[str, float, float]]:
+    """Execute tasks; yield when those of *kernels* began and ended, until there is enough."""
+    graph = program.graph
+    left_s = {kernel: ENOUGH_S for kernel in kernels if kernel in graph.kernels}
+    for task in range(len(graph)):
+        if not left_s:
+            return
+        kernel, begun = graph.kernel_of(task), perf_counter()
+        program.run(task, 0)
+        ended = perf_counter()
+        sleep(NAP_S)  # the second thread gets the lock if it has waited
+        if kernel in left_s:
+            yield kernel, begun, ended
+            left_s[kernel] -= ended - begun
+            if left_s[kernel] < 0:
+                del left_s[kernel]
+
+
+def _typical(waits: _Waits, spans: list[list[float]]) -> float:
+    """Return the share of *spans* in which the lock was free, as it is in most parts of them.
+
+    Who is sent to sleep by the system while it has the lock seems to hold it for long: now and
+    then, where others want the cores, too.
+    """
+    parts = [spans[part::PARTS] for part in range(min(PARTS, len(spans)))]
+    return median(waits.free_share(part) for part in parts)
+
+
+class _Waits:
+    """When the lock was asked for, and when it was got."""
+
+    def __init__(self, asked: list[float], got: list[float]) -> None:
+        self._asked, self._got = np.array(asked), np.array(got)
+        naps = self._asked[1:] - self._got[:-1]
+        self._nap_s = float(np.median(naps)) if len(naps) else NAP_S
+
+    def free_share(self, spans: list[list[float]]) -> float:
+        """Return the share of *spans* in which the lock was free.
+
+        Who finds it free looks again after a nap; who does not, when it has waited. So a look
+        that finds it free stands for a nap, one that does not for as long as it waited.
+        """
+        begun, ended = np.array(spans).T
+        place = np.searchsorted(begun, self._asked, side="right") - 1
+        inside = (place >= 0) & (self._asked < ended[place])
+        asked, got, end = self._asked[inside], self._got[inside], ended[place[inside]]
+        waited = got - asked > AT_ONCE_S
+        held_s = float((np.minimum(got, end) - asked)[waited].sum())
+        free_s = self._nap_s * int((~waited).sum())
+        return free_s / (free_s + held_s) if free_s + held_s else 0.0
+
+
+class _Watcher:
+    """A thread that asks for Python's lock again and again."""
+
+    def __init__(self) -> None:
+        self._nap = _nap_function()
+        self._asked: list[float] = []
+        self._got: list[float] = []
+        self._over = False
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._watched = threading.Event()
+        self._thread.start()
+        self._watched.wait()
+
+    def stop(self) -> _Waits:
+        """End the thread; return what it has seen."""
+        self._over = True
+        self._thread.join()
+        return _Waits(self._asked, self._got)
+
+    def _watch(self) -> None:
+        ended = np.zeros(2, dtype=np.int64)  # seconds and nanoseconds, as C's timespec
+        address, nap = ended.ctypes.data, self._nap
+        while not self._over:
+            nap(address)
+            got = perf_counter()
+            self._asked.append(ended[0] + 1e-9 * ended[1])
+            self._got.append(got)
+            self._watched.set()
+
+
+@cache
+def _nap_function() -> Callable[[int], None]:
+    """Return what sleeps without the lock, and notes the time before it asks for it.
+
+    Compiled, as nothing of Python's could look at the clock without the lock.
+    """
+    import numba
+
+    libc = ctypes.CDLL(None)
+    sleep_us, clock = libc.usleep, libc.clock_gettime
+    sleep_us.restype, sleep_us.argtypes = ctypes.c_int, [ctypes.c_uint]
+    clock.restype, clock.argtypes = ctypes.c_int, [ctypes.c_int, ctypes.c_void_p]
+    monotonic, nap_us = time.CLOCK_MONOTONIC, round(1e6 * NAP_S)
+
+    @numba.njit(nogil=True)
+    def nap(ended: int) -> None:
+        sleep_us(nap_us)
+        clock(monotonic, ended)
+
+    nap(np.zeros(2, dtype=np.int64).ctypes.data)
+    compiled: Callable[[int], None] = nap
+    return compiled
+
+
+class _nobody_made_to_let_go:  # noqa: N801 - a context manager
+    def __enter__(self) -> None:
+        self._interval_s = sys.getswitchinterval()
+        sys.setswitchinterval(NEVER_S)
+
+    def __exit__(self, *_: object) -> None:
+        sys.setswitchinterval(self._interval_s)
