@@ -11,6 +11,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import time
 
 PROGRAM = next(
@@ -27,17 +28,27 @@ FLAGS = [
 ]  # fmt: skip
 
 
+PLACE_PIPES = (
+    "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); "
+    "os.execv(sys.argv[3], sys.argv[3:])"
+)
+"""Becomes the browser, which reads from 3 and writes to 4."""
+
+
 class Browser:
     """A browser with one page; what the page logs and loads is kept."""
 
     def __init__(self, folder, size=(1280, 720)):
         here, there = os.pipe(), os.pipe()
-        # Chromium reads from 3 and writes to 4, so that neither may be taken by what it is given.
+        # Neither may be 3 or 4 already.
         given = [fcntl.fcntl(fd, fcntl.F_DUPFD, 20) for fd in (here[0], there[1])]
         self.process = subprocess.Popen(
-            [PROGRAM, *FLAGS, f"--window-size={size[0]},{size[1]}", f"--user-data-dir={folder}"],
-            preexec_fn=lambda: (os.dup2(given[0], 3), os.dup2(given[1], 4)),
-            pass_fds=(3, 4),
+            [
+                *(sys.executable, "-c", PLACE_PIPES, *map(str, given), PROGRAM, *FLAGS),
+                f"--window-size={size[0]},{size[1]}",
+                f"--user-data-dir={folder}",
+            ],
+            pass_fds=given,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )

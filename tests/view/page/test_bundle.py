@@ -10,6 +10,7 @@ import pytest
 from tasksim.view.page import bundle as module
 from tasksim.view.page.bundle import bundle, source
 
+ROOT = Path(__file__).resolve().parents[3]
 SCRIPTS = sorted((Path(module.__file__).parent / "script").glob("*.js"))
 DECLARED = re.compile(r"^(?:async )?(?:function|class|const|let) (\w+)", re.MULTILINE)
 
@@ -58,3 +59,10 @@ def test_the_bundle_is_javascript(tmp_path):
     path = tmp_path / "bundle.mjs"
     path.write_text(bundle())
     subprocess.run(["node", "--check", path], check=True, timeout=60)
+
+
+def test_wheels_have_all_that_a_page_is_made_of():
+    builder = pytest.importorskip("hatchling.builders.wheel").WheelBuilder(str(ROOT))
+    inside = {file.distribution_path for file in builder.recurse_included_files()}
+    needed = [Path(module.__file__).parent / name for name in ("page.html", "style.css")]
+    assert {str(path.relative_to(ROOT)) for path in [*SCRIPTS, *needed]} <= inside

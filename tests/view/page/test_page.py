@@ -7,8 +7,10 @@ import re
 import time
 import xml.etree.ElementTree as ET
 
+import numpy as np
 import pytest
 
+from tasksim.run.slices import lack_of_ready
 from tests.view.conftest import make_hybrid, make_run
 
 LEFT, TOP = 150, 30
@@ -358,6 +360,40 @@ def test_rows_fold_into_bands(show):
     assert state(browser, rows) == kinds
 
 
+def test_rows_are_grouped_by_node_and_type(show):
+    run = make_hybrid()
+    workers = [dataclasses.replace(w, node=int(w.name[-1]) % 2) for w in run.workers]
+    browser = show(dataclasses.replace(run, workers=tuple(workers)))
+    rows = state(
+        browser, "chart.view.allRows.map(({ kind, label, depth }) => [kind, label, depth])"
+    )
+    groups = [(label, depth) for kind, label, depth in rows if kind == "group"]
+    assert groups == [
+        ("node 0", 1), ("gpu (1)", 2), ("cpu (2)", 2),
+        ("node 1", 1), ("gpu (1)", 2), ("cpu (1)", 2),
+    ]  # fmt: skip
+
+
+def test_four_runs_stand_above_each_other(show, cholesky, eager):
+    browser = show(cholesky, eager, cholesky, eager, names=["a", "b", "c", "d"])
+    runs = state(browser, "chart.view.allRows.filter((r) => r.kind === 'run').map((r) => r.label)")
+    assert runs == ["a", "b", "c", "d"]
+    browser.click(*place(browser, 3, run=3))
+    assert {"in a", "in b", "in c", "end against a"} <= details(browser).keys()
+
+
+def test_nodes_that_lack_ready_tasks_are_counted(show, cholesky):
+    browser = show(cholesky)
+    browser.evaluate("tasksimPage.togglePanel('lackready', true)")
+    browser.settle()
+    found = browser.evaluate(
+        "Array.from(tasksimPage.chart.curves.get('lackready')[0]"
+        f".means(0, {cholesky.makespan_s}, 50))"
+    )
+    edges = np.linspace(0, cholesky.makespan_s, 51)
+    assert found == lack_of_ready(cholesky, edges).tolist()
+
+
 def test_pointing_at_copies_bands_and_panels(show):
     run = make_hybrid()
     browser = show(run)
@@ -423,6 +459,23 @@ def test_what_is_visible_is_saved_as_svg(show, browser, saved, cholesky):
     assert sum("#" in text for text in titles) == len(cholesky)
     assert "<script> #0" in titles
     assert not list(root.iter(f"{name}script"))
+
+
+def test_many_tasks_are_saved_as_a_picture(show, browser, saved):
+    show(make_run(8, 25_000))
+    root = ET.parse(saved("svg")).getroot()
+    assert len(list(root.iter("{http://www.w3.org/2000/svg}image"))) == 1
+    assert not list(root.iter("{http://www.w3.org/2000/svg}text"))
+
+
+def test_copies_and_bands_are_saved_too(show, browser, saved):
+    run = make_hybrid()
+    show(run)
+    root = ET.parse(saved("svg")).getroot()
+    name = "{http://www.w3.org/2000/svg}"
+    titles = [found.text for found in root.iter(f"{name}title")]
+    assert sum(title.startswith("data #") for title in titles) == len(run.transfers)
+    assert len(list(root.iter(f"{name}polygon"))) == 3  # the run, its GPUs, its cores
 
 
 def test_what_is_visible_is_saved_as_png(show, browser, saved, cholesky):

@@ -252,6 +252,7 @@ export class App {
     this.state.matches = results
       ? results.flatMap(({ tasks }, number) => tasks.map((task) => ({ run: this.runs[number], task })))
       : null;
+    this.state.matchesOfRuns = (results ?? []).map((found, number) => ({ run: this.runs[number], ...found }));
     this.state.match = -1;
     this.controls.sayFound(this.state.matches, -1, query?.error);
     if (this.state.only) this.recolour();

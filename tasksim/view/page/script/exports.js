@@ -82,13 +82,16 @@ export function svgOf(app) {
   const { chart } = app;
   const { view } = chart;
   const width = chart.fullWidth, height = chart.fullHeight;
-  const count = visibleTasks(app).length;
+  const isFew = visibleTasks(app).length <= MOST_SHAPES;
+  const shapes = isFew
+    ? [...view.rows.map((row) => rowShapes(app, row)), ...axisShapes(view), ...nameShapes(view),
+      ...markShapes(view), ...panelShapes(chart)]
+    : [pictureShape(chart)];
   const parts = [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"`
       + ` viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="11">`,
     `<rect width="100%" height="100%" fill="${view.theme.ground}"/>`,
-    count <= MOST_SHAPES ? view.rows.map((row) => rowShapes(app, row)).join("") : pictureShape(chart),
-    ...axisShapes(view), ...nameShapes(view), ...markShapes(view), ...panelShapes(chart),
+    ...shapes,
     "</svg>\n",
   ];
   return parts.join("\n");
@@ -110,24 +113,55 @@ function textShape(x, y, text, colour, attributes = "") {
   return `<text x="${number(x)}" y="${number(y)}" fill="${colour}" ${attributes}>${escaped(text)}</text>`;
 }
 
-/** Return a row's tasks as boxes, each with its name as a title. */
+/** Return what a row shows as shapes; nothing of one that is half scrolled away. */
 function rowShapes(app, row) {
   const { view } = app.chart;
-  const { left, width, viewport, theme } = view;
   const y = TOP + row.y - view.scroll;
-  if (y < TOP - 0.5 || row.kind !== "worker") return "";
-  const { classes, palette } = app.scene.coverage[row.run.number];
-  const [low, high] = row.run.slotsBetween(row.worker, viewport.from, viewport.to);
-  const shapes = [`${box(left, y + 1, width, row.height - 2, `fill="${theme.idle}"`)}/>`];
-  for (let slot = low; slot < high; slot++) {
-    const begin = Math.max(left, left + viewport.x(row.run.slotStart[slot], width));
-    const end = Math.min(left + width, left + viewport.x(row.run.slotEnd[slot], width));
-    if (end < begin) continue;
+  if (y < TOP - 0.5) return "";
+  const ground = `${box(view.left, y + 1, view.width, row.height - 2, `fill="${view.theme.idle}"`)}/>`;
+  if (row.kind === "worker") return [ground, ...taskShapes(app, row, y)].join("\n");
+  if (row.kind === "link") return [ground, ...copyShapes(app, row, y)].join("\n");
+  return row.workers.length ? [ground, bandShape(app, row, y)].join("\n") : "";
+}
+
+/** Return a worker's tasks as boxes, each with its name as a title. */
+function taskShapes(app, { run, worker, height }, y) {
+  const { viewport } = app.chart.view;
+  const { classes, palette } = app.scene.coverage[run.number];
+  const [low, high] = run.slotsBetween(worker, viewport.from, viewport.to);
+  return Array.from({ length: high - low }, (_, i) => {
+    const slot = low + i;
     const colour = hex(palette.subarray(3 * classes[slot], 3 * classes[slot] + 3));
-    const label = escaped(row.run.label(row.run.slotTask[slot]));
-    shapes.push(`${box(begin, y + 1, end - begin, row.height - 2, `fill="${colour}"`)}><title>${label}</title></rect>`);
-  }
-  return shapes.join("\n");
+    const label = run.label(run.slotTask[slot]);
+    return spanShape(app.chart.view, run.slotStart[slot], run.slotEnd[slot], y, height, colour, label);
+  });
+}
+
+/** Return the copies of a link as boxes, each with the name of its datum. */
+function copyShapes(app, { run, link, height }, y) {
+  const { start, end, reason, handle } = run.copies;
+  return Array.from({ length: link.end - link.first }, (_, i) => {
+    const copy = link.first + i, { colour } = app.header.reasons[reason[copy]];
+    return spanShape(app.chart.view, start[copy], end[copy], y, height, colour, run.dataName(handle[copy]));
+  });
+}
+
+/** Return a box for what happened in a stretch of time; nothing if it is not visible. */
+function spanShape({ left, width, viewport }, start, end, y, height, colour, label) {
+  if (end < viewport.from || start > viewport.to) return "";
+  const begin = Math.max(left, left + viewport.x(start, width));
+  const until = Math.min(left + width, left + viewport.x(end, width));
+  return `${box(begin, y + 1, until - begin, height - 2, `fill="${colour}"`)}><title>${escaped(label)}</title></rect>`;
+}
+
+/** Return how busy a group was, as an area. */
+function bandShape(app, row, y) {
+  const { left, width, viewport, theme } = app.chart.view;
+  const means = app.scene.bandMeans(row, viewport.from, viewport.to, Math.floor(width));
+  const foot = y + row.height - 1;
+  const points = Array.from({ length: Math.floor(width) }, (_, x) => (
+    `${number(left + x)},${number(foot - Math.min(means[4 * x + 3], 1) * (row.height - 2))}`));
+  return `<polygon fill="${theme.soft}" points="${left},${foot} ${points.join(" ")} ${left + width},${foot}"/>`;
 }
 
 function pictureShape({ picture, fullWidth, fullHeight }) {

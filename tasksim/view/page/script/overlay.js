@@ -57,6 +57,17 @@ function frameTask(context, places, run, task, colour, lineWidth) {
   context.lineWidth = 1;
 }
 
+/** Return which of some tasks, ordered by start, begin in the view; of very many the first. */
+function beginning(run, tasks, { from, to }) {
+  run.matchStarts ??= new WeakMap();
+  if (!run.matchStarts.has(tasks)) {
+    run.matchStarts.set(tasks, Float64Array.from(tasks, (task) => run.start(task)));
+  }
+  const starts = run.matchStarts.get(tasks);
+  const first = countUpTo(starts, from);
+  return tasks.slice(first, Math.min(countUpTo(starts, to), first + MOST_MATCHES));
+}
+
 /** Paint the practical critical path: its tasks framed, joined by lines; steps below a pixel once. */
 function paintPath(context, places, run, theme) {
   const steps = visibleSteps(run, places.view.viewport);
@@ -88,18 +99,18 @@ function visibleSteps(run, { from, to }) {
 }
 
 /** Mark what the search has found: a tick below each task, and a frame around the present one. */
-function paintMatches(context, places, { matches, match }, theme) {
+function paintMatches(context, places, { matches, match, matchesOfRuns }, theme) {
   if (!matches) return;
   const { viewport, left, width } = places.view;
   context.fillStyle = theme.accent;
-  let painted = 0;
-  for (const { run, task } of matches) {
-    if (painted > MOST_MATCHES) break;
-    if (run.end(task) < viewport.from || run.start(task) > viewport.to) continue;
-    const box = places.box(run, task);
-    const x = Math.max(box.x, left), until = Math.min(box.x + box.width, left + width);
-    context.fillRect(x, box.y + box.height - 3, Math.max(until - x, 2), 3);
-    painted++;
+  for (const { run, tasks, flags } of matchesOfRuns) {
+    const running = run.workers.map((_, worker) => run.taskAt(worker, viewport.from));
+    const begun = beginning(run, tasks, viewport);
+    for (const task of [...running.filter((task) => task >= 0 && flags[task]), ...begun]) {
+      const box = places.box(run, task);
+      const x = Math.max(box.x, left), until = Math.min(box.x + box.width, left + width);
+      context.fillRect(x, box.y + box.height - 3, Math.max(until - x, 2), 3);
+    }
   }
   if (matches[match]) {
     frameTask(context, places, matches[match].run, matches[match].task, theme.accent, 3);

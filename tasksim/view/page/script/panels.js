@@ -13,6 +13,7 @@ const MEMORY_COLOURS = ["#0072b2", "#e69f00", "#20925f", "#b07aa1", "#56b4e9", "
 export const PANELS = {
   ready: { title: "ready tasks", text: countText, curves: readyCurves },
   submitted: { title: "submitted tasks", text: countText, curves: submittedCurves },
+  lackready: { title: "nodes lacking ready tasks", text: countText, curves: lackCurves },
   memory: { title: "memory used", text: sizeText, curves: memoryCurves },
   bandwidth: { title: "copied", text: rateText, curves: bandwidthCurves },
   copies: { title: "copies by link", text: rateText, curves: linkCurves },
@@ -48,6 +49,36 @@ function countCurve(look, rises, falls, run) {
   const seconds = (values) => ({ times: Float64Array.from(values, run.seconds) });
   const integral = new StepIntegral(seconds(rises), seconds(falls));
   return { ...look, means: (from, to, count) => integral.means(from, to, count) };
+}
+
+/** Return how many nodes have fewer ready tasks, in the mean, than the least workers of a node. */
+function lackCurves(runs, look) {
+  return runs.map((run) => {
+    const nodes = [...new Set(run.workers.map(({ node }) => node))];
+    const least = Math.min(...nodes.map((node) => run.workers.filter((w) => w.node === node).length));
+    const ready = nodes.map((node) => readyOfNode(run, node));
+    const means = (from, to, count) => {
+      const found = new Float64Array(count);
+      const shown = ready.map((integral) => integral.means(from, to, count));
+      for (let i = 0; i < count; i++) {
+        const time = from + ((i + 0.5) * (to - from)) / count;
+        const isInside = time >= 0 && time <= run.makespan;
+        found[i] = isInside ? shown.filter((values) => values[i] < least).length : 0;
+      }
+      return found;
+    };
+    return { ...look(run, ""), means };
+  });
+}
+
+/** Return how many tasks are ready that workers of a node will run, as an integral. */
+function readyOfNode(run, node) {
+  const tasks = [];
+  for (let task = 0; task < run.count; task++) {
+    if (run.workers[run.worker[task]].node === node) tasks.push(task);
+  }
+  const times = (ticks) => ({ times: Float64Array.from(tasks, (task) => run.seconds(ticks[task])) });
+  return new StepIntegral(times(run.readyTick), times(run.startTick));
 }
 
 function memoryCurves(runs, look) {
