@@ -27,6 +27,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.engine.needs import SimultaneousPushes
     from tasksim.platform.description import Platform
 
 PEER_S = {"eager": 6.8}
@@ -197,7 +200,13 @@ def cost_per_task(tiles: int, machine: str, scheduler: str) -> tuple[int, float]
     return len(graph), 1e6 * (time.process_time() - begun) / len(graph)
 
 
-def engines(tiles: int, rounds: int) -> None:
+def engines(
+    tiles: int,
+    rounds: int,
+    cases: Sequence[str] = ("flat", "overheads", "gpu"),
+    schedulers: Sequence[str] = ("eager", "dmdas", "lws"),
+    pushes: SimultaneousPushes = "serial",
+) -> None:
     """Print how much faster the core is than SimPy's engine, rounds of both interleaved.
 
     The core's rate is that of its fastest round, all that is asked of it included.
@@ -209,7 +218,7 @@ def engines(tiles: int, rounds: int) -> None:
     from tasksim.schedulers.registry import create
 
     graph = generate("cholesky", tiles=tiles, tile_size=960, dtype="float32")
-    for machine in ("flat", "overheads", "gpu"):
+    for machine in cases:
         platform = machines(float(graph.handle_size.sum()))[machine]
         costs = np.array(
             [
@@ -217,23 +226,30 @@ def engines(tiles: int, rounds: int) -> None:
                 for c in platform.classes
             ]
         )
-        for scheduler in ("eager", "dmdas", "lws"):
+        for scheduler in schedulers:
             spent: dict[str, list[float]] = {"simpy": [], "compiled": []}
             for _ in range(rounds):
                 for name, seconds in spent.items():
-                    question = Question(graph, platform, create(scheduler), costs, costs)
+                    question = Question(
+                        graph, platform, create(scheduler), costs, costs, None, pushes
+                    )
                     begun = time.process_time()
                     replayed(question, 0, name)
                     seconds.append(time.process_time() - begun)
             ratios = sorted(s / c for s, c in zip(*spent.values(), strict=True))
             print(
-                f"{machine:10} {scheduler:6} {len(graph):,} tasks: SimPy"
+                f"{machine:10} {scheduler:6} {pushes:6} {len(graph):,} tasks: SimPy"
                 f" {statistics.median(spent['simpy']):6.3f} s, core"
                 f" {statistics.median(spent['compiled']):6.4f} s of CPU time, ratio"
                 f" {statistics.median(ratios):5.1f} ({ratios[0]:.1f} to {ratios[-1]:.1f}), core"
                 f" {len(graph) / min(spent['compiled']):,.0f} tasks/s",
                 flush=True,
             )
+
+
+def threads() -> None:
+    """Print the same where StarPU-SimGrid's threads are simulated."""
+    engines(20, 3, ("overheads", "gpu"), ("eager", "prio", "ws"), "blind")
 
 
 def many(tiles: int, replays: int) -> None:
@@ -293,6 +309,7 @@ def main() -> None:
         return
     if arguments.engines:
         engines(72, 5)
+        threads()
         many(20, 1000)
         return
     loop = statistics.median(loop_s() for _ in range(3))
@@ -306,6 +323,7 @@ def main() -> None:
     own_scheduler(38, 7)
     print()
     engines(72, 3)
+    threads()
     many(20, 1000)
     print()
     if not quick:

@@ -1,6 +1,7 @@
 """How close to StarPU-SimGrid, and how much faster: every run of a table of its makespans.
 
-    python benchmarks/starpu_simgrid.py SHARED/data                 # against the peer, two minutes
+    python benchmarks/starpu_simgrid.py SHARED/data                 # against the peer
+    python benchmarks/starpu_simgrid.py SHARED/data --engine simpy  # two minutes; the same rows
     python benchmarks/starpu_simgrid.py SHARED/data --serial        # as tasksim simulates by itself
     python benchmarks/starpu_simgrid.py SHARED/data --rows          # every row
     python benchmarks/starpu_simgrid.py SHARED/data --speed         # whole commands on large graphs
@@ -22,7 +23,6 @@ import argparse
 import csv
 import itertools
 import json
-import random
 import statistics
 import subprocess
 import sys
@@ -31,12 +31,13 @@ import time
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tasksim.engine.choice import ENGINES, Engine, Question, replayed
 from tasksim.engine.durations import durations
-from tasksim.engine.machine.machine import MachineReplay
+from tasksim.engine.outcome import records
 from tasksim.formats.starpu.machine_import import import_machine
 from tasksim.graph.apps.registry import generate
 from tasksim.models.files.store import ModelLibrary
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.engine.needs import SimultaneousPushes
     from tasksim.graph.taskgraph import TaskGraph
 
 APPLICATIONS = {
@@ -117,7 +119,7 @@ class Machines:
         self._graphs: dict[tuple[str, int, int], TaskGraph] = {}
         self._imported: set[str] = set()
 
-    def run(self, row: dict[str, str], pushes: Literal["serial", "blind"]) -> Row:
+    def run(self, row: dict[str, str], pushes: SimultaneousPushes, engine: Engine) -> Row:
         """Replay a row of the table."""
         self._import(row["machine"])
         graph = self._graph(row["app"], int(row["nblocks"]), int(row["tile"]))
@@ -127,13 +129,12 @@ class Machines:
         platform = load(row["machine"], self.library, settings)
         models = ModelLibrary(self.library / "models" / row["machine"])
         begun = time.perf_counter()
-        costs = durations(graph, platform, models).tolist()
-        replay = MachineReplay(
-            graph, platform, create(row["scheduler"]), costs, simultaneous_pushes=pushes
-        )
-        makespan_s = replay.run(random.Random(0))
+        costs = durations(graph, platform, models)
+        question = Question(graph, platform, create(row["scheduler"]), costs, costs, None, pushes)
+        found = records(graph, replayed(question, 0, engine).replay.outcome())
         wall_s = time.perf_counter() - begun
-        moved = int(graph.handle_size[list(replay.node.memories.log.handle)].sum())
+        makespan_s = float(found["tasks"].end_s.max())
+        moved = int(found["transfers"].size_bytes.sum()) if "transfers" in found else 0
         return Row(
             row["app"], row["machine"], int(row["nblocks"]), row["scheduler"], int(row["ncuda"]),
             row["ncpu"], float(row["makespan_ms"]), float(row["transfers_gb"]),
@@ -278,6 +279,7 @@ def main() -> None:
     )
     parser.add_argument("data", type=Path, help="the folder with starpu/ and starpu-simgrid/")
     parser.add_argument("--serial", action="store_true", help="pushes see each other")
+    parser.add_argument("--engine", choices=ENGINES, default="auto", help="default: %(default)s")
     parser.add_argument("--rows", action="store_true", help="print every row")
     parser.add_argument("--speed", action="store_true", help="time whole commands instead")
     parser.add_argument("--only", default="", help="schedulers, separated by commas")
@@ -293,7 +295,7 @@ def main() -> None:
             for entry in csv.DictReader(table):
                 if asked.only and entry["scheduler"] not in asked.only.split(","):
                     continue
-                row = machines.run(entry, "serial" if asked.serial else "blind")
+                row = machines.run(entry, "serial" if asked.serial else "blind", asked.engine)
                 rows.append(row)
                 if asked.rows:
                     print(

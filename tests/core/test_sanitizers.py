@@ -85,7 +85,9 @@ def test_the_core_is_clean():
     """Engines, calls of Python, native runs, nonsense: addresses and undefined behaviour."""
     sanitizers = [sys.executable, "-m", "tasksim.core.sanitizers", "address,undefined"]
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow"]
-    modules = ("core/test_policies", "core/test_foreign", "core/test_interface")
+    modules = (
+        "core/test_policies", "core/test_threads", "core/test_foreign", "core/test_interface",
+    )  # fmt: skip
     files = [f"{name}.py" for name in (*modules, "native/test_compiled")]
     done = subprocess.run(
         [*sanitizers, *tests, *(f"tests/{name}" for name in files)],

@@ -6,35 +6,20 @@ of all but a few rows is asked of medians.
 
 from __future__ import annotations
 
-import csv
 import random
 import statistics
-from dataclasses import replace
-from pathlib import Path
 
+import makespans
 import pytest
+from makespans import Questions, needs_table
 
-from tasksim.engine.durations import durations
 from tasksim.engine.machine.machine import MachineReplay
-from tasksim.formats.starpu.machine_import import import_machine
-from tasksim.graph.apps.registry import generate
-from tasksim.models.files.store import ModelLibrary
-from tasksim.platform.load import load
-from tasksim.schedulers.registry import create
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
-TABLE = DATA / "starpu-simgrid" / "makespans.csv"
 LARGEST = {"0": 24, "1": 16, "3": 16}
 """The most tiles looked at, by the number of GPUs."""
 
-pytestmark = pytest.mark.skipif(
-    not TABLE.is_file(), reason="needs StarPU-SimGrid's makespans, in ../shared/data"
-)
+pytestmark = needs_table
 
-APPLICATIONS = {
-    "cholesky_s": ("cholesky", "chol_model_{}"),
-    "lu_s": ("lu", "starpu_slu_lu_model_{}"),
-}
 EXACT = [
     # application, tiles, scheduler, GPUs, CPUs: rows without ties that matter
     ("cholesky_s", 8, "dmdas", 3, ""),
@@ -51,20 +36,12 @@ EXACT = [
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("library")
-    for host in ("mirage", "attila"):
-        import_machine(DATA / "starpu" / "sampling", host, folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def replayed(library):
+def replayed(tmp_path_factory):
     """Return a function that replays a row: the errors of makespan and of bytes, in percent.
 
     Rows that several tests look at are replayed once.
     """
-    graphs, known = {}, {}
+    questions, known = Questions(tmp_path_factory.mktemp("library")), {}
 
     def errors(row):
         key = tuple(row.values())
@@ -73,21 +50,11 @@ def replayed(library):
         return known[key]
 
     def run(row):
-        name, models = APPLICATIONS[row["app"]]
-        key = name, int(row["nblocks"])
-        if key not in graphs:
-            graph = generate(name, tiles=key[1], tile_size=960, dtype="float32")
-            graphs[key] = replace(graph, model_names=tuple(map(models.format, graph.kernels)))
-        graph = graphs[key]
-        settings = [f"platform.workers.cuda.count={row['ncuda']}"]
-        if row["ncpu"]:
-            settings.append(f"platform.workers.cpu.count={row['ncpu']}")
-        platform = load(row["machine"], library, settings)
-        models = ModelLibrary(library / "models" / row["machine"])
-        costs = durations(graph, platform, models).tolist()
+        asked = questions.of(row)
         replay = MachineReplay(
-            graph, platform, create(row["scheduler"]), costs, simultaneous_pushes="blind"
-        )
+            asked.graph, asked.platform, asked.scheduler, asked.costs.tolist(),
+            simultaneous_pushes="blind",
+        )  # fmt: skip
         ms = 1e3 * replay.run(random.Random(0))
         moved = (
             sum(replay.node.memories.copies.size[h] for h in replay.node.memories.log.handle)
@@ -100,12 +67,9 @@ def replayed(library):
 
 
 def rows(*schedulers):
-    with TABLE.open() as table:
-        return [
-            row
-            for row in csv.DictReader(table)
-            if row["scheduler"] in schedulers and int(row["nblocks"]) <= LARGEST[row["ncuda"]]
-        ]
+    return [
+        row for row in makespans.rows(*schedulers) if int(row["nblocks"]) <= LARGEST[row["ncuda"]]
+    ]
 
 
 @pytest.mark.parametrize(("application", "tiles", "scheduler", "gpus", "cpus"), EXACT)

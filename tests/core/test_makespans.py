@@ -1,0 +1,40 @@
+"""The runs that StarPU-SimGrid made: both engines replay each of them with the same bytes."""
+
+from __future__ import annotations
+
+import pytest
+from compiled_core import needs_core
+from equal import disagreement
+from makespans import Questions, needs_table, rows
+from threaded import SCHEDULERS
+
+pytestmark = needs_table
+
+OTHERS = (
+    "lws", "dm", "dmda", "dmdar", "dmdas", "dmdasd", "heteroprio", "graph_test",
+    "modular-heft", "modular-eager", "modular-dmdas",
+)  # fmt: skip
+ROWS_OF_EACH = 24
+
+
+@pytest.fixture(scope="module", params=[needs_core("core")])
+def questions(tmp_path_factory):
+    return Questions(tmp_path_factory.mktemp("library"))
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_threads_make_the_same_bytes_of_eight_tiles(questions, scheduler):
+    small = [questions.of(row) for row in rows(scheduler) if row["nblocks"] == "8"]
+    assert small
+    for question in small:
+        assert question.needs_threads
+        assert disagreement(question) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheduler", [*SCHEDULERS, *OTHERS])
+def test_every_row_comes_out_the_same(questions, scheduler):
+    asked = [questions.of(row) for row in rows(scheduler)]
+    assert len(asked) == ROWS_OF_EACH
+    for question in asked:
+        assert disagreement(question) is None
