@@ -28,7 +28,7 @@ EXAMPLES = (
 
 @click.group("export", cls=Group, what="format", examples=EXAMPLES)
 def exporting() -> None:
-    """Write kernel models in one file, or as other tools read them."""
+    """Write runs and kernel models as other tools read them."""
 
 
 @exporting.command("models", cls=Command, examples=EXAMPLES[:1])

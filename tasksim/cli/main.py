@@ -41,10 +41,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "validate": ("tasksim.cli.validate:validate", "Check platforms, models, graphs and runs."),
     "list": ("tasksim.cli.listing:listing", "List generators, schedulers, platforms, models."),
     "import": (
-        "tasksim.cli.import_trace:importing",
+        "tasksim.cli.import_workflow:importing",
         "Take over other tools' runs, graphs, machines.",
     ),
-    "export": ("tasksim.cli.export:exporting", "Write kernel models in one file, or for others."),
+    "export": ("tasksim.cli.export_run:exporting", "Write runs and kernel models for other tools."),
     "demo": ("tasksim.cli.demo:demo", "Calibrate, predict, run and compare, here."),
     "doctor": ("tasksim.cli.doctor:doctor", "Say what is installed and what this machine can."),
 }

@@ -11,12 +11,12 @@ from tasksim.base.errors import CheckFailed, InputError, TasksimError
 from tasksim.cli.command import command
 from tasksim.cli.options import json_option, library_option
 from tasksim.cli.output import note, print_json
-from tasksim.formats.registry import format_of
+from tasksim.formats.registry import HEAD_BYTES, format_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tasksim.formats.registry import Verb
+    from tasksim.formats.registry import Format, Verb
     from tasksim.models.files.coefficients import CoefficientFile
 
 __all__ = ["validate"]
@@ -63,7 +63,7 @@ def validate(
 
 def _expanded(path: Path) -> list[Path]:
     """Return the files that *path* stands for."""
-    if not path.is_dir() or _is_run(path):
+    if not path.is_dir() or _is_run(path) or format_of(path, "reads_trace") is not None:
         return [path]
     found = [file for pattern in PATTERNS for file in path.rglob(pattern) if not file.is_dir()]
     chosen = [p for p in found if not p.name.endswith(OTHER_JSON) and not _hidden(p, path)]
@@ -108,7 +108,7 @@ def _checker(path: Path) -> Callable[[Path, Path | None], str]:
     if not path.exists():
         raise InputError(f"{path}: no such file")
     if path.is_dir() or path.name == "run.json":
-        return _run
+        return _run if _is_run(path) or not path.is_dir() else _trace
     checkers = {
         ".yaml": _platform,
         ".yml": _platform,
@@ -116,6 +116,11 @@ def _checker(path: Path) -> Callable[[Path, Path | None], str]:
         ".csv": _table,
         ".npz": _graph,
     }
+    verbs: tuple[Verb, ...] = ("reads_trace", "reads_graph")
+    for verb in verbs:
+        found = format_of(path, verb)
+        if found is not None and not found.brings_platform and _recognised(found, path):
+            return _OF_FORMATS[verb]
     if path.suffix in checkers:
         return checkers[path.suffix]
     for verb, checker in _OF_FORMATS.items():
@@ -188,6 +193,20 @@ def _graph(path: Path, library: Path | None) -> str:  # noqa: ARG001
     return f"task graph {graph.name}: {len(graph)} tasks, {graph.edges} edges"
 
 
+def _recognised(found: Format, path: Path) -> bool:
+    """Return whether a format knows a file by what is in it, or the file can be of no other."""
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    return found.recognises(path, head) or path.suffix in (".stg", ".td")
+
+
+def _trace(path: Path, library: Path | None) -> str:  # noqa: ARG001
+    from tasksim.formats.runs import read_trace
+
+    run = read_trace(path).run
+    return f"trace of {len(run)} tasks on {len(run.workers)} workers"
+
+
 def _measured(path: Path, library: Path | None) -> str:  # noqa: ARG001
     from tasksim.formats.samples import read_samples
 
@@ -216,6 +235,7 @@ def _run(path: Path, library: Path | None) -> str:  # noqa: ARG001
 
 _OF_FORMATS: dict[Verb, Callable[[Path, Path | None], str]] = {
     "reads_graph": _graph,
+    "reads_trace": _trace,
     "reads_run": _run,
     "reads_platform": _platform,
     "reads_samples": _measured,

@@ -46,6 +46,8 @@ class GraphInput(NamedTuple):
     platform: Platform | None = None
     models: Any = None
     """What the tasks take there: an object with ``model(kernel, architecture)``; None: not said."""
+    notes: tuple[str, ...] = ()
+    """What the file does not say, or says twice."""
 
 
 def _never(path: Path, head: bytes) -> bool:  # noqa: ARG001
@@ -159,6 +161,12 @@ FORMATS: Registry[Format] = Registry(
         "run": "tasksim.formats.tasksim_files:RUN",
         "platform": "tasksim.formats.tasksim_files:PLATFORM",
         "models": "tasksim.formats.tasksim_files:MODELS",
+        "wfformat": "tasksim.formats.workflows.wfformat:WFFORMAT",
+        "dax": "tasksim.formats.workflows.dax:DAX",
+        "dot": "tasksim.formats.workflows.dot:DOT",
+        "stg": "tasksim.formats.workflows.stg:STG",
+        "ogra": "tasksim.formats.workflows.stg:OGRA",
+        "estee": "tasksim.formats.workflows.estee:ESTEE",
         "costs": "tasksim.formats.costs_csv:COSTS",
         "parquet": "tasksim.formats.samples.parquet:PARQUET",
         "json": "tasksim.formats.samples.jsonfile:JSON",
@@ -177,7 +185,7 @@ def formats_that(verb: Verb) -> dict[str, Format]:
     """Return the formats that do something, by name.
 
     >>> list(formats_that("reads_graph"))
-    ['graph', 'run', 'costs']
+    ['graph', 'run', 'wfformat', 'dax', 'dot', 'stg', 'ogra', 'estee', 'costs']
     """
     return {name: it for name, it in FORMATS.items().items() if getattr(it, verb) is not None}
 

@@ -102,7 +102,9 @@ def test_costs_are_one_of_the_formats(tmp_path):
         tasksim.load_graph(str(tmp_path / "x.costs.txt"))
 
 
-WITHOUT_SUFFIX = ("run", "starvz", "pj_dump", "extra-p", "starpu-codelet", "starpu-samples")
+WITHOUT_SUFFIX = (
+    "run", "starvz", "pj_dump", "wfformat", "estee", "extra-p", "starpu-codelet", "starpu-samples"
+)  # fmt: skip
 
 
 def test_every_format_says_what_it_does():

@@ -1,0 +1,1 @@
+"""Workflows and task graphs of other tools: read, and some written."""

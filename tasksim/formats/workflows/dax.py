@@ -1,0 +1,158 @@
+"""DAX, the XML of Pegasus: jobs, the files that they use, and what waits for what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NoReturn
+from xml.parsers import expat
+
+from tasksim.base.errors import InputError
+from tasksim.base.files import MOST_TEXT_BYTES, reading
+from tasksim.formats.registry import Format
+from tasksim.formats.workflows.jobs import DURATION, Jobs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tasksim.formats.registry import GraphInput
+
+__all__ = ["DAX", "read_dax"]
+
+BUFFER: Final = 2**16
+
+
+def read_dax(path: Path) -> GraphInput:
+    """Return the task graph of an abstract workflow (``adag``), version 2 or 3.
+
+    Jobs take their ``runtime`` in seconds; sizes are bytes. Nothing is expanded, nothing fetched:
+    a document type with entities is refused.
+
+    Parameters
+    ----------
+    path : Path
+        An XML file.
+
+    Raises
+    ------
+    InputError
+        ``file:line: what is wrong``.
+    """
+    reader = _Reader(path)
+    parser = expat.ParserCreate()
+    reader.parser = parser
+    parser.StartElementHandler = reader.start
+    parser.EndElementHandler = reader.end
+    parser.EntityDeclHandler = reader.entity
+    parser.ExternalEntityRefHandler = reader.entity
+    parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+    try:
+        with reading(path, MOST_TEXT_BYTES) as file:
+            while block := file.read(BUFFER):
+                parser.Parse(block, False)
+            parser.Parse(b"", True)
+    except expat.ExpatError as error:
+        what = expat.ErrorString(error.code)
+        raise InputError(f"{path}:{error.lineno}:{error.offset + 1}: not XML: {what}") from None
+    except (UnicodeError, ValueError) as error:
+        raise InputError(f"{path}: not XML: {error}") from None
+    return reader.done()
+
+
+class _Reader:
+    """What is known so far, while elements begin and end."""
+
+    parser: expat.XMLParserType
+
+    def __init__(self, path: Path) -> None:
+        self._jobs = Jobs(path)
+        self._job = self._child = ""
+        self._sizes: dict[str, float] = {}
+        self._resized = self._silent = 0
+        self._edges: list[tuple[str, str, int]] = []
+        self._root = ""
+
+    def entity(self, *declared: object) -> NoReturn:
+        """Refuse an entity: a file of kilobytes can ask for a terabyte, or for another file."""
+        raise self._jobs.error(f"entities are refused, got {str(declared[0])[:40]}", self._line())
+
+    def start(self, element: str, given: dict[str, str]) -> None:
+        """Take what an element says."""
+        name = element.rpartition(":")[2]
+        if not self._root:
+            self._root = name
+            if name != "adag":
+                raise self._jobs.error(f"got <{name[:40]}>; legal: <adag>", self._line())
+            self._jobs.name = given.get("name") or self._jobs.name
+        elif name == "job":
+            self._begin_job(given)
+        elif name == "uses" and self._job:
+            self._use(given)
+        elif name == "child":
+            self._child = self._needed(given, "ref", name)
+        elif name == "parent" and self._child:
+            self._edges.append((self._needed(given, "ref", name), self._child, self._line()))
+
+    def end(self, element: str) -> None:
+        """Leave an element."""
+        name = element.rpartition(":")[2]
+        if name == "job":
+            self._job = ""
+        elif name == "child":
+            self._child = ""
+
+    def done(self) -> GraphInput:
+        """Return the graph, when the document is over."""
+        for before, after, line in self._edges:
+            self._jobs.edge(before, after, line)
+        for name, size in self._sizes.items():
+            self._jobs.file(name, size)
+        if self._resized:
+            self._jobs.notes.append(f"{self._resized} sizes of files differ from earlier ones")
+        if self._silent:
+            self._jobs.notes.append(f"{self._silent} jobs have no runtime: they have no duration")
+        return self._jobs.build()
+
+    def _begin_job(self, given: dict[str, str]) -> None:
+        self._job = self._needed(given, "id", "job")
+        values = {}
+        if "runtime" in given:
+            values[DURATION] = self._jobs.number(given["runtime"], "runtime", self._line())
+        else:
+            self._silent += 1
+        self._jobs.add(self._job, given.get("name", "job"), values, self._line())
+
+    def _use(self, given: dict[str, str]) -> None:
+        name = given.get("file") or given.get("name")
+        if not name:
+            raise self._jobs.error("<uses> without file", self._line())
+        link = given.get("link", "")
+        if link in ("input", "inout"):
+            self._jobs.reads(self._job, name)
+        if link in ("output", "inout"):
+            self._jobs.writes(self._job, name)
+        if link not in ("input", "output", "inout"):
+            legal = "input, output, inout"
+            raise self._jobs.error(f"link: got '{link[:40]}'; legal: {legal}", self._line())
+        if "size" in given:
+            size = self._jobs.number(given["size"], "size", self._line())
+            self._resized += self._sizes.get(name, size) != size
+            self._sizes[name] = size
+
+    def _needed(self, given: dict[str, str], key: str, element: str) -> str:
+        if not given.get(key):
+            raise self._jobs.error(f"<{element}> without {key}", self._line())
+        return given[key]
+
+    def _line(self) -> int:
+        return int(self.parser.CurrentLineNumber)
+
+
+def _is_dax(path: Path, head: bytes) -> bool:  # noqa: ARG001
+    return b"<adag" in head
+
+
+DAX = Format(
+    summary="A workflow in DAX, the XML of Pegasus.",
+    suffixes=(".dax",),
+    recognises=_is_dax,
+    reads_graph=read_dax,
+)

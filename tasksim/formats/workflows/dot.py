@@ -1,0 +1,260 @@
+"""DOT, as SimGrid and daggen have it: nodes with size in flop, edges with size in bytes."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tasksim.base.files import read_text, refuse_existing, write_text
+from tasksim.formats.registry import Format
+from tasksim.formats.workflows.jobs import DURATION, FLOP, Jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tasksim.formats.registry import GraphInput
+    from tasksim.run.record import Run
+
+__all__ = ["DOT", "read_dot", "write_dot"]
+
+_TOKEN: Final = re.compile(
+    r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/|^\#[^\n]*)
+    |(?P<quoted>"(?:[^"\\]|\\.)*")
+    |(?P<arrow>->|--)
+    |(?P<mark>[{}\[\];,=:])
+    |(?P<word>[A-Za-z0-9_.+\-\x80-\U0010ffff]+?(?=->|--|[^A-Za-z0-9_.+\-\x80-\U0010ffff]|$))""",
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+BEGIN: Final = re.compile(
+    rb"(?:\s|//[^\n]*\n|/\*.*?\*/|#[^\n]*\n)*(?:strict\s+)?digraph\b", re.DOTALL
+)
+"""How a file begins: comments, then a directed graph."""
+DEFAULTS: Final = ("node", "edge", "graph")
+GFLOP: Final = 1e9
+
+
+class Token(NamedTuple):
+    """A word, a quoted text without its quotes, or a mark; and where it is."""
+
+    text: str
+    line: int
+    is_name: bool
+
+
+def read_dot(path: Path) -> GraphInput:
+    """Return the task graph in a DOT file.
+
+    ``size`` of a node is its flop, and that of an edge its bytes: 0 or none, the other only waits.
+    ``duration_s`` of a node, which tasksim writes, is what it takes in seconds, ``label`` its
+    kernel where several nodes have it. Of several edges between two nodes, the first counts.
+
+    Parameters
+    ----------
+    path : Path
+        A text file.
+
+    Raises
+    ------
+    InputError
+        ``file:line: what is wrong``.
+    """
+    jobs = Jobs(path)
+    found = _Parser(jobs, read_text(path)).parse()
+    labels = [attributes.get("label", "") for attributes in found.nodes.values()]
+    shared = {label for label in labels if label and labels.count(label) > 1} if labels else set()
+    silent = 0
+    for name, attributes in found.nodes.items():
+        line = found.line[name]
+        values: dict[str, float] = {}
+        if "size" in attributes:
+            values[FLOP] = jobs.number(attributes["size"], f"size of {name}", line)
+        if DURATION in attributes:
+            values[DURATION] = jobs.number(attributes[DURATION], f"{DURATION} of {name}", line)
+        silent += DURATION not in values
+        kernel = attributes.get("kernel") or attributes.get("label", "")
+        kernel = kernel if kernel in shared or "kernel" in attributes else "task"
+        priority = attributes.get("priority", "0")
+        number = int(priority) if re.fullmatch(r"-?\d{1,9}", priority) else 0
+        jobs.add(name, kernel, values, line, number)
+    twice = 0
+    for one, other, attributes, line in found.edges:
+        size = jobs.number(attributes.get("size", "0"), f"size of {one} -> {other}", line)
+        twice += not jobs.edge(one, other, line, size)
+    if twice:
+        jobs.notes.append(f"{twice} edges are there again: the first of each counts")
+    if silent:
+        jobs.notes.append(
+            "sizes are flop, as SimGrid has them: durations need a speed (--flop-rate) or models"
+        )
+    return jobs.build()
+
+
+class _Found(NamedTuple):
+    nodes: dict[str, dict[str, str]]
+    line: dict[str, int]
+    edges: list[tuple[str, str, dict[str, str], int]]
+
+
+class _Parser:
+    """A DOT file, token by token."""
+
+    def __init__(self, jobs: Jobs, text: str) -> None:
+        self._jobs = jobs
+        self._tokens = list(self._split(text))
+        self._at = 0
+        self._found = _Found({}, {}, [])
+        self._defaults: dict[str, str] = {}
+
+    def parse(self) -> _Found:
+        """Return nodes and edges."""
+        if self._peek("strict"):
+            self._at += 1
+        kind = self._next("digraph")
+        if kind.text != "digraph":
+            raise self._error(f"got '{kind.text[:40]}'; legal: digraph", kind)
+        if self._at < len(self._tokens) and self._tokens[self._at].is_name:
+            self._jobs.name = self._tokens[self._at].text or self._jobs.name
+            self._at += 1
+        self._mark("{")
+        while not self._peek("}"):
+            self._statement()
+        self._mark("}")
+        return self._found
+
+    def _statement(self) -> None:
+        if self._peek(";") or self._peek(","):
+            self._at += 1
+            return
+        first = self._next("a node")
+        if not first.is_name:
+            raise self._error(f"got '{first.text}'; legal: a node, or an edge", first)
+        if self._peek("="):  # an attribute of the whole graph
+            self._at += 1
+            self._next("a value")
+            return
+        names = [first]
+        while self._peek("->") or self._peek("--"):
+            arrow = self._next("->")
+            if arrow.text == "--":
+                raise self._error("got '--'; legal: '->', as tasks depend in one direction", arrow)
+            names.append(self._name())
+        attributes = self._attributes()
+        if len(names) == 1 and first.text.lower() in DEFAULTS:
+            if first.text.lower() == "node":
+                self._defaults.update(attributes)
+            return
+        for name in names:
+            self._found.nodes.setdefault(name.text, dict(self._defaults))
+            self._found.line.setdefault(name.text, name.line)
+        if len(names) == 1:
+            self._found.nodes[first.text].update(attributes)
+        for one, other in pairwise(names):
+            self._found.edges.append((one.text, other.text, attributes, one.line))
+
+    def _attributes(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        while self._peek("["):
+            self._at += 1
+            while not self._peek("]"):
+                key = self._name().text
+                found[key] = "true"
+                if self._peek("="):
+                    self._at += 1
+                    found[key] = self._name().text
+                if self._peek(",") or self._peek(";"):
+                    self._at += 1
+            self._mark("]")
+        return found
+
+    def _split(self, text: str) -> Iterator[Token]:
+        at, line = 0, 1
+        while at < len(text):
+            match = _TOKEN.match(text, at)
+            if match is None:
+                raise self._jobs.error(f"got '{text[at : at + 20].splitlines()[0]}'", line)
+            word = match[0]
+            if match.lastgroup == "quoted":
+                yield Token(re.sub(r"\\(.)", r"\1", word[1:-1]), line, True)
+            elif match.lastgroup != "space":
+                yield Token(word, line, match.lastgroup == "word")
+            line += word.count("\n")
+            at = match.end()
+
+    def _peek(self, text: str) -> bool:
+        if self._at >= len(self._tokens):
+            raise self._jobs.error("the file ends before the graph does: a '}' is missing")
+        token = self._tokens[self._at]
+        return token.text == text and (not token.is_name or text.isalpha())
+
+    def _next(self, legal: str) -> Token:
+        if self._at >= len(self._tokens):
+            raise self._jobs.error(f"the file ends; expected {legal}")
+        self._at += 1
+        return self._tokens[self._at - 1]
+
+    def _name(self) -> Token:
+        token = self._next("a name")
+        if not token.is_name:
+            raise self._error(f"got '{token.text}'; legal: a name or a text in quotes", token)
+        return token
+
+    def _mark(self, text: str) -> None:
+        token = self._next(f"'{text}'")
+        if token.text != text:
+            raise self._error(f"got '{token.text[:40]}'; legal: '{text}'", token)
+
+    def _error(self, message: str, token: Token) -> Exception:
+        return self._jobs.error(message, token.line)
+
+
+def write_dot(run: Run, path: Path, force: bool = False) -> None:
+    """Write the graph of *run* as DOT: flop, or seconds at 1 Gflop/s, and what is passed on.
+
+    Parameters
+    ----------
+    run : Run
+        Its graph is made again if it does not have one.
+    path : Path
+        A ``.dot`` file.
+    force : bool, default False
+        Whether to replace an existing file.
+    """
+    from tasksim.formats.traces.written import edge_bytes, required_graph
+
+    refuse_existing(path, force=force)
+    graph = required_graph(run)
+    passed = edge_bytes(graph)
+    took = dict(zip(run.tasks.task.tolist(), run.tasks.duration_s.tolist(), strict=True))
+    lines = [f"digraph {_quoted(run.graph_name)} {{"]
+    for task in range(len(graph)):
+        seconds = took[task]
+        flop = graph.parameters_of(task).get(FLOP, seconds * GFLOP)
+        kernel = _quoted(graph.kernel_of(task))
+        lines.append(
+            f'  {task} [size="{flop!r}", kernel={kernel}, label={kernel}, '
+            f'duration_s="{seconds!r}", priority="{graph.priority[task]}"];'
+        )
+    for task in range(len(graph)):
+        for other in graph.successors_of(task):
+            size = passed.get((task, other), 0)
+            lines.append(f'  {task} -> {other} [size="{size}"];')
+    write_text(path, "\n".join([*lines, "}", ""]), force=force)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'
+
+
+def _is_dot(path: Path, head: bytes) -> bool:  # noqa: ARG001
+    return BEGIN.match(head) is not None
+
+
+DOT = Format(
+    summary="A task graph in DOT, as SimGrid and daggen have it.",
+    suffixes=(".dot", ".gv"),
+    recognises=_is_dot,
+    reads_graph=read_dot,
+    writes_run=write_dot,
+)

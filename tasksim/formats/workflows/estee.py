@@ -1,0 +1,90 @@
+"""Estee's JSON: a list of tasks with true and expected durations, outputs, and inputs by number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.jsontext import read_json
+from tasksim.formats.registry import Format
+from tasksim.formats.workflows.jobs import DURATION, Jobs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tasksim.formats.registry import GraphInput
+
+__all__ = ["ESTEE", "read_estee"]
+
+MIB: Final = 2**20
+
+
+def read_estee(path: Path) -> GraphInput:
+    """Return the task graph of one of Estee's data sets: durations are seconds, sizes MiB.
+
+    Parameters
+    ----------
+    path : Path
+        A JSON file: a list with an object per task, ``d``, ``e_d``, ``cpus``, ``outputs``,
+        ``inputs``.
+
+    Raises
+    ------
+    InputError
+        ``file: [index].key: what is wrong``.
+    """
+    jobs = Jobs(path)
+    whole = read_json(path)
+    if not isinstance(whole, list):
+        raise jobs.error(f"expected a list of tasks, got {type(whole).__name__}")
+    expected = several = 0
+    for number, task in enumerate(whole):
+        where = f"[{number}]"
+        if not isinstance(task, dict):
+            raise jobs.error(f"expected an object, got {type(task).__name__}", where)
+        seconds = jobs.number(task.get("d"), "d", f"{where}.d")
+        expected += task.get("e_d") is not None
+        several += task.get("cpus", 1) not in (0, 1)
+        jobs.add(str(number), "task", {DURATION: seconds}, where)
+        for index, output in enumerate(_list(jobs, task, "outputs", where)):
+            size = output.get("s") if isinstance(output, dict) else None
+            name = f"{number}.{index}"
+            jobs.file(name, jobs.number(size, "s", f"{where}.outputs[{index}]") * MIB)
+            jobs.writes(str(number), name)
+    for number, task in enumerate(whole):
+        for index, source in enumerate(_list(jobs, task, "inputs", f"[{number}]")):
+            _input(jobs, whole, number, source, f"[{number}].inputs[{index}]")
+    if several:
+        jobs.notes.append(f"{several} tasks take several cores: here each is on one worker")
+    if expected:
+        jobs.notes.append(f"{expected} tasks have an expected duration too: the true one is taken")
+    return jobs.build()
+
+
+def _list(jobs: Jobs, task: dict[str, Any], key: str, where: str) -> list[Any]:
+    found = task.get(key, [])
+    if not isinstance(found, list):
+        raise jobs.error(f"expected a list, got {type(found).__name__}", f"{where}.{key}")
+    return found
+
+
+def _input(jobs: Jobs, whole: list[Any], number: int, source: object, where: str) -> None:
+    pair = isinstance(source, list) and len(source) == 2 and all(type(s) is int for s in source)
+    if not (isinstance(source, list) and pair):
+        raise jobs.error(f"got {source!r:.40}; legal: a task and the number of its output", where)
+    task, output = source
+    if not (0 <= task < len(whole) and 0 <= output < len(whole[task].get("outputs", []))):
+        raise jobs.error(f"there is no output {output} of task {task}", where)
+    jobs.reads(str(number), f"{task}.{output}")
+
+
+def _is_estee(path: Path, head: bytes) -> bool:  # noqa: ARG001
+    start = head.lstrip()
+    return start.startswith(b"[") and b'"d"' in start and b'"outputs"' in start
+
+
+ESTEE = Format(
+    summary="A task graph of Estee's data sets: JSON.",
+    recognises=_is_estee,
+    suffixes=(),
+    reads_graph=read_estee,
+)

@@ -1,0 +1,249 @@
+"""Jobs of a workflow, as its reader found them: files, dependencies, and their task graph."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from typing import TYPE_CHECKING, Final
+
+from tasksim.base.errors import InputError
+from tasksim.formats.registry import GraphInput
+from tasksim.graph.access_mode import AccessMode
+from tasksim.graph.builder import GraphBuilder, access
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tasksim.graph.taskgraph import TaskGraph
+
+__all__ = ["DURATION", "FLOP", "Jobs"]
+
+DURATION: Final = "duration_s"
+FLOP: Final = "flop"
+SHOWN: Final = 8
+"""Jobs of a circle that a message names."""
+
+
+class Jobs:
+    """Jobs with what they take, which files they read and write, and what they wait for.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+
+    Attributes
+    ----------
+    notes : list of str
+        What the file does not say, or says twice.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = path.name.partition(".")[0] or "workflow"
+        self.notes: list[str] = []
+        self._number: dict[str, int] = {}
+        self._kernel: list[str] = []
+        self._parameters: list[dict[str, float]] = []
+        self._priority: list[int] = []
+        self._reads: list[list[str]] = []
+        self._writes: list[list[str]] = []
+        self._edges: dict[tuple[int, int], float] = {}
+        self._size: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._kernel)
+
+    def __contains__(self, job: str) -> bool:
+        return job in self._number
+
+    def error(self, message: str, where: object = None) -> InputError:
+        """Return the error that begins with the file and the place in it: a line, a key path."""
+        place = "" if where is None else f":{where}" if isinstance(where, int) else f": {where}"
+        return InputError(f"{self.path}{place}: {message}")
+
+    def number(self, text: object, what: str, where: object = None) -> float:
+        """Return *text* as a finite number from 0; :exc:`InputError` if it is none."""
+        try:
+            value = float(text)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            value = math.nan
+        if isinstance(text, bool) or not (math.isfinite(value) and value >= 0):
+            raise self.error(f"{what}: got {text!r:.60}; legal: a finite number from 0", where)
+        return value
+
+    def add(
+        self, job: str, kernel: str, parameters: dict[str, float], where: object, priority: int = 0
+    ) -> None:
+        """Append a job; :exc:`InputError` if it is there already."""
+        if job in self._number:
+            raise self.error(f"task '{job}' is there twice", where)
+        self._number[job] = len(self._kernel)
+        self._kernel.append(kernel or "task")
+        self._parameters.append(parameters)
+        self._priority.append(priority)
+        self._reads.append([])
+        self._writes.append([])
+
+    def file(self, name: str, size_bytes: float) -> None:
+        """Say how large a file is."""
+        self._size[name] = int(size_bytes)
+
+    def reads(self, job: str, name: str) -> None:
+        """Say that a job reads a file."""
+        self._reads[self._number[job]].append(name)
+
+    def writes(self, job: str, name: str) -> None:
+        """Say that a job writes a file."""
+        self._writes[self._number[job]].append(name)
+
+    def edge(self, before: str, after: str, where: object, size_bytes: float = 0.0) -> bool:
+        """Say that a job waits for another, which sends it so much; return whether that is new."""
+        for job in (before, after):
+            if job not in self._number:
+                raise self.error(f"there is no task '{job}'", where)
+        pair = self._number[before], self._number[after]
+        if pair[0] == pair[1]:
+            raise self.error(f"task '{before}' waits for itself", where)
+        if pair in self._edges:
+            return False
+        self._edges[pair] = size_bytes
+        return True
+
+    def build(self, arguments: dict[str, str | int | float] | None = None) -> GraphInput:
+        """Return the graph, tasks in an order that their dependencies allow, with the notes.
+
+        Raises :exc:`InputError` if jobs wait for each other in a circle.
+        """
+        producers = self._producers()
+        edges = {**dict.fromkeys(self._by_files(producers), 0.0), **self._edges}
+        order = self._order(list(edges))
+        self._compare(set(self._by_files(producers)))
+        return GraphInput(self._graph(order, arguments or {}), notes=tuple(self.notes))
+
+    def _producers(self) -> dict[str, int]:
+        """Return the job that writes each file; of several the last counts."""
+        found: dict[str, int] = {}
+        twice: set[str] = set()
+        for job, names in enumerate(self._writes):
+            twice.update(name for name in names if name in found)
+            found.update(dict.fromkeys(names, job))
+        if twice:
+            self.notes.append(
+                f"{len(twice)} files have several producers, such as {min(twice)}: they write one "
+                "after the other"
+            )
+        return found
+
+    def _by_files(self, producers: dict[str, int]) -> list[tuple[int, int]]:
+        return [
+            (producers[name], job)
+            for job, names in enumerate(self._reads)
+            for name in names
+            if name in producers and producers[name] != job
+        ]
+
+    def _compare(self, by_files: set[tuple[int, int]]) -> None:
+        """Note where dependencies that are given and those by files differ."""
+        if not by_files or not self._edges:
+            return
+        given = set(self._edges)
+        names = list(self._number)
+        for count, what in ((by_files - given, "by files are not given"),
+                            (given - by_files, "that are given pass no file")):  # fmt: skip
+            if count:
+                one, other = min(count)
+                self.notes.append(
+                    f"{len(count)} dependencies {what}, such as {names[one]} -> {names[other]}"
+                )
+
+    def _order(self, edges: list[tuple[int, int]]) -> list[int]:
+        """Return a topological order: of the jobs that can be next, the first in the file."""
+        count = len(self._kernel)
+        waiting = [0] * count
+        after: list[list[int]] = [[] for _ in range(count)]
+        for one, other in edges:
+            after[one].append(other)
+            waiting[other] += 1
+        ready = [job for job in range(count) if not waiting[job]]
+        order = []
+        while ready:
+            job = heapq.heappop(ready)
+            order.append(job)
+            for other in after[job]:
+                waiting[other] -= 1
+                if not waiting[other]:
+                    heapq.heappush(ready, other)
+        if len(order) < count:
+            raise self._circle([edge for edge in edges if waiting[edge[0]] and waiting[edge[1]]])
+        return order
+
+    def _circle(self, edges: list[tuple[int, int]]) -> InputError:
+        before = {other: one for one, other in edges}
+        job = next(job for job in before if job in set(before.values()))
+        walked: dict[int, None] = {}
+        while job in before and job not in walked:
+            walked[job] = None
+            job = before[job]
+        steps = list(walked)
+        circle = steps[steps.index(job) :] if job in walked else steps
+        names = list(self._number)
+        shown = [names[each] for each in circle[:SHOWN]]
+        more = ["..."] if len(circle) > SHOWN else [shown[0]]
+        return self.error(f"tasks wait for each other in a circle: {' <- '.join([*shown, *more])}")
+
+    def _graph(self, order: list[int], arguments: dict[str, str | int | float]) -> TaskGraph:
+        g = GraphBuilder(self.name, arguments)
+        place = {job: at for at, job in enumerate(order)}
+        handle = {
+            name: g.handle(name, size_bytes=self._size.get(name, 0)) for name in self._files()
+        }
+        before: dict[int, list[tuple[int, float]]] = {}
+        names = list(self._number)
+        sent: dict[int, list[int]] = {}
+        got: dict[int, list[int]] = {}
+        for (one, other), size in self._edges.items():
+            before.setdefault(other, []).append((place[one], size))
+            if size > 0:
+                data = g.handle(f"{names[one]} -> {names[other]}", size_bytes=int(size))
+                sent.setdefault(one, []).append(data)
+                got.setdefault(other, []).append(data)
+        common = self._common_parameters()
+        for job in order:
+            modes: dict[int, int] = {}
+            for name in self._reads[job]:
+                modes[handle[name]] = modes.get(handle[name], 0) | AccessMode.R
+            for name in self._writes[job]:
+                modes[handle[name]] = modes.get(handle[name], 0) | AccessMode.W
+            modes |= dict.fromkeys(got.get(job, ()), AccessMode.R)
+            modes |= dict.fromkeys(sent.get(job, ()), AccessMode.W)
+            kernel = self._kernel[job]
+            values = {name: self._parameters[job][name] for name in common[kernel]}
+            g.insert(
+                kernel,
+                *(access(data, AccessMode(mode)) for data, mode in modes.items()),
+                priority=self._priority[job],
+                after=[one for one, _ in before.get(job, ())],
+                **values,
+            )
+        return g.build()
+
+    def _files(self) -> dict[str, None]:
+        """Return all files, in the order in which they are named."""
+        found = dict.fromkeys(self._size)
+        for names in (*self._reads, *self._writes):
+            found.update(dict.fromkeys(names))
+        missing = [name for name in found if name not in self._size]
+        if missing:
+            self.notes.append(
+                f"{len(missing)} files have no size, such as {missing[0]}: 0 bytes are assumed"
+            )
+        return found
+
+    def _common_parameters(self) -> dict[str, list[str]]:
+        """Return per kernel the parameters that all its jobs have."""
+        found: dict[str, list[str]] = {}
+        for kernel, values in zip(self._kernel, self._parameters, strict=True):
+            known = found.setdefault(kernel, list(values))
+            found[kernel] = [name for name in known if name in values]
+        return found
