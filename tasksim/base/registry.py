@@ -2,8 +2,8 @@
 
 Generators, schedulers, kinds of kernel models, formats, panels and executors are found alike: by
 the names of a :class:`Registry`, which imports a thing when it is first asked for. Another package
-adds its own by an entry point of the registry's group. ``MODULE:NAME`` is imported where the user
-says so, never because a file does.
+adds its own by an entry point of one of the registry's groups. ``MODULE:NAME`` is imported where
+the user says so, never because a file does.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from tasksim.base.errors import InputError, expect, unknown
 from tasksim.base.wording import option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from importlib.metadata import EntryPoint
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from importlib.metadata import EntryPoint, EntryPoints
 
 __all__ = ["PluginWarning", "Registry", "is_own", "load_own", "where_raised"]
 
@@ -38,8 +38,9 @@ class Registry(Generic[Thing]):
     ----------
     what : str
         What one of them is called in messages: ``"scheduler"``.
-    group : str
-        The group of entry points in which other packages declare theirs.
+    groups : str or sequence of str
+        The groups of entry points in which other packages declare theirs; the first one that has
+        a name counts.
     built_in : mapping of str to str
         Name -> ``MODULE:ATTRIBUTE``. They come first in lists, in this order, and nobody can
         take their names.
@@ -64,12 +65,12 @@ class Registry(Generic[Thing]):
     def __init__(
         self,
         what: str,
-        group: str,
+        groups: str | Sequence[str],
         built_in: Mapping[str, str],
         adopt: Callable[[str, Any], Thing],
     ) -> None:
         self.what = what
-        self.group = group
+        self.groups = (groups,) if isinstance(groups, str) else tuple(groups)
         self.built_in = dict(built_in)
         self._adopt = adopt
         self._found: dict[str, Thing] = {}
@@ -200,7 +201,7 @@ class Registry(Generic[Thing]):
 
     def _declared(self) -> dict[str, EntryPoint]:
         """Return what other packages declare, by name."""
-        return _entry_points(self.group, tuple(sys.path))
+        return _entry_points(self.groups, tuple(sys.path))
 
     def _of_package(self, name: str) -> Thing:
         """Return what an installed package declares as *name*."""
@@ -222,14 +223,21 @@ class Registry(Generic[Thing]):
 
 
 @cache
-def _entry_points(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:  # noqa: ARG001
-    """Return the entry points of *group* by name; of several packages' the first found.
+def _entry_points(groups: tuple[str, ...], path: tuple[str, ...]) -> dict[str, EntryPoint]:
+    """Return the entry points of *groups* by name; of several packages' the first found."""
+    found = [entry for group in groups for entry in _all_entry_points(path).select(group=group)]
+    return {entry.name: entry for entry in reversed(found)}
 
-    To look through all installed packages takes some 20 ms: done once per *path* of modules.
+
+@cache
+def _all_entry_points(path: tuple[str, ...]) -> EntryPoints:  # noqa: ARG001
+    """Return all entry points of the installed packages, of whatever group.
+
+    To look through the packages takes some 20 ms: done once per *path* of modules.
     """
     from importlib.metadata import entry_points
 
-    return {entry.name: entry for entry in reversed(tuple(entry_points(group=group)))}
+    return entry_points()
 
 
 # A user's own

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from tasksim.graph.apps.registry import Generator
+
 __all__ = ["listing"]
 
 KINDS = (
@@ -59,10 +61,16 @@ def _text(kind: str, entries: dict[str, str]) -> str:
 def _generators(library: Path | None) -> dict[str, str]:  # noqa: ARG001
     from tasksim.graph.apps.registry import generators
 
-    return {
-        g.name: f"{g.summary}\n{_settings([(p.name, p.required, p.default) for p in g.parameters])}"
-        for g in generators()
-    }
+    return {generator.name: _described(generator) for generator in generators()}
+
+
+def _described(generator: Generator) -> str:
+    """Return a line about it, one with its settings, and one if its graphs run for real."""
+    from tasksim.kernels.registry import EXECUTORS
+
+    settings = _settings([(p.name, p.required, p.default) for p in generator.parameters])
+    runs = generator.executor is not None or generator.name in EXECUTORS
+    return "\n".join([generator.summary, settings, *(["executes: tasksim run"] if runs else [])])
 
 
 def _settings(parameters: list[tuple[str, bool, object]]) -> str:
@@ -137,9 +145,11 @@ def _panels(library: Path | None) -> dict[str, str]:  # noqa: ARG001
 
 
 def _executors(library: Path | None) -> dict[str, str]:  # noqa: ARG001
+    from tasksim.graph.apps.registry import generators
     from tasksim.kernels.registry import describe
 
-    return describe()
+    applications = {g.name: g.summary for g in generators() if g.executor is not None}
+    return {**describe(), **applications}
 
 
 _LISTERS: dict[str, Callable[[Path | None], dict[str, str]]] = {

@@ -134,7 +134,7 @@ class WaitingProgram:
     and as cheap.
     """
 
-    def __init__(self, graph: TaskGraph) -> None:
+    def __init__(self, graph: TaskGraph, workers: int = 1, seed: int = 0) -> None:  # noqa: ARG002
         self.graph = graph
         self._gate, self._interrupted = _closed_gate(), False
         self._core_gate: CoreGate | None = None

@@ -3,7 +3,7 @@
 An executor is a class or function, ``executor(graph, workers, seed)``, that returns the graph
 bound to data, a :class:`~tasksim.kernels.program.Program`. It is registered under the name of the
 generator whose graphs it runs; another package's, by an entry point of the group
-``tasksim.executors``.
+``tasksim.executors``. An application is an executor of its own graphs.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ EXECUTORS: Registry[Executor] = Registry(
         "lu": "tasksim.kernels.factorisations:Lu",
         "qr": "tasksim.kernels.factorisations:Qr",
         "fmm": "tasksim.kernels.fmm.program:FmmProgram",
+        "chain": "tasksim.kernels.program:WaitingProgram",
+        "fork-join": "tasksim.kernels.program:WaitingProgram",
+        "random-layered": "tasksim.kernels.program:WaitingProgram",
     },
     _adopt,
 )

@@ -29,6 +29,14 @@ def test_built_in_things_come_first_and_keep_their_names(numbers, package):
     assert "sigma" not in numbers
 
 
+def test_things_are_declared_in_several_groups_and_the_first_counts(package):
+    both = Registry("number", ("tests.numbers", "tests.others"), {}, _number)
+    package("greek", {"tests.numbers": {"tau": "math:tau"}})
+    package("other", {"tests.others": {"tau": "math:e", "half": "math:nothing", "e": "math:e"}})
+    assert sorted(both.names()) == ["e", "half", "tau"]
+    assert (both.find("tau"), both.find("e")) == pytest.approx((6.2831853, 2.71828183))
+
+
 def test_an_unknown_name_gets_the_nearest(numbers):
     with pytest.raises(InputError, match=r"unknown number 'pie', did you mean 'pi'\? \(known: pi"):
         numbers.find("pie")

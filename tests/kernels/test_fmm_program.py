@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -15,10 +16,13 @@ from lock_of_python import lets_others_run
 
 from tasksim.base.errors import InputError
 from tasksim.cli.main import cli
+from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.apps.fmm import graph_of_tree
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.octree.particles import DISTRIBUTIONS, all_positions, charges
 from tasksim.kernels import bind
+from tasksim.kernels.access_check import AccessCheckedProgram
+from tasksim.kernels.errors import KernelError
 from tasksim.kernels.fmm.layout import Layout
 from tasksim.kernels.fmm.program import TARGETS, FmmProgram, tolerance
 from tasksim.native.execute import execute
@@ -134,6 +138,32 @@ def test_reset_makes_it_all_again():
     program.reset()
     assert not program.data.result.any()
     assert run(program).data.result.tobytes() == first.tobytes()
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_every_task_writes_what_it_declares_and_no_more(dimension):
+    checked = AccessCheckedProgram(bind(made(particles=200, height=3, dimension=dimension), 1))
+    checked.reset()
+    assert run(checked).check().ok
+
+
+def test_an_undeclared_write_is_found_in_the_data_of_any_group():
+    graph = made(particles=200, height=3)
+    for kernel, data in (("P2P_in", "part_down"), ("P2M", "up[2]"), ("M2L_out", "down[2]")):
+        task = next(t for t in range(len(graph)) if graph.kernel_of(t) == kernel)
+        modes = graph.access_mode.copy()
+        modes[graph.access_ptr[task] : graph.access_ptr[task + 1]] = AccessMode.R
+        checked = AccessCheckedProgram(bind(replace(graph, access_mode=modes), 1))
+        checked.reset()
+        with pytest.raises(KernelError, match=rf"wrote {re.escape(data)}\[\d+\], which it only"):
+            run(checked)
+
+
+def test_the_data_of_a_handle_are_those_of_its_size():
+    graph = made()
+    program = bind(graph, 1)
+    sizes = [program.datum(handle).nbytes for handle in range(graph.handles)]
+    assert sizes == graph.handle_size.tolist()
 
 
 @pytest.mark.parametrize("dimension", [2, 3])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import pytest
+from click.testing import CliRunner
 
 import tasksim
 from tasksim.base.errors import InputError
 from tasksim.base.registry import PluginWarning
+from tasksim.cli.main import cli
 from tasksim.graph.apps import registry
 from tasksim.kernels.registry import EXECUTORS, describe
 
@@ -80,12 +83,77 @@ def test_a_generator_of_ones_own_is_called_by_module_and_function():
     assert tasksim.generate(graph.name, **graph.arguments).same_as(graph)
 
 
+APPLICATION = '''
+import tasksim
+from tasksim import RW
+
+@tasksim.kernel
+def twice(x: RW):
+    x *= 2
+
+@tasksim.application("doubling-inside")
+def doubling(g, times=3):
+    """Doubles a number."""
+    x = g.array("x", initial=1.0)
+    for _ in range(times):
+        g.insert(twice, x)
+    g.check(lambda results: abs(results[x] - 2**times), tolerance=0)
+'''
+
+
+@pytest.fixture
+def applied(package, tmp_path, monkeypatch):
+    monkeypatch.setattr(registry.GENERATORS, "_found", dict(registry.GENERATORS._found))
+    package("applied", {"tasksim.applications": {"doubling": "their_apps:doubling"}})
+    (tmp_path / "site-applied" / "their_apps.py").write_text(APPLICATION)
+    yield
+    sys.modules.pop("their_apps", None)
+
+
+@pytest.mark.usefixtures("applied")
+def test_an_application_of_another_package_is_simulated_and_executed():
+    assert len(tasksim.simulate("doubling times=5", workers=1, durations={"twice": 1.0})) == 5
+    run = tasksim.execute("doubling times=4", workers=1, check=True)
+    assert (len(run), run.graph_name) == (4, "doubling")
+
+
+@pytest.mark.usefixtures("applied")
+def test_applications_are_listed():
+    result = CliRunner().invoke(cli, ["list", "--json"])
+    found = json.loads(result.stdout)
+    assert found["generators"]["doubling"].splitlines() == [
+        "Doubles a number.", "[times=3] [priorities=app]", "executes: tasksim run",
+    ]  # fmt: skip
+    assert found["executors"]["doubling"] == "Doubles a number."
+
+
+@pytest.mark.usefixtures("applied")
+def test_an_application_that_is_broken_is_left_out_of_lists(package):
+    package("haunted", {"tasksim.applications": {"spook": "nowhere:f"}})
+    with pytest.warns(PluginWarning, match=r"generator 'spook' of package 'haunted'.*ModuleNot"):
+        assert [each.name for each in registry.generators()][-1] == "doubling"
+
+
+@pytest.mark.usefixtures("applied")
+def test_nothing_is_imported_to_know_the_names_of_applications():
+    assert "doubling" in registry.names()
+    assert "their_apps" not in sys.modules
+
+
+@pytest.mark.usefixtures("applied")
+def test_a_run_may_name_an_application_that_a_package_declares():
+    registry.refuse_foreign("doubling", "run.json")
+    with pytest.raises(InputError, match=r"it names the generator 'their_apps:doubling'"):
+        registry.refuse_foreign("their_apps:doubling", "run.json")
+    assert "their_apps" not in sys.modules
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("os:system", r"'os:system': <built-in function system> is not a function that returns"),
         ("shutil:rmtree", r"'shutil:rmtree': .*"),
-        ("os:path.join", r"'os:path.join': legal: a name, or MODULE:NAME"),
+        ("os:path.join", r"'os:path.join': legal: a name, MODULE:NAME or FILE.py"),
         ("base64:main", r"'base64:main': .*does not say that it returns a graph"),
     ],
 )

@@ -8,7 +8,8 @@ annotated parameters are what users can set::
         \"\"\"Return ...\"\"\"
 
 Another package adds such a function, decorated or not, by an entry point of the group
-``tasksim.generators``; a user's own is called ``MODULE:FUNCTION``.
+``tasksim.generators``, an application of its own by one of the group ``tasksim.applications``; a
+user's own is called ``MODULE:FUNCTION``.
 """
 
 from __future__ import annotations
@@ -143,7 +144,7 @@ def _adopt(name: str, found: Any) -> Generator:
 
 GENERATORS: Registry[Generator] = Registry(
     "generator",
-    "tasksim.generators",
+    ("tasksim.generators", "tasksim.applications"),
     {
         "cholesky": "tasksim.graph.apps.cholesky:cholesky",
         "lu": "tasksim.graph.apps.lu:lu",

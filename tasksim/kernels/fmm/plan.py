@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     # Level, group in the first access, group in the third one.
     Prepare = Callable[[int, int, int], LoopCall]
 
-__all__ = ["TOP_LEVEL", "Data", "calls"]
+__all__ = ["TOP_LEVEL", "Data", "arrays_of_handles", "calls"]
 
 TOP_LEVEL = 2
 """On the levels above, all cells touch: they have no expansions."""
@@ -89,6 +89,37 @@ def calls(graph: TaskGraph, layout: Layout, data: Data) -> list[LoopCall]:
     kernel, *where = _places(graph, layout)
     rows = zip(kernel.tolist(), *(column.tolist() for column in where), strict=True)
     return [prepare[kernel](*places) for kernel, *places in rows]
+
+
+def arrays_of_handles(
+    graph: TaskGraph, layout: Layout, data: Data
+) -> list[tuple[NDArray[np.generic], ...]]:
+    """Return per handle of *graph* the parts of arrays that are in it, those of its group.
+
+    Raises :exc:`InputError` if the graph has other groups of data than the layout.
+    """
+    level, group = _groups_of_handles(graph, layout)
+    found: list[tuple[NDArray[np.generic], ...]] = []
+    for block in graph.handle_blocks:
+        name = block.name.partition("[")[0]
+        for handle in range(block.first, block.end):
+            at = int(level[handle])
+            found.append(_arrays_of(name, at, layout.cells(at, int(group[handle])), layout, data))
+    return found
+
+
+def _arrays_of(
+    name: str, level: int, cells: slice, layout: Layout, data: Data
+) -> tuple[NDArray[np.generic], ...]:
+    """Return the arrays of the data *name*, ``up`` or the like, of some *cells* of a level."""
+    if name == "symb":
+        return (layout.tree.levels[level][cells],)
+    if name in ("up", "down"):
+        return ((data.multipoles if name == "up" else data.locals)[level][cells],)
+    particles = slice(layout.offsets[cells.start], layout.offsets[cells.stop])
+    if name == "part_down":
+        return (data.result[:, particles],)
+    return layout.positions[:, particles], layout.charges[None, particles]
 
 
 def _places(graph: TaskGraph, layout: Layout) -> tuple[NDArray[np.integer], ...]:

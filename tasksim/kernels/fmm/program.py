@@ -26,7 +26,7 @@ import scipy.linalg.cython_blas  # noqa: F401
 from tasksim.base.memory import refuse_too_large
 from tasksim.kernels.fmm.direct import direct
 from tasksim.kernels.fmm.layout import layout_of
-from tasksim.kernels.fmm.plan import Data, calls
+from tasksim.kernels.fmm.plan import Data, arrays_of_handles, calls
 from tasksim.kernels.program import Residual
 
 if TYPE_CHECKING:
@@ -100,6 +100,15 @@ class FmmProgram:
         from tasksim.kernels.fmm.entries import entry_calls
 
         return entry_calls(self._calls)
+
+    def datum(self, handle: int) -> NDArray[np.generic]:
+        """Return what is in *handle*; of positions and charges, which are two arrays, a copy."""
+        arrays = self._arrays[handle]
+        return arrays[0] if len(arrays) == 1 else np.vstack(arrays)
+
+    @cached_property
+    def _arrays(self) -> list[tuple[NDArray[np.generic], ...]]:
+        return arrays_of_handles(self.graph, self.layout, self.data)
 
     def reset(self) -> None:
         """Make expansions, potentials and forces zero again."""
