@@ -11,7 +11,7 @@ from tasksim.recording.imports import WhenImported
 from tasksim.recording.log import Datum, RecordedTask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from tasksim.recording.log import Log
     from tasksim.recording.patches import Patches
@@ -65,8 +65,8 @@ class DaskWatch:
             self._graph = DaskGraph(self._log, state)
 
     def _handed(self, key: Hashable, *_: Any) -> None:
-        if self._graph is not None and (task := self._graph.tasks.get(key)) is not None:
-            task.handed_s = time.perf_counter()
+        if self._graph is not None:
+            self._graph.task(key).handed_s = time.perf_counter()
 
     def _done(self, key: Hashable, result: Any, *_: Any) -> None:
         if self._graph is not None and (task := self._graph.tasks.get(key)) is not None:
@@ -100,45 +100,58 @@ class DaskWatch:
 
 
 class DaskGraph:
-    """A graph while Dask computes it."""
+    """A graph while Dask computes it.
+
+    What can wait is done when Dask has: its workers would wait for it.
+    """
 
     def __init__(self, log: Log, state: Mapping[str, Any]) -> None:
-        from dask.utils import key_split
-
+        given = state["cache"]
         self._log = log
-        now = time.perf_counter()
-        after = log.seen_before(now)
-        place = log.next_place()
-        given, dependencies = state["cache"], state["dependencies"]
-        data = {key: Datum(sizeof(given[key])) for key in dependencies if key in given}
+        self._dependencies: Mapping[Hashable, set[Hashable]] = state["dependencies"]
+        self._data = {key: Datum(sizeof(given[key])) for key in self._dependencies if key in given}
         self.tasks: dict[Hashable, RecordedTask] = {}
-        for key in dependencies:
-            if key not in data:
-                name = str(key_split(key))
-                task = RecordedTask((name, f"dask {name}"), now, (place, 0), by_dask=True)
-                task.result.task = task
-                data[key] = task.result
-                self.tasks[key] = task
-        for key, task in self.tasks.items():
-            before = dependencies[key]
-            task.reads = [data[each] for each in sorted(before, key=str)]
-            if not any(each in self.tasks for each in before):
-                task.after = after
-        log.tasks.extend(self.tasks.values())
-        self._begun_s, self._cpu_s = now, time.thread_time()
+        self._begun_s = time.perf_counter()
+        self._after = log.seen_before(self._begun_s)
+        self._place = log.next_place()
+        self._cpu_s = time.thread_time()
+
+    def task(self, key: Hashable) -> RecordedTask:
+        """Return the task of a key, made when Dask first speaks of it."""
+        found = self.tasks.get(key)
+        if found is None:
+            found = RecordedTask(("", ""), self._begun_s, (self._place, 0), by_dask=True)
+            self.tasks[key] = found
+        return found
 
     def finish(self, graph: Mapping[Hashable, Any]) -> None:
-        """Note that Dask is done with the graph: its order, and that this thread has seen it."""
-        from dask.order import order
-
+        """Note that Dask is done with the graph: what its tasks are, and that they were seen."""
         log = self._log
         log.dask_loop_s += time.thread_time() - self._cpu_s
         log.here.wait_s = self._begun_s
-        places = order(dict(graph))
-        for key, task in self.tasks.items():
-            task.place = (task.place[0], places.get(key, 0))
+        keys = [key for key in self._dependencies if key not in self._data]
+        for key in keys:
+            self.task(key).result.task = self.task(key)
+        self._describe(keys, graph)
+        log.tasks.extend(self.task(key) for key in keys)
         read = {datum.task for task in self.tasks.values() for datum in task.reads}
         log.saw(task for task in self.tasks.values() if task not in read)
+
+    def _describe(self, keys: Sequence[Hashable], graph: Mapping[Hashable, Any]) -> None:
+        """Say of the tasks of *keys* what they are, and what they read, in Dask's order."""
+        from dask.order import order
+        from dask.utils import key_split
+
+        places = order(dict(graph))
+        data = {key: self.tasks[key].result for key in keys} | self._data
+        for key in keys:
+            task, before = self.tasks[key], self._dependencies[key]
+            name = str(key_split(key))
+            task.kernel = (name, f"dask {name}")
+            task.place = (self._place, places.get(key, 0))
+            task.reads = [data[each] for each in sorted(before, key=str)]
+            if before <= self._data.keys():
+                task.after = self._after
 
 
 def sizeof(value: Any) -> int:

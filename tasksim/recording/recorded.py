@@ -39,7 +39,7 @@ class Recorded:
         real = sum(task.kernel[0] != MAIN_THREAD for task in tasks)
         serial_s = log.submission_s + log.dask_loop_s
         self._costs = costs(self.run, serial_s / max(1, real))
-        self._scheduler = "prio" if any(task.by_dask for task in tasks) else "eager"
+        self._scheduler = self.run.scheduler
 
     def platform(self, workers: int | None = None) -> Platform:
         """Return the platform of the run, with as many *workers* if a number is given."""

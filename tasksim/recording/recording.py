@@ -190,8 +190,7 @@ class Recording:
         workers : int, optional
             On how many workers; default: as many as ran tasks.
         scheduler : str, optional
-            Default: the nearest to what ran it, ``prio`` for Dask, which takes tasks in its order,
-            and ``eager`` for the queue of a pool.
+            Default: what ran it, ``dask``, or ``eager``, which is the queue of a pool.
         **scenario
             Other parameters of :func:`tasksim.simulate`.
         """

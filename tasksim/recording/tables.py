@@ -104,7 +104,7 @@ def run_of(
         kernel_names=graph.kernels,
         workers=workers,
         platform=machine_name(),
-        scheduler="dask" if by_dask else "concurrent.futures",
+        scheduler="dask" if by_dask else "eager",
         seed=None,
         tasks=table,
         config=config,

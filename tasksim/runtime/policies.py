@@ -107,6 +107,7 @@ FOLLOWER: Final = Policy("static", {"strict": lambda scheduler: scheduler.order 
 PORTED: Final[Mapping[str, Policy]] = {
     "tasksim.schedulers.eager:Eager": Policy("eager"),
     "tasksim.schedulers.prio:Prio": Policy("prio"),
+    "tasksim.schedulers.dask:Dask": Policy("dask"),
     "tasksim.schedulers.weighted_random:Random": Policy("random"),
     "tasksim.schedulers.ws:WorkStealing": Policy("ws"),
     "tasksim.schedulers.ws:LocalityWorkStealing": Policy("lws"),

@@ -50,6 +50,7 @@ SCHEDULERS: Registry[type[Scheduler]] = Registry(
     {
         "eager": "tasksim.schedulers.eager:Eager",
         "prio": "tasksim.schedulers.prio:Prio",
+        "dask": "tasksim.schedulers.dask:Dask",
         "random": "tasksim.schedulers.weighted_random:Random",
         "ws": "tasksim.schedulers.ws:WorkStealing",
         "lws": "tasksim.schedulers.ws:LocalityWorkStealing",

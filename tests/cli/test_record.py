@@ -38,7 +38,7 @@ def test_a_program_is_run_and_its_tasks_are_kept(tasksim, program):
 
 def test_it_is_simulated_with_more_workers(tasksim, program):
     assert tasksim("record -o kept program.py 40").code == 0
-    line = "simulate kept --durations measured --scheduler eager --json"
+    line = "simulate kept --durations measured --json"
     more = tasksim(f"{line} --set platform.workers.cpu.count=8")
     assert more.code == 0, more.err
     assert more.json["graph"]["tasks"] == 40

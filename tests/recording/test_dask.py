@@ -171,7 +171,7 @@ def test_it_is_replayed():
     assert one >= work_s
     assert one / 2 <= two <= one
     assert one / 8 <= eight <= one
-    assert recording.simulate().scheduler == "prio"
+    assert recording.simulate().scheduler == "dask"
 
 
 @pytest.mark.parametrize("what", [7, "x", [1, 2]])

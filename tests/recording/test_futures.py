@@ -42,7 +42,7 @@ def test_independent_tasks_depend_on_nothing(checked):
     graph = checked(recording).graph
     assert (graph.name, graph.kernels, len(graph), graph.edges) == ("doubles", ("double",), 5, 0)
     assert recording.run.kind == "native"
-    assert recording.run.scheduler == "concurrent.futures"
+    assert recording.run.scheduler == "eager"
     assert {worker.architecture for worker in recording.run.workers} == {"cpu"}
     assert recording.notes == []
 
