@@ -182,6 +182,23 @@ void tasksim_replay_log(const void *replay, const tasksim_log *columns) {
   }
 }
 
+void tasksim_replay_totals(const void *replay, double *taken_s, tasksim_totals *totals) {
+  Replay &ended = *static_cast<const Running *>(replay)->replay;
+  const double units_per_s = ended.units_per_s();
+  *totals = {};
+  for (const Life &life : ended.ledger().of) {
+    const double end_s = life.end / units_per_s;
+    *taken_s++ = end_s - life.start / units_per_s;
+    totals->makespan_s = std::max(totals->makespan_s, end_s);
+  }
+  totals->evictions = ended.evictions();
+  const CopyLog *log = ended.log();
+  if (!log) return;
+  totals->copies = static_cast<int64_t>(log->copies.size());
+  const auto size = ended.view().graph.size;
+  for (const CopyLog::Row &row : log->copies) totals->copied_bytes += size[row.handle];
+}
+
 void tasksim_replay_free(void *replay) { delete static_cast<Running *>(replay); }
 
 void tasksim_python_is(const tasksim_python *given) { python = *given; }

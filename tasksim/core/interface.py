@@ -8,7 +8,17 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from ctypes import CFUNCTYPE, POINTER, c_char_p, c_double, c_int32, c_int64, c_void_p, py_object
+from ctypes import (
+    CFUNCTYPE,
+    POINTER,
+    c_char_p,
+    c_double,
+    c_int32,
+    c_int64,
+    c_uint64,
+    c_void_p,
+    py_object,
+)
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -44,6 +54,7 @@ __all__ = [
     "Question",
     "Scheduler",
     "Tasks",
+    "Totals",
     "address",
     "functions",
     "locked_functions",
@@ -66,11 +77,14 @@ UNKNOWN: Final = 11
 BUG: Final = 12
 TOO_LATE: Final = 13
 
-_KINDS: Final = {"i": c_int64, "d": c_double, "p": c_void_p, "s": c_char_p}
+_KINDS: Final = {"i": c_int64, "u": c_uint64, "d": c_double, "p": c_void_p, "s": c_char_p}
 
 
 def _fields(text: str) -> list[tuple[str, Any]]:
-    """Return ctypes' fields: ``i`` a whole number, ``d`` a number, ``p`` an array, ``s`` a text."""
+    """Return ctypes' fields by their kinds.
+
+    ``i`` and ``u`` whole ones, with a sign and without, ``d`` others, ``p`` an array, ``s`` a text.
+    """
     words = (word.split(":") for word in text.split())
     return [(name, _KINDS[kind]) for kind, names in words for name in names.split(",")]
 
@@ -103,7 +117,7 @@ class Scheduler(ctypes.Structure):
 
     _fields_ = _fields(
         "s:name i:numbers p:number_names,number_values i:tables"
-        " p:table_names,table_values,table_lengths,twister"
+        " p:table_names,table_values,table_lengths,twister u:seed"
     )
 
 
@@ -166,6 +180,12 @@ class Tasks(ctypes.Structure):
     _fields_ = _fields("p:submitted_s,ready_s,popped_s,start_s,end_s,worker,released_by,state")
 
 
+class Totals(ctypes.Structure):
+    """What a replay has come to, in few numbers."""
+
+    _fields_ = _fields("d:makespan_s i:copies,copied_bytes,evictions")
+
+
 class Log(ctypes.Structure):
     """Columns of copies and of the use of memory, to be filled."""
 
@@ -188,6 +208,7 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
     "replay_outcome": (None, [c_void_p, POINTER(Outcome)]),
     "replay_tasks": (None, [c_void_p, POINTER(Tasks)]),
     "replay_log": (None, [c_void_p, POINTER(Log)]),
+    "replay_totals": (None, [c_void_p, c_void_p, POINTER(Totals)]),
     "replay_free": (None, [c_void_p]),
 }  # fmt: skip
 _LOCKED: Final[dict[str, tuple[Any, list[Any]]]] = {

@@ -84,7 +84,8 @@ typedef struct {
   const char *const *table_names;
   const int64_t *const *table_values;
   const int64_t *table_lengths;
-  const uint32_t *twister;                 // 624 words and a position: Python's generator
+  const uint32_t *twister;                 // 624 words and a position: Python's generator; null:
+  uint64_t seed;                           // that of random.Random(seed)
 } tasksim_scheduler;
 
 // A scheduler that is no policy of the core. Callbacks return what is said, or less than -1 when
@@ -161,6 +162,12 @@ typedef struct {
   int8_t *state;
 } tasksim_tasks;
 
+// What a replay has come to, in few numbers.
+typedef struct {
+  double makespan_s;
+  int64_t copies, copied_bytes, evictions;
+} tasksim_totals;
+
 typedef struct {
   int64_t *handle, *task, *source, *target, *reason, *asked, *start, *end; // ticks
   int64_t *time, *memory, *used;
@@ -213,6 +220,9 @@ TASKSIM_API int32_t tasksim_replay_go_on(void *replay, int64_t events);
 TASKSIM_API void tasksim_replay_outcome(const void *replay, tasksim_outcome *outcome);
 TASKSIM_API void tasksim_replay_tasks(const void *replay, const tasksim_tasks *columns);
 TASKSIM_API void tasksim_replay_log(const void *replay, const tasksim_log *columns);
+// *taken_s*: a column to be filled, from its start to its end for each task.
+TASKSIM_API void tasksim_replay_totals(const void *replay, double *taken_s,
+                                       tasksim_totals *totals);
 TASKSIM_API void tasksim_replay_free(void *replay);
 
 // Native runs: graph and platform on threads that the caller makes, which enter the core here.

@@ -1,20 +1,22 @@
 """Batch of replays: many questions about few graphs and platforms, what is the same made once.
 
-What graphs, platforms and models say is settled once; the compiled core replays several at a time,
-on threads of their own, as it runs without Python's lock.
+What graphs, platforms and models say is settled once, and what the core is told of a built-in
+scheduler. The core replays several at a time, on threads of their own, as it runs without Python's
+lock.
 """
 
 from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from tasksim.engine.choice import Engine, Question, replayed
-from tasksim.engine.durations import Asked, durations
-from tasksim.engine.locality import FarCharge, near_and_far
+from tasksim.engine.choice import Question, replayed, series_of
+from tasksim.engine.durations import Demands
+from tasksim.engine.locality import far_part
 from tasksim.engine.simulate import at_home
 from tasksim.schedulers.registry import create
 
@@ -23,17 +25,24 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.engine.choice import Engine, Replayed
+    from tasksim.engine.compiled.series import Desk, Series
     from tasksim.engine.durations import Models
     from tasksim.engine.needs import SimultaneousPushes
-    from tasksim.engine.outcome import AnyReplay
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
+    from tasksim.run.record import TaskTable
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["Item", "Totals", "totals"]
+__all__ = ["Item", "Totals", "task_tables", "totals"]
 
 
 T = TypeVar("T")
+
+TOGETHER: Final = 16
+"""So many replays a thread is given at a time, at most: to give it one takes some 30 us."""
+SHARES: Final = 32
+"""At least so many times a thread is given some, that all end at about the same time."""
 
 
 class Item(NamedTuple):
@@ -76,36 +85,65 @@ def totals(items: Sequence[Item], *, threads: int = 1, engine: Engine = "auto") 
     InputError, SchedulerError
         Those of the first replay that fails.
     """
+    return _looked_at(items, _Look(_totals_of_desk, _totals_of_replay), threads, engine)
+
+
+def task_tables(
+    items: Sequence[Item], *, threads: int = 1, engine: Engine = "auto"
+) -> Iterator[TaskTable]:
+    """Yield what became of the tasks of each replay; all else is as for :func:`totals`."""
+    return _looked_at(items, _Look(_table_of_desk, _table_of_replay), threads, engine)
+
+
+class _Look(NamedTuple, Generic[T]):
+    """What is read off a replay that has ended: one of a series, or one by itself."""
+
+    at_desk: Callable[[Desk], T]
+    at_replay: Callable[[TaskGraph, Replayed], T]
+
+
+def _looked_at(items: Sequence[Item], look: _Look[T], threads: int, engine: Engine) -> Iterator[T]:
     settled = _Settled()
     if threads == 1:
         for item in items:
-            yield _total(settled, item, engine)
+            yield _looked_at_one(settled, item, look, engine)
         return
+    size = max(1, min(TOGETHER, len(items) // (SHARES * threads)))
+    parts = [items[begin : begin + size] for begin in range(0, len(items), size)]
     with ThreadPoolExecutor(threads) as pool:
         try:
-            yield from pool.map(lambda item: _total(settled, item, engine), items)
+            found = pool.map(
+                lambda part: [_looked_at_one(settled, item, look, engine) for item in part], parts
+            )
+            yield from chain.from_iterable(found)
         finally:
             pool.shutdown(cancel_futures=True)
 
 
-def _total(settled: _Settled, item: Item, engine: Engine) -> Totals:
-    graph, costs = settled.graph(item), settled.costs(item)
-    given = item.scheduler
-    scheduler = create(given) if isinstance(given, str) else given
-    question = Question(
-        graph, item.platform, scheduler, costs.charged, costs.believed, costs.far(graph),
-        item.simultaneous_pushes,
-    )  # fmt: skip
+def _looked_at_one(settled: _Settled, item: Item, look: _Look[T], engine: Engine) -> T:
+    shared = settled.shared(item)
+    costs, given = shared.costs(item), item.scheduler
     if isinstance(given, str):
-        done = replayed(question, item.seed, engine)
-    else:
-        with settled.turn_of(given):
-            done = replayed(question, item.seed, engine)
-    return _sums(graph, done.replay, done.engine)
+        series = None if engine == "simpy" else shared.series(item, given)
+        found = None if series is None else series.replay(item.seed, costs, look.at_desk)
+        if found is not None:
+            return found
+        question = shared.question(item, create(given), costs)
+        return look.at_replay(shared.graph, replayed(question, item.seed, engine))
+    question = shared.question(item, given, costs)
+    with settled.turn_of(given):
+        return look.at_replay(shared.graph, replayed(question, item.seed, engine))
 
 
-def _sums(graph: TaskGraph, replay: AnyReplay, engine: str) -> Totals:
-    outcome = replay.outcome()
+def _totals_of_desk(desk: Desk) -> Totals:
+    found, busy_s = desk.totals()
+    return Totals(
+        found.makespan_s, busy_s, found.copied_bytes, found.copies, found.evictions, "compiled"
+    )
+
+
+def _totals_of_replay(graph: TaskGraph, done: Replayed) -> Totals:
+    outcome = done.replay.outcome()
     tasks = outcome.ledger.table()
     handles = np.array(() if outcome.log is None else outcome.log.handle, dtype=np.int64)
     return Totals(
@@ -114,62 +152,75 @@ def _sums(graph: TaskGraph, replay: AnyReplay, engine: str) -> Totals:
         copied_bytes=int(graph.handle_size[handles].sum()),
         copies=len(handles),
         evictions=outcome.evictions,
-        engine=engine,
+        engine=done.engine,
     )
 
 
-class _Costs(NamedTuple):
-    charged: NDArray[np.float64]
-    believed: NDArray[np.float64]
-    far_arrays: tuple[NDArray[np.float64], NDArray[np.float64]] | None
+def _table_of_desk(desk: Desk) -> TaskTable:
+    return desk.table()
 
-    def far(self, graph: TaskGraph) -> FarCharge | None:
-        """Return what far data cost, to be asked by one replay."""
-        return None if self.far_arrays is None else FarCharge(graph, *self.far_arrays)
+
+def _table_of_replay(graph: TaskGraph, done: Replayed) -> TaskTable:  # noqa: ARG001
+    return done.replay.outcome().ledger.table()
 
 
 class _Settled:
-    """What replays share: graphs at home, estimates and, without noise, costs."""
+    """What is known of graphs, platforms and models that go together, by these."""
 
     def __init__(self) -> None:
-        self._known: dict[Hashable, tuple[Any, Any]] = {}
+        self._known: dict[Hashable, _Shared] = {}
         self._lock = threading.RLock()
         self._turns: dict[int, threading.Lock] = {}
 
-    def graph(self, item: Item) -> TaskGraph:
-        """Return the graph with its data where there are memories."""
-        return self._once("graph", item, lambda: at_home(item.graph, item.platform))
-
-    def costs(self, item: Item) -> _Costs:
-        """Return what tasks take, and what is believed of it; drawn anew where there is noise."""
-        if item.noise == "none":
-            return self._once("costs", item, lambda: self._charged(item, self._believed(item)))
-        rng = np.random.default_rng([item.seed, 1])
-        return self._charged(item, self._durations(item, rng))
+    def shared(self, item: Item) -> _Shared:
+        """Return what the replays of the same three share."""
+        key = id(item.graph), id(item.platform), id(item.models)
+        with self._lock:
+            found = self._known.get(key)
+            if found is None:
+                found = self._known[key] = _Shared(item.graph, item.platform, item.models)
+            return found
 
     def turn_of(self, scheduler: Scheduler) -> threading.Lock:
         """Return the lock of a scheduler that is an object."""
         with self._lock:
             return self._turns.setdefault(id(scheduler), threading.Lock())
 
-    def _believed(self, item: Item) -> NDArray[np.float64]:
-        return self._once("believed", item, lambda: self._durations(item))
 
-    def _durations(self, item: Item, rng: np.random.Generator | None = None) -> NDArray[np.float64]:
-        graph = self.graph(item)
-        rows = self._once("rows", item, lambda: Asked(graph))
-        return durations(graph, item.platform, item.models, rng, rows)
+class _Shared:
+    """What replays of a graph on a platform with the same models share."""
 
-    def _charged(self, item: Item, drawn: NDArray[np.float64]) -> _Costs:
-        near, far = near_and_far(self.graph(item), item.platform, item.models, drawn)
-        return _Costs(near, self._believed(item), None if far is None else far.arrays)
+    def __init__(self, graph: TaskGraph, platform: Platform, models: Models) -> None:
+        self._given = graph, platform, models  # while they are there, so are their ids
+        self.graph = at_home(graph, platform)
+        self._platform = platform
+        self._demands = Demands(self.graph, platform, models)
+        self._estimates = self._demands.means()
+        self._far = far_part(self.graph, platform, models)
+        self._means = self._near(self._estimates)
+        self._series: dict[Hashable, Series | None] = {}
+        self._lock = threading.Lock()
 
-    def _once(self, what: str, item: Item, make: Callable[[], T]) -> T:
-        """Return what *make* makes of graph, platform and models, made once for these."""
-        parts = (item.graph, item.platform, item.models)
-        key = (what, *map(id, parts))
+    def costs(self, item: Item) -> NDArray[np.float64]:
+        """Return what tasks take; drawn anew where there is noise."""
+        if item.noise == "none":
+            return self._means
+        return self._near(self._demands.draws(np.random.default_rng([item.seed, 1])))
+
+    def question(self, item: Item, scheduler: Scheduler, costs: NDArray[np.float64]) -> Question:
+        """Return what an item asks, of a scheduler and with costs of its own."""
+        far = None if self._far is None else self._far.charge(self.graph)
+        pushes = item.simultaneous_pushes
+        return Question(self.graph, self._platform, scheduler, costs, self._estimates, far, pushes)
+
+    def series(self, item: Item, scheduler: str) -> Series | None:
+        """Return the core's replays under a scheduler; None if it makes them one by one."""
+        key = scheduler, item.simultaneous_pushes
         with self._lock:
-            if key not in self._known:
-                self._known[key] = parts, make()  # while the parts are there, so are their ids
-            made: T = self._known[key][1]
-            return made
+            if key not in self._series:
+                question = self.question(item, create(scheduler), self._means)
+                self._series[key] = series_of(question)
+            return self._series[key]
+
+    def _near(self, durations_s: NDArray[np.float64]) -> NDArray[np.float64]:
+        return durations_s if self._far is None else self._far.near(durations_s)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from tasksim.engine.compiled.foreign import Called
     from tasksim.engine.compiled.replay import CompiledReplay
+    from tasksim.engine.compiled.series import Series
     from tasksim.engine.locality import FarCharge
     from tasksim.engine.needs import SimultaneousPushes
     from tasksim.engine.outcome import AnyReplay
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["ENGINES", "Engine", "Question", "Replayed", "check_engine", "replayed"]
+__all__ = ["ENGINES", "Engine", "Question", "Replayed", "check_engine", "replayed", "series_of"]
 
 Engine = Literal["auto", "simpy", "compiled"]
 """``auto``: the compiled core if it is there and knows all that is asked, else SimPy's engine."""
@@ -113,6 +114,17 @@ def replayed(question: Question, seed: int, engine: Engine = "auto") -> Replayed
     replay = _simpy(question)
     replay.run(random.Random(seed))
     return Replayed(replay, "simpy", why)
+
+
+def series_of(question: Question) -> Series | None:
+    """Return replays of the core like the one that is asked for; None if it makes none such.
+
+    Then, too, if something is wrong: a replay by itself says what.
+    """
+    try:
+        return _compiled(question).series()
+    except Exception:
+        return None
 
 
 def _compiled(question: Question) -> CompiledReplay:

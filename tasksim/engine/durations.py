@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from tasksim.graph.reuse import task_bytes
 from tasksim.models.columns import SIZE, columns
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from tasksim.graph.taskgraph import TaskGraph
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from tasksim.models.locality import Locality
     from tasksim.platform.description import Platform
 
-__all__ = ["Asked", "Models", "PerTask", "durations"]
+__all__ = ["Asked", "Demands", "Models", "PerTask", "durations"]
 
 
 class Models(Protocol):
@@ -45,7 +47,6 @@ def durations(
     platform: Platform,
     models: Models,
     rng: np.random.Generator | None = None,
-    asked: Asked | None = None,
 ) -> NDArray[np.float64]:
     """Return the duration of each task in each class of workers, in seconds.
 
@@ -57,8 +58,6 @@ def durations(
         The kernel models, looked up by the graph's model names.
     rng : numpy.random.Generator, optional
         Draw each task's duration from its model's distribution; by default, its mean.
-    asked : Asked, optional
-        What models are asked for the tasks of this graph, if that was settled before.
 
     Returns
     -------
@@ -70,19 +69,64 @@ def durations(
     InputError
         If a kernel has no model for any architecture of the platform.
     """
-    if isinstance(models, PerTask):
-        return models.seconds(graph, platform)
-    classes = platform.classes
-    asked = asked or Asked(graph)
-    result = np.full((len(classes), len(graph)), np.inf)
-    for kernel in range(len(graph.kernels)):
+    demands = Demands(graph, platform, models)
+    return demands.means() if rng is None else demands.draws(rng)
+
+
+class Demands:
+    """What is asked of which models, found once; their answers, as often as wanted.
+
+    Parameters and errors are those of :func:`durations`.
+    """
+
+    def __init__(self, graph: TaskGraph, platform: Platform, models: Models) -> None:
+        self._shape = len(platform.classes), len(graph)
+        self._seconds = models.seconds(graph, platform) if isinstance(models, PerTask) else None
+        if self._seconds is None:
+            self._all = list(_demands(graph, platform, models))
+
+    def means(self) -> NDArray[np.float64]:
+        """Return the mean duration of each task in each class of workers."""
+        if self._seconds is not None:
+            return self._seconds
+        result = np.full(self._shape, np.inf)
+        for group, tasks, model, table, rows, speed in self._all:
+            result[group, tasks] = model.predict(table)[rows] / speed
+        return result
+
+    def draws(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return a duration drawn for each task in each class of workers."""
+        if self._seconds is not None:
+            return self._seconds
+        result = np.full(self._shape, np.inf)
+        for (group, tasks, model, _, _, speed), table in zip(self._all, self._tables, strict=True):
+            result[group, tasks] = model.sample(table, rng) / speed
+        return result
+
+    @cached_property
+    def _tables(self) -> list[NDArray[np.float64]]:
+        """Per demand, a row of parameters per task."""
+        return [demand.table[demand.rows] for demand in self._all]
+
+
+class _Demand(NamedTuple):
+    """Tasks of one kernel in one class of workers, and the model that says what they take."""
+
+    group: int
+    tasks: NDArray[np.intp]
+    model: KernelModel
+    table: NDArray[np.float64]
+    rows: NDArray[np.integer]
+    speed: float
+
+
+def _demands(graph: TaskGraph, platform: Platform, models: Models) -> Iterator[_Demand]:
+    asked = Asked(graph)
+    for kernel, name in enumerate(graph.model_names):
         tasks = asked.tasks(kernel)
-        found = _models_per_class(graph.model_names[kernel], platform, models)
-        for index, model in found.items():
-            table, rows = asked.rows(kernel, model)
-            times = model.predict(table)[rows] if rng is None else model.sample(table[rows], rng)
-            result[index, tasks] = times / platform.speeds[classes[index].architecture]
-    return result
+        for group, model in _models_per_class(name, platform, models).items():
+            speed = platform.speeds[platform.classes[group].architecture]
+            yield _Demand(group, tasks, model, *asked.rows(kernel, model), speed)
 
 
 class Asked:

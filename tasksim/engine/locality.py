@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tasksim.models.locality import Locality
     from tasksim.platform.description import Platform
 
-__all__ = ["FarCharge", "near_and_far"]
+__all__ = ["FarCharge", "FarPart", "far_part", "near_and_far"]
 
 LEAST_SHARE = 0.1
 """The least share of a modelled duration that is left when all data are near. Shares were regressed
@@ -69,18 +69,32 @@ def near_and_far(
     *durations_s*, and the first of what is returned, have a row per class of workers and a
     column per task. Where no model knows of locality, nothing is split off.
     """
-    found = _far_charge(graph, platform, models)
-    if found is None:
-        return durations_s, None
-    charge, contained = found
-    # Of the near cost at least a little remains, whatever was drawn.
-    return np.maximum(durations_s - contained, LEAST_SHARE * durations_s), charge
+    part = far_part(graph, platform, models)
+    return (durations_s, None) if part is None else (part.near(durations_s), part.charge(graph))
 
 
-def _far_charge(
-    graph: TaskGraph, platform: Platform, models: Models
-) -> tuple[FarCharge, NDArray[np.float64]] | None:
-    """Return what far data cost, and what the models' means contain of it, in seconds."""
+class FarPart(NamedTuple):
+    """What far data cost, and what the models' means contain of it, in seconds."""
+
+    reach_bytes: NDArray[np.float64]
+    seconds_per_byte: NDArray[np.float64]
+    contained_s: NDArray[np.float64]
+
+    def near(self, durations_s: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return modelled durations with all data near."""
+        # At least a little remains, whatever was drawn.
+        near_s: NDArray[np.float64] = np.maximum(
+            durations_s - self.contained_s, LEAST_SHARE * durations_s
+        )
+        return near_s
+
+    def charge(self, graph: TaskGraph) -> FarCharge:
+        """Return what far data cost, to be asked by one replay."""
+        return FarCharge(graph, self.reach_bytes, self.seconds_per_byte)
+
+
+def far_part(graph: TaskGraph, platform: Platform, models: Models) -> FarPart | None:
+    """Return what far data cost; None if no model knows of it."""
     known = _localities(graph, platform, models)
     if not known:
         return None
@@ -95,7 +109,7 @@ def _far_charge(
         contained[index, tasks] = slope * locality.mean_far_share * size_bytes[tasks]
         # Each kernel its own: kernels that were calibrated apart may differ.
         reach[index, tasks] = locality.reach_bytes
-    return FarCharge(graph, reach, per_byte), contained
+    return FarPart(reach, per_byte, contained)
 
 
 def _localities(

@@ -10,7 +10,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.engine.choice import Engine, Question, check_engine, replayed
-from tasksim.engine.durations import Models, durations
+from tasksim.engine.durations import Demands, Models
 from tasksim.engine.locality import near_and_far
 from tasksim.engine.outcome import machine, records
 from tasksim.run.bounds import bounds
@@ -81,10 +81,10 @@ def simulate(
     check_engine(engine)
     graph = at_home(graph, platform)
     policy = create(scheduler) if isinstance(scheduler, str) else scheduler
-    estimates = durations(graph, platform, models)
-    drawn = estimates
+    demands = Demands(graph, platform, models)
+    drawn = estimates = demands.means()
     if noise == "model":
-        drawn = durations(graph, platform, models, np.random.default_rng([seed, 1]))
+        drawn = demands.draws(np.random.default_rng([seed, 1]))
     costs, far = near_and_far(graph, platform, models, drawn)
     question = Question(graph, platform, policy, costs, estimates, far, simultaneous_pushes)
     begun = time.perf_counter()

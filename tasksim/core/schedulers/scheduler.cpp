@@ -11,7 +11,7 @@ std::map<std::string, Maker> &makers() {
 
 }  // namespace
 
-Options::Options(const tasksim_scheduler &given) : twister_(given.twister) {
+Options::Options(const tasksim_scheduler &given) : twister_(given.twister), seed_(given.seed) {
   for (i64 k = 0; k < given.numbers; ++k)
     numbers_[given.number_names[k]] = given.number_values[k];
   for (i64 k = 0; k < given.tables; ++k)
@@ -38,7 +38,7 @@ std::span<const i64> Options::table(const std::string &name) const {
   return found->second;
 }
 
-Twister Options::twister() const { return twister_ ? Twister(twister_) : Twister(); }
+Twister Options::twister() const { return twister_ ? Twister(twister_) : Twister(seed_); }
 
 Register::Register(const std::string &name, Maker maker) { makers()[name] = std::move(maker); }
 

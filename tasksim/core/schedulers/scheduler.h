@@ -104,12 +104,13 @@ class Options {
   i64 count(const std::string &name) const;  // throws BadArrays for what is none
   bool flag(const std::string &name) const { return number(name) != 0.0; }
   std::span<const i64> table(const std::string &name) const;
-  Twister twister() const;  // Python's random numbers; of seed 0 if none were given
+  Twister twister() const;  // Python's random numbers
 
  private:
   std::map<std::string, double> numbers_;
   std::map<std::string, std::span<const i64>> tables_;
   const std::uint32_t *twister_;
+  std::uint64_t seed_;
 };
 
 // Policies by name: each file has a line `static const Register name("name", make);`.

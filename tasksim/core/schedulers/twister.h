@@ -11,7 +11,20 @@ class Twister {
  public:
   static constexpr int WORDS = 624;
 
-  Twister() { words_.fill(1); }
+  // As random.Random(seed).
+  explicit Twister(std::uint64_t seed) {
+    words_[0] = 19650218u;
+    for (int k = 1; k < WORDS; ++k) words_[k] = 1812433253u * mixed(k) + k;
+    const std::array<std::uint32_t, 2> key{static_cast<std::uint32_t>(seed),
+                                           static_cast<std::uint32_t>(seed >> 32)};
+    const int length = key[1] ? 2 : 1;
+    int place = 1;
+    for (int k = 0; k < WORDS; ++k, place = next(place))
+      words_[place] = (words_[place] ^ mixed(place) * 1664525u) + key[k % length] + k % length;
+    for (int k = 1; k < WORDS; ++k, place = next(place))
+      words_[place] = (words_[place] ^ mixed(place) * 1566083941u) - place;
+    words_[0] = 0x80000000u;
+  }
   explicit Twister(const std::uint32_t *state) {
     for (int k = 0; k < WORDS; ++k) words_[k] = state[k];
     position_ = state[WORDS] < WORDS ? static_cast<int>(state[WORDS]) : WORDS;
@@ -33,6 +46,15 @@ class Twister {
   }
 
  private:
+  std::uint32_t mixed(int place) const { return words_[place - 1] ^ words_[place - 1] >> 30; }
+
+  // The place after *place*, while the state is made of a seed.
+  int next(int place) {
+    if (++place < WORDS) return place;
+    words_[0] = words_[WORDS - 1];
+    return 1;
+  }
+
   void turn() {
     constexpr int MIDDLE = 397;
     for (int k = 0; k < WORDS; ++k) {

@@ -6,17 +6,18 @@ The core is asked for some events at a time: between two calls a user's interrup
 from __future__ import annotations
 
 import ctypes
+import random
 import weakref
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tasksim.core import interface
+from tasksim.engine.compiled.answers import ended, read_log, read_tasks, task_table
 from tasksim.engine.compiled.flat import flat_platform
 from tasksim.engine.compiled.view import KnownView
 from tasksim.engine.outcome import Outcome
-from tasksim.run.record import TaskTable
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.collector import no_garbage_collection
 from tasksim.runtime.flat import Refused, flat_graph, policy_structure
@@ -24,19 +25,16 @@ from tasksim.runtime.hooks import chooses_apart, unless_default
 from tasksim.runtime.policies import Ported
 
 if TYPE_CHECKING:
-    import random
-
     from numpy.typing import NDArray
 
     from tasksim.engine.compiled.foreign import Called
+    from tasksim.engine.compiled.series import Series
     from tasksim.engine.locality import FarCharge
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
+    from tasksim.run.record import TaskTable
 
 __all__ = ["CompiledReplay"]
-
-EVENTS: Final = 100_000
-"""Events between two looks whether the user wants to stop; the core comes back after 20 ms, too."""
 
 
 class CompiledReplay:
@@ -110,18 +108,17 @@ class CompiledReplay:
         return float(self._columns["end_s"].max(initial=0.0))
 
     def _run(self) -> None:
-        status = interface.MORE
-        while status == interface.MORE:
-            status = self._go_on(self._handle, EVENTS)
+        status = ended(self._go_on, self._handle)
         self._core.tasksim_replay_outcome(self._handle, ctypes.byref(self._outcome))
-        self._columns = self._read_tasks()
+        self._columns = read_tasks(self._core, self._handle, len(self._graph))
         if status != interface.DONE:
             raise self._error(status)
 
     def outcome(self) -> Outcome:
         """Return what happened."""
-        log = self._read_log() if self._outcome.copies >= 0 else None
-        return Outcome(self, log, self._outcome.evictions)
+        noted = self._outcome
+        log = read_log(self._core, self._handle, noted) if noted.copies >= 0 else None
+        return Outcome(self, log, noted.evictions)
 
     @property
     def why(self) -> str:
@@ -136,23 +133,39 @@ class CompiledReplay:
 
     def table(self) -> TaskTable:
         """Return what became of the tasks, as the table of a run."""
-        graph = self._graph
-        columns = {name: values for name, values in self._columns.items() if name != "state"}
-        return TaskTable(
-            task=np.arange(len(graph), dtype=np.int32),
-            kernel=graph.kernel.astype(np.int16),
-            priority=graph.priority.astype(np.int32),
-            **columns,
-        )
+        return task_table(self._graph, self._columns)
+
+    def series(self) -> Series:
+        """Return replays as this one, which is not run, with other seeds and other costs.
+
+        Raises
+        ------
+        Refused
+            If the scheduler is none of the core's: then each replay is one by itself.
+        """
+        from tasksim.engine.compiled.series import Series
+
+        policy = self._policy
+        if not isinstance(policy, Ported):
+            raise Refused(self.why)
+        kept: list[Any] = [self]
+        # No tables of built-in policies depend on random numbers: each replay has a seed instead.
+        told = self._told(policy, random.Random(0), kept)
+        told.twister = None
+        graph, platform = self._flat
+        return Series(self._graph, (graph.handle, platform.handle, self._question(), told), kept)
 
     def _make(self, policy: Ported, rng: random.Random) -> None:
         """Make the replay of the core, which checks all that it is given."""
         kept: list[Any] = []
-        view = KnownView(self._graph, self._platform, self._costs, self._estimates)
-        told = policy_structure(policy, view, rng, kept)
+        told = self._told(policy, rng, kept)
         handle = self._new(ctypes.byref(told), None)
         self._kept = [told, *kept]
         weakref.finalize(self, self._core.tasksim_replay_free, handle)
+
+    def _told(self, policy: Ported, rng: random.Random, kept: list[Any]) -> interface.Scheduler:
+        view = KnownView(self._graph, self._platform, self._costs, self._estimates)
+        return policy_structure(policy, view, rng, kept)
 
     def _make_called_back(self, policy: Called, rng: random.Random) -> None:
         """Make the replay of a scheduler in Python, and attach that."""
@@ -201,41 +214,9 @@ class CompiledReplay:
             alone[index] = [name in synchronous for name in names]
         return alone if alone.any() else None
 
-    def _read_tasks(self) -> dict[str, NDArray[Any]]:
-        count = len(self._graph)
-        columns: dict[str, NDArray[Any]] = {
-            "worker": np.empty(count, np.int32),
-            "submitted_s": np.empty(count),
-            "ready_s": np.empty(count),
-            "popped_s": np.empty(count),
-            "start_s": np.empty(count),
-            "end_s": np.empty(count),
-            "released_by": np.empty(count, np.int32),
-            "state": np.empty(count, np.int8),
-        }
-        places = {name: values.ctypes.data for name, values in columns.items()}
-        self._core.tasksim_replay_tasks(self._handle, ctypes.byref(interface.Tasks(**places)))
-        return columns
-
-    def _read_log(self) -> CopyColumns:
-        log = CopyColumns(self._outcome.copies, self._outcome.changes)
-        places = {name: getattr(log, name).ctypes.data for name, _ in interface.Log._fields_}
-        self._core.tasksim_replay_log(self._handle, ctypes.byref(interface.Log(**places)))
-        return log
-
     def _error(self, status: int) -> Exception:
         """Return the error that SimPy's engine would raise."""
         from tasksim.engine.compiled.failures import failure
 
         scheduler = self._policy.scheduler
         return failure(status, self._outcome, self._graph, self._platform, scheduler, self._columns)
-
-
-class CopyColumns:
-    """The copies that the core has noted, and the use of memory, in columns."""
-
-    def __init__(self, copies: int, changes: int) -> None:
-        self.handle, self.task, self.source = (np.empty(copies, np.int64) for _ in range(3))
-        self.target, self.reason, self.asked = (np.empty(copies, np.int64) for _ in range(3))
-        self.start, self.end = (np.empty(copies, np.int64) for _ in range(2))
-        self.time, self.memory, self.used = (np.empty(changes, np.int64) for _ in range(3))

@@ -1,0 +1,121 @@
+"""Series of replays on the compiled core: one question with many seeds and many draws of costs.
+
+The core is told once what is the same in all of them, and answers into arrays that are used again.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
+
+from tasksim.core import interface
+from tasksim.engine.compiled.answers import ended, read_tasks, task_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.run.record import TaskTable
+
+__all__ = ["Desk", "Series"]
+
+T = TypeVar("T")
+
+MOST_SEEDS: Final = 2**64
+"""The core's seeds are less; Python's may be any number."""
+
+
+class Series:
+    """Replays of the core that differ in seeds and costs only; several threads may ask at once.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+        What is run.
+    given : tuple
+        What the core is given of all replays: graph, platform, question, policy.
+    kept : list
+        What these point to.
+
+    See Also
+    --------
+    tasksim.engine.compiled.replay.CompiledReplay.series : makes one.
+    """
+
+    def __init__(
+        self,
+        graph: TaskGraph,
+        given: tuple[int | None, int | None, interface.Question, interface.Scheduler],
+        kept: list[Any],
+    ) -> None:
+        self._graph, self._given, self._kept = graph, given, kept
+        self._desks: list[Desk] = []
+
+    def replay(self, seed: int, costs: NDArray[np.float64], look: Callable[[Desk], T]) -> T | None:
+        """Return what *look* sees when a replay has ended; None if it did not end well.
+
+        Then one by itself, with the same seed and costs, says why.
+        """
+        if not 0 <= seed < MOST_SEEDS:
+            return None
+        try:
+            desk = self._desks.pop()
+        except IndexError:
+            desk = Desk(self._graph, *self._given)
+        try:
+            return look(desk) if desk.run(seed, costs) else None
+        finally:
+            desk.clear()
+            self._desks.append(desk)
+
+
+class Desk:
+    """Where one replay after the other is made: what the core is told, and where it answers."""
+
+    def __init__(
+        self,
+        graph: TaskGraph,
+        flat_graph: int | None,
+        flat_platform: int | None,
+        question: interface.Question,
+        policy: interface.Scheduler,
+    ) -> None:
+        core = interface.functions()
+        assert core is not None  # it has made the flat graph
+        self._core, self._graph = core, graph
+        self._question = type(question).from_buffer_copy(question)
+        self._policy = type(policy).from_buffer_copy(policy)
+        self._status, self._outcome = ctypes.c_int32(), interface.Outcome()
+        told = (flat_graph, flat_platform, ctypes.byref(self._question), ctypes.byref(self._policy))
+        self._told = (*told, None, ctypes.byref(self._status), ctypes.byref(self._outcome))
+        self._totals, self._taken_s = interface.Totals(), np.empty(len(graph))
+        self._answers = self._taken_s.ctypes.data, ctypes.byref(self._totals)
+        self._handle: int | None = None
+
+    def run(self, seed: int, costs: NDArray[np.float64]) -> bool:
+        """Replay with these; return whether all went well."""
+        self._costs = costs = np.ascontiguousarray(costs, np.float64)
+        self._policy.seed, self._question.costs = seed, costs.ctypes.data
+        self._handle = handle = self._core.tasksim_replay_new(*self._told)
+        return (
+            handle is not None and ended(self._core.tasksim_replay_go_on, handle) == interface.DONE
+        )
+
+    def clear(self) -> None:
+        """Forget the replay that was made."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            self._core.tasksim_replay_free(handle)
+
+    def totals(self) -> tuple[interface.Totals, float]:
+        """Return its numbers, until the next replay, and how long tasks took all together."""
+        self._core.tasksim_replay_totals(self._handle, *self._answers)
+        return self._totals, float(self._taken_s.sum())
+
+    def table(self) -> TaskTable:
+        """Return what became of its tasks."""
+        return task_table(self._graph, read_tasks(self._core, self._handle, len(self._graph)))
