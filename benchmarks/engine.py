@@ -273,6 +273,26 @@ def many(tiles: int, replays: int) -> None:
             )
 
 
+def noisy(tiles: int, replays: int) -> None:
+    """Print how long scenarios with noise take together, and to count tasks on critical paths."""
+    from tasksim import Scenario, simulate_many
+
+    base = Scenario(f"cholesky tiles={tiles}", platform="xeon-24c", noise="model")
+    scenarios = [base.vary(seed=seed) for seed in range(replays)]
+    begun = time.process_time()
+    found = simulate_many(scenarios, threads=1)
+    print(
+        f"{'noise':10} {'lws':6} {replays:,} scenarios with noise:"
+        f" {time.process_time() - begun:.2f} s of CPU time, one thread"
+    )
+    begun = time.process_time()
+    found.critical_counts()
+    print(
+        f"{'':17} their tasks on critical paths, counted:"
+        f" {time.process_time() - begun:.2f} s of CPU time, all threads"
+    )
+
+
 def growth(only: list[str], *, million: bool) -> None:
     """Print what a task costs in small and large graphs, for each machine and scheduler.
 
@@ -311,6 +331,7 @@ def main() -> None:
         engines(72, 5)
         threads()
         many(20, 1000)
+        noisy(20, 1000)
         return
     loop = statistics.median(loop_s() for _ in range(3))
     print(
@@ -325,6 +346,7 @@ def main() -> None:
     engines(72, 3)
     threads()
     many(20, 1000)
+    noisy(20, 1000)
     print()
     if not quick:
         engine(181, "eager", 3)

@@ -10,6 +10,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.graph.reuse import task_bytes
 from tasksim.models.columns import SIZE, columns
+from tasksim.models.draws import sampler_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.models.draws import Draw
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.locality import Locality
     from tasksim.platform.description import Platform
@@ -99,14 +101,13 @@ class Demands:
         if self._seconds is not None:
             return self._seconds
         result = np.full(self._shape, np.inf)
-        for (group, tasks, model, _, _, speed), table in zip(self._all, self._tables, strict=True):
-            result[group, tasks] = model.sample(table, rng) / speed
+        for demand, draw in zip(self._all, self._samplers, strict=True):
+            result[demand.group, demand.tasks] = draw(rng) / demand.speed
         return result
 
     @cached_property
-    def _tables(self) -> list[NDArray[np.float64]]:
-        """Per demand, a row of parameters per task."""
-        return [demand.table[demand.rows] for demand in self._all]
+    def _samplers(self) -> list[Draw]:
+        return [sampler_of(demand.model, demand.table[demand.rows]) for demand in self._all]
 
 
 class _Demand(NamedTuple):

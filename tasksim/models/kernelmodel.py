@@ -10,6 +10,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, ModelError, NotFittedError, OutOfDomainError
 from tasksim.models.document import Node
+from tasksim.models.draws import sampler_of
 from tasksim.models.modeldata import model_data, read_model
 from tasksim.models.quantiles import FENCE
 from tasksim.models.rows import describe_row
@@ -181,10 +182,7 @@ class KernelModel(ABC):
         self._check_fitted("sample")
         if not isinstance(rng, np.random.Generator):
             raise InputError(f"rng must be a numpy.random.Generator, got {type(rng).__name__}")
-        table = self._table(parameters)
-        if self.uncertainty_ is not None:
-            return self.uncertainty_.sample(self, table, rng)
-        return self._sample(table, rng)
+        return sampler_of(self, parameters)(rng)
 
     def interval(
         self, parameters: ArrayLike, level: float = 0.9

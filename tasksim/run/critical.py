@@ -20,12 +20,13 @@ from tasksim.run.record import Run
 from tasksim.run.runchecks import check_records
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from tasksim.run.record import TaskTable
 
-__all__ = ["PracticalPath", "Reason", "Step", "practical_critical_path"]
+__all__ = ["PracticalPath", "Reason", "Step", "practical_critical_path", "tasks_on_path"]
 
 Reason = Literal["dependency", "worker", "submission", "start"]
 
@@ -153,29 +154,64 @@ def _totals(names: Sequence[str], values: Sequence[float]) -> dict[str, float]:
     return totals
 
 
-def _walk(run: Run) -> list[Step]:
-    tasks, previous = run.tasks, _previous_on_worker(run)
-    taken_s, arrival_s = np.maximum(tasks.taken_s, tasks.ready_s), data_arrival_s(run)
-    steps: list[Step] = []
+def tasks_on_path(
+    tasks: TaskTable, label: Callable[[int], str] = "#{}".format
+) -> list[tuple[int, Reason]]:
+    """Return the tasks of the practical critical path, the last first, and why each waited.
+
+    Parameters
+    ----------
+    tasks : TaskTable
+        What became of the tasks of a run.
+    label : function
+        What messages call a task.
+
+    Raises
+    ------
+    InputError
+        If the records go round in a circle.
+
+    See Also
+    --------
+    practical_critical_path : also says how long, and for what.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> run = tasksim.simulate("chain length=3 duration=1.0", workers=1)
+    >>> tasks_on_path(run.tasks)
+    [(2, 'dependency'), (1, 'dependency'), (0, 'start')]
+    """
+    previous = _previous_on_worker(tasks)
     passed = np.zeros(len(tasks), dtype=bool)
+    found: list[tuple[int, Reason]] = []
     task = int(np.argmax(tasks.end_s)) if len(tasks) else -1
     while task >= 0:
         if passed[task]:
-            raise InputError(f"{run.label(task)} waited for itself: these are no records of a run")
+            raise InputError(f"{label(task)} waited for itself: these are no records of a run")
         passed[task] = True
-        before, reason = _waited_for(run, task, int(previous[task]))
-        since = float(tasks.end_s[before]) if before >= 0 else 0.0
+        before, reason = _waited_for(tasks, task, int(previous[task]))
+        found.append((task, reason))
+        task = before
+    return found
+
+
+def _walk(run: Run) -> list[Step]:
+    tasks = run.tasks
+    taken_s, arrival_s = np.maximum(tasks.taken_s, tasks.ready_s), data_arrival_s(run)
+    steps: list[Step] = []
+    since = 0.0
+    for task, reason in reversed(tasks_on_path(tasks, run.label)):
         start, end = float(tasks.start_s[task]), float(tasks.end_s[task])
         there = min(float(arrival_s[task]), start)
         transfer_s = max(0.0, there - max(float(taken_s[task]), since))
         steps.append(Step(task, reason, start - since, end - start, transfer_s))
-        task = before
-    return steps[::-1]
+        since = end
+    return steps
 
 
-def _waited_for(run: Run, task: int, previous: int) -> tuple[int, Reason]:
+def _waited_for(tasks: TaskTable, task: int, previous: int) -> tuple[int, Reason]:
     """Return the task that *task* waited for (-1: none) and why."""
-    tasks = run.tasks
     if previous >= 0 and tasks.end_s[previous] > tasks.ready_s[task]:
         return previous, "worker"
     if tasks.released_by[task] >= 0:
@@ -183,13 +219,14 @@ def _waited_for(run: Run, task: int, previous: int) -> tuple[int, Reason]:
     return -1, "submission" if tasks.submitted_s[task] > 0 else "start"
 
 
-def _previous_on_worker(run: Run) -> NDArray[np.int64]:
+def _previous_on_worker(tasks: TaskTable) -> NDArray[np.int64]:
     """Return per task the one before it on its worker, -1 for the first."""
-    tasks = run.tasks
-    # Ready before task number: of tasks that take no time at one instant, the one that was
-    # ready first ran first, else the walk could turn in a circle.
-    order = np.lexsort((tasks.task, tasks.ready_s, tasks.end_s, tasks.start_s, tasks.worker))
+    order = np.lexsort((tasks.start_s, tasks.worker))
+    same = np.diff(tasks.worker[order]) == 0
+    if (same & (np.diff(tasks.start_s[order]) == 0)).any():
+        # Ready before task number: of tasks that take no time at one instant, the one that was
+        # ready first ran first, else the walk could turn in a circle.
+        order = np.lexsort((tasks.task, tasks.ready_s, tasks.end_s, tasks.start_s, tasks.worker))
     previous = np.full(len(tasks), -1, dtype=np.int64)
-    same = tasks.worker[order][1:] == tasks.worker[order][:-1]
     previous[order[1:][same]] = order[:-1][same]
     return previous

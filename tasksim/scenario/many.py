@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -14,16 +14,21 @@ from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Hashable, Iterable, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
 
-    from tasksim.engine.batch import Totals
+    from tasksim.engine.batch import Item, Totals
     from tasksim.engine.choice import Engine
     from tasksim.run.record import Run
+    from tasksim.scenario.resolved import Resolved
 
 __all__ = ["Replays", "simulate_many"]
+
+_CHANCE: Final = {"seed", "noise"}
+_SETTLED: Final = tuple(field.name for field in fields(Scenario) if field.name not in _CHANCE)
+"""What of a scenario says which graph, platform and models it means."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,20 +97,20 @@ class Replays:
         Each run is replayed again, for its tables. Raises :exc:`InputError` if the scenarios are
         not all about as many tasks.
         """
-        from tasksim.run.critical import practical_critical_path
+        from tasksim.engine.batch import task_tables
+        from tasksim.run.critical import tasks_on_path
 
-        counts: NDArray[np.int64] | None = None
-        for scenario in self.scenarios:
-            run = scenario.solve()
-            if counts is None:
-                counts = np.zeros(len(run), np.int64)
-            if len(run) != len(counts):
+        items = _items(self.scenarios)
+        counts = np.zeros(len(items[0].graph) if items else 0, np.int64)
+        for scenario, item in zip(self.scenarios, items, strict=True):
+            if len(item.graph) != len(counts):
                 raise InputError(
-                    f"tasks are counted over runs of one graph: {scenario.label} has {len(run)}"
-                    f" tasks, the first scenario {len(counts)}"
+                    f"tasks are counted over runs of one graph: {scenario.label} has"
+                    f" {len(item.graph)} tasks, the first scenario {len(counts)}"
                 )
-            counts[[step.task for step in practical_critical_path(run).steps]] += 1
-        return np.zeros(0, np.int64) if counts is None else counts
+        for tasks in task_tables(items, threads=_cores()):
+            counts[[task for task, _ in tasks_on_path(tasks)]] += 1
+        return counts
 
     def to_frame(self) -> pd.DataFrame:
         """Return the columns as a pandas table, a row per scenario."""
@@ -167,9 +172,7 @@ def simulate_many(
     if threads is not None:
         threads = whole_number(threads, "threads", low=1)
     asked = tuple(_simulated(scenario) for scenario in scenarios)
-    resolver = Resolver()
-    questions = [_asked(resolver, scenario) for scenario in asked]
-    found = list(totals(questions, threads=threads or _cores(), engine=engine))
+    found = list(totals(_items(asked), threads=threads or _cores(), engine=engine))
     return Replays(asked, **_columns(found))
 
 
@@ -181,20 +184,36 @@ def _simulated(scenario: Any) -> Scenario:
     return known
 
 
-def _asked(resolver: Resolver, scenario: Scenario) -> Any:
+def _items(scenarios: Sequence[Scenario]) -> list[Item]:
+    """Return what is to be replayed; scenarios that differ in chance alone are resolved once."""
     from tasksim.engine.batch import Item
     from tasksim.scenario.solving import policy_of
 
-    resolved = resolver.resolve(scenario)
-    return Item(
-        resolved.graph,
-        resolved.platform,
-        resolved.known_models(),
-        policy_of(scenario.scheduler),
-        scenario.seed,
-        scenario.noise,
-        **scenario.engine,
-    )
+    resolver = Resolver()
+    known: dict[Hashable, Resolved] = {}
+    items = []
+    for scenario in scenarios:
+        key = tuple(map(_identity, map(scenario.__getattribute__, _SETTLED)))
+        if key not in known:
+            known[key] = resolver.resolve(scenario)
+        resolved = known[key]
+        items.append(
+            Item(
+                resolved.graph,
+                resolved.platform,
+                resolved.known_models(),
+                policy_of(scenario.scheduler),
+                scenario.seed,
+                scenario.noise,
+                **scenario.engine,
+            )
+        )
+    return items
+
+
+def _identity(value: Any) -> Hashable:
+    """Return texts and numbers as they are, and of all else which object it is."""
+    return value if isinstance(value, str | int | tuple) else id(value)
 
 
 def _columns(found: list[Totals]) -> dict[str, Any]:

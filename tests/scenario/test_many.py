@@ -8,6 +8,7 @@ import pytest
 import tasksim
 from tasksim import InputError, Scenario, Scheduler, simulate_many
 from tasksim.base.errors import SchedulerError
+from tasksim.run.critical import practical_critical_path
 
 SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
 CHOLESKY = Scenario("cholesky tiles=5", workers=3, durations=SECONDS)
@@ -118,3 +119,41 @@ def test_arguments_are_checked():
         simulate_many(["cholesky"])
     assert len(simulate_many([])) == 0
     assert simulate_many([]).critical_counts().size == 0
+
+
+@pytest.mark.parametrize("scheduler", ["random", "ws", "lws", "heteroprio", "graph_test", "heft"])
+def test_series_are_as_one_by_one_whatever_the_seed(scheduler):
+    seeds = (0, 1, 2**32 - 1, 2**32, 2**63 + 5, 2**64 - 1, 2**64, 10**30)
+    scenarios = [CHOLESKY.vary(scheduler=scheduler, seed=seed) for seed in seeds]
+    scenarios += [NOISY.vary(scheduler=scheduler, seed=seed) for seed in (1, 2)]
+    assert rows(simulate_many(scenarios)) == one_by_one(scenarios)
+
+
+def test_tasks_on_critical_paths_are_counted():
+    scenarios = [NOISY.vary(seed=seed, scheduler="random") for seed in range(5)]
+    paths = [practical_critical_path(scenario.solve()) for scenario in scenarios]
+    tasks = [step.task for path in paths for step in path.steps]
+    counts = simulate_many(scenarios).critical_counts()
+    assert counts.tolist() == np.bincount(tasks, minlength=len(counts)).tolist()
+
+
+def test_paths_are_counted_over_one_graph():
+    many = simulate_many([CHOLESKY, Scenario("cholesky tiles=4", workers=1, durations=SECONDS)])
+    with pytest.raises(InputError, match="has 20 tasks, the first scenario 35"):
+        many.critical_counts()
+
+
+def test_what_fails_in_a_series_fails_as_by_itself():
+    platform = tasksim.Platform(
+        "tiny",
+        (tasksim.Worker(0, "gpu", "cuda", 1),),
+        (tasksim.Memory(0, "ram"), tasksim.Memory(1, "gpu0", size_bytes=1e5)),
+        links=(tasksim.Link(0, "bus", (0, 1), 1e9, 1e-6),),
+        devices={"cuda": tasksim.Device(pipeline=2)},
+    )
+    asked = Scenario("cholesky tiles=4", platform=platform, durations=SECONDS, scheduler="eager")
+    with pytest.raises(InputError) as alone:
+        asked.solve()
+    with pytest.raises(InputError) as together:
+        simulate_many([asked, asked])
+    assert str(together.value) == str(alone.value)

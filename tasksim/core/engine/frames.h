@@ -10,10 +10,12 @@ class Frames {
  public:
   static void *get(std::size_t size) {
     const std::size_t kind = (size + STEP - 1) / STEP;
-    if (KEEPS && kind < KINDS && kept().first[kind]) {
-      Free *frame = kept().first[kind];
-      kept().first[kind] = frame->next;
-      return frame;
+    if (KEEPS && kind < KINDS) {
+      Free *&first = kept().first[kind];
+      if (Free *frame = first) {
+        first = frame->next;
+        return frame;
+      }
     }
     return ::operator new(kind * STEP);
   }
@@ -21,7 +23,8 @@ class Frames {
   static void give_back(void *frame, std::size_t size) {
     const std::size_t kind = (size + STEP - 1) / STEP;
     if (KEEPS && kind < KINDS) {
-      kept().first[kind] = new (frame) Free{kept().first[kind]};
+      Free *&first = kept().first[kind];
+      first = new (frame) Free{first};
     } else {
       ::operator delete(frame);
     }

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.models.document import Node
+    from tasksim.models.draws import Draw
     from tasksim.models.forms import MeansForm
 
 __all__ = ["SizeEntry", "SizeHistory"]
@@ -212,9 +213,11 @@ class SizeHistory(KernelModel):
         return np.asarray(values)
 
     def _sample(self, table: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
-        sizes = table[:, 0]
-        relative = np.interp(sizes, self._size_, self._relative_)
-        return log_normal(self._predict(table), relative, rng)
+        return self._sampler(table)(rng)
+
+    def _sampler(self, table: NDArray[np.float64]) -> Draw:
+        mean, relative = self._predict(table), np.interp(table[:, 0], self._size_, self._relative_)
+        return lambda rng: log_normal(mean, relative, rng)
 
     def _inside(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
         return self._known(table[:, 0])[0]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from tasksim.base.errors import InputError
     from tasksim.models.document import Node
+    from tasksim.models.draws import Draw
     from tasksim.models.forms import MeansForm
     from tasksim.models.samples import Samples
 
@@ -127,9 +128,12 @@ class HistoryModel(KernelModel):
         return means
 
     def _sample(self, table: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+        return self._sampler(table)(rng)
+
+    def _sampler(self, table: NDArray[np.float64]) -> Draw:
         rows = self._found(table)
-        scale = self.mean_ / mean_of_quantiles(self.quantiles_)
-        return draw(self.quantiles_, rows, rng) * scale[rows]
+        scale = (self.mean_ / mean_of_quantiles(self.quantiles_))[rows]
+        return lambda rng: draw(self.quantiles_, rows, rng) * scale
 
     def _inside(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
         inside: NDArray[np.bool_] = find_rows(self.rows_, table) >= 0

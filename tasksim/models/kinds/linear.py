@@ -11,21 +11,14 @@ import numpy as np
 from tasksim.base.errors import InputError, unknown
 from tasksim.models.columns import columns
 from tasksim.models.document import to_data
+from tasksim.models.draws import scattered
 from tasksim.models.fitreport import fit_report, nothing_reported
 from tasksim.models.forms import LinearForm
 from tasksim.models.groups import group_means, group_medians
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.kinds.loglog import LEAST_S
 from tasksim.models.kinds.termtable import read_interval, read_terms, term_table, undecidable
-from tasksim.models.quantiles import (
-    FENCE,
-    LEVELS,
-    draw,
-    group_quantiles,
-    mean_of_quantiles,
-    read_quantiles,
-    within_fence,
-)
+from tasksim.models.quantiles import FENCE, LEVELS, group_quantiles, read_quantiles, within_fence
 from tasksim.models.samples import Samples
 from tasksim.models.terms.candidates import AUTO, find_candidates
 from tasksim.models.terms.formulas import Terms, parse_terms
@@ -41,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.models.document import Node
+    from tasksim.models.draws import Draw
 
 __all__ = ["LinearModel"]
 
@@ -356,9 +350,10 @@ class LinearModel(KernelModel):
         return self._form().elasticities(table)
 
     def _sample(self, table: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
-        quantiles = self.residual_quantiles_[None, :]
-        ratio = draw(quantiles, np.zeros(len(table), dtype=np.intp), rng)
-        return self._predict(table) * (ratio / mean_of_quantiles(quantiles))
+        return self._sampler(table)(rng)
+
+    def _sampler(self, table: NDArray[np.float64]) -> Draw:
+        return scattered(self._predict(table), self.residual_quantiles_)
 
     def _details(self) -> dict[str, Any]:
         return {

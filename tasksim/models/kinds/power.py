@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.models.document import Node
+    from tasksim.models.draws import Draw
     from tasksim.models.samples import Samples
 
 __all__ = ["PowerLaw"]
@@ -209,8 +210,12 @@ class PowerLaw(KernelModel):
         return self._law(table[:, 0])
 
     def _sample(self, table: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+        return self._sampler(table)(rng)
+
+    def _sampler(self, table: NDArray[np.float64]) -> Draw:
         mean = self._law(table[:, 0])
-        return log_normal(mean, np.full(len(mean), self.spread_), rng)
+        spread = np.full(len(mean), self.spread_)
+        return lambda rng: log_normal(mean, spread, rng)
 
     def _inside(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
         low, high = self.domain_[self.names_[0]]

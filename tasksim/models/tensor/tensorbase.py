@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 import numpy as np
 
 from tasksim.base.errors import InputError, unknown
+from tasksim.models.draws import scattered
 from tasksim.models.groups import group_means
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.kinds.loglog import LEAST_S
 from tasksim.models.quantiles import (
     LEVELS,
-    draw,
     group_quantiles,
-    mean_of_quantiles,
     read_quantiles,
     within_fence,
 )
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.models.document import Node
+    from tasksim.models.draws import Draw
     from tasksim.models.samples import Samples
     from tasksim.models.tensor.bases import Base
 
@@ -264,9 +264,10 @@ class TensorBase(KernelModel):
         return np.maximum(self._raw(table), LEAST_S)
 
     def _sample(self, table: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
-        quantiles = self.residual_quantiles_[None, :]
-        ratio = draw(quantiles, np.zeros(len(table), dtype=np.intp), rng)
-        return self._predict(table) * (ratio / mean_of_quantiles(quantiles))
+        return self._sampler(table)(rng)
+
+    def _sampler(self, table: NDArray[np.float64]) -> Draw:
+        return scattered(self._predict(table), self.residual_quantiles_)
 
     def _inside(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return which rows are in the box, and near measurements in every two parameters."""

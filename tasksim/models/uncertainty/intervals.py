@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.models.document import Node
+    from tasksim.models.draws import Draw
     from tasksim.models.kernelmodel import KernelModel
 
 __all__ = ["LEVELS", "Uncertainty"]
@@ -101,10 +102,8 @@ class Uncertainty:
         exponents = np.clip([low * deviation, high * deviation], -LARGEST, LARGEST)
         return expected * np.exp(exponents[0]), expected * np.exp(exponents[1])
 
-    def sample(
-        self, model: KernelModel, table: NDArray[np.float64], rng: np.random.Generator
-    ) -> NDArray[np.float64]:
-        """Return a measurement drawn for each row; their mean is exactly what is predicted.
+    def sampler(self, model: KernelModel, table: NDArray[np.float64]) -> Draw:
+        """Return what draws a measurement for each row; their mean is exactly what is predicted.
 
         Without the drift: that a law is wrong somewhere makes all tasks there longer or shorter,
         and is no noise of each.
@@ -113,8 +112,13 @@ class Uncertainty:
         expected = model.predict(rows)
         deviation = self.deviation(model, rows, expected)
         scale = expected / _mean_of_exp(deviation, self.quantiles)
-        draws = np.interp(rng.random(len(table)), LEVELS, self.quantiles)
-        return np.asarray(scale[index] * np.exp(deviation[index] * draws))
+        scales, deviations = scale[index], deviation[index]
+
+        def draw(rng: np.random.Generator) -> NDArray[np.float64]:
+            draws = np.interp(rng.random(len(table)), LEVELS, self.quantiles)
+            return np.asarray(scales * np.exp(deviations * draws))
+
+        return draw
 
     def to_json(self) -> dict[str, Any]:
         """Return it as data; NumPy's arrays will do."""
