@@ -65,7 +65,11 @@ Steps<bool> Copying::look_after(int memory, Worker *me) {
   bool worked = false;
   for (const Group &group : of_[memory].groups) {
     for (List *requests : group) {
-      const bool noted = co_await note_arrivals(*requests, post, me);
+      co_await requests->pending;
+      auto flying = std::exchange(requests->flying, {});
+      co_await requests->pending;
+      if (flying.empty()) continue;  // mostly: no frame of its own for that
+      const bool noted = co_await note_arrivals(*requests, std::move(flying), post, me);
       worked = worked || noted;
     }
     const bool started = co_await start_all(group, post, me);
@@ -74,17 +78,12 @@ Steps<bool> Copying::look_after(int memory, Worker *me) {
   co_return worked;
 }
 
-Steps<bool> Copying::note_arrivals(List &requests, Post &post, Worker *me) {
+Steps<bool> Copying::note_arrivals(List &requests, Requested flying, Post &post, Worker *me) {
   Channel &channel = requests.channel;
-  co_await requests.pending;
-  std::vector<RequestRef> flying;
-  flying.swap(requests.flying);
-  co_await requests.pending;
-  if (flying.empty()) co_return false;
   std::stable_sort(flying.begin(), flying.end(), [](const auto &one, const auto &other) {
     return one->priority > other->priority;
   });
-  std::vector<RequestRef> kept;
+  Requested kept;
   for (const RequestRef &request : flying) {
     co_await locks_.take(request->handle);
     if (remove(request, channel.arrived)) {
@@ -107,7 +106,12 @@ Steps<bool> Copying::start_all(const Group &group, Post &post, Worker *me) {
   for (int kind = 0; kind < KINDS; ++kind) {
     if (kind == IDLE && !quiet) break;
     for (List *requests : group) {
-      const Started started = co_await start_some(*requests, kind, post, me);
+      co_await requests->waiting;
+      auto taken = Post::take(requests->channel, kind, handling_.limit(kind));
+      co_await requests->waiting;
+      Started started;
+      if (!taken.empty())  // seldom: no frame of its own for nothing
+        started = co_await start_some(*requests, std::move(taken), kind, post, me);
       worked = worked || started.any;
       if (kind == PREFETCH && requests->channel.pending) quiet = false;
       if (!started.room) co_return worked;
@@ -116,14 +120,12 @@ Steps<bool> Copying::start_all(const Group &group, Post &post, Worker *me) {
   co_return worked;
 }
 
-// Starts requests of class *kind*.
-Steps<Copying::Started> Copying::start_some(List &requests, int kind, Post &post, Worker *me) {
+// Starts requests of class *kind*, which were taken.
+Steps<Copying::Started> Copying::start_some(List &requests, Requested taken, int kind, Post &post,
+                                            Worker *me) {
   Channel &channel = requests.channel;
   const i64 limit = handling_.limit(kind);
   Started started;
-  co_await requests.waiting;
-  const std::vector<RequestRef> taken = Post::take(channel, kind, limit);
-  co_await requests.waiting;
   for (std::size_t place = 0; place < taken.size(); ++place) {
     const bool room = channel.pending < limit;
     bool begun = false;
@@ -241,7 +243,7 @@ Steps<> Copying::fetch_one(Need need, Intake &intake, Worker *me) {
   }
   const int handle = need.handle;
   co_await locks_.take(handle);
-  const std::vector<RequestRef> before = requests_.of[handle];
+  const Requested before = requests_.of[handle];
   if (mover_.fetch({&need, 1}, intake)) {
     co_await post_new(handle, before, me);
     locks_.give(handle);
@@ -254,14 +256,14 @@ Steps<> Copying::fetch_one(Need need, Intake &intake, Worker *me) {
 
 Steps<> Copying::will_not_be_used(int handle, Worker *me) {
   co_await locks_.take(handle);
-  const std::vector<RequestRef> before = requests_.of[handle];
+  const Requested before = requests_.of[handle];
   mover_.will_not_be_used(handle);
   co_await post_new(handle, before, me);
   locks_.give(handle);
 }
 
 // Tells of the first request for *handle* that was not there *before*.
-Steps<> Copying::post_new(int handle, std::vector<RequestRef> before, Worker *me) {
+Steps<> Copying::post_new(int handle, Requested before, Worker *me) {
   for (const RequestRef &request : requests_.of[handle])
     if (!is_among(request, before)) {
       co_await post(request, me);

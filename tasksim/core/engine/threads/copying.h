@@ -33,12 +33,14 @@ class Copying {
   Steps<> touch_patiently(std::span<const Need> needs, Worker *me);
 
  private:
+  using Requested = std::vector<RequestRef>;
+
   // The requests of a memory to or from one peer: who waits, and whose copies are under way.
   struct List {
     explicit List(Channel &channel) : channel(channel) {}
     Channel &channel;
     Mutex pending, waiting;
-    std::vector<RequestRef> flying;
+    Requested flying;
   };
   using Group = std::vector<List *>;
 
@@ -52,16 +54,16 @@ class Copying {
     bool any = false, room = true;
   };
 
-  Steps<bool> note_arrivals(List &requests, Post &post, Worker *me);
+  Steps<bool> note_arrivals(List &requests, Requested flying, Post &post, Worker *me);
   Steps<bool> start_all(const Group &group, Post &post, Worker *me);
-  Steps<Started> start_some(List &requests, int kind, Post &post, Worker *me);
+  Steps<Started> start_some(List &requests, Requested taken, int kind, Post &post, Worker *me);
   Steps<bool> start(RequestRef request, List &requests, Worker *me);
   Steps<bool> make_place(RequestRef request);
   void on_copied(const RequestRef &request);
   Steps<> complete(RequestRef request, Worker *me);
   Steps<> post(RequestRef request, Worker *me);
   Steps<> fetch_one(Need need, Intake &intake, Worker *me);
-  Steps<> post_new(int handle, std::vector<RequestRef> before, Worker *me);
+  Steps<> post_new(int handle, Requested before, Worker *me);
 
   Kernel &kernel_;
   OpenRequests &requests_;

@@ -34,7 +34,7 @@ class Simcall {
   // What the kernel does for *actor* when all have made their calls.
   virtual void answer(Actor &actor, Kernel &kernel) = 0;
 
-  // A simcall is not awaited itself: GCC 12 may await a copy of it, or find it again otherwise.
+  // A simcall is not awaited itself: GCC 12 awaits a copy of what a function returns a reference to.
   struct Stop {
     Simcall *call;
     bool await_ready() const noexcept { return false; }
