@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tasksim.base.arguments import short
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.registry import where_raised
-from tasksim.kernels.calls import Function, Tells, address_of
+from tasksim.kernels.calls import MOST_REALS, Function, Tells, address_of, bits_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -87,7 +87,8 @@ class ForeignFunction:
     @cached_property
     def function(self) -> Function:
         """It, as tables of calls have it."""
-        return Function(_address(self._loaded, self.name), self.tells)
+        reals = sum(map(_is_real, self.arguments))
+        return Function(_address(self._loaded, self.name), self.tells, reals=reals)
 
     def load(self) -> None:
         """Load it now; :exc:`InputError` if that fails."""
@@ -110,10 +111,9 @@ class ForeignFunction:
         return ctypes.CFUNCTYPE(result, *map(_passed, self.arguments))(self.function.address)
 
     @property
-    def by_address(self) -> bool:
-        """Whether all arguments are addresses, or integers in the place of one."""
-        return all(a.by_address or a.kind not in (ctypes.c_float, ctypes.c_double)
-                   for a in self.arguments)  # fmt: skip
+    def without_python(self) -> bool:
+        """Whether the core can call it: it passes so many real numbers by value, and no more."""
+        return sum(map(_is_real, self.arguments)) <= MOST_REALS
 
     def __call__(self, *operands: Any, **numbers: Any) -> int | None:
         """Call it on arrays, at once; *numbers* are its other arguments."""
@@ -140,8 +140,17 @@ class ForeignFunction:
         }
 
     def row(self, passed: Iterable[Any]) -> list[int]:
-        """Return what :meth:`passed` returned as a row of a table of calls."""
-        return [part if isinstance(part, int) else address_of(part) for part in passed]
+        """Return what :meth:`passed` returned as a row of a table of calls: real numbers last."""
+        pairs = list(zip(self.arguments, passed, strict=True))
+        others = [part for argument, part in pairs if not _is_real(argument)]
+        return [
+            *(part if isinstance(part, int) else address_of(part) for part in others),
+            *(
+                bits_of(part, single=argument.kind is ctypes.c_float)
+                for argument, part in pairs
+                if _is_real(argument)
+            ),
+        ]
 
     def _value(
         self, argument: Argument, known: Mapping[str, int], numbers: Mapping[str, float]
@@ -187,6 +196,11 @@ def _size(form: Any, size: str) -> int:
         return int(getattr(form, size))
     axis = SIZES.index(size) - SIZES.index("shape0")
     return int(form.shape[axis]) if axis < len(form.shape) else 0
+
+
+def _is_real(argument: Argument) -> bool:
+    """Return whether it is a real number that is passed by value."""
+    return argument.kind in (ctypes.c_float, ctypes.c_double) and not argument.by_address
 
 
 def _passed(argument: Argument) -> Any:

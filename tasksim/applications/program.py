@@ -186,7 +186,7 @@ class FlowProgram:
         return any(operand.access in owned for operand, _ in call.kernel.arranged(call.handles))
 
     def _without_python(self, function: ForeignFunction, call: Call) -> bool:
-        return function.by_address and not self._has_own(call)
+        return function.without_python and not self._has_own(call)
 
     def _passed(self, function: ForeignFunction, call: Call, addresses: list[int]) -> list[Any]:
         given = [0 if handle is None else addresses[handle] for handle in call.handles]

@@ -25,6 +25,7 @@ class Program(ctypes.Structure):
         ("functions", c_int64),
         ("address", c_void_p),
         ("tells", c_void_p),
+        ("reals", c_void_p),
         ("function", c_void_p),
         ("argument_ptr", c_void_p),
         ("arguments", c_void_p),

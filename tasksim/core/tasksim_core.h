@@ -185,16 +185,20 @@ enum tasksim_tells {
 };
 
 #define TASKSIM_MOST_ARGUMENTS 32
+#define TASKSIM_MOST_REALS 8
 
-// What the tasks of a native run call, without Python: functions by their addresses. All arguments
-// are pointers, or integers in the place of one: first those of the task, then what the worker has
-// of its own for this function. A task without a function is called back, with its number and that
+// What the tasks of a native run call, without Python: functions by their addresses. Arguments are
+// pointers, or integers in the place of one, first those of the task, then what the worker has of
+// its own for this function; and real numbers, the last ones of the task, by their bits: a double's,
+// or a float's in the lower half. These have registers of their own, so that their places among the
+// others do not matter (System V's and ARM's conventions, up to eight). A task without a function is called back, with its number and that
 // of its worker, and notes when it began and ended, as Python waits for its own lock; the answer is
 // 0, or it has failed.
 typedef struct {
   int64_t functions;
   void *const *address;                    // per function
   const int8_t *tells;                     // the same: enum tasksim_tells
+  const int8_t *reals;                     // the same: how many of its arguments are real numbers
   const int32_t *function;                 // per task; -1: called back
   const int64_t *argument_ptr;             // tasks + 1
   void *const *arguments;

@@ -6,16 +6,17 @@
     table.add(Function(address, Tells.NOTHING), tasks, arguments)     # a row of addresses per task
     calls = table.calls(kept=[data])
 
-Arguments are addresses, or integers in the place of one; numbers of another kind are passed by
-their address. Tasks that are not added are called in Python.
+Arguments are addresses, or integers in the place of one; real numbers come last, by their bits
+(:func:`bits_of`), as many as the function says. Tasks that are not added are called in Python.
 """
 
 from __future__ import annotations
 
 import ctypes
+import struct
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -28,7 +29,11 @@ if TYPE_CHECKING:
 
     Addresses = NDArray[np.int64]
 
-__all__ = ["CallTable", "Calls", "Function", "Tells", "address_of"]
+__all__ = ["MOST_REALS", "CallTable", "Calls", "Function", "Tells", "address_of", "bits_of"]
+
+
+MOST_REALS: Final = 8
+"""``TASKSIM_MOST_REALS`` in ``tasksim_core.h``: as many as there are registers for them."""
 
 
 class Tells(IntEnum):
@@ -45,12 +50,14 @@ class Tells(IntEnum):
 class Function(NamedTuple):
     """A function in memory.
 
-    ``own`` are, per worker, the last arguments, which the worker has to itself.
+    ``own`` are, per worker, the last arguments, which the worker has to itself. The last ``reals``
+    of a task's arguments are real numbers, which it takes by value, wherever among the others.
     """
 
     address: int
     tells: Tells
     own: Sequence[Sequence[int]] = ()
+    reals: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +66,7 @@ class Calls:
 
     Attributes
     ----------
-    address, tells : int64, int8 array [functions]
+    address, tells, reals : int64, int8, int8 array [functions]
     function : int32 array [tasks]
         Which is called; -1: the program's own ``run``.
     argument_ptr : int64 array [tasks + 1]
@@ -75,6 +82,7 @@ class Calls:
 
     address: Addresses
     tells: NDArray[np.int8]
+    reals: NDArray[np.int8]
     function: NDArray[np.int32]
     argument_ptr: Addresses
     arguments: Addresses
@@ -117,6 +125,7 @@ class CallTable:
         return Calls(
             address=np.array([f.address for f in self._functions], dtype=np.int64),
             tells=np.array([f.tells for f in self._functions], dtype=np.int8),
+            reals=np.array([f.reals for f in self._functions], dtype=np.int8),
             function=self._function,
             argument_ptr=pointer,
             arguments=arguments,
@@ -131,6 +140,16 @@ class CallTable:
 
     def _all_owned(self, worker: int) -> list[int]:
         return [address for own in self._owned(worker) for address in own]
+
+
+def bits_of(number: float, *, single: bool = False) -> int:
+    """Return the bits of a real number, as arguments have them; *single*: of a float of C.
+
+    >>> hex(bits_of(1.0)), hex(bits_of(1.0, single=True))
+    ('0x3ff0000000000000', '0x3f800000')
+    """
+    found: int = struct.unpack("<q", struct.pack("<d", number))[0]
+    return struct.unpack("<i", struct.pack("<f", number))[0] & 0xFFFFFFFF if single else found
 
 
 def _pointer(counts: Addresses | list[int]) -> Addresses:

@@ -218,6 +218,7 @@ class CompiledExecution:
             functions=len(calls.address),
             address=address(calls.address, np.int64),
             tells=address(calls.tells, np.int8),
+            reals=address(calls.reals, np.int8),
             function=address(calls.function, np.int32),
             argument_ptr=address(calls.argument_ptr, np.int64),
             arguments=address(calls.arguments, np.int64),

@@ -95,6 +95,11 @@ int positive(const double *x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) if (x[i] < 0) return (int)(i + 1);
   return 0;
 }
+void mixed(double a, double *y, float b, int64_t i, const double *x, double c, int32_t j, float d,
+           int64_t k, int64_t l, int64_t m, int64_t n) {
+  y[0] = a + 10 * b + 100 * x[0] + 1000 * c + 1e4 * d;
+  y[1] = i + 10 * j + 100 * k + 1000 * l + 1e4 * m + 1e5 * n;
+}
 int null(const double *x, int64_t rows) { return x || rows ? 1 : 0; }
 int shape(const double *x, int64_t rows, int64_t columns, int64_t size, const int32_t *bytes) {
   return !(rows == 3 && columns == 5 && size == 15 && *bytes == 120);
@@ -186,6 +191,25 @@ def test_functions_of_c_tell_that_they_failed(library, runtime):
 
     with pytest.raises(TaskFailed, match=r"positive #0 \(n=3\) failed on worker .*returned 2"):
         tasksim.execute(f"failing-{runtime}", workers=1, runtime=runtime)
+
+
+def test_numbers_of_all_sorts_are_passed(library, runtime):
+    mixed = tasksim.kernel(
+        library.mixed, operands={"y": W, "x": R}, parameters=lambda y: {"i": 1, "j": 2},
+        arguments="a:float64 y b:float32 i:int64 x c:float64 j:int32 d:float32 "
+        "k:int64 l:int64 m:int64 n:int64",
+    )  # fmt: skip
+    values = {"a": 1.0, "b": 2, "c": 4.0, "d": 5.5, "k": -3, "l": 4, "m": 5, "n": 6}
+
+    @tasksim.application(f"mixed-{runtime}")
+    def application(g):
+        g.insert(mixed, g.array("y", 2), g.array("x", 1, initial=3.0), **values)
+
+    program = application.program(application(), 1)
+    tasksim.execute(application(), workers=1, program=program, runtime=runtime)
+    reals, integers = program.store.data[0].tolist()
+    assert reals == 1 + 10 * 2 + 100 * 3 + 1000 * 4 + 10_000 * 5.5
+    assert integers == 1 + 10 * 2 - 100 * 3 + 1000 * 4 + 10_000 * 5 + 100_000 * 6
 
 
 def test_what_is_left_out_is_null(library, runtime):

@@ -121,11 +121,13 @@ bool run(const Dag &dag, int workers, const char *policy, bool spins) {
   }
   void *const address[] = {reinterpret_cast<void *>(note)};
   const std::int8_t tells[] = {TASKSIM_TELLS_RESULT};
+  const std::int8_t reals[] = {0};
   const i64 own[] = {0, 0};
   tasksim_program program{};
   program.functions = 1;
   program.address = address;
   program.tells = tells;
+  program.reals = reals;
   program.function = dag.kernel.data();
   program.argument_ptr = pointer.data();
   program.arguments = arguments.data();

@@ -26,6 +26,7 @@ class Program {
   i64 functions_;
   std::span<void *const> address_;
   std::span<const std::int8_t> tells_;
+  std::span<const std::int8_t> reals_;
   std::span<const std::int32_t> function_;
   std::span<const i64> argument_ptr_;
   std::span<void *const> arguments_;
