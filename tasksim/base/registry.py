@@ -20,7 +20,7 @@ from tasksim.base.wording import option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from importlib.metadata import EntryPoint, EntryPoints
+    from importlib.metadata import EntryPoint
 
 __all__ = ["PluginWarning", "Registry", "is_own", "load_own", "where_raised"]
 
@@ -230,7 +230,7 @@ def _entry_points(groups: tuple[str, ...], path: tuple[str, ...]) -> dict[str, E
 
 
 @cache
-def _all_entry_points(path: tuple[str, ...]) -> EntryPoints:  # noqa: ARG001
+def _all_entry_points(path: tuple[str, ...]) -> Any:  # noqa: ARG001
     """Return all entry points of the installed packages, of whatever group.
 
     To look through the packages takes some 20 ms: done once per *path* of modules.
