@@ -103,7 +103,8 @@ def task_flop(graph: TaskGraph) -> NDArray[np.float64]:
     Parameters
     ----------
     graph
-        The task graph; kernels are known by their name and the names of their parameters.
+        The task graph; kernels are known by their name and the names of their parameters, or say
+        it themselves by a parameter ``flop``.
 
     Returns
     -------
@@ -112,7 +113,9 @@ def task_flop(graph: TaskGraph) -> NDArray[np.float64]:
     counts = np.full(len(graph), np.nan)
     for index, kernel in enumerate(graph.kernels):
         columns = dict(zip(graph.parameter_names[index], graph.parameters[index].T, strict=True))
-        if kernel in _FORMULAS and columns.keys() >= set(_FORMULAS[kernel][0]):
-            tasks = graph.kernel == index
+        tasks = graph.kernel == index
+        if "flop" in columns:
+            counts[tasks] = columns["flop"][graph.row[tasks]]
+        elif kernel in _FORMULAS and columns.keys() >= set(_FORMULAS[kernel][0]):
             counts[tasks] = flop(kernel, **columns)[graph.row[tasks]]
     return counts

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -73,3 +75,11 @@ def test_unknown_counts_are_nan():
     counts = task_flop(g.build())
     assert counts[0] == 12
     assert np.isnan(counts[1:]).all()
+
+
+def test_a_parameter_says_it_where_there_is_one():
+    builder = GraphBuilder("mine")
+    builder.insert("gemm", m=2, n=2, k=2, flop=7)
+    builder.insert("gemm", m=2, n=2, k=2, flop=9)
+    builder.insert("other")
+    assert task_flop(builder.build()).tolist() == pytest.approx([7, 9, math.nan], nan_ok=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.graph.csr import transpose
+from tasksim.graph.flop import task_flop
 from tasksim.graph.iterations import iterations
 from tasksim.run.copystatistics import data_arrival_s
 from tasksim.view.page.subject import critical_tasks
@@ -83,7 +84,7 @@ def _add_arrivals(columns: Columns, subject: Subject, ticks: Ticks, start: Int64
 
 
 def _add_graph(columns: Columns, graph: TaskGraph) -> None:
-    """Add the predecessors of each task, and its iteration."""
+    """Add the predecessors of each task, its iteration, and its flop."""
     pointers, predecessors = transpose(graph.successor_ptr, graph.successors, len(graph))
     counts = np.diff(pointers)
     columns.whole("predecessors", counts)
@@ -91,3 +92,6 @@ def _add_graph(columns: Columns, graph: TaskGraph) -> None:
     found = iterations(graph)
     if found is not None:
         columns.whole("iteration", found, differences=True)
+    flop = task_flop(graph)
+    if np.isfinite(flop).any():
+        columns.real("flop", flop)

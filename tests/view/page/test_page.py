@@ -10,6 +10,9 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
+import tasksim
+from tasksim.graph.flop import task_flop
+from tasksim.run.idleness import idle_time
 from tasksim.run.slices import lack_of_ready
 from tests.view.conftest import make_hybrid, make_run
 
@@ -285,6 +288,38 @@ def test_the_critical_path_is_drawn(show, cholesky):
         " return red; })()"
     )
     assert painted > 500
+
+
+def test_idle_time_is_coloured_by_what_workers_waited_for(show):
+    run = make_hybrid()
+    browser = show(run)
+    browser.key("i")
+    assert "waits for data" in browser.evaluate("document.querySelector('.legend').innerText")
+    seconds = browser.evaluate(
+        "(() => { const { scene, runs: [run] } = tasksimPage, sums = [0, 0, 0];"
+        " run.workers.forEach((_, worker) => scene.waitMeans(run, worker, 0, run.makespan, 9));"
+        " const { starts, ends, classes } = scene.waits[0].coverage;"
+        " classes.forEach((kind, i) => { sums[kind] += ends[i] - starts[i]; }); return sums; })()"
+    )
+    found = idle_time(run).totals()
+    assert seconds == pytest.approx([found[k] for k in ("dependency", "transfer", "queue")])
+    before = browser.evaluate("tasksimPage.chart.picture.toDataURL()")
+    browser.key("i")
+    assert browser.evaluate("tasksimPage.chart.picture.toDataURL()") != before
+
+
+def test_flop_per_second_are_drawn_and_told(show, cholesky):
+    browser = show(cholesky)
+    browser.evaluate("tasksimPage.togglePanel('gflops', true)")
+    browser.settle()
+    flop = task_flop(tasksim.generate("cholesky", tiles=6))
+    done = browser.evaluate(
+        f"tasksimPage.chart.curves.get('gflops')[0].means(0, {cholesky.makespan_s}, 40)"
+        ".reduce((a, b) => a + b) / 40"
+    )
+    assert done * cholesky.makespan_s == pytest.approx(flop.sum(), rel=1e-6)
+    browser.click(*place(browser, 0))
+    assert details(browser)["speed"] == f"{flop[0] / 1e6:.4g} Mflop/s"
 
 
 def test_differences_of_two_runs(show, cholesky, eager):

@@ -1,7 +1,7 @@
 // The app: what people do with the page, and what follows from it.
 
 import { Chart, LEFT } from "./chart.js";
-import { MODES, modesOf, rgb } from "./colours.js";
+import { MODES, hex, modesOf, rgb } from "./colours.js";
 import { Controls } from "./controls.js";
 import { bandDetails, copyDetails, taskDetails } from "./details.js";
 import { element } from "./dom.js";
@@ -17,6 +17,7 @@ import { TableView } from "./tableview.js";
 import { readTheme } from "./theme.js";
 import { countText, sizeText, timeText } from "./units.js";
 import { Viewport } from "./viewport.js";
+import { WAITS } from "./waits.js";
 import { PANELS } from "./panels.js";
 
 const HASH_PAUSE = 200; // milliseconds: browsers refuse more than some changes a second
@@ -84,9 +85,18 @@ export class App {
   /** Colour the tasks anew: mode, filter or theme have changed. */
   recolour() {
     this.scene.colour(this.state.colour, this.theme, (run) => this.flagsOf(run));
-    const shown = new Set(this.runs.flatMap((run) => (run.copies ? [...run.copies.reason] : [])));
-    this.controls.showLegend(this.scene.colouring, this.state, this.header.reasons.filter((_, i) => shown.has(i)));
+    this.controls.showLegend(this.scene.colouring, this.state, [...this.#reasons(), ...this.#waits()]);
     this.draw();
+  }
+
+  #reasons() {
+    const found = new Set(this.runs.flatMap((run) => (run.copies ? [...run.copies.reason] : [])));
+    return this.header.reasons.filter((_, reason) => found.has(reason));
+  }
+
+  #waits() {
+    if (!this.state.waits) return [];
+    return Object.entries(WAITS).map(([kind, name]) => ({ name, colour: hex(this.theme.waits[kind]) }));
   }
 
   /** Return a flag per task of a run, 1: it is not filtered away; null: all are shown. */
@@ -280,7 +290,7 @@ export class App {
   /** Change parts of the state, and show it. */
   change(parts) {
     Object.assign(this.state, parts);
-    if ("colour" in parts || "only" in parts) this.recolour();
+    if ("colour" in parts || "only" in parts || "waits" in parts) this.recolour();
     else this.draw();
   }
 
@@ -296,6 +306,8 @@ export class App {
     }
     return this.change({ colour: this.state.colour === "difference" ? "kernel" : "difference" });
   }
+
+  toggleWaits() { this.change({ waits: !this.state.waits }); }
 
   togglePath() { this.change({ path: !this.state.path }); }
 

@@ -37,8 +37,16 @@ export class Chart {
     return true;
   }
 
-  get panelHeight() { return HEIGHTS.panel * this.state.panels.size; }
-  get room() { return Math.max(60, this.fullHeight - TOP - this.panelHeight); }
+  /** The height of a panel; all of them leave half of the chart to the rows. */
+  get panelHeight() {
+    const most = (this.fullHeight - TOP) / 2 / Math.max(this.state.panels.size, 1);
+    return Math.max(HEIGHTS.leastPanel, Math.min(HEIGHTS.panel, Math.floor(most)));
+  }
+
+  get room() {
+    return Math.max(60, this.fullHeight - TOP - this.panelHeight * this.state.panels.size);
+  }
+
   get width() { return Math.max(10, this.fullWidth - LEFT - RIGHT); }
 
   /** Lay out the rows and the view of them. */
@@ -51,7 +59,7 @@ export class Chart {
     this.view = {
       theme, scroll, viewport: this.viewport, ratio: this.ratio, runs: this.scene.runs,
       left: LEFT, top: TOP, width: this.width, height: this.room,
-      allRows: rows, rows: rows.filter(isSeen),
+      allRows: rows, rows: rows.filter(isSeen), showsWaits: this.state.waits,
     };
   }
 
@@ -96,9 +104,9 @@ export class Chart {
       if (!this.curves.has(name)) {
         this.curves.set(name, curvesOf(name, this.scene.runs, this.scene.header));
       }
-      const curves = paintPanel(context, this.view, name, this.curves.get(name), top, HEIGHTS.panel);
+      const curves = paintPanel(context, this.view, name, this.curves.get(name), top, this.panelHeight);
       this.panelsShown.push({ name, top, curves });
-      top += HEIGHTS.panel;
+      top += this.panelHeight;
     }
   }
 
@@ -118,7 +126,7 @@ export class Chart {
     const time = this.time(x);
     const found = { x, y, time, row: null, run: null, task: -1, copy: -1, panel: null };
     if (y >= TOP + this.room) {
-      found.panel = this.panelsShown.find(({ top }) => y >= top && y < top + HEIGHTS.panel) ?? null;
+      found.panel = this.panelsShown.find(({ top }) => y >= top && y < top + this.panelHeight) ?? null;
       return found;
     }
     found.row = y < TOP ? null : rowAt(this.view.allRows, y - TOP + this.view.scroll);

@@ -31,6 +31,8 @@ export class Controls {
       title: "What colours say", ariaLabel: "Colours", onchange: () => app.change({ colour: this.colour.value }),
     }, ...modesOf(app.runs).map((mode) => element("option", { value: mode }, MODES[mode])));
     this.path = check("critical path", (on) => app.change({ path: on }));
+    this.waits = check("waits", (on) => app.change({ waits: on }));
+    this.waits.label.title = "Colour idle time by what the worker waited for";
     this.levels = element("output", { className: "levels" });
     this.panels = panelsOf(app.runs).map((name) => {
       const box = check(PANELS[name].title, (on) => app.togglePanel(name, on));
@@ -41,7 +43,7 @@ export class Controls {
       button("‹", "Task found before (N)", () => app.nextMatch(-1)),
       button("›", "Next task found (n)", () => app.nextMatch(1)),
       this.found, this.only.label,
-      element("label", {}, "colour ", this.colour), this.path.label,
+      element("label", {}, "colour ", this.colour), this.path.label, this.waits.label,
       element("span", { className: "group", title: "How many levels of dependencies the pinned task shows" },
         "arrows ", button("−", "A level less ([)", () => app.setLevels(-1)), this.levels,
         button("+", "A level more (])", () => app.setLevels(1))),
@@ -73,6 +75,7 @@ export class Controls {
     this.only.checked = state.only;
     this.colour.value = state.colour;
     this.path.checked = state.path;
+    this.waits.checked = state.waits;
     this.levels.textContent = String(state.levels);
     for (const box of this.panels) box.checked = state.panels.has(box.panel);
   }
@@ -84,33 +87,36 @@ export class Controls {
       : matches.length ? `${match < 0 ? 0 : match + 1} of ${matches.length}` : "none");
   }
 
-  /** Show lines about a thing. */
+  /** Show lines about a thing, if they are not shown yet. */
   showDetails(lines, isPinned) {
+    const key = JSON.stringify([lines, isPinned]);
+    if (key === this.shownDetails) return;
+    this.shownDetails = key;
     this.details.replaceChildren(
       element("h2", {}, isPinned ? "Pinned" : "Under the pointer"),
       lines.length ? list(lines) : element("p", {}, "Point at a task; click pins it and draws its arrows."));
   }
 
-  /** Show what colours say; kernels may be hidden and shown. */
-  showLegend({ legend }, state, reasons) {
+  /** Show what colours say; kernels may be hidden and shown. `others` are of copies and waits. */
+  showLegend({ legend }, state, others) {
     const entries = legend.map(({ name, colour, kernel }) => {
-      const swatch = element("span", { className: "swatch" });
-      swatch.style.background = colour;
-      if (!kernel) return element("div", {}, swatch, name);
+      if (!kernel) return element("div", {}, swatch(colour), name);
       return element("button", {
         type: "button", className: state.hidden.has(kernel) ? "off" : "", title: "Show or hide",
         ariaPressed: String(!state.hidden.has(kernel)), onclick: () => this.app.toggleKernel(kernel),
-      }, swatch, name);
+      }, swatch(colour), name);
     });
-    const copies = reasons.map(({ name, colour }) => {
-      const swatch = element("span", { className: "swatch" });
-      swatch.style.background = colour;
-      return element("div", {}, swatch, name);
-    });
-    this.legend.replaceChildren(element("h2", {}, MODES[state.colour]), ...entries, ...copies);
+    this.legend.replaceChildren(element("h2", {}, MODES[state.colour]), ...entries,
+      ...others.map(({ name, colour }) => element("div", {}, swatch(colour), name)));
   }
 
   say(text) { this.status.textContent = text; }
+}
+
+function swatch(colour) {
+  const made = element("span", { className: "swatch" });
+  made.style.background = colour;
+  return made;
 }
 
 function check(text, onchange) {

@@ -24,29 +24,27 @@ export class Coverage {
   /** Add to `into` (red, green, blue, share per slice) the means over slices of time. */
   addMeans(low, high, from, to, into) {
     const width = into.length / 4, slice = (to - from) / width;
-    const before = [0, 0, 0, 0], after = [0, 0, 0, 0];
-    let box = countUpToFrom(this.starts, from, low, high);
-    this.#until(from, box, low, before);
-    for (let x = 0; x < width; x++) {
+    const [red, green, blue, all] = this.sums;
+    const { starts, ends, classes, palette } = this;
+    let [r, g, b, a] = [0, 0, 0, 0];
+    let box = countUpToFrom(starts, from, low, high);
+    // Sums up to the end of slice x; those up to its beginning are kept from the one before.
+    for (let x = -1; x < width; x++) {
       const time = from + (x + 1) * slice;
-      box = countUpToFrom(this.starts, time, box, high);
-      this.#until(time, box, low, after);
-      for (let c = 0; c < 4; c++) {
-        into[4 * x + c] += (after[c] - before[c]) / slice;
-        before[c] = after[c];
+      box = countUpToFrom(starts, time, box, high);
+      const last = box > low ? box - 1 : low;
+      const passed = box > low ? (time < ends[last] ? time : ends[last]) - starts[last] : 0;
+      const colour = box > low ? 3 * classes[last] : 0;
+      const R = red[last] + passed * palette[colour], G = green[last] + passed * palette[colour + 1];
+      const B = blue[last] + passed * palette[colour + 2], A = all[last] + passed;
+      if (x >= 0) {
+        into[4 * x] += (R - r) / slice;
+        into[4 * x + 1] += (G - g) / slice;
+        into[4 * x + 2] += (B - b) / slice;
+        into[4 * x + 3] += (A - a) / slice;
       }
+      r = R, g = G, b = B, a = A;
     }
-  }
-
-  /** Put into `found` the sums up to `time`, when `box - low` boxes have begun. */
-  #until(time, box, low, found) {
-    const last = Math.max(box - 1, low);
-    for (let c = 0; c < 4; c++) found[c] = this.sums[c][last];
-    if (box === low) return;
-    const passed = Math.min(time, this.ends[last]) - this.starts[last];
-    const colour = 3 * this.classes[last];
-    for (let c = 0; c < 3; c++) found[c] += passed * this.palette[colour + c];
-    found[3] += passed;
   }
 }
 

@@ -3,7 +3,7 @@
 import { neighbours } from "./adjacency.js";
 import { shiftOf } from "./colours.js";
 import { partners } from "./overlay.js";
-import { countText, percentText, shiftText, sizeText, timeText } from "./units.js";
+import { countText, flopText, percentText, shiftText, sizeText, timeText } from "./units.js";
 
 /** Return what is known of a task: [name, text] each. */
 export function taskDetails(run, task, runs) {
@@ -21,6 +21,7 @@ export function taskDetails(run, task, runs) {
     ["start", timeText(run.start(task))],
     ["end", timeText(run.end(task))],
     ["duration", timeText(run.duration(task))],
+    ...(run.flop?.[task] > 0 ? [["speed", flopText(run.flop[task] / run.duration(task))]] : []),
     ...expectedLine(run, task),
     ["waited for dependencies", timeText(waits.dependency), "dependency"],
     ...(run.columns.arrival ? [["waited for data", timeText(waits.data), "data"]] : []),

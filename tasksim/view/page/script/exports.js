@@ -3,7 +3,6 @@
 import { hex } from "./colours.js";
 import { LEFT, TOP } from "./chart.js";
 import { marksOf } from "./frame.js";
-import { HEIGHTS } from "./rows.js";
 import { ticks, timeText } from "./units.js";
 
 const MOST_SHAPES = 20000; // of these a viewer of SVG is still quick; more are one picture
@@ -187,10 +186,10 @@ function markShapes({ runs, viewport, left, width, height, theme }) {
     });
 }
 
-function panelShapes({ panelsShown, view }) {
+function panelShapes({ panelsShown, panelHeight, view }) {
   return panelsShown.flatMap(({ name, top, curves }) => {
     const most = Math.max(1e-300, ...curves.map(({ values }) => Math.max(...values)));
-    const y = (value) => number(top + HEIGHTS.panel - 4 - (value * (HEIGHTS.panel - 20)) / most);
+    const y = (value) => number(top + panelHeight - 4 - (value * (panelHeight - 20)) / most);
     return [
       textShape(4, top + 14, name, view.theme.text),
       ...curves.map(({ values, colour, dash }) => (

@@ -41,9 +41,11 @@ export function paintNames(context, view) {
   context.clip();
   context.textBaseline = "middle";
   let last = -Infinity;
-  for (const row of rows) {
-    const y = top + row.y - scroll + row.height / 2;
-    if (row.kind === "worker" && y - last < LINE) continue;
+  const middle = (row) => top + row.y - scroll + row.height / 2;
+  for (const [place, row] of rows.entries()) {
+    const y = middle(row), next = rows[place + 1];
+    const isNearNext = next && next.kind !== "worker" && middle(next) - y < LINE;
+    if (row.kind === "worker" && (y - last < LINE || isNearNext)) continue;
     last = y;
     context.fillStyle = row.kind === "run" ? theme.text : theme.soft;
     context.font = row.kind === "run" ? `bold ${theme.font}` : theme.small;

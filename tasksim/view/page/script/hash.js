@@ -12,6 +12,7 @@ export function toHash(state, viewport, isWhole) {
     pin: state.pin ? `${state.pin.run.number}:${state.pin.task}` : "",
     levels: state.levels === 1 ? "" : String(state.levels),
     path: state.path ? "1" : "",
+    waits: state.waits ? "1" : "",
     fold: state.foldedChanged ? `,${[...state.folded].join("\n")}` : "",
     panels: state.panelsChanged ? `,${[...state.panels].join(",")}` : "",
     theme: state.theme === "auto" ? "" : state.theme,

@@ -40,7 +40,7 @@ class Pixels {
     this.height = Math.max(1, Math.round(height * ratio));
     this.data = new ImageData(this.width, this.height);
     this.words = new Uint32Array(this.data.data.buffer);
-    this.ground = word(rgb(theme.ground));
+    this.ground = packed(...rgb(theme.ground));
     this.idle = rgb(theme.idle);
     this.words.fill(this.ground);
   }
@@ -56,7 +56,7 @@ class Pixels {
   }
 
   #fillBand(top, bottom, first, last, means) {
-    const idle = word(this.idle);
+    const idle = packed(...this.idle);
     for (let x = 0; x < this.width; x++) {
       const share = Math.min(means[4 * x + 3], 1);
       const edge = bottom - Math.round(share * (bottom - top));
@@ -67,22 +67,29 @@ class Pixels {
     }
   }
 
+  // Without arrays: these two are called for each pixel of each row.
+
   /** The colour of a pixel that is partly covered. */
   #mixed(means, x) {
-    const share = means[4 * x + 3], most = Math.max(share, 1), rest = Math.max(0, 1 - share);
-    return word([0, 1, 2].map((c) => means[4 * x + c] / most + rest * this.idle[c]));
+    const share = means[4 * x + 3], most = share > 1 ? share : 1, rest = share < 1 ? 1 - share : 0;
+    return packed(means[4 * x] / most + rest * this.idle[0], means[4 * x + 1] / most + rest * this.idle[1],
+      means[4 * x + 2] / most + rest * this.idle[2]);
   }
 
   /** The mean colour of what covers a pixel. */
   #pure(means, x) {
     const share = means[4 * x + 3];
-    return word([0, 1, 2].map((c) => means[4 * x + c] / share));
+    return packed(means[4 * x] / share, means[4 * x + 1] / share, means[4 * x + 2] / share);
   }
 }
 
-function word([red, green, blue]) {
-  const byte = (value) => Math.max(0, Math.min(255, Math.round(value)));
+/** Return red, green and blue, 0 to 255, as a word of `ImageData`. */
+function packed(red, green, blue) {
   return (255 << 24 | byte(blue) << 16 | byte(green) << 8 | byte(red)) >>> 0;
+}
+
+function byte(value) {
+  return value <= 0 ? 0 : value >= 255 ? 255 : (value + 0.5) | 0;
 }
 
 function paintRow(image, scene, view, row, boxes) {
@@ -90,8 +97,13 @@ function paintRow(image, scene, view, row, boxes) {
   const y = row.y - view.scroll, inset = row.height > 8 ? 1 : 0;
   const fill = (means, isBand) => image.fill(y + inset, row.height - 2 * inset, means, isBand);
   if (row.kind === "worker") {
-    const none = new Float64Array(4 * image.width);
-    fill(boxes ? none : scene.workerMeans(row.run, row.worker, from, to, image.width), false);
+    const means = boxes ? new Float64Array(4 * image.width)
+      : scene.workerMeans(row.run, row.worker, from, to, image.width);
+    if (view.showsWaits) {
+      const waits = scene.waitMeans(row.run, row.worker, from, to, image.width);
+      waits.forEach((value, i) => { means[i] += value; });
+    }
+    fill(means, false);
   } else if (row.kind === "link") {
     fill(scene.linkMeans(row.link, from, to, image.width), false);
   } else if (row.workers.length) {

@@ -2,7 +2,7 @@
 
 import { StepIntegral } from "./integral.js";
 import { line } from "./frame.js";
-import { countText, rateText, sizeText } from "./units.js";
+import { countText, flopText, rateText, sizeText } from "./units.js";
 import { countUpTo } from "./search.js";
 import { visible } from "./colours.js";
 
@@ -14,6 +14,7 @@ export const PANELS = {
   ready: { title: "ready tasks", text: countText, curves: readyCurves },
   submitted: { title: "submitted tasks", text: countText, curves: submittedCurves },
   lackready: { title: "nodes lacking ready tasks", text: countText, curves: lackCurves },
+  gflops: { title: "flop per second", text: flopText, curves: flopCurves },
   memory: { title: "memory used", text: sizeText, curves: memoryCurves },
   bandwidth: { title: "copied", text: rateText, curves: bandwidthCurves },
   copies: { title: "copies by link", text: rateText, curves: linkCurves },
@@ -23,7 +24,7 @@ export const PANELS = {
 export function panelsOf(runs) {
   const copies = runs.some((run) => run.copies);
   const memory = runs.some((run) => run.header.known_memories.length);
-  const needs = { memory, bandwidth: copies, copies };
+  const needs = { memory, bandwidth: copies, copies, gflops: runs.some((run) => run.flop) };
   return Object.keys(PANELS).filter((name) => needs[name] ?? true);
 }
 
@@ -79,6 +80,21 @@ function readyOfNode(run, node) {
   }
   const times = (ticks) => ({ times: Float64Array.from(tasks, (task) => run.seconds(ticks[task])) });
   return new StepIntegral(times(run.readyTick), times(run.startTick));
+}
+
+/** Return the flop per second of tasks whose flop is known, evenly over the time of each. */
+function flopCurves(runs, look) {
+  return runs.filter((run) => run.flop).map((run) => {
+    const tasks = [];
+    for (let task = 0; task < run.count; task++) {
+      if (run.flop[task] > 0 && run.endTick[task] > run.startTick[task]) tasks.push(task);
+    }
+    const weights = tasks.map((task) => run.flop[task] / run.duration(task));
+    const times = (ticks) => tasks.map((task) => run.seconds(ticks[task]));
+    const integral = new StepIntegral(
+      { times: times(run.startTick), weights }, { times: times(run.endTick), weights });
+    return { ...look(run, ""), means: (from, to, count) => integral.means(from, to, count) };
+  });
 }
 
 function memoryCurves(runs, look) {
@@ -155,7 +171,7 @@ export function paintPanel(context, view, name, curves, top, height) {
   context.fillText(PANELS[name].title, 4, top + 12);
   context.fillStyle = theme.soft;
   context.textAlign = "right";
-  context.fillText(PANELS[name].text(most > 1e-300 ? most : 0), left - 6, top + 18);
+  context.fillText(PANELS[name].text(most > 1e-300 ? most : 0), left - 6, top + 26);
   context.fillText("0", left - 6, base - 3);
   context.textAlign = "left";
   paintNamesOfCurves(context, shown, left, top, theme);

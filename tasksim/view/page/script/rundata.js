@@ -55,6 +55,7 @@ export class RunData {
     this.priority = columns.priority;
     this.iteration = columns.iteration ?? null;
     this.expected = columns.expected;
+    this.flop = columns.flop ?? null;
     this.critical = Int32Array.from(columns.critical);
     this.releasedBy = new Int32Array(count);
     this.readyTick = new Float64Array(count);
@@ -84,6 +85,12 @@ export class RunData {
   /** When its worker took a task from the scheduler; its start where that is not known. */
   taken(task) {
     return this.seconds(this.startTick[task] - (this.columns.taken?.[task] ?? 0));
+  }
+
+  /** When the last copy made for a task was there; minus infinity without any. */
+  arrival(task) {
+    const came = this.columns.arrival?.[task] ?? 0;
+    return came ? this.seconds(this.startTick[task] - (came - 1)) : -Infinity;
   }
 
   /** How many times as long as expected a task took; NaN where nothing is expected. */

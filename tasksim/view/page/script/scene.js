@@ -3,6 +3,7 @@
 import { colouring } from "./colours.js";
 import { Coverage, Level } from "./coverage.js";
 import { StepIntegral } from "./integral.js";
+import { WaitCoverage } from "./waits.js";
 
 const MOST_DIRECT = 300000; // evaluations for a band by its rows; a frame has some milliseconds
 
@@ -18,6 +19,7 @@ export class Scene {
   colour(mode, theme, shown) {
     this.colouring = colouring(this.runs, mode, this.header, theme);
     this.levels.clear();
+    Object.assign(this, { theme, waits: [] });
     this.coverage = this.runs.map((run) => {
       const classOf = this.colouring.classOf(run), flags = shown(run);
       const classes = new Uint16Array(run.count);
@@ -27,6 +29,14 @@ export class Scene {
       }
       return new Coverage(run.slotStart, run.slotEnd, classes, this.colouring.palette);
     });
+  }
+
+  /** Return the same of what a worker waited for while it was idle. */
+  waitMeans(run, worker, from, to, width) {
+    const into = new Float64Array(4 * width);
+    this.waits[run.number] ??= new WaitCoverage(run, this.theme);
+    this.waits[run.number].addMeans(worker, from, to, into);
+    return into;
   }
 
   /** Return red, green, blue and share per pixel of a worker's row. */

@@ -1,5 +1,6 @@
 // Tables of the same data: kernels, workers, copies, tasks; of all, or of the visible stretch of time.
 
+import { eachWait } from "./waits.js";
 import { percentText, rateText, sizeText, timeText, countText } from "./units.js";
 
 const MOST_TASKS = 500; // rows of the table of tasks; more take seconds to lay out, CSV has all
@@ -84,25 +85,14 @@ export function workerTimes(run, worker, from, to) {
   let busy = 0, tasks = 0, free = 0;
   const inside = (begin, end) => Math.max(0, Math.min(end, to) - Math.max(begin, from));
   for (let slot = run.firstSlot[worker]; slot < run.firstSlot[worker + 1]; slot++) {
-    const task = run.slotTask[slot], start = run.slotStart[slot], end = run.slotEnd[slot];
+    const start = run.slotStart[slot], end = run.slotEnd[slot];
     if (end >= from && start <= to) tasks++;
     busy += inside(start, end);
-    const ready = Math.min(Math.max(run.ready(task), free), Math.max(start, free));
-    const taken = Math.min(Math.max(run.taken(task), ready), Math.max(start, ready));
-    const came = Math.min(Math.max(taken, start - arrivedBefore(run, task)), Math.max(start, taken));
-    waits.dependency += inside(free, ready);
-    waits.data += inside(taken, came);
-    waits.runtime += inside(ready, taken) + inside(came, start);
     free = end;
   }
+  eachWait(run, worker, (kind, begin, end) => { waits[kind] += inside(begin, end); });
   waits.end = inside(free, run.makespan);
   return { busy, tasks, waits };
-}
-
-/** Return how long before its start the data of a task had come; infinity without any. */
-function arrivedBefore(run, task) {
-  const came = run.columns.arrival?.[task] ?? 0;
-  return came ? run.seconds(came - 1) : Infinity;
 }
 
 function copyTable(runs, range) {

@@ -1,5 +1,7 @@
 // The theme: colours of the page's style sheet, as a canvas needs them.
 
+import { rgb } from "./colours.js";
+
 const NAMES = ["ground", "text", "soft", "line", "idle", "muted", "band", "accent", "path",
   "before", "after", "mark", "dependency", "data", "runtime"];
 
@@ -8,6 +10,10 @@ export function readTheme(element) {
   const style = getComputedStyle(element);
   const theme = {};
   for (const name of NAMES) theme[name] = style.getPropertyValue(`--${name}`).trim();
+  theme.waits = {};
+  for (const kind of ["dependency", "data", "runtime"]) {
+    theme.waits[kind] = rgb(style.getPropertyValue(`--idle-${kind}`).trim());
+  }
   theme.dark = style.getPropertyValue("--dark").trim() === "1";
   theme.font = `12px ${style.fontFamily}`;
   theme.small = `11px ${style.fontFamily}`;

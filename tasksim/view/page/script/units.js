@@ -33,8 +33,16 @@ export function sizeText(bytes) {
 
 /** Return bytes per second in a fitting unit of 1000. */
 export function rateText(bytes) {
-  const units = ["B/s", "kB/s", "MB/s", "GB/s", "TB/s"];
-  let value = bytes, unit = 0;
+  return perSecond(bytes, ["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]);
+}
+
+/** Return flop per second in a fitting unit of 1000. */
+export function flopText(flop) {
+  return perSecond(flop, ["flop/s", "kflop/s", "Mflop/s", "Gflop/s", "Tflop/s", "Pflop/s"]);
+}
+
+function perSecond(count, units) {
+  let value = count, unit = 0;
   while (Math.abs(value) >= 1000 && unit < units.length - 1) value /= 1000, unit++;
   return `${digits(value)} ${units[unit]}`;
 }
