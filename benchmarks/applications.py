@@ -5,7 +5,8 @@
 Each example is calibrated at three sizes, in calm moments; linear models of its kernels, whose
 terms are written here and were chosen beforehand, predict two other sizes, which are then run
 for real, in calm moments, too. The error is that of the prediction against the median measured;
-beside it, how far the measured runs are from each other.
+beside it, how far the measured runs are from each other, and how many times as long the same takes
+on one worker, in turn with the others.
 """
 
 from __future__ import annotations
@@ -93,6 +94,7 @@ class Row:
     tasks: int
     predicted_s: float
     measured_s: list[float]
+    alone_s: list[float]
     disturbed: int
 
     @property
@@ -110,10 +112,15 @@ class Row:
         """Between the slowest and the fastest measured run, relative to the median."""
         return (max(self.measured_s) - min(self.measured_s)) / self.median_s
 
+    @property
+    def speedup(self) -> float:
+        """Of all workers against one."""
+        return statistics.median(self.alone_s) / self.median_s
+
     def __str__(self) -> str:
         return (
             f"{self.example:22} {self.size:18} {self.tasks:6} {1e3 * self.predicted_s:9.2f}"
-            f" {1e3 * self.median_s:9.2f} {100 * self.error:+7.1f} % {100 * self.spread:7.1f} %"
+            f" {1e3 * self.median_s:9.2f} {100 * self.error:+7.1f} % {100 * self.spread:7.1f} % {self.speedup:6.2f}"
             + ("  not calm" if self.disturbed else "")
         )
 
@@ -135,13 +142,16 @@ def measured(name: str, seconds: float, repetitions: int) -> list[Row]:
         for size in example.predicted:
             settings = (*fixed, *size.split())
             predicted = simulate(graph, "here", settings=settings, library=library)
-            scenario = Scenario(graph, settings, workers=workers, clock="native")
-            found = measure([scenario], repetitions, probe=Probe(workers), patience_s=2 * seconds)
-            runs = found.cells[0].runs
+            scenarios = [
+                Scenario(graph, settings, workers=count, clock="native") for count in (workers, 1)
+            ]
+            found = measure(scenarios, repetitions, probe=Probe(workers), patience_s=2 * seconds)
+            runs, alone = (cell.runs for cell in found.cells)
             calm = found.calm
             rows.append(
                 Row(name, size, len(predicted), predicted.makespan_s,
-                    [run.makespan_s for run in runs], calm.disturbed if calm else 0)
+                    [run.makespan_s for run in runs], [run.makespan_s for run in alone],
+                    calm.disturbed if calm else 0)
             )  # fmt: skip
             print(rows[-1], flush=True)
     return rows
@@ -155,7 +165,9 @@ def main() -> int:
     parser.add_argument("--only", default="", help="examples whose name contains this")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    print(f"{'example':22} {'size':18} {'tasks':>6} {'predicted':>9} {'ms':>9} {'error':>9} spread")
+    print(
+        f"{'example':22} {'size':18} {'tasks':>6} {'predicted':>9} {'ms':>9} {'error':>9}   spread  speed-up"
+    )
     rows = [
         row
         for name in EXAMPLES_MEASURED
