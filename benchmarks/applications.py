@@ -120,7 +120,8 @@ class Row:
     def __str__(self) -> str:
         return (
             f"{self.example:22} {self.size:18} {self.tasks:6} {1e3 * self.predicted_s:9.2f}"
-            f" {1e3 * self.median_s:9.2f} {100 * self.error:+7.1f} % {100 * self.spread:7.1f} % {self.speedup:6.2f}"
+            f" {1e3 * self.median_s:9.2f} {100 * self.error:+7.1f} %"
+            f" {100 * self.spread:7.1f} % {self.speedup:6.2f}"
             + ("  not calm" if self.disturbed else "")
         )
 
@@ -166,7 +167,8 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     print(
-        f"{'example':22} {'size':18} {'tasks':>6} {'predicted':>9} {'ms':>9} {'error':>9}   spread  speed-up"
+        f"{'example':22} {'size':18} {'tasks':>6} {'predicted':>9} {'ms':>9} {'error':>9}"
+        "   spread  speed-up"
     )
     rows = [
         row
