@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from tasksim.core.compiler import Compiler, find_compiler
 from tasksim.core.sources import FOLDER
 
 COMPILERS = ("c++", "g++", "clang++")
@@ -19,6 +20,13 @@ def compiler(monkeypatch):
     if found is None:
         pytest.skip("no C++ compiler")
     return found
+
+
+@pytest.fixture
+def strict(compiler):
+    """That compiler, to which a warning is an error."""
+    found = find_compiler()
+    return Compiler((*found.command, "-Wall", "-Wextra", "-Werror"), found.name)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from compiled_core import needs_core
 from equal import LONG
 
 from tasksim.core.build import build
-from tasksim.core.compiler import NotBuilt, find_compiler
+from tasksim.core.compiler import NotBuilt
 from tasksim.core.sanitizers import checked_environment
 from tasksim.core.sources import FOLDER
 from tasksim.graph.apps.registry import generate
@@ -60,26 +60,24 @@ def test_nor_is_one_of_many_more(scheduler, workers):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [2, 8])
-def test_the_thread_sanitizer_finds_no_race(tmp_path_factory, workers):
-    program = _checked_program(tmp_path_factory.getbasetemp())
-    command = [program, "5000", str(workers), *WITHOUT_OPTIONS]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "WARNING" not in done.stderr
+def test_the_thread_sanitizer_finds_no_race(checked_program):
+    for workers in ("2", "8"):
+        command = [checked_program, "5000", workers, *WITHOUT_OPTIONS]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "WARNING" not in done.stderr
 
 
-@cache
-def _checked_program(folder):
-    """Build the core and the program with the thread sanitizer; skip where there is none."""
+@pytest.fixture
+def checked_program(strict, tmp_path):
+    """The program, with the core built for the thread sanitizer; skipped where there is none."""
+    library, program = tmp_path / "libchecked.so", tmp_path / "native_stress"
     try:
-        compiler = find_compiler()
-        library = build(folder / "libchecked.so", work=folder / "objects", sanitize=["thread"])
-        checked_environment(library, ["thread"], compiler)
+        checked_environment(library, ["thread"], strict)
     except NotBuilt as error:
         pytest.skip(str(error))
-    program = folder / "native_stress"
+    build(library, compiler=strict, sanitize=["thread"])
     flags = ["-std=c++20", "-O1", "-g", "-fsanitize=thread", "-pthread", f"-I{FOLDER}"]
-    command = [*compiler.command, *flags, str(SOURCE), str(library), f"-Wl,-rpath,{folder}"]
-    compiler.run([*command, "-o", str(program)], folder)
+    command = [*strict.command, *flags, str(SOURCE), str(library), f"-Wl,-rpath,{tmp_path}"]
+    strict.run([*command, "-o", str(program)], tmp_path)
     return program
