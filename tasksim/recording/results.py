@@ -6,6 +6,7 @@ import weakref
 from collections import deque
 from collections.abc import Mapping, Set
 from concurrent.futures import Future
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.recording.sizes import size_of
@@ -20,8 +21,9 @@ __all__ = ["Results", "task_of"]
 KEPT_BYTES: Final = 4096
 """Containers that cannot be referred to weakly are kept up to this size, so that no other object
 gets their address: with a million tasks these are at most 4 GB, in practice a thousandth."""
-LOOKED_AT: Final = 10_000
-"""Objects among the arguments of one call that are looked at: a millisecond."""
+LOOKED_AT: Final = 1000
+"""Objects among the arguments of one call that are looked at: some tenths of a millisecond. What is
+left out was waited for all the same."""
 DEEP: Final = 3
 """Containers in containers that are looked into."""
 _MARK: Final = "_tasksim_task"
@@ -92,7 +94,7 @@ def _objects(value: Any, deep: int) -> Iterator[Any]:
     if not deep or isinstance(value, str | bytes | bytearray | range):
         return
     if isinstance(value, Mapping):
-        value = list(value.values())
+        value = list(islice(value.values(), LOOKED_AT))
     if isinstance(value, list | tuple | deque | Set):
-        for item in list(value):
+        for item in list(islice(value, LOOKED_AT)):
             yield from _objects(item, deep - 1)
