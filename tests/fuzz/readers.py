@@ -92,6 +92,36 @@ def run(folder: Path) -> object:
     return summary(load(folder))
 
 
+def trace(name: str) -> Callable[[Path], object]:
+    """Return the reader of a trace; what is wrong is refused, and then passed over."""
+
+    def read(folder: Path) -> object:
+        from tasksim.base.errors import InputError
+        from tasksim.formats.runs import read_trace
+        from tasksim.run.runchecks import check_records
+
+        path = folder / name if name else folder
+        try:
+            found = read_trace(path)
+        except InputError:
+            found = read_trace(path, skip_bad=True)
+        check_records(found.run, path)
+        return found.run, found.notes, found.skipped
+
+    return read
+
+
+def workflow(name: str) -> Callable[[Path], object]:
+    """Return the reader of a workflow."""
+
+    def read(folder: Path) -> object:
+        from tasksim.formats.graphs import graph_in
+
+        return graph_in(folder / name).graph.summary()
+
+    return read
+
+
 def schedule(folder: Path) -> object:
     from tasksim.graph.apps.registry import generate
     from tasksim.schedulers.static.schedule_file import match, read_schedule

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from . import readers, seeds
+from . import readers, seeds, trace_seeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +51,17 @@ TARGETS = {
     "starpu-codelet": Target(readers.starpu_codelet, seeds.starpu_codelets),
     "starpu-xml": Target(readers.starpu_xml, seeds.starpu_xml),
     "starpu-machine": Target(readers.starpu_machine, seeds.starpu_machines),
+    "tasks-rec": Target(readers.trace("tasks.rec"), trace_seeds.traces("tasks.rec", "tasks.rec")),
+    "task-table": Target(readers.trace("run.csv"), trace_seeds.traces("task-table", "run.csv")),
+    "pj-dump": Target(readers.trace("run.csv"), trace_seeds.pj_dumps),
+    "chrome": Target(readers.trace("run.json"), trace_seeds.chrome),
+    "starvz": Target(readers.trace(""), trace_seeds.starvz),
+    "starvz-parquet": Target(readers.trace(""), trace_seeds.traces("starvz", "tables")),
+    "wfformat": Target(readers.workflow("flow.json"), trace_seeds.workflows("flow.json")),
+    "dax": Target(readers.workflow("flow.dax"), trace_seeds.workflows("flow.dax")),
+    "dot": Target(readers.workflow("flow.dot"), trace_seeds.workflows("flow.dot")),
+    "stg": Target(readers.workflow("flow.stg"), trace_seeds.workflows("flow.stg")),
+    "ogra": Target(readers.workflow("flow.td"), trace_seeds.workflows("flow.td")),
     "scenario": Target(readers.scenario, seeds.scenarios),
     "scheduler": Target(readers.scheduler, seeds.scheduler_texts),
     "generator": Target(readers.generator, seeds.generator_texts),

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.base.files import MOST_BYTES, read_bytes
+from tasksim.base.files import reading
 from tasksim.base.jsontext import parse_json
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import Records
+from tasksim.formats.traces.recutils import nanoseconds
 from tasksim.formats.traces.textlines import GZIP, head_text
 
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["CHROME", "read_chrome"]
 
+MOST_JSON: Final = 2**30
+"""Bytes of the text: that of a million tasks has 250 MB."""
+LARGEST_US: Final = 1e18
+"""Thirty thousand years; what is later is a mistake, and its nanoseconds are no numbers."""
 TASK, COPY = "task", "copy"
 """The categories of the slices that tasksim writes."""
 
@@ -74,11 +79,12 @@ def read_chrome(path: Path, *, skip_bad: bool = False) -> RecordedTrace:
 
 
 def _json(path: Path) -> Any:
-    data = read_bytes(path)
+    with reading(path, MOST_JSON) as file:
+        data = file.read()
     if data.startswith(GZIP):
         try:
             unpack = zlib.decompressobj(zlib.MAX_WBITS | 16)
-            data = unpack.decompress(data, MOST_BYTES)
+            data = unpack.decompress(data, MOST_JSON)
             if not unpack.eof:
                 raise InputError(f"{path}: the compressed file is cut short, or too large")
         except zlib.error as error:
@@ -169,7 +175,7 @@ def _add(found: Records, at: int, event: Event, workers: dict[Place, tuple[str, 
         str(args.get("task", f"slice{at}")), str(event.get("name", "task")), worker,
         _seconds(event["ts"]), _seconds(event["ts"] + event["dur"]), line=at,
         submitted_s=_seconds(args["submitted"]) if _is_time(args.get("submitted")) else math.nan,
-        order=float(args["task"]) if isinstance(args.get("task"), int) else math.nan,
+        order=float(args["task"]) if _is_time(args.get("task")) else math.nan,
         priority=args["priority"] if isinstance(args.get("priority"), int) else 0,
         before=" ".join(map(str, after)) if isinstance(after, list) else "",
     )  # fmt: skip
@@ -186,7 +192,7 @@ def _add_flows(found: Records, events: list[Any], tasks: list[tuple[int, Event]]
             and event.get("ph") in ("s", "t", "f")
             and _is_time(event.get("ts"))
         ):
-            identity = (str(event.get("id")), event.get("cat"), event.get("name"))
+            identity = tuple(str(event.get(key)) for key in ("id", "cat", "name"))
             flows.setdefault(identity, []).append((event["ts"], event["ph"], _place(event)))
     if not flows:
         return
@@ -236,27 +242,33 @@ def _add_copies(found: Records, own: dict[str, Any], copies: list[Event]) -> Non
     if not (isinstance(memories, list) and isinstance(of, list)):
         raise InputError(f"{found.path}: otherData.tasksim: memories and memory_of are no lists")
     found.memories = tuple(map(str, memories))
-    for worker, memory in zip(own.get("workers", ()), of, strict=False):
-        if isinstance(memory, int) and 0 <= memory < len(memories):
+    workers = own.get("workers")
+    for worker, memory in zip(workers if isinstance(workers, list) else (), of, strict=False):
+        if isinstance(worker, list) and memory in range(len(memories)):
             found.memory_of[str(worker[0])] = found.memories[memory]
     fields = ("handle", "source", "target", "bytes", "requested", "reason", "task")
     rows = [[copy.get("args", {}).get(name, -1) for name in fields] for copy in copies]
-    if not all(isinstance(value, int | float) for row in rows for value in row):
-        raise InputError(f"{found.path}: a copy has args that are no numbers")
+    if not all(_is_time(value) or value == -1 for row in rows for value in row):
+        raise InputError(f"{found.path}: a copy has args that are no numbers from 0")
     handle, source, target, size, requested, reason, task = (
         zip(*rows, strict=True) if rows else ((),) * len(fields)
     )
     found.transfers = TransferTable(
-        handle=np.array(handle, dtype=np.int32),
-        source=np.array(source, dtype=np.int16),
-        target=np.array(target, dtype=np.int16),
-        size_bytes=np.array(size, dtype=np.int64),
+        handle=_column(handle),
+        source=_column(source),
+        target=_column(target),
+        size_bytes=_column(size),
         requested_s=np.array([_seconds(time) for time in requested], dtype=np.float64),
         start_s=np.array([_seconds(copy["ts"]) for copy in copies], dtype=np.float64),
         end_s=np.array([_seconds(copy["ts"] + copy["dur"]) for copy in copies], dtype=np.float64),
-        reason=np.array(reason, dtype=np.int8),
-        task=np.array(task, dtype=np.int32),
+        reason=_column(reason),
+        task=_column(task),
     )
+
+
+def _column(values: Any) -> Any:
+    """Return numbers as they are: the table says which are none of its own."""
+    return np.array(values) if len(values) else np.zeros(0, np.int64)
 
 
 def _place(event: Event) -> Place:
@@ -267,11 +279,13 @@ def _place(event: Event) -> Place:
 
 
 def _is_time(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+    return (
+        isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < LARGEST_US
+    )
 
 
 def _seconds(us: float) -> float:
-    return round(us * 1e3) / 1e9
+    return nanoseconds(us / 1e3)
 
 
 def _bad(found: Records, at: int, message: str) -> None:

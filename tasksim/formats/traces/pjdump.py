@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tasksim.base.errors import InputError
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import Records
 from tasksim.formats.traces.recutils import add_record, nanoseconds
@@ -24,6 +25,7 @@ __all__ = ["EXTRA", "LINK_KEY", "PJ_DUMP", "add_states", "read_pj_dump"]
 STATE: Final = (
     "Nature", "ResourceId", "Type", "Start", "End", "Duration", "Depth", "Value",
 )  # fmt: skip
+NEEDED: Final = ("ResourceId", "Type", "Start", "End", "Value")
 EXTRA: Final = (
     "Size", "Params", "Footprint", "Tag", "JobId", "SubmitOrder", "Priority", "GFlop", "X", "Y",
     "Iteration", "Subiteration", "NumaNodes", "SubmitTime", "ReadyTime",
@@ -38,7 +40,9 @@ NO_TASKS: Final = frozenset(
 )  # fmt: skip
 """What workers do besides tasks, as StarPU calls it."""
 NATURES: Final = ("Container", "State", "Variable", "Link", "Event")
-LINK_KEY: Final = re.compile(r"c\d+_h(\d+)_b(\d+)_t(-?\d+)_q(\d+)_r(\d+)_m(\d+)_m(\d+)")
+LINK_KEY: Final = re.compile(
+    r"c\d+_h(\d{1,9})_b(\d{1,18})_t(-?\d{1,9})_q(\d{1,18})_r([0-3])_m(\d{1,4})_m(\d{1,4})"
+)
 """The key of a copy's arrow, where tasksim wrote it: its datum, bytes, task, nanosecond of its
 request, reason, memories."""
 MISSING: Final = ("", "0", "-1", "X", "x", "NA")
@@ -88,11 +92,18 @@ def _states(found: Records, path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     for line, fields in csv_rows(path):
         if fields[0] == "Nature":
             names = tuple(fields)
+            missing = [name for name in NEEDED if name not in names]
+            if missing:
+                raise InputError(f"{path}:{line}: no column '{missing[0]}' among the names")
         elif fields[0] == "State":
             if len(fields) < len(STATE):
                 found.bad(f"a state of {len(fields)} fields; legal: {len(STATE)} or more", line)
                 continue
-            yield line, dict(zip(names, fields, strict=False))
+            row = dict(zip(names, fields, strict=False))
+            if all(name in row for name in NEEDED):
+                yield line, row
+            else:
+                found.bad(f"a state of {len(fields)} fields, without {', '.join(NEEDED)}", line)
         elif fields[0] not in NATURES:
             legal = ", ".join(NATURES)
             found.bad(f"got '{fields[0][:40]}' at the beginning; legal: {legal}", line)
@@ -121,12 +132,16 @@ def _add_links(found: Records, path: Path) -> None:
     nodes: list[str] = []
     thread: dict[str, str] = {}
     place: dict[str, int] = {}
-    for _, fields in csv_rows(path):
-        if fields[0] == "Container":
+    for line, fields in csv_rows(path):
+        if fields[0] == "Container" and len(fields) > 3:
             _container(found, fields, nodes, thread)
         key = LINK_KEY.fullmatch(fields[9]) if fields[0] == "Link" and len(fields) > 9 else None
         if key is not None:
-            start, end = nanoseconds(float(fields[3])), nanoseconds(float(fields[4]))
+            try:
+                start, end = nanoseconds(float(fields[3])), nanoseconds(float(fields[4]))
+            except ValueError:
+                found.bad(f"a link from '{fields[3][:20]}' to '{fields[4][:20]}'", line)
+                continue
             numbers = tuple(map(int, key.groups()))
             place |= {fields[7]: numbers[5], fields[8]: numbers[6]}
             rows.append((*numbers, start, end))
@@ -165,9 +180,10 @@ def _container(found: Records, fields: list[str], nodes: list[str], thread: dict
 
 def _in_order(nodes: list[str], place: dict[str, int]) -> tuple[str, ...]:
     """Return the memories by their numbers, as far as copies have these; pj_dump sorts them."""
-    taken = {number: name for name, number in place.items() if number < len(nodes)}
+    count = max(len(nodes), 1 + max(place.values(), default=0))
+    taken = {number: name for name, number in place.items()}
     others = iter(name for name in nodes if name not in taken.values())
-    return tuple(taken.get(number) or next(others) for number in range(len(nodes)))
+    return tuple(taken.get(at) or next(others, f"memory{at}") for at in range(count))
 
 
 def _is_pj_dump(path: Path, head: bytes) -> bool:  # noqa: ARG001

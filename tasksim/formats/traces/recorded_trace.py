@@ -12,6 +12,7 @@ from tasksim.base.errors import InputError
 from tasksim.formats.traces.ordering import dependencies, submission_order, through
 from tasksim.formats.traces.tracegraph import Ran, graph_of_trace
 from tasksim.run.record import MemoryInfo, Run, TaskTable, WorkerInfo
+from tasksim.run.tablechecks import check_references
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,6 +67,7 @@ def assembled(found: Records) -> RecordedTrace:
     kept = order[ran[order]]
     graph = graph_of_trace(found, Ran(kept, one, other))
     run = _run(found, kept, graph)
+    check_references(run, dict.fromkeys(("task table", "transfer table"), found.path))
     return RecordedTrace(run, tuple(found.notes), tuple(found.skipped))
 
 
@@ -76,17 +78,16 @@ def _refuse_overlaps(found: Records, ran: NDArray[np.bool_]) -> None:
     start, end = np.array(found.start_s), np.array(found.end_s)
     tasks = np.flatnonzero(ran)
     tasks = tasks[np.lexsort((end[tasks], start[tasks], worker[tasks]))]
-    ids: list[str] = []
     # Times of files are decimal: what ends when the next one starts may differ in the last bit.
     rounding = 1e-12 * float(end[tasks].max(initial=0.0))
-    last = -1
-    suspects = np.flatnonzero(
-        (worker[tasks][1:] == worker[tasks][:-1]) & (start[tasks][1:] < end[tasks][:-1] - rounding)
-    )
-    for at in suspects.tolist():
-        ids = ids or list(found.number)
-        one, other = int(tasks[at]), int(tasks[at + 1])
-        if one == last:  # it was left out itself
+    same = worker[tasks][1:] == worker[tasks][:-1]
+    if not bool((same & (start[tasks][1:] < end[tasks][:-1] - rounding)).any()):
+        return
+    ids = list(found.number)
+    one = -1  # the last task that stays, on this worker
+    for other in tasks.tolist():
+        if one < 0 or worker[one] != worker[other] or start[other] >= end[one] - rounding:
+            one = other
             continue
         found.bad(
             f"task {ids[other]} starts at {start[other]:.9g} s on {found.worker[other]}, before "
@@ -94,7 +95,6 @@ def _refuse_overlaps(found: Records, ran: NDArray[np.bool_]) -> None:
             found.line[other],
         )
         ran[other] = False
-        last = other
 
 
 def _run(found: Records, kept: Int64, graph: TaskGraph) -> Run:
@@ -209,4 +209,4 @@ def _bounds(run: Run, graph: TaskGraph) -> dict[str, float]:
 def _natural(name: str) -> list[Any]:
     """Return a key by which CPU2 comes before CPU10."""
     parts = re.split(r"(\d+)", name)
-    return [int(part) if part.isdigit() else part for part in parts]
+    return [(len(part.lstrip("0")), part) if part.isdecimal() else part for part in parts]

@@ -30,6 +30,8 @@ MODES: Final[Mapping[str, AccessMode]] = {
 }
 """What StarPU calls modes: S scratch, X redux, C commute, which says nothing of readers."""
 
+LARGEST_SIZE: Final = 2**60
+"""Of a datum, in bytes: an exbibyte, which 64 bits can hold a few of."""
 _LETTERS: Final = re.compile(r"[A-Za-z]+")
 
 LARGEST_PRIORITY: Final = 2**31 - 1
@@ -154,8 +156,8 @@ class Records:
                 found.append((handle, MODES[mode], int(size)))
         except ValueError:
             return "handles, modes and sizes are not as many, or a size is no whole number"
-        if any(size < 0 for _, _, size in found):
-            return "a size is negative"
+        if any(not 0 <= size < LARGEST_SIZE for _, _, size in found):
+            return "a size is negative, or too large for any memory"
         self.access_all(found)
         return ""
 

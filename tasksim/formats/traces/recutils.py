@@ -94,8 +94,8 @@ def add_record(found: Records, fields: dict[str, str], line: int, worker: str = 
         order = float(fields.get("SubmitOrder") or "nan")
         priority = int(fields.get("Priority") or 0)
         parameters = _parameters(fields)
-    except ValueError as error:
-        found.bad(f"task {task}: {error}", line)
+    except (ValueError, OverflowError) as error:
+        found.bad(f"task {task}: {str(error)[:80]}", line)
         return
     start, end, submitted = times
     where = worker or fields.get("WorkerId", "")
@@ -116,9 +116,15 @@ def add_record(found: Records, fields: dict[str, str], line: int, worker: str = 
             found.bad(f"task {task}: {wrong}", line)
 
 
+LONGEST_MS: Final = 1e12
+"""Beyond three decades the nanoseconds are below what a float of seconds can say anyway."""
+
+
 def nanoseconds(milliseconds: float) -> float:
     """Return seconds, to the nanosecond that clocks have: files have decimal milliseconds."""
-    return round(milliseconds * 1e6) / 1e9
+    if abs(milliseconds) < LONGEST_MS:
+        return round(milliseconds * 1e6) / 1e9
+    return milliseconds / 1e3
 
 
 def _time(fields: dict[str, str], name: str) -> float:
@@ -142,6 +148,8 @@ def _parameters(fields: dict[str, str]) -> dict[str, float]:
         found["footprint"] = float(int(footprint, 16))
     if fields.get("GFlop"):
         found["flop"] = float(fields["GFlop"]) * 1e9
+    if not all(math.isfinite(value) and value >= 0 for value in found.values()):
+        raise ValueError("its footprint or flop is no finite number from 0")
     iteration = fields.get("Iteration", "").split()
     if iteration and int(iteration[0]) >= 0:
         found["iteration"] = float(int(iteration[0]))
@@ -188,7 +196,8 @@ def _name_workers(found: Records) -> None:
         for worker in {*found.worker} - {""}
     }
     found.worker = [names.get(worker, "") for worker in found.worker]
-    found.memory_of = {names[worker]: node for worker, node in found.memory_of.items()}
+    known = found.memory_of.items()
+    found.memory_of = {names[worker]: node for worker, node in known if worker in names}
 
 
 def _is_tasks_rec(path: Path, head: bytes) -> bool:

@@ -50,7 +50,7 @@ def add_tables(found: Records, folder: Path) -> None:
             str(jobs[row]), str(table["Value"][row]), worker,
             _seconds(table["Start"][row]), _seconds(table["End"][row]), line=row + 1,
             submitted_s=_seconds(extra["SubmitTime"]), order=_number(extra["SubmitOrder"]),
-            priority=int(_number(extra["Priority"], 0.0)), parameters=_parameters(extra),
+            priority=_whole(extra["Priority"]), parameters=_parameters(extra),
         )  # fmt: skip
         _architecture(found, table, row, worker)
     _add_dag(found, folder / DAG)
@@ -66,12 +66,12 @@ def _parameters(extra: dict[str, Any]) -> dict[str, float]:
     found: dict[str, float] = {}
     footprint = extra["Footprint"]
     if isinstance(footprint, str) and footprint:
-        with suppress(ValueError):
-            found["footprint"] = float(int(footprint, 16))
+        with suppress(ValueError, OverflowError):
+            found["footprint"] = float(abs(int(footprint, 16)))
     flop, iteration = _number(extra["GFlop"], 0.0), _number(extra["Iteration"], -1.0)
-    if flop > 0:
+    if 0 < flop < math.inf:
         found["flop"] = flop * 1e9
-    if iteration >= 0:
+    if 0 <= iteration < math.inf:
         found["iteration"] = iteration
     return found
 
@@ -110,9 +110,15 @@ def _number(value: Any, missing: float = math.nan) -> float:
         return missing
 
 
+def _whole(value: Any) -> int:
+    """Return a whole number; 0 for what is none."""
+    number = _number(value, 0.0)
+    return int(number) if math.isfinite(number) else 0
+
+
 def _seconds(value: Any) -> float:
     number = _number(value)
-    return math.nan if math.isnan(number) else nanoseconds(number)
+    return nanoseconds(number) if math.isfinite(number) else math.nan
 
 
 def write_starvz(run: Run, folder: Path, force: bool = False) -> None:

@@ -1,0 +1,124 @@
+"""Seeds of traces and workflows: valid inputs of every reader of other tools' runs and graphs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from .inputs import Input
+
+WFFORMAT = b"""{"name": "two", "schemaVersion": "1.5", "workflow": {
+ "specification": {"tasks": [
+  {"name": "a_1", "id": "a", "parents": [], "children": ["b"], "outputFiles": ["x"]},
+  {"name": "b_2", "id": "b", "parents": ["a"], "children": [], "inputFiles": ["x"]}],
+  "files": [{"id": "x", "sizeInBytes": 20}]},
+ "execution": {"makespanInSeconds": 9, "executedAt": "2020", "tasks": [
+  {"id": "a", "runtimeInSeconds": 2.5, "coreCount": 2, "machines": ["m"]},
+  {"id": "b", "runtimeInSeconds": 1, "command": {"program": "p", "arguments": []}}]}}}
+"""
+DAX = b"""<?xml version="1.0"?>
+<adag version="2.1" name="two">
+ <job id="ID0" name="make" runtime="3.5"><uses file="x" link="output" size="20"/></job>
+ <job id="ID1" name="use" runtime="1"><uses file="x" link="input" size="20"/></job>
+ <child ref="ID1"><parent ref="ID0"/></child>
+</adag>
+"""
+DOT = b"""digraph G { // two
+ node [shape=box];
+ 1 [size="2e9", alpha="0.1"]; "two" [size=5, label="x"];
+ 1 -> "two" -> 3 [size="8.5e8"]; /* more */ rankdir=LR
+}
+"""
+WORKFLOWS = {
+    "flow.json": {
+        "wfformat": WFFORMAT,
+        "estee": b'[{"d": 2, "e_d": null, "cpus": 1, "outputs": [{"s": 1}], "inputs": []},'
+        b' {"d": 3, "e_d": 1, "cpus": 4, "outputs": [], "inputs": [[0, 0]]}]',
+    },
+    "flow.dax": {"dax": DAX},
+    "flow.dot": {"dot": DOT},
+    "flow.stg": {
+        "new": b"  1\n 0 0 0\n 1 4 1 0\n 2 0 1 1\n# Edges : 2\n",
+        "old": b"  2 3\n 1 4 0\n 2 3 1 1\n",
+        "sends": b"  2\n 1 4 0\n 2 3 1\n 1 7\n",
+    },
+    "flow.td": {"ogra": b"2\n1 4 1 2 7\n2 6 0\n"},
+}
+"""By the name of the file, and then of the seed."""
+
+
+def workflows(name: str) -> Callable[[Path], dict[str, Input]]:
+    """Return what writes the seeds of a workflow's format."""
+
+    def write(folder: Path) -> dict[str, Input]:
+        return {seed: {name: data} for seed, data in WORKFLOWS[name].items()}
+
+    return write
+
+
+def traces(form: str, name: str) -> Callable[[Path], dict[str, Input]]:
+    """Return what writes the seeds of a trace's format, as tasksim writes it."""
+
+    def write(folder: Path) -> dict[str, Input]:
+        import tasksim
+        from tasksim.formats.registry import FORMATS
+
+        run = tasksim.simulate("cholesky tiles=2", "xeon-2c")
+        FORMATS.find(form).writes_run(run, folder / name, True)
+        if (folder / name).is_dir():
+            return {"run": {p.name: p.read_bytes() for p in (folder / name).iterdir()}}
+        return {"run": {name: (folder / name).read_bytes()}}
+
+    return write
+
+
+def chrome(folder: Path) -> dict[str, Input]:
+    """Return Chrome's JSON: of tasksim, of another tool, compressed."""
+    import gzip
+
+    import tasksim
+    from tasksim.formats.traces.chrome_writer import write_chrome
+
+    run = tasksim.simulate("cholesky tiles=2", "xeon-2c")
+    write_chrome([run], folder / "run.json", arrows="all")
+    own = (folder / "run.json").read_bytes()
+    other = (
+        b'[{"ph":"X","name":"a","pid":1,"tid":1,"ts":10,"dur":5},'
+        b'{"ph":"B","name":"b","pid":1,"tid":2,"ts":20},{"ph":"E","pid":1,"tid":2,"ts":23},'
+        b'{"ph":"s","id":1,"name":"f","cat":"x","pid":1,"tid":1,"ts":14.9},'
+        b'{"ph":"f","bp":"e","id":1,"name":"f","cat":"x","pid":1,"tid":2,"ts":20}]'
+    )
+    seeds = {"own": own, "other": other, "packed": gzip.compress(own, mtime=0)}
+    return {seed: {"run.json": data} for seed, data in seeds.items()}
+
+
+PJ_DUMP = b"""Container, 0, MPI Program, 0, 36.9, 36.9, root
+State, CPU0, Worker State, 0.000000, 0.092450, 0.092450, 0.000000, Idle
+State, CPU0, Worker State, 0.09, 0.33, 0.24, 0.0, potrf, 0, 0, 1f, 0, 1, 1, 16, 0.5, 0, 0, 3, -1
+Variable, scheduler, Number of Ready Tasks, 0.0, 0.1, 0.1, 1.0
+Link, program, Intra-node data Fetch, 0.1, 0.2, 0.1, d1, ram, gpu0, c0_h1_b8_t0_q100_r0_m0_m1
+Container, program, Memory Node, 0, 1, 1, ram
+Container, program, Memory Node, 0, 1, 1, gpu0
+"""
+STARVZ = {
+    "rec.tasks.csv": b"Name,JobId,SubmitOrder,Priority,WorkerId,MemoryNode,SubmitTime,StartTime,"
+    b"EndTime,Footprint,Handles,Modes,Sizes,DependsOn\n"
+    b"a,1,1,0,1,0,5.5,6.5,7.5,b405,55e3,RW,8,\nsync,2,2,0,,,6,,,0,,,,1\n"
+    b"b,3,3,0,0,0,6,8,9,b405,55e3,R,8,2\n",
+    "dag.csv": b"Dependent,JobId\n1,3\ntag_1,1\n",
+    "rec.data_handles.csv": b"Handle,HomeNode,Size,Description\n55e3,0,8,M1x1\n",
+    "paje.worker_state.csv": b"Nature, ResourceId, Type, Start, End, Duration, Depth, Value, "
+    b"JobId\nState, CPU1, Worker State, 6.5, 7.5, 1.0, 0.0, a, 1\n",
+}
+
+
+def pj_dumps(folder: Path) -> dict[str, Input]:
+    return {"states": {"run.csv": PJ_DUMP}}
+
+
+def starvz(folder: Path) -> dict[str, Input]:
+    states = {"paje.worker_state.csv": STARVZ["paje.worker_state.csv"]}
+    return {"phase1": dict(STARVZ), "states": states}
