@@ -201,7 +201,7 @@ def test_keys_walk_from_task_to_task(show, cholesky):
 def test_searches_find_what_they_say(show, cholesky, query, kind):
     browser = show(cholesky)
     browser.evaluate(f"tasksimPage.setQuery({json.dumps(query)})")
-    found = browser.evaluate("tasksimPage.state.matches.map(({ task }) => task)")
+    found = browser.evaluate("[...tasksimPage.state.matches].map(({ task }) => task)")
     assert sorted(found) == [t for t in range(len(cholesky)) if kind(cholesky, t)]
 
 
@@ -519,6 +519,22 @@ def test_what_is_visible_is_saved_as_png(show, browser, saved, cholesky):
     size = state(browser, "[chart.picture.width, chart.picture.height]")
     assert data.startswith(b"\x89PNG")
     assert [int.from_bytes(data[i : i + 4], "big") for i in (16, 20)] == size
+
+
+def test_tasks_found_are_a_table(show, cholesky):
+    browser = show(cholesky, make_run(4, 600), names=["one", "other"])
+    browser.evaluate("tasksimPage.setQuery('potrf'), tasksimPage.change({ table: 'tasks' })")
+    browser.settle()
+    rows, note = browser.evaluate(
+        "(() => { const { rows, note } = tasksimPage.tables.made; return [rows, note]; })()"
+    )
+    assert [row[0] for row in rows[:6]] == ["one"] * 6
+    assert [row[1].split()[0] for row in rows] == ["potrf"] * len(rows)
+    assert note == ""
+    browser.evaluate("tasksimPage.setQuery('duration>0')")
+    browser.settle()
+    note = browser.evaluate("tasksimPage.tables.made.note")
+    assert note == 'The first 500 of 656: CSV with "only these" on has all.'
 
 
 def test_tables_are_sorted_by_any_column(show, cholesky):

@@ -9,7 +9,7 @@ import { csvOf, pngOf, save, svgOf } from "./exports.js";
 import { toHash } from "./hash.js";
 import { followKeys } from "./keys.js";
 import { followPointer } from "./pointer.js";
-import { found, parseQuery } from "./query.js";
+import { Matches, parseQuery } from "./query.js";
 import { foldedAtFirst } from "./rows.js";
 import { Scene } from "./scene.js";
 import { MOST_LEVELS, THEMES, applyHash, firstState } from "./state.js";
@@ -102,7 +102,7 @@ export class App {
   /** Return a flag per task of a run, 1: it is not filtered away; null: all are shown. */
   flagsOf(run) {
     const { only, hidden } = this.state;
-    const searched = only ? this.flags?.[run.number] : null;
+    const searched = only ? this.state.matches?.parts[run.number].flags : null;
     if (!hidden.size) return searched ?? null;
     const shown = run.kernels.map((kernel) => (hidden.has(kernel) ? 0 : 1));
     const flags = new Uint8Array(run.count);
@@ -214,7 +214,8 @@ export class App {
   pinPresent() {
     const { hover, matches, match } = this.state;
     if (hover?.task >= 0) return this.pin(hover.run, hover.task);
-    if (matches?.[match]) this.pin(matches[match].run, matches[match].task);
+    const found = matches?.at(match);
+    if (found) this.pin(found.run, found.task);
   }
 
   pinNeighbour(step) {
@@ -257,12 +258,7 @@ export class App {
 
   #search() {
     const query = parseQuery(this.state.query);
-    const results = query?.test ? this.runs.map((run) => found(run, query)) : null;
-    this.flags = results?.map(({ flags }) => flags) ?? null;
-    this.state.matches = results
-      ? results.flatMap(({ tasks }, number) => tasks.map((task) => ({ run: this.runs[number], task })))
-      : null;
-    this.state.matchesOfRuns = (results ?? []).map((found, number) => ({ run: this.runs[number], ...found }));
+    this.state.matches = query?.test ? new Matches(this.runs, query) : null;
     this.state.match = -1;
     this.controls.sayFound(this.state.matches, -1, query?.error);
     if (this.state.only) this.recolour();
@@ -275,7 +271,7 @@ export class App {
     if (!matches?.length) return;
     this.state.match = (match < 0 && step < 0 ? matches.length : match) + step;
     this.state.match = (this.state.match + matches.length) % matches.length;
-    const { run, task } = matches[this.state.match];
+    const { run, task } = matches.at(this.state.match);
     this.viewport.show(run.start(task), run.end(task));
     this.controls.sayFound(matches, this.state.match);
     this.draw();

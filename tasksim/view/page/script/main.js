@@ -24,6 +24,6 @@ try {
   globalThis.tasksimPage = new App(root, header, runs);
 } catch (error) {
   root.append(element("p", { className: "failed", role: "alert" }, `This page cannot be shown here: ${
-    error.message}. It needs a browser of 2023 or later: Chromium 80, Firefox 113, Safari 16.4.`));
+    error.message}. It needs a browser of 2023 or later: Chromium 93, Firefox 113, Safari 16.4.`));
   throw error;
 }

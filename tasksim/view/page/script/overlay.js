@@ -99,11 +99,11 @@ function visibleSteps(run, { from, to }) {
 }
 
 /** Mark what the search has found: a tick below each task, and a frame around the present one. */
-function paintMatches(context, places, { matches, match, matchesOfRuns }, theme) {
+function paintMatches(context, places, { matches, match }, theme) {
   if (!matches) return;
   const { viewport, left, width } = places.view;
   context.fillStyle = theme.accent;
-  for (const { run, tasks, flags } of matchesOfRuns) {
+  for (const { run, tasks, flags } of matches.parts) {
     const running = run.workers.map((_, worker) => run.taskAt(worker, viewport.from));
     const begun = beginning(run, tasks, viewport);
     for (const task of [...running.filter((task) => task >= 0 && flags[task]), ...begun]) {
@@ -112,9 +112,8 @@ function paintMatches(context, places, { matches, match, matchesOfRuns }, theme)
       context.fillRect(x, box.y + box.height - 3, Math.max(until - x, 2), 3);
     }
   }
-  if (matches[match]) {
-    frameTask(context, places, matches[match].run, matches[match].task, theme.accent, 3);
-  }
+  const present = matches.at(match);
+  if (present) frameTask(context, places, present.run, present.task, theme.accent, 3);
 }
 
 /** Frame the pinned task, draw arrows to what it depends on and what depends on it. */

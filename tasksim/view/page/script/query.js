@@ -98,13 +98,31 @@ function quantity(text) {
   return isNaN(number) ? null : number;
 }
 
-/** Return the tasks of a run that a query finds, in order of their start; all as flags besides. */
-export function found(run, query) {
-  const flags = new Uint8Array(run.count);
-  const tasks = [];
-  for (let task = 0; task < run.count; task++) {
-    if (query.test(run, task)) flags[task] = 1, tasks.push(task);
+/** The tasks of some runs that a query finds, run by run, in order of their start. */
+export class Matches {
+  constructor(runs, query) {
+    this.parts = runs.map((run) => partOf(run, query));
+    this.length = this.parts.reduce((sum, { tasks }) => sum + tasks.length, 0);
   }
-  tasks.sort((a, b) => run.startTick[a] - run.startTick[b]);
-  return { flags, tasks };
+
+  /** Return the match of a number as {run, task}; undefined beyond the last. */
+  at(number) {
+    let left = number;
+    for (const { run, tasks } of this.parts) {
+      if (left >= 0 && left < tasks.length) return { run, task: tasks[left] };
+      left -= tasks.length;
+    }
+    return undefined;
+  }
+
+  *[Symbol.iterator]() {
+    for (const { run, tasks } of this.parts) for (const task of tasks) yield { run, task };
+  }
+}
+
+/** Return the tasks of a run that a query finds, and a flag per task. */
+function partOf(run, query) {
+  const flags = new Uint8Array(run.count);
+  for (let task = 0; task < run.count; task++) if (query.test(run, task)) flags[task] = 1;
+  return { run, flags, tasks: run.inOrder().filter((task) => flags[task]) };
 }

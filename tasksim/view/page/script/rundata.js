@@ -76,6 +76,13 @@ export class RunData {
     return this.madeSuccessors;
   }
 
+  /** Return the tasks in order of their start; ordered when first asked for. */
+  inOrder() {
+    this.order ??= Int32Array.from({ length: this.count }, (_, task) => task)
+      .sort((a, b) => this.startTick[a] - this.startTick[b] || a - b);
+    return this.order;
+  }
+
   start(task) { return this.seconds(this.startTick[task]); }
   end(task) { return this.seconds(this.endTick[task]); }
   duration(task) { return this.seconds(this.endTick[task] - this.startTick[task]); }

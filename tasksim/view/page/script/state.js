@@ -16,7 +16,7 @@ export function firstState(runs) {
     scroll: 0, colour: "kernel", query: "", only: false, hidden: new Set(), pin: null, levels: 1,
     path: false, waits: false, folded: new Set(), foldedChanged: false, panels: new Set(panels),
     panelsChanged: false, theme: "auto", table: "", range: false,
-    hover: null, box: null, matches: null, matchesOfRuns: [], match: -1, arrows: null,
+    hover: null, box: null, matches: null, match: -1, arrows: null,
   };
 }
 

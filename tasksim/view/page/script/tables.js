@@ -115,9 +115,13 @@ function copyTable(runs, range) {
 }
 
 function taskTable(runs, range, matches) {
-  const all = matches ?? [];
-  const inside = all.filter(({ run, task }) => run.end(task) >= range.from && run.start(task) <= range.to);
-  const rows = inside.slice(0, MOST_TASKS).map(({ run, task }) => {
+  let inside = 0;
+  const first = [];
+  for (const { run, task } of matches ?? []) {
+    if (run.end(task) < range.from || run.start(task) > range.to) continue;
+    if (inside++ < MOST_TASKS) first.push({ run, task });
+  }
+  const rows = first.map(({ run, task }) => {
     const waits = run.waits(task);
     return [run, run.label(task), run.workers[run.worker[task]].name, run.start(task), run.end(task),
       run.duration(task), run.slowness(task), waits.dependency, waits.data, waits.runtime];
@@ -125,9 +129,9 @@ function taskTable(runs, range, matches) {
   const columns = [["task", String], ["worker", String], ["start", timeText], ["end", timeText],
     ["duration", timeText], ["over expected", ratioText], ["for dependencies", timeText],
     ["for data", timeText], ["for the runtime", timeText]];
-  const left = inside.length - rows.length;
+  const left = inside - rows.length;
   const note = matches === null ? "Search for tasks: what is found stands here."
-    : left > 0 ? `The first ${MOST_TASKS} of ${countText(inside.length)}; CSV has all.` : "";
+    : left > 0 ? `The first ${MOST_TASKS} of ${countText(inside)}: CSV with "only these" on has all.` : "";
   return { columns, rows, note };
 }
 
