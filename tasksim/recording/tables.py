@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -69,8 +70,8 @@ def graph_of(tasks: Sequence[RecordedTask], name: str) -> TaskGraph:
 def kernel_names(tasks: Iterable[RecordedTask]) -> dict[tuple[str, str], str]:
     """Return the names of kernels: those of functions, with the module where two are the same."""
     known = dict.fromkeys(task.kernel for task in tasks)
-    short = [name for name, _ in known]
-    return {kernel: kernel[0] if short.count(kernel[0]) == 1 else kernel[1] for kernel in known}
+    short = Counter(name for name, _ in known)
+    return {kernel: kernel[0] if short[kernel[0]] == 1 else kernel[1] for kernel in known}
 
 
 def run_of(
