@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.arguments import flag, path_of
+from tasksim.base.times import duration_text
 from tasksim.base.units import exact_quantity
 from tasksim.recording.costs import costs, platform_like
 from tasksim.recording.log import MAIN_THREAD
@@ -23,9 +24,9 @@ __all__ = ["Recorded"]
 BUSY: Final = 0.7
 """The share of their time that workers had tasks, from which on it is asked what these did: with
 less, it is the program that does not keep them busy."""
-ALONE: Final = (0.5, 1.25)
+ALONE: Final = (0.3, 1.25)
 """Cores that a program uses whose tasks hold Python's lock: one, and up to a fifth more where they
-release it for moments; half of one where others use the machine. With less, tasks rather wait."""
+release it for moments; a third of one where others use the machine. With less, tasks wait."""
 
 
 class Recorded:
@@ -118,5 +119,6 @@ def _of_the_lock(log: Log, tasks: list[RecordedTask], run: Run) -> list[str]:
     return [
         f"{workers} workers had tasks {busy / workers:.0%} of the time, but the program used "
         f"{cores:.2f} cores: its tasks hold Python's lock, or others used the machine; where it is "
-        "the lock, more workers will not help as is simulated"
+        "the lock, more workers will not help as is simulated: they had cores for "
+        f"{duration_text(sum(task.cpu_s for task in work))} in all, one after another"
     ]

@@ -131,9 +131,12 @@ def test_tasks_that_hold_the_lock_are_told(cpu_s, told):
     """Two workers that are busy 4 s of 4.2, and a program that has a core for 2.2 s, or others."""
     log = four_tasks()
     log.cpu_s = cpu_s
+    for task in log.tasks:
+        task.cpu_s = 0.5
     notes = Recorded(log, "four", 3.0).notes
     assert [note.partition(" cores: ")[0] for note in notes] == (
         [f"2 workers had tasks 95% of the time, but the program used {cpu_s / 2.1:.2f}"]
         if told
         else []
     )
+    assert all(note.endswith("they had cores for 2 s in all, one after another") for note in notes)
