@@ -88,7 +88,7 @@ def test_the_core_is_clean():
     modules = (
         "core/test_policies", "core/test_threads", "core/test_foreign", "core/test_interface",
     )  # fmt: skip
-    files = [f"{name}.py" for name in (*modules, "native/test_compiled")]
+    files = [*(f"core/{name}.py" for name in modules), "native/test_compiled.py"]
     done = subprocess.run(
         [*sanitizers, *tests, *(f"tests/{name}" for name in files)],
         cwd=ROOT,
