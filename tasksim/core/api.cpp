@@ -152,8 +152,8 @@ void tasksim_replay_outcome(const void *replay, tasksim_outcome *outcome) {
   outcome->events = running.replay->events();
   outcome->evictions = running.replay->evictions();
   const CopyLog *log = running.replay->log();
-  outcome->copies = log ? static_cast<int64_t>(log->copies.size()) : -1;
-  outcome->changes = log ? static_cast<int64_t>(log->uses.size()) : -1;
+  outcome->copies = log ? log->copies.size() : -1;
+  outcome->changes = log ? log->uses.size() : -1;
 }
 
 void tasksim_replay_tasks(const void *replay, const tasksim_tasks *columns) {
@@ -164,8 +164,7 @@ void tasksim_replay_tasks(const void *replay, const tasksim_tasks *columns) {
 void tasksim_replay_log(const void *replay, const tasksim_log *columns) {
   const CopyLog *log = static_cast<const Running *>(replay)->replay->log();
   if (!log) return;
-  for (std::size_t k = 0; k < log->copies.size(); ++k) {
-    const CopyLog::Row &row = log->copies[k];
+  log->copies.for_each([&](i64 k, const CopyLog::Row &row) {
     columns->handle[k] = row.handle;
     columns->task[k] = row.task;
     columns->source[k] = row.source;
@@ -174,12 +173,12 @@ void tasksim_replay_log(const void *replay, const tasksim_log *columns) {
     columns->asked[k] = row.asked;
     columns->start[k] = row.start;
     columns->end[k] = row.end;
-  }
-  for (std::size_t k = 0; k < log->uses.size(); ++k) {
-    columns->time[k] = log->uses[k].time;
-    columns->memory[k] = log->uses[k].memory;
-    columns->used[k] = log->uses[k].used;
-  }
+  });
+  log->uses.for_each([&](i64 k, const CopyLog::Use &use) {
+    columns->time[k] = use.time;
+    columns->memory[k] = use.memory;
+    columns->used[k] = use.used;
+  });
 }
 
 void tasksim_replay_totals(const void *replay, double *taken_s, tasksim_totals *totals) {

@@ -68,17 +68,6 @@ Ragged<Need> ordered_needs(const Graph &graph) {
   return found;
 }
 
-Ragged<std::int32_t> read_handles(const Ragged<Need> &needs) {
-  Ragged<std::int32_t> found;
-  found.ptr.push_back(0);
-  for (std::size_t task = 0; task + 1 < needs.ptr.size(); ++task) {
-    for (const Need &need : needs[static_cast<i64>(task)])
-      if (need.reads) found.items.push_back(need.handle);
-    found.ptr.push_back(static_cast<i64>(found.items.size()));
-  }
-  return found;
-}
-
 Ragged<std::int32_t> commutative_handles(const Graph &graph) {
   Ragged<std::int32_t> found;
   found.ptr.assign(1, 0);
@@ -141,7 +130,6 @@ Graph::Graph(const tasksim_graph &given) {
   predecessors.assign(tasks, 0);
   for (const int task : successors) ++predecessors[task];
   needs = ordered_needs(*this);
-  reads = read_handles(needs);
   exclusive = commutative_handles(*this);
   writers = writers_of(*this);
   for (std::size_t k = 0; k < hint_after.size(); ++k) {

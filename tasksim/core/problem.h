@@ -62,7 +62,6 @@ class Graph {
 
   std::vector<std::int32_t> predecessors;  // how many, per task
   Ragged<Need> needs;                      // what is written first, then by handle, as StarPU does
-  Ragged<std::int32_t> reads;              // of those, what is read
   Ragged<std::int32_t> exclusive;          // commutative handles per task; empty if there are none
   Ragged<std::int32_t> writers;            // per handle, its tasks in order of number
   std::vector<std::int32_t> hint_writer;   // per hint: the last task before it that writes, or -1

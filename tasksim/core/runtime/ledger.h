@@ -25,6 +25,7 @@ struct alignas(64) Life {
   double start = 0.0, end = 0.0;
   std::int32_t worker = -1, released_by = -1;
   State state = WAITING;
+  bool hinted = false;  // its end is awaited by hints
 };
 
 // The states of all tasks, the legal moves between them, who made them and when. Times are in the

@@ -27,6 +27,7 @@ class Release {
   // waited for the data that *task* held; then each successor may wait for nothing but its own
   // data any more, which are then granted, or waited for.
   std::vector<int> give_back(int task);
+  void send_for(int task) const { __builtin_prefetch(&missing_[task], 1); }
   bool lacks_one(int successor) const { return missing_[successor] == 1; }
   bool count_down(int successor) { return !--missing_[successor]; }
   bool grant(int task) { return !granted({task}).empty(); }

@@ -12,8 +12,7 @@ void DequeModel::attach(View &given) {
     column->assign(given.workers(), 0.0);
   unstarted_.assign(given.workers(), 0);
   held_.assign(given.workers(), 0);
-  predicted_.assign(given.graph.tasks, 0.0);
-  predicted_transfer_.assign(given.graph.tasks, 0.0);
+  predicted_.assign(given.graph.tasks, {});
   for (int group = 0; group < platform.classes; ++group) {
     const double *estimates = given.estimates + static_cast<i64>(group) * given.graph.tasks;
     const auto &workers = platform.class_workers[group];
@@ -47,10 +46,10 @@ void DequeModel::commit(int task, const Choice &choice) {
   if (exp_start_[worker] < now) exp_start_[worker] = now;
   const double transfer = now + choice.transfer - (exp_start_[worker] + exp_len_[worker]);
   if (transfer > 0.0) {
-    predicted_transfer_[task] = transfer;
+    predicted_[task].transfer = transfer;
     exp_len_[worker] += transfer;
   }
-  predicted_[task] = choice.length;
+  predicted_[task].length = choice.length;
   exp_len_[worker] += choice.length;
   ++unstarted_[worker];
   changed(worker);
@@ -68,20 +67,20 @@ int DequeModel::pop(int worker) {
 }
 
 void DequeModel::started(int task, int worker) {
-  const double length = predicted_[task];
+  const auto [length, transfer] = predicted_[task];
   // What is left of sums of nothing is 0, not a rounding error.
   if (--unstarted_[worker])
     exp_len_[worker] -= length;
   else
     exp_len_[worker] = 0.0;
-  pipeline_len_[worker] = pipeline_len_[worker] - predicted_transfer_[task] + length;
+  pipeline_len_[worker] = pipeline_len_[worker] - transfer + length;
   exp_start_[worker] = view->now() + pipeline_len_[worker];
   changed(worker);
 }
 
 void DequeModel::finished(int task, int worker) {
   if (--held_[worker])
-    pipeline_len_[worker] -= predicted_[task];
+    pipeline_len_[worker] -= predicted_[task].length;
   else
     pipeline_len_[worker] = 0.0;
   const double start = view->now() + pipeline_len_[worker];
@@ -103,7 +102,7 @@ i64 DequeModel::ahead(int /*worker*/, int /*task*/, i64 queued) const { return q
 
 void DequeModel::handed_out(int task, int worker) {
   ++held_[worker];
-  const double transfer = predicted_transfer_[task];
+  const double transfer = predicted_[task].transfer;
   exp_len_[worker] -= transfer;
   pipeline_len_[worker] += transfer;
   exp_start_[worker] = view->now() + pipeline_len_[worker];

@@ -48,13 +48,17 @@ class DequeModel : public Scheduler {
   std::vector<double> exp_start_, exp_len_, pipeline_len_;  // per worker
 
  private:
+  struct Predicted {
+    double length = 0.0, transfer = 0.0;
+  };
+
   double load(int worker, int task) const;
   void changed(int worker) { groups_[view->platform.class_of[worker]].ends->changed(worker); }
 
   bool prefetch_;
   std::vector<WorkerGroup> groups_;
   std::vector<i64> unstarted_, held_;                   // per worker
-  std::vector<double> predicted_, predicted_transfer_;  // per task
+  std::vector<Predicted> predicted_;    // per task
 };
 
 }  // namespace tasksim

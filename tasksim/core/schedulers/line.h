@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace tasksim {
@@ -38,7 +39,7 @@ class Line {
     return item;
   }
 
-  T pop_front() { return items_[first_++]; }
+  T pop_front() { return std::move(items_[first_++]); }
 
   T pop_back() {
     const T item = items_.back();

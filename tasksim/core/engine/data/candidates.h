@@ -8,9 +8,25 @@
 #include <utility>
 #include <vector>
 
-#include "../../problem.h"
+#include "whereabouts.h"
 
 namespace tasksim {
+
+// In which of a store's orders a datum is.
+enum Order : std::int8_t { OUT, RECENT, UNNEEDED };
+
+// What a store knows of a datum: half a line of the cache.
+struct Kept {
+  static constexpr i64 NO_PLACE = INT64_MIN;
+  static constexpr std::int32_t NO_SORT = -1;
+
+  i64 place = NO_PLACE;                  // its place among the candidates; negative: not needed
+  std::int32_t before = -1, after = -1;  // in its order
+  std::int32_t wanted = 0;    // tasks for which it was brought and that have not taken it
+  std::int32_t pinned = 0;    // who uses it or its place right now
+  std::int32_t sort = NO_SORT;  // in whose heap it has an entry
+  Order order = OUT;
+};
 
 // What eviction has passed, sorted by why it may not leave now, so that no search passes it again; a
 // change of the reason sorts it anew (engine/data/candidates.py).
@@ -21,22 +37,15 @@ class Candidates {
 
   static constexpr i64 ONLY = -1;  // instead of a size: the datum is valid nowhere else
 
-  Candidates(std::span<const i64> sizes, const std::vector<u64> &valid, u64 bit,
-             const std::vector<std::int32_t> &pinned, const std::vector<std::int32_t> &wanted)
-      : sizes_(sizes),
-        valid_(valid),
-        bit_(bit),
-        pinned_(pinned),
-        wanted_(wanted),
-        places_(sizes.size(), NO_PLACE),
-        sort_(sizes.size(), NO_SORT) {}
+  Candidates(const std::vector<Whereabouts> &of, int memory, std::vector<Kept> &kept)
+      : of_(of), kept_(kept), bit_(bit(memory)) {}
 
-  bool has(int handle) const { return places_[handle] != NO_PLACE; }
-  bool is_needed(int handle) const { return places_[handle] >= 0; }
+  bool has(int handle) const { return kept_[handle].place != Kept::NO_PLACE; }
+  bool is_needed(int handle) const { return kept_[handle].place >= 0; }
 
   // Sorts *handle*, which comes after all others that are needed as much as it.
   void add(int handle, bool unneeded) {
-    places_[handle] = unneeded ? count_ + UNNEEDED : count_;
+    kept_[handle].place = unneeded ? count_ + UNNEEDED_FIRST : count_;
     ++count_;
     ++sorted_;
     changed(handle);
@@ -45,25 +54,26 @@ class Candidates {
   // Forgets *handle*: it was used, or has left.
   void remove(int handle) {
     if (!has(handle)) return;
-    places_[handle] = NO_PLACE;
-    sort_[handle] = NO_SORT;
+    kept_[handle].place = Kept::NO_PLACE;
+    kept_[handle].sort = Kept::NO_SORT;
     --sorted_;
   }
 
   // Sorts *handle* anew: it is free again, or wanted, or valid elsewhere, or not any more.
   void changed(int handle) {
-    if (pinned_[handle]) return;
-    const i64 size = valid_[handle] == bit_ ? ONLY : sizes_[handle];
-    const Sort sort{wanted_[handle] > 0, size};
-    if (sort_[handle] == sort) return;
-    sort_[handle] = sort;
-    auto &heap = heaps_[sort];
-    if (heap.size() > MANY * sorted_) {
-      std::erase_if(heap, [&](const Entry &entry) { return !counts(entry, sort); });
-      std::make_heap(heap.begin(), heap.end(), std::greater<>{});
+    Kept &kept = kept_[handle];
+    if (kept.pinned) return;
+    const Whereabouts &where = of_[handle];
+    const Sort sort{kept.wanted > 0, where.valid == bit_ ? ONLY : where.size};
+    if (kept.sort >= 0 && heaps_[kept.sort].sort == sort) return;
+    kept.sort = number_of(sort);
+    auto &entries = heaps_[kept.sort].entries;
+    if (entries.size() > MANY * sorted_) {
+      std::erase_if(entries, [&](const Entry &entry) { return !counts(entry, kept.sort); });
+      std::make_heap(entries.begin(), entries.end(), std::greater<>{});
     }
-    heap.emplace_back(places_[handle], handle);
-    std::push_heap(heap.begin(), heap.end(), std::greater<>{});
+    entries.emplace_back(kept.place, handle);
+    std::push_heap(entries.begin(), entries.end(), std::greater<>{});
   }
 
   // The first that may leave of *size*; if that is ONLY, valid only here.
@@ -78,9 +88,10 @@ class Candidates {
   // The first of all that may leave and are valid elsewhere.
   std::optional<Entry> first_elsewhere(bool keep_wanted) {
     std::optional<Entry> best;
-    for (auto &[sort, heap] : heaps_) {
-      if (sort.second == ONLY || (keep_wanted && sort.first)) continue;
-      const auto found = first(sort);
+    for (std::int32_t number = 0; number < static_cast<std::int32_t>(heaps_.size()); ++number) {
+      const auto [wanted, size] = heaps_[number].sort;
+      if (size == ONLY || (keep_wanted && wanted)) continue;
+      const auto found = first_of(number);
       if (found && (!best || *found < *best)) best = found;
     }
     return best;
@@ -92,9 +103,9 @@ class Candidates {
     while (size > 0) {
       const auto entry = first(ONLY, keep_wanted);
       if (!entry) break;
-      sort_[entry->second] = NO_SORT;  // so that the next one is the first
+      kept_[entry->second].sort = Kept::NO_SORT;  // so that the next one is the first
       found.push_back(entry->second);
-      size -= sizes_[entry->second];
+      size -= of_[entry->second].size;
     }
     for (const int handle : found) changed(handle);
     return found;
@@ -104,42 +115,54 @@ class Candidates {
   // Whether a datum is wanted, and its size if it is valid elsewhere.
   using Sort = std::pair<bool, i64>;
 
-  static constexpr i64 NO_PLACE = INT64_MIN;
-  static constexpr i64 UNNEEDED = -(i64{1} << 60);  // those come before the others, from 0
-  static constexpr Sort NO_SORT{false, -2};
+  struct Sorted {
+    Sort sort;
+    std::vector<Entry> entries;  // a heap, cleaned lazily
+  };
+
+  static constexpr i64 UNNEEDED_FIRST = -(i64{1} << 60);  // those come before the others, from 0
   static constexpr std::size_t MANY = 4;  // entries of a heap per datum, before it is cleaned
 
-  // The first entry of *sort* that counts; drops those before it.
+  // The number of the heap of *sort*.
+  std::int32_t number_of(const Sort &sort) {
+    const auto [found, added] = numbers_.try_emplace(sort, static_cast<int>(heaps_.size()));
+    if (added) heaps_.push_back({sort, {}});
+    return found->second;
+  }
+
   std::optional<Entry> first(const Sort &sort) {
-    const auto found = heaps_.find(sort);
-    if (found == heaps_.end()) return std::nullopt;
-    auto &heap = found->second;
-    while (!heap.empty()) {
-      if (counts(heap.front(), sort)) return heap.front();
-      std::pop_heap(heap.begin(), heap.end(), std::greater<>{});
-      heap.pop_back();
+    const auto found = numbers_.find(sort);
+    return found == numbers_.end() ? std::nullopt : first_of(found->second);
+  }
+
+  // The first entry of a heap that counts; drops those before it.
+  std::optional<Entry> first_of(std::int32_t number) {
+    auto &entries = heaps_[number].entries;
+    while (!entries.empty()) {
+      if (counts(entries.front(), number)) return entries.front();
+      std::pop_heap(entries.begin(), entries.end(), std::greater<>{});
+      entries.pop_back();
     }
     return std::nullopt;
   }
 
-  // Whether *entry* is of this sort; what is used is sorted anew when it is free.
-  bool counts(const Entry &entry, const Sort &sort) {
+  // Whether *entry* is of this heap; what is used is sorted anew when it is free.
+  bool counts(const Entry &entry, std::int32_t number) {
     const auto [place, handle] = entry;
-    if (places_[handle] != place || sort_[handle] != sort) return false;
-    if (!pinned_[handle]) return true;
-    sort_[handle] = NO_SORT;
+    Kept &kept = kept_[handle];
+    if (kept.place != place || kept.sort != number) return false;
+    if (!kept.pinned) return true;
+    kept.sort = Kept::NO_SORT;
     return false;
   }
 
-  std::span<const i64> sizes_;
-  const std::vector<u64> &valid_;
+  const std::vector<Whereabouts> &of_;
+  std::vector<Kept> &kept_;
   u64 bit_;
-  const std::vector<std::int32_t> &pinned_, &wanted_;
-  std::vector<i64> places_;  // per datum that is sorted, its place; negative: not needed
   i64 count_ = 0;
   std::size_t sorted_ = 0;
-  std::map<Sort, std::vector<Entry>> heaps_;  // cleaned lazily
-  std::vector<Sort> sort_;                    // in whose heap each datum has an entry
+  std::vector<Sorted> heaps_;
+  std::map<Sort, std::int32_t> numbers_;
 };
 
 }  // namespace tasksim

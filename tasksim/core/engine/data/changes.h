@@ -3,40 +3,46 @@
 #pragma once
 
 #include <bit>
-#include <unordered_set>
 #include <vector>
 
-#include "../../problem.h"
+#include "whereabouts.h"
 
 namespace tasksim {
 
+// Who is told of data that change in a memory.
+class Follower {
+ public:
+  virtual void changed(int handle) = 0;
+
+ protected:
+  ~Follower() = default;
+};
+
 class Changes {
  public:
-  using Told = std::unordered_set<int>;
-
   explicit Changes(int memories) : followers_(memories) {}
 
-  // Adds to *told* every datum that changes in *memory* from now on.
-  void follow(int memory, Told &told) {
-    followers_[memory].push_back(&told);
-    followed_ |= u64{1} << memory;
+  // Tells *follower* of every datum that changes in *memory* from now on.
+  void follow(int memory, Follower &follower) {
+    followers_[memory].push_back(&follower);
+    followed_ |= bit(memory);
   }
 
-  void leave(int memory, Told &told) {
+  void leave(int memory, Follower &follower) {
     auto &followers = followers_[memory];
-    std::erase(followers, &told);
-    if (followers.empty()) followed_ &= ~(u64{1} << memory);
+    std::erase(followers, &follower);
+    if (followers.empty()) followed_ &= ~bit(memory);
   }
 
   // *handle* has changed in *memories*, a mask.
   void note(int handle, u64 memories) {
     for (memories &= followed_; memories; memories &= memories - 1)
-      for (Told *told : followers_[std::countr_zero(memories)]) told->insert(handle);
+      for (Follower *follower : followers_[std::countr_zero(memories)]) follower->changed(handle);
   }
 
  private:
   u64 followed_ = 0;  // the memories that anybody follows
-  std::vector<std::vector<Told *>> followers_;
+  std::vector<std::vector<Follower *>> followers_;
 };
 
 }  // namespace tasksim

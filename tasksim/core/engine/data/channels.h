@@ -1,43 +1,63 @@
 // Channels: in which order the requests of a memory are handled, and how many at a time.
 #pragma once
 
-#include <algorithm>
+#include <map>
 #include <vector>
 
+#include "../../schedulers/line.h"
 #include "requests.h"
 
 namespace tasksim {
 
-// The requests between a memory and one peer in one direction, at the one that handles them.
-struct Channel {
-  struct Queued {
-    i64 urgency, number;  // priority negated; of equals, the lowest number first
-    RequestRef request;
-    bool operator<(const Queued &other) const {  // the greatest is on top of a heap
-      return urgency != other.urgency ? urgency > other.urgency : number > other.number;
-    }
-  };
+// Requests of one class that wait: by priority; of equals, those put back first, then as they came.
+class Queue {
+ public:
+  bool empty() const { return levels_.empty(); }
 
-  void queue(int kind, i64 number, RequestRef request) {
-    const i64 urgency = -i64{request->priority};
-    queues[kind].push_back({urgency, number, std::move(request)});
-    std::push_heap(queues[kind].begin(), queues[kind].end());
+  void push_back(RequestRef request) { line_of(*request.get()).push_back(std::move(request)); }
+  void push_front(RequestRef request) { line_of(*request.get()).push_front(std::move(request)); }
+
+  // The first, removed.
+  RequestRef pop() {
+    const auto level = levels_.begin();
+    RequestRef request = level->second.pop_front();
+    if (level->second.empty())
+      spare_ = levels_.extract(level);
+    else
+      __builtin_prefetch(level->second.front().get());  // it may be far from the processor
+    return request;
   }
 
+ private:
+  using Levels = std::map<i64, Line<RequestRef>>;  // by priority negated: the most urgent first
+
+  Line<RequestRef> &line_of(const Request &request) {
+    const i64 key = -i64{request.priority};
+    if (spare_.empty()) return levels_[key];
+    spare_.key() = key;
+    auto inserted = levels_.insert(std::move(spare_));
+    spare_ = std::move(inserted.node);
+    return inserted.position->second;
+  }
+
+  Levels levels_;
+  Levels::node_type spare_;  // a level that has become empty, for the next one
+};
+
+// The requests between a memory and one peer in one direction, at the one that handles them.
+struct Channel {
   // The first request of class *kind*, removed; none if there is none.
   RequestRef next(int kind) {
-    auto &queued = queues[kind];
-    while (!queued.empty()) {
-      std::pop_heap(queued.begin(), queued.end());
-      RequestRef request = std::move(queued.back().request);
-      queued.pop_back();
+    auto &queue = queues[kind];
+    while (!queue.empty()) {
+      RequestRef request = queue.pop();
       // One whose class has changed was queued again where it belongs.
       if (request->kind == kind && !request->begun()) return request;
     }
     return {};
   }
 
-  std::vector<Queued> queues[KINDS];
+  Queue queues[KINDS];
   i64 waiting = 0;
   i64 pending = 0;  // copies under way, whatever their class
   std::vector<RequestRef> arrived;
@@ -58,24 +78,28 @@ class Post {
     request->channel = &channel;
     ++channel.waiting;
     ++waiting;
-    channel.queue(request->kind, ++last_, request);
+    channel.queues[request->kind].push_back(request);
   }
 
   // Moves *request* to the more urgent class *kind*.
   void promote(const RequestRef &request, int kind) {
-    request->kind = kind;
-    if (request->channel && !request->begun())
-      request->channel->queue(kind, ++last_, request);
+    request->kind = static_cast<std::int8_t>(kind);
+    if (request->channel && !request->begun()) request->channel->queues[kind].push_back(request);
   }
 
-  // The requests of class *kind*, removed, that the *limit* allows to begin.
-  static std::vector<RequestRef> take(Channel &channel, int kind, i64 limit) {
-    std::vector<RequestRef> taken;
+  // Lets *taken* be the requests of class *kind*, removed, that the *limit* allows to begin.
+  static void take(Channel &channel, int kind, i64 limit, std::vector<RequestRef> &taken) {
+    taken.clear();
     while (channel.pending + static_cast<i64>(taken.size()) < limit) {
       RequestRef request = channel.next(kind);
       if (!request) break;
       taken.push_back(std::move(request));
     }
+  }
+
+  static std::vector<RequestRef> take(Channel &channel, int kind, i64 limit) {
+    std::vector<RequestRef> taken;
+    take(channel, kind, limit, taken);
     return taken;
   }
 
@@ -83,16 +107,14 @@ class Post {
   // meanwhile is queued where it belongs already.
   void put_back(Channel &channel, std::span<const RequestRef> requests, int kind) {
     for (std::size_t k = requests.size(); k--;)
-      if (requests[k]->kind == kind) channel.queue(kind, --first_, requests[k]);
+      if (requests[k]->kind == kind) channel.queues[kind].push_front(requests[k]);
   }
 
   std::vector<Channel> inward, outward;        // per peer
   std::vector<std::vector<Channel *>> groups;  // all that comes in; what goes out, peer by peer
   i64 waiting = 0;                             // requests
   i64 arrived = 0;  // copies that have ended and that the driver has not seen yet
-
- private:
-  i64 last_ = 0, first_ = 0;
+  std::vector<RequestRef> noted, taken;  // what the driver is about to note, or to start
 };
 
 }  // namespace tasksim

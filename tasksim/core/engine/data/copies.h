@@ -1,6 +1,7 @@
 // Copies: which memory holds a valid copy of which datum, a place for one, or awaits one.
 #pragma once
 
+#include <bit>
 #include <memory>
 #include <vector>
 
@@ -9,77 +10,75 @@
 
 namespace tasksim {
 
-inline u64 bit(int memory) { return u64{1} << memory; }
-
 // The state of every datum in every memory, in masks of memories (engine/data/copies.py).
 class Copies {
  public:
   Copies(const Graph &graph, const Platform &platform)
-      : size(graph.size),
-        home(graph.home),
-        valid(graph.handles),
-        coming(graph.handles, 0),
+      : home(graph.home),
+        of(graph.handles),
         changes(std::make_shared<Changes>(platform.memories)) {
     u64 homes = 0;  // the memory that holds the application's data is not bounded
     for (int handle = 0; handle < graph.handles; ++handle) {
-      valid[handle] = bit(home[handle]);
-      homes |= valid[handle];
+      const u64 there = bit(home[handle]);
+      of[handle] = {there, there, 0, graph.size[handle]};
+      homes |= there;
     }
-    places = valid;
     for (int memory = 0; memory < platform.memories; ++memory) {
       const double bytes = platform.memory_bytes[memory];
       const bool limited = bytes >= 0.0 && !(homes & bit(memory));
-      stores.push_back(limited ? std::make_unique<Store>(bytes, platform.given, size, valid, memory)
+      stores.push_back(limited ? std::make_unique<Store>(bytes, platform.given, of, memory)
                                : nullptr);
     }
   }
 
   Store *store(int memory) const { return stores[memory].get(); }
-  bool is_valid(int handle, int memory) const { return valid[handle] >> memory & 1; }
+  bool is_valid(int handle, int memory) const { return of[handle].valid >> memory & 1; }
 
-  void read(int handle, int memory) { set_valid(handle, valid[handle] | bit(memory)); }
+  // What is known of a datum may be far from the processor: sends for it.
+  void send_for(int handle, int memory) const {
+    __builtin_prefetch(&of[handle], 1);
+    if (const Store *there = stores[memory].get()) there->send_for(handle);
+  }
+
+  void read(int handle, int memory) { set_valid(handle, of[handle].valid | bit(memory)); }
   void write(int handle, int memory) { set_valid(handle, bit(memory)); }
 
   // *handle* was given a place in *memory*.
   void settle(int handle, int memory) {
-    places[handle] |= bit(memory);
+    of[handle].places |= bit(memory);
     changes->note(handle, bit(memory));
     Store *store = stores[memory].get();
     if (!store) return;
-    store->used_bytes += size[handle];
+    store->used_bytes += of[handle].size;
     store->settle(handle);
   }
 
   // Takes *handle* out of *memory*.
   void drop(int handle, int memory) {
     if (is_valid(handle, memory)) ++evictions;
-    places[handle] &= ~bit(memory);
-    valid[handle] &= ~bit(memory);
+    of[handle].places &= ~bit(memory);
+    of[handle].valid &= ~bit(memory);
     changes->note(handle, bit(memory));
     if (Store *store = stores[memory].get()) {
-      store->used_bytes -= size[handle];
-      store->pool.give_back(size[handle]);
+      store->used_bytes -= of[handle].size;
+      store->pool.give_back(of[handle].size);
       store->drop(handle);
     }
     tell(handle);
   }
 
-  // Tells *store*, where somebody looks for victims, of what becomes valid elsewhere.
-  void search(Store &store) {
-    if (store.searched) return;
-    store.searched = true;
-    searched_.push_back(&store);
-  }
+  // Tells the store of *memory*, where somebody looks for victims, of what becomes valid elsewhere.
+  void search(int memory) { searched_ |= bit(memory); }
 
   // A copy of *handle* was asked for in *memory*.
   void expect(int handle, int memory) {
-    coming[handle] |= bit(memory);
+    of[handle].coming |= bit(memory);
     changes->note(handle, bit(memory));
   }
 
   // No copy of *handle* is on its way to *memory* any more.
   void expect_no_more(int handle, int memory) {
-    coming[handle] &= ~bit(memory);
+    of[handle].coming &= ~bit(memory);
     changes->note(handle, bit(memory));
   }
 
@@ -89,27 +88,28 @@ class Copies {
       if (store) store->will_not_be_used(handle);
   }
 
-  bool is_last(int handle, int memory) const { return valid[handle] == bit(memory); }
+  bool is_last(int handle, int memory) const { return of[handle].valid == bit(memory); }
 
-  std::span<const i64> size;
   std::span<const std::int32_t> home;
-  std::vector<u64> valid, places, coming;
+  std::vector<Whereabouts> of;  // per datum
   std::vector<std::unique_ptr<Store>> stores;
   std::shared_ptr<Changes> changes;
   i64 evictions = 0;
 
  private:
   void set_valid(int handle, u64 memories) {
-    if (valid[handle] == memories) return;
-    changes->note(handle, valid[handle] ^ memories);
-    valid[handle] = memories;
+    u64 &valid = of[handle].valid;
+    if (valid == memories) return;
+    changes->note(handle, valid ^ memories);
+    valid = memories;
     tell(handle);
   }
   void tell(int handle) {
-    for (Store *store : searched_) store->revalidated(handle);
+    for (u64 told = of[handle].places & searched_; told; told &= told - 1)
+      stores[std::countr_zero(told)]->revalidated(handle);
   }
 
-  std::vector<Store *> searched_;
+  u64 searched_ = 0;  // memories
 };
 
 }  // namespace tasksim

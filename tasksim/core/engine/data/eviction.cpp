@@ -14,7 +14,7 @@ Eviction::Eviction(const Clock &clock, Copies &copies, OpenRequests &requests, C
 
 Steps<bool> Eviction::place(RequestRef request, Store &store) {
   const int memory = request->target;
-  const i64 size = copies_.size[request->handle];
+  const i64 size = copies_.of[request->handle].size;
   auto found = store.pool.allocate(size);
   if (!found && request->kind != IDLE)
     found = make_room(store, memory, size, request->kind == PREFETCH);
@@ -40,8 +40,8 @@ void Eviction::unpinned(int memory) {
 }
 
 void Eviction::written_back(Store &store, int handle, int memory) {
-  const bool there = copies_.places[handle] >> memory & 1;
-  if (there && !store.pinned[handle] && !copies_.is_last(handle, memory))
+  const bool there = copies_.of[handle].places >> memory & 1;
+  if (there && !store.pinned(handle) && !copies_.is_last(handle, memory))
     drop(store, handle, memory);
   starved_[memory] = false;
   requests_.keepers[memory]->notify();
@@ -51,7 +51,7 @@ void Eviction::written_back(Store &store, int handle, int memory) {
 // only this memory has is written home and leaves when that is done.
 std::optional<DriverCalls> Eviction::make_room(Store &store, int memory, i64 size,
                                                bool keep_wanted) {
-  copies_.search(store);
+  copies_.search(memory);
   const int equal = store.victim(size, keep_wanted);
   if (equal >= 0) {
     drop(store, equal, memory);
@@ -76,9 +76,9 @@ void Eviction::write_back(int handle, int memory) {
       requests_.ask({handle, true, false}, copies_.home[handle], {FETCH, NOBODY, 0});
   while (request->source != memory) {  // by another memory: the first copy is the one that counts
     RequestRef before;
-    for (const auto &each : requests_.of[handle])
-      if (each->next_hop.get() == request.get()) {
-        before = each;
+    for (const auto &each : requests_.of[handle].requests)
+      if (each.request->next_hop().get() == request.get()) {
+        before = each.request;
         break;
       }
     if (!before) return;

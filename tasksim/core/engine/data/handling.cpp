@@ -14,7 +14,6 @@ Handling::Handling(Clock &clock, const Platform &platform, Copies &copies, OpenR
       engines_(clock, platform,
                [](void *self, Copy &copy) { static_cast<Handling *>(self)->on_copied(copy); },
                this),
-      loading_(copies.size.size() * copies.stores.size(), nullptr),
       limits_{platform.given.fetches, platform.given.prefetches, platform.given.idle} {}
 
 Steps<bool> Handling::serve(int memory) {
@@ -27,12 +26,8 @@ Steps<bool> Handling::serve(int memory) {
           worked = true;
           co_await note_arrivals(post, *channel);
         }
-    if (post.waiting) {
-      std::vector<Channel *> busy;
-      for (Channel *channel : channels)
-        if (channel->waiting) busy.push_back(channel);
-      if (busy.empty()) continue;
-      const bool started = co_await start_all(post, channels, std::move(busy));
+    if (post.waiting && any_can_start(channels)) {
+      const bool started = co_await start_all(post, channels);
       worked = worked || started;
     }
   }
@@ -40,40 +35,59 @@ Steps<bool> Handling::serve(int memory) {
 }
 
 Steps<> Handling::note_arrivals(Post &post, Channel &channel) {
-  std::vector<RequestRef> arrived;
+  std::vector<RequestRef> &arrived = post.noted;  // what a post has is used by its driver alone
+  arrived.clear();
   arrived.swap(channel.arrived);
-  std::stable_sort(arrived.begin(), arrived.end(), [](const auto &one, const auto &other) {
-    return one->priority > other->priority;
-  });
+  if (arrived.size() > 1)
+    std::stable_sort(arrived.begin(), arrived.end(), [](const auto &one, const auto &other) {
+      return one->priority > other->priority;
+    });
   post.arrived -= static_cast<i64>(arrived.size());
   for (const auto &request : arrived) {
     while (const i64 delay = locks_.wait_ticks(request->handle)) co_await Wait{delay};
     complete(request);
   }
   channel.pending -= static_cast<i64>(arrived.size());
+  arrived.clear();
 }
 
-// Starts what waits in *busy*, class by class; idle copies if nothing is under way.
-Steps<bool> Handling::start_all(Post &post, const std::vector<Channel *> &channels,
-                                std::vector<Channel *> busy) {
-  bool worked = false;
+// Whether start_all would find anything that it can start.
+bool Handling::any_can_start(const std::vector<Channel *> &channels) const {
   for (int kind = 0; kind < KINDS; ++kind) {
-    if (kind == IDLE && std::any_of(channels.begin(), channels.end(),
-                                    [](const Channel *each) { return each->pending != 0; }))
-      break;
-    for (Channel *channel : busy)
-      if (!channel->queues[kind].empty() && channel->pending < limits_[kind]) {
-        const Started started = co_await start_some(post, *channel, kind, limits_[kind]);
-        worked = worked || started.any;
-        if (!started.room) co_return worked;
-      }
+    if (kind == IDLE && any_pending(channels)) break;
+    for (const Channel *channel : channels)
+      if (channel->waiting && can_start(*channel, kind)) return true;
+  }
+  return false;
+}
+
+// Starts what waits, class by class; idle copies if nothing is under way.
+Steps<bool> Handling::start_all(Post &post, const std::vector<Channel *> &channels) {
+  bool worked = false;
+  u64 busy = 0;
+  for (std::size_t k = 0; k < channels.size(); ++k)
+    if (channels[k]->waiting) busy |= u64{1} << k;
+  for (int kind = 0; kind < KINDS; ++kind) {
+    if (kind == IDLE && any_pending(channels)) break;
+    for (u64 left = busy; left; left &= left - 1) {
+      Channel &channel = *channels[std::countr_zero(left)];
+      if (!can_start(channel, kind)) continue;
+      const Started started = co_await start_some(post, channel, kind, limits_[kind]);
+      worked = worked || started.any;
+      if (!started.room) co_return worked;
+    }
   }
   co_return worked;
 }
 
 // Starts requests of one class in one channel.
 Steps<Handling::Started> Handling::start_some(Post &post, Channel &channel, int kind, i64 limit) {
-  const std::vector<RequestRef> taken = Post::take(channel, kind, limit);
+  std::vector<RequestRef> &taken = post.taken;
+  Post::take(channel, kind, limit, taken);
+  for (const auto &request : taken) {
+    copies_.send_for(request->handle, request->target);
+    requests_.send_for(request->handle);
+  }
   Started started;
   for (std::size_t place = 0; place < taken.size(); ++place) {
     const std::span<const RequestRef> left{taken.data() + place, taken.size() - place};
@@ -92,6 +106,7 @@ Steps<Handling::Started> Handling::start_some(Post &post, Channel &channel, int 
       break;
     }
   }
+  taken.clear();
   co_return started;
 }
 
@@ -132,7 +147,7 @@ Steps<bool> Handling::start(RequestRef request) {
 bool Handling::source_left(const RequestRef &request) {
   const int source = request->source;
   if (source < 0 || copies_.is_valid(request->handle, source)) return false;
-  if (request->kind != IDLE && (request->task >= 0 || !request->waiters.empty()))
+  if (request->kind != IDLE && (request->task >= 0 || request->waiters()))
     requests_.ask_again(request);
   else
     request->cancel();
@@ -140,14 +155,13 @@ bool Handling::source_left(const RequestRef &request) {
 }
 
 bool Handling::follow(const RequestRef &request) {
-  Request *&leader = loading(request);
+  Request *leader = requests_.loading(request->handle, request->target);
   if (!leader) {
-    leader = request.get();
     keep(request);
     return false;
   }
   if (request->kind < leader->kind) requests_.promote(leader, request->kind);
-  leader->followers.push_back(request);
+  leader->lead(request);
   request->state = RequestState::UNDER_WAY;
   return true;
 }
@@ -158,37 +172,38 @@ Steps<bool> Handling::make_place(RequestRef request) {
     co_return true;
   }
   request->state = RequestState::PLACING;
-  const bool placed = co_await eviction_.place(request, *request->place);
+  const bool placed = co_await eviction_.place(request, *copies_.store(request->target));
   if (placed) co_return true;
-  loading(request) = nullptr;
   give_up_for_now(request);
   co_return false;
 }
 
 // The datum of *request* has a place where memory is not limited.
 void Handling::settle_unlimited(const RequestRef &request) {
-  if (!request->place) copies_.settle(request->handle, request->target);
+  if (!copies_.store(request->target)) copies_.settle(request->handle, request->target);
 }
 
 // Keeps the datum where it comes from, and its place where it goes.
 void Handling::keep(const RequestRef &request) {
-  request->root = request->source >= 0 ? copies_.store(request->source) : nullptr;
-  if (request->root) request->root->pin(request->handle);
-  request->place = copies_.store(request->target);
-  if (request->place) request->place->pin(request->handle);
+  request->keeps = true;
+  requests_.of[request->handle].loading |= bit(request->target);
+  if (Store *root = request->source >= 0 ? copies_.store(request->source) : nullptr)
+    root->pin(request->handle);
+  if (Store *place = copies_.store(request->target)) place->pin(request->handle);
 }
 
 // Has *request*, for which there was no room, wait again.
 void Handling::give_up_for_now(const RequestRef &request) {
   request->state = RequestState::WAITING;
-  for (Store *store : {request->place, request->root})
-    if (store) store->unpin(request->handle);
-  request->place = request->root = nullptr;
+  request->keeps = false;
+  requests_.of[request->handle].loading &= ~bit(request->target);
+  if (Store *place = copies_.store(request->target)) place->unpin(request->handle);
+  if (Store *root = request->source >= 0 ? copies_.store(request->source) : nullptr)
+    root->unpin(request->handle);
 }
 
 void Handling::on_copied(Copy &copy) {
-  copy.request->started = copy.started;
-  log_.copied(*copy.request.get(), clock_.now);
+  log_.copied(*copy.request.get(), copy.started, clock_.now);
   requests_.arrived(copy.request);
   if (copied) copied(copy.request);
 }
@@ -196,19 +211,19 @@ void Handling::on_copied(Copy &copy) {
 // *request* is done: the state of the datum, who waited, who comes next.
 void Handling::complete(RequestRef request) {
   settle(request);
-  for (std::size_t k = 0; k < request->waiters.size(); ++k) request->waiters[k]->one_done();
-  for (std::size_t k = 0; k < request->followers.size(); ++k) complete(request->followers[k]);
+  for (std::size_t k = 0; k < request->waiters(); ++k) request->waiter(k).one_done();
+  for (std::size_t k = 0; k < request->followers(); ++k) complete(request->follower(k));
 }
 
 void Handling::settle(const RequestRef &request) {
   const bool cancelled = request->cancelled();
   request->state = RequestState::DONE;
-  if (Request *&leader = loading(request); leader == request.get()) leader = nullptr;
+  if (request->keeps) requests_.of[request->handle].loading &= ~bit(request->target);
   if (!cancelled) note_copy(*request.get());
   requests_.close(request);
   note_use(*request.get(), request->kind == PREFETCH && !cancelled);
   if (platform_.devices[request->target]) requests_.keepers[request->target]->notify();
-  if (request->next_hop) requests_.send(request->next_hop);
+  if (request->next_hop()) requests_.send(request->next_hop());
 }
 
 // What is valid now that *request* is done.
@@ -227,17 +242,17 @@ void Handling::note_use(Request &request, bool ahead) {
   const int handle = request.handle;
   if (Store *store = copies_.store(request.target)) {
     ahead ? store->want(handle) : store->touch(handle);
-    if (request.place) {
+    if (request.keeps) {
       store->unpin(handle);
       eviction_.unpinned(request.target);
     }
   }
   if (request.source < 0) return;
-  if (Store *root = std::exchange(request.root, nullptr)) {
-    root->unpin(handle);
+  Store *source = copies_.store(request.source);
+  if (source && request.keeps) {
+    source->unpin(handle);
     eviction_.unpinned(request.source);
   }
-  Store *source = copies_.store(request.source);
   if (source && request.reason == WRITE_BACK)
     eviction_.written_back(*source, handle, request.source);
 }

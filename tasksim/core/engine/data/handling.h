@@ -1,6 +1,8 @@
 // Handling of requests: what drivers do to start copies and to take note of those that ended.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -39,7 +41,8 @@ class Handling {
 
   // Whether there is no place yet for *request* where memory is limited.
   bool needs_place(const RequestRef &request) const {
-    return request->place && !(copies_.places[request->handle] >> request->target & 1);
+    const Whereabouts &where = copies_.of[request->handle];
+    return copies_.store(request->target) && !(where.places >> request->target & 1);
   }
 
   // Makes a place for the datum of *request*; false if there is none now.
@@ -47,7 +50,7 @@ class Handling {
 
   // Has the copy of *request* made.
   void hand_over(const RequestRef &request) {
-    engines_.ask(request, copies_.size[request->handle]);
+    engines_.ask(request, copies_.of[request->handle].size);
   }
 
   // Notes what *request*, which is done, has changed, and sends the one that comes next.
@@ -64,13 +67,17 @@ class Handling {
   };
 
   Steps<> note_arrivals(Post &post, Channel &channel);
-  Steps<bool> start_all(Post &post, const std::vector<Channel *> &channels,
-                        std::vector<Channel *> busy);
+  bool any_can_start(const std::vector<Channel *> &channels) const;
+  bool can_start(const Channel &channel, int kind) const {
+    return !channel.queues[kind].empty() && channel.pending < limits_[kind];
+  }
+  static bool any_pending(const std::vector<Channel *> &channels) {
+    return std::any_of(channels.begin(), channels.end(),
+                       [](const Channel *each) { return each->pending != 0; });
+  }
+  Steps<bool> start_all(Post &post, const std::vector<Channel *> &channels);
   Steps<Started> start_some(Post &post, Channel &channel, int kind, i64 limit);
   Steps<bool> start(RequestRef request);
-  Request *&loading(const RequestRef &request) {
-    return loading_[i64{request->handle} * platform_.memories + request->target];
-  }
   void settle_unlimited(const RequestRef &request);
   void keep(const RequestRef &request);
   void give_up_for_now(const RequestRef &request);
@@ -87,7 +94,6 @@ class Handling {
   Locks &locks_;
   CopyLog &log_;
   CopyEngines engines_;
-  std::vector<Request *> loading_;  // per datum and target; an open request, so it is there
   i64 limits_[KINDS];
 };
 

@@ -1,6 +1,7 @@
 // Locks of data that are being handed to a copy engine: nobody else may look at them meanwhile.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -8,28 +9,34 @@
 
 namespace tasksim {
 
-// Until when each datum is locked (engine/data/locks.py). Others look again every *poll* ticks.
+// Until when data are locked (engine/data/locks.py). Others look again every *poll* ticks.
+//
+// Unlike in Python, only the locked ones are kept: they are no more than there are drivers.
 class Locks {
  public:
-  Locks(const Clock &clock, i64 poll, int handles) : clock_(clock), poll_(poll), until_(handles, 0) {}
+  Locks(const Clock &clock, i64 poll) : clock_(clock), poll_(poll) {}
 
-  bool any() const { return count_; }
+  bool any() const { return !locked_.empty(); }
 
   void lock(int handle, i64 until) {
-    if (!until_[handle]) ++count_;
-    until_[handle] = until;
+    const auto found = find(handle);
+    if (found == locked_.end())
+      locked_.push_back({handle, until});
+    else
+      found->until = until;
   }
   void unlock(int handle) {
-    if (until_[handle]) --count_;
-    until_[handle] = 0;
+    const auto found = find(handle);
+    if (found == locked_.end()) return;
+    *found = locked_.back();
+    locked_.pop_back();
   }
 
   // How many ticks to wait before looking at *handle* again; 0: it is free.
   i64 wait_ticks(int handle) const {
-    if (!count_) return 0;
-    const i64 left = until_[handle] - clock_.now;
-    if (left <= 0) return 0;
-    return poll_ ? (left + poll_ - 1) / poll_ * poll_ : left;
+    for (const Locked &each : locked_)
+      if (each.handle == handle) return ticks_until(each.until);
+    return 0;
   }
 
   // Waits until each of the data in *needs* was free once.
@@ -39,10 +46,25 @@ class Locks {
   }
 
  private:
+  struct Locked {
+    int handle;
+    i64 until;  // the tick at which it is free again
+  };
+
+  std::vector<Locked>::iterator find(int handle) {
+    return std::find_if(locked_.begin(), locked_.end(),
+                        [handle](const Locked &each) { return each.handle == handle; });
+  }
+
+  i64 ticks_until(i64 time) const {
+    const i64 left = time - clock_.now;
+    if (left <= 0) return 0;
+    return poll_ ? (left + poll_ - 1) / poll_ * poll_ : left;
+  }
+
   const Clock &clock_;
   i64 poll_;
-  std::vector<i64> until_;  // per datum the tick at which it is free again; 0: it is
-  i64 count_ = 0;
+  std::vector<Locked> locked_;
 };
 
 }  // namespace tasksim

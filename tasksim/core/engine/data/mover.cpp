@@ -9,7 +9,7 @@ int Mover::fetch(std::span<const Need> needs, Taker &taker) {
   for (const Need &need : needs) {
     const int handle = need.handle;
     if (store) store->pin(handle);
-    if (!(copies_.is_valid(handle, memory) && need.reads) || !requests_.of[handle].empty()) {
+    if (!(copies_.is_valid(handle, memory) && need.reads) || !requests_.of[handle].requests.empty()) {
       missing += fetch_one(need, taker);
       continue;
     }
@@ -23,9 +23,9 @@ int Mover::fetch(std::span<const Need> needs, Taker &taker) {
 bool Mover::fetch_one(const Need &need, Taker &taker) {
   const int handle = need.handle, memory = taker.memory;
   Store *store = copies_.store(memory);
-  const bool others = !requests_.of[handle].empty();
-  const u64 here =
-      need.reads ? copies_.valid[handle] : copies_.places[handle] | copies_.valid[handle];
+  const bool others = !requests_.of[handle].requests.empty();
+  const Whereabouts &where = copies_.of[handle];
+  const u64 here = need.reads ? where.valid : where.places | where.valid;
   if ((here >> memory & 1) && !(need.writes && others)) {
     if (need.writes) copies_.write(handle, memory);
     if (store) store->take(handle);
@@ -43,15 +43,15 @@ bool Mover::fetch_one(const Need &need, Taker &taker) {
 // Waits for a request of the taker's task; a writer waits for the others as well.
 bool Mover::fetch_later(const Need &need, Taker &taker) {
   const int handle = need.handle, memory = taker.memory;
-  std::vector<RequestRef> others, awaited;
+  std::vector<RequestRef> others;
   if (need.writes) others = in_the_way(handle, memory);
+  RequestRef own;
   if (!copies_.is_valid(handle, memory))
-    awaited.push_back(requests_.ask(need, memory, {FETCH, taker.task, taker.priority}));
-  const Request *own = awaited.empty() ? nullptr : awaited[0].get();
-  for (auto &request : others)
-    if (request.get() != own && request->state != RequestState::DONE)
-      awaited.push_back(std::move(request));
-  if (awaited.empty()) {
+    own = requests_.ask(need, memory, {FETCH, taker.task, taker.priority});
+  std::erase_if(others, [&](const RequestRef &request) {
+    return request.get() == own.get() || request->state == RequestState::DONE;
+  });
+  if (!own && others.empty()) {
     take(need, memory);
     cancel_prefetches(handle, taker);
     return false;
@@ -65,18 +65,19 @@ bool Mover::fetch_later(const Need &need, Taker &taker) {
   missing->mover = this;
   missing->need = need;
   missing->taker = &taker;
-  missing->left = static_cast<int>(awaited.size());
-  for (auto &request : awaited) request->waiters.push_back(missing);
+  missing->left = static_cast<int>(others.size()) + (own ? 1 : 0);
+  if (own) own->await(*missing);
+  for (const auto &request : others) request->await(*missing);
   return true;
 }
 
 void Mover::Missing::one_done() {
   --left;
   if (need.writes && !left)  // what was begun meanwhile, to make room where the datum is
-    for (const auto &request : mover->requests_.of[need.handle])
-      if (request->begun()) {
+    for (const auto &open : mover->requests_.of[need.handle].requests)
+      if (open.request->begun()) {
         ++left;
-        request->waiters.push_back(this);
+        open.request->await(*this);
       }
   if (left) return;
   Taker &waiting = *taker;
@@ -89,8 +90,8 @@ void Mover::Missing::one_done() {
 // there but have not begun. Copies made ahead are promoted, or they might wait for ever.
 std::vector<RequestRef> Mover::in_the_way(int handle, int memory) {
   std::vector<RequestRef> found;
-  for (const auto &request : requests_.of[handle])
-    if (request->begun() || request->target != memory) found.push_back(request);
+  for (const auto &open : requests_.of[handle].requests)
+    if (open.target != memory || open.request->begun()) found.push_back(open.request);
   for (const auto &request : found)
     if (request->kind == PREFETCH && !request->begun()) requests_.promote(request, FETCH);
   return found;
@@ -108,7 +109,8 @@ void Mover::prefetch(std::span<const Need> needs, int memory, int task, int prio
   Store *store = copies_.store(memory);
   for (const Need &need : needs) {
     const int handle = need.handle;
-    if ((need.reads ? copies_.valid[handle] : copies_.places[handle]) >> memory & 1) {
+    const Whereabouts &where = copies_.of[handle];
+    if ((need.reads ? where.valid : where.places) >> memory & 1) {
       if (need.writes && need.reads) copies_.write(handle, memory);
       if (store) store->want(handle);
     } else if (need.reads || store) {
@@ -134,8 +136,8 @@ void Mover::release(std::span<const Need> needs, int memory) {
 
 // Cancels what was asked ahead for the taker's task: it has the datum now.
 void Mover::cancel_prefetches(int handle, const Taker &taker) {
-  for (const auto &request : requests_.of[handle])
-    if (request->task == taker.task && request->target == taker.memory) request->cancel();
+  for (const auto &open : requests_.of[handle].requests)
+    if (open.task == taker.task && open.target == taker.memory) open.request->cancel();
 }
 
 }  // namespace tasksim

@@ -58,11 +58,14 @@ void Network::happen(i64 settled) {
   if (settled != settled_) return;
   advance();
   // What is left for less than a tick is over: SimGrid merges such events, too.
-  std::vector<Flow *> ended, going_on;
-  for (Flow *flow : flows_) (flow->remaining <= flow->rate ? ended : going_on).push_back(flow);
-  flows_.swap(going_on);
+  ended_.clear();
+  std::erase_if(flows_, [this](Flow *flow) {
+    const bool ended = flow->remaining <= flow->rate;
+    if (ended) ended_.push_back(flow);
+    return ended;
+  });
   settle();
-  for (Flow *flow : ended) {
+  for (Flow *flow : ended_) {
     Copy &copy = *flow->copy;
     free_.push_back(flow);
     done_(who_, copy);

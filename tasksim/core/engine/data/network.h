@@ -55,6 +55,7 @@ class Network : public Awaiting {
   std::deque<Flow> all_;
   std::vector<Flow *> free_;
   std::vector<Flow *> flows_;
+  std::vector<Flow *> ended_;  // those of this instant
   i64 since_ = 0, settled_ = 0;
   std::unordered_map<std::vector<int>, std::vector<double>, Hash> known_;
   std::vector<int> combination_;

@@ -6,20 +6,20 @@ OpenRequests::OpenRequests(const Clock &clock, Copies &copies, const Ways &ways,
                            const CopyEstimates &estimates, Requests &requests,
                            std::vector<Routine *> all_keepers)
     : keepers(std::move(all_keepers)),
-      of(copies.size.size()),
+      of(copies.of.size()),
       clock_(clock),
       copies_(copies),
       ways_(ways),
       estimates_(estimates),
-      requests_(requests),
-      memories_(static_cast<int>(keepers.size())),
-      towards_(copies.size.size() * keepers.size(), 0) {
-  for (int memory = 0; memory < memories_; ++memory) posts.emplace_back(memories_);
+      requests_(requests) {
+  const int memories = static_cast<int>(keepers.size());
+  for (int memory = 0; memory < memories; ++memory) posts.emplace_back(memories);
 }
 
 RequestRef OpenRequests::ask(const Need &need, int memory, const Purpose &purpose) {
-  const std::vector<Hop> place{{NOWHERE, memory}};
-  const auto &hops = need.reads ? hops_to(memory, need.handle) : place;
+  const Hop place{NOWHERE, memory};
+  const std::span<const Hop> hops =
+      need.reads ? std::span<const Hop>(hops_to(memory, need.handle)) : std::span(&place, 1);
   if (hops.empty()) throw Broken{TASKSIM_BUG, purpose.task};
   if (RequestRef found = find(need.handle, hops.back(), purpose.task)) {
     found->write |= need.writes;
@@ -28,14 +28,14 @@ RequestRef OpenRequests::ask(const Need &need, int memory, const Purpose &purpos
   }
   RequestRef last = requests_.make(need.handle, hops.back(), purpose, need.writes);
   open(last);
-  send(before(last, {hops.data(), hops.size() - 1}));
+  send(before(last, hops.first(hops.size() - 1)));
   return last;
 }
 
 void OpenRequests::ask_again(const RequestRef &request) {
   const auto &hops = hops_to(request->target, request->handle);
   if (hops.empty()) throw Broken{TASKSIM_BUG, request->task};
-  request->source = hops.back().source;
+  request->source = static_cast<std::int8_t>(hops.back().source);
   request->channel = nullptr;
   send(before(request, {hops.data(), hops.size() - 1}));
 }
@@ -52,12 +52,13 @@ void OpenRequests::send(const RequestRef &request) {
 void OpenRequests::promote(const RequestRef &request, int kind) {
   const int own = handler(request);
   posts[own].promote(request, kind);
-  if (request->reason != WRITE_BACK) request->reason = kind;
+  if (request->reason != WRITE_BACK) request->reason = static_cast<std::int8_t>(kind);
   keepers[own]->notify();
-  const auto &others = of[request->handle];  // may change meanwhile, as a list may in Python
+  if (!ways_.any_by_two()) return;
+  const auto &others = of[request->handle].requests;  // may change meanwhile, as a list may in Python
   for (std::size_t k = 0; k < others.size(); ++k) {
-    const RequestRef other = others[k];
-    if (other->next_hop.get() == request.get() && other->kind > kind) promote(other, kind);
+    const RequestRef other = others[k].request;
+    if (other->next_hop().get() == request.get() && other->kind > kind) promote(other, kind);
   }
 }
 
@@ -69,23 +70,25 @@ void OpenRequests::arrived(const RequestRef &request) {
 }
 
 void OpenRequests::cancel_idle(int handle) {
-  for (const auto &request : of[handle])
-    if (request->kind == IDLE) request->cancel();
+  for (const auto &open : of[handle].requests)
+    if (open.request->kind == IDLE) open.request->cancel();
 }
 
 void OpenRequests::close(const RequestRef &request) {
   const int handle = request->handle;
-  auto &requests = of[handle];
+  auto &requests = of[handle].requests;
   const RequestRef kept = request;  // *request* may be one of them
   requests.erase(std::find_if(requests.begin(), requests.end(),
-                              [&](const auto &each) { return each.get() == kept.get(); }));
+                              [&](const auto &each) { return each.request.get() == kept.get(); }));
   --open_;
-  if (!--towards_[i64{handle} * memories_ + kept->target])
-    copies_.expect_no_more(kept->handle, kept->target);
+  const int target = kept->target;
+  if (std::none_of(requests.begin(), requests.end(),
+                   [=](const auto &each) { return each.target == target; }))
+    copies_.expect_no_more(handle, target);
 }
 
 const std::vector<Hop> &OpenRequests::hops_to(int memory, int handle) const {
-  const int source = estimates_.nearest(copies_.valid[handle], memory, copies_.size[handle]);
+  const int source = estimates_.nearest(copies_.of[handle].valid, memory, copies_.of[handle].size);
   return ways_.hops(source, memory);
 }
 
@@ -94,7 +97,7 @@ RequestRef OpenRequests::before(RequestRef request, std::span<const Hop> hops) {
   const Purpose purpose{request->kind, request->task, request->priority};
   for (std::size_t k = hops.size(); k--;) {
     RequestRef earlier = requests_.make(request->handle, hops[k], purpose, false);
-    earlier->next_hop = std::move(request);
+    earlier->go_on_with(std::move(request));
     open(earlier);
     request = std::move(earlier);
   }
@@ -103,21 +106,27 @@ RequestRef OpenRequests::before(RequestRef request, std::span<const Hop> hops) {
 
 void OpenRequests::open(const RequestRef &request) {
   request->asked = clock_.now;
-  of[request->handle].push_back(request);
+  of[request->handle].requests.push_back({request, request->task, request->target});
   ++open_;
-  ++towards_[i64{request->handle} * memories_ + request->target];
   copies_.expect(request->handle, request->target);
+}
+
+Request *OpenRequests::loading(int handle, int memory) const {
+  const Asked &asked = of[handle];
+  if (!(asked.loading >> memory & 1)) return nullptr;
+  for (const auto &open : asked.requests)
+    if (open.target == memory && open.request->keeps) return open.request.get();
+  throw Broken{TASKSIM_BUG};
 }
 
 // The open request for this copy of no task, or of the same from wherever it is.
 RequestRef OpenRequests::find(int handle, const Hop &hop, int task) const {
-  for (const auto &request : of[handle]) {
-    if (request->cancelled() || request->target != hop.target) continue;
-    if (request->task < 0 || task < 0) {
-      if (request->source == hop.source) return request;
-    } else if (request->task == task && (request->source < 0) == (hop.source < 0)) {
+  for (const auto &[request, open_task, target] : of[handle].requests) {
+    if (target != hop.target) continue;
+    const bool anybodys = open_task < 0 || task < 0;
+    if (!(anybodys || open_task == task) || request->cancelled()) continue;
+    if (anybodys ? request->source == hop.source : (request->source < 0) == (hop.source < 0))
       return request;
-    }
   }
   return {};
 }

@@ -10,6 +10,18 @@
 
 namespace tasksim {
 
+// A request, and what tells without a look at it that it is not the one that is looked for.
+struct OpenRequest {
+  RequestRef request;
+  std::int32_t task, target;
+};
+
+// The open requests for a datum, in the order in which they were asked for.
+struct Asked {
+  std::vector<OpenRequest> requests;
+  u64 loading = 0;  // the memories to which one of them brings it now
+};
+
 // The requests of a node that are not done (engine/data/open_requests.py). *keepers*: per memory,
 // the routine that looks after its requests; it is woken for each that comes.
 class OpenRequests {
@@ -41,11 +53,16 @@ class OpenRequests {
   // Takes *request* away: what it asked for is there, or was given up.
   void close(const RequestRef &request);
 
+  void send_for(int handle) const { __builtin_prefetch(&of[handle], 1); }
+
   bool none() const { return !open_; }
 
   std::vector<Routine *> keepers;
   std::vector<Post> posts;
-  std::vector<std::vector<RequestRef>> of;  // per datum, in the order in which they were asked for
+  // The request that brings *handle* to *memory* now, or finds a place for it there; null: none does.
+  Request *loading(int handle, int memory) const;
+
+  std::vector<Asked> of;  // per datum
 
  private:
   const std::vector<Hop> &hops_to(int memory, int handle) const;
@@ -58,8 +75,6 @@ class OpenRequests {
   const Ways &ways_;
   const CopyEstimates &estimates_;
   Requests &requests_;
-  int memories_;
-  std::vector<std::int32_t> towards_;  // how many per datum and target
   i64 open_ = 0;
 };
 

@@ -3,9 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
-#include <set>
-#include <unordered_map>
 #include <vector>
 
 #include "../../schedulers/scheduler.h"
@@ -15,70 +14,122 @@ namespace tasksim {
 
 // Tasks, each with what it lacks in *memory*, kept right as data come and go.
 //
-// When a datum has changed, the tasks that access it are looked at, and no others. Unlike in
-// Python, where a heap is cleaned lazily, tasks are in a set, ordered by what they lack.
-class DataReadiness : public Readiness {
+// When a datum has changed, the tasks that access it are looked at, and no others. Tasks and data
+// are told by their places in lists here; what is out of date is forgotten when it comes up.
+class DataReadiness : public Readiness, public Follower {
  public:
   DataReadiness(const Copies &copies, const Graph &graph, int memory)
-      : copies_(copies), graph_(graph), memory_(memory), changes_(copies.changes) {
-    changes_->follow(memory, changed_);
+      : copies_(copies),
+        graph_(graph),
+        memory_(memory),
+        changes_(copies.changes),
+        number_of_(graph.handles, NONE) {
+    changes_->follow(memory, *this);
   }
-  ~DataReadiness() override { changes_->leave(memory_, changed_); }
+  ~DataReadiness() { changes_->leave(memory_, *this); }
 
-  std::size_t size() const override { return order_.size(); }
+  std::size_t size() const override { return size_; }
   void add(int task) override { add(task, ++last_); }
   void add_first(int task) override { add(task, --first_); }
 
   int take() override {
     refresh();
-    const int task = order_.begin()->task;
-    waiting_.erase(task);
-    order_.erase(order_.begin());
-    return task;
+    while (!counts(heap_.front())) pop();
+    Waiting &first = waiting_[heap_.front().number];
+    pop();
+    first.place = GONE;
+    free_.push_back(static_cast<int>(&first - waiting_.data()));
+    --size_;
+    return first.task;
   }
 
   std::vector<int> tasks() const override {
-    std::vector<Waiting> waiting(order_.begin(), order_.end());
+    std::vector<Waiting> waiting;
+    for (const Waiting &each : waiting_)
+      if (each.place != GONE) waiting.push_back(each);
     std::ranges::sort(waiting, {}, &Waiting::place);
     std::vector<int> found;
     for (const Waiting &each : waiting) found.push_back(each.task);
     return found;
   }
 
+  void changed(int handle) override {
+    const int number = number_of_[handle];
+    if (number == NONE || data_[number].changed) return;
+    data_[number].changed = true;
+    changed_.push_back(handle);
+  }
+
  private:
+  static constexpr i64 GONE = INT64_MIN;
+  static constexpr std::size_t MANY = 4;  // entries of the heap per task, before it is cleaned
+
   struct Waiting {
     Lacks lacks;
-    i64 place;  // among the tasks
+    i64 place;  // among the tasks; GONE: it was taken
     int task;
-    auto operator<=>(const Waiting &) const = default;
+  };
+  struct Entry {
+    Lacks lacks;
+    i64 place;
+    int number;  // of the task, in waiting_
+    bool operator>(const Entry &other) const {
+      return lacks != other.lacks ? lacks > other.lacks : place > other.place;
+    }
   };
   struct User {
-    int task;
-    i64 place;  // with which it was added: it may have been taken since, and added again
+    int number;
     bool reads;
+    i64 place;  // with which it was added: another task may have its number since
+    int next;   // user of the datum
   };
   struct Datum {
     Lacks lacks;  // what its readers lack of it
-    std::vector<User> users;
+    int first_user;
+    bool changed;
   };
-  using Ordered = std::set<Waiting>;
 
   void add(int task, i64 place) {
+    const int number = next_of(waiting_, free_);
     Lacks lacks;
     for (const Need &need : graph_.needs[task]) {
-      const auto [datum, added] = data_.try_emplace(need.handle);
-      if (added) datum->second.lacks = lacking(need.handle);
-      datum->second.users.push_back({task, place, need.reads});
-      change(lacks, datum->second.lacks, need.reads, 1);
+      Datum &datum = datum_of(need.handle);
+      const int user = next_of(users_, free_users_);
+      users_[user] = {number, need.reads, place, datum.first_user};
+      datum.first_user = user;
+      change(lacks, datum.lacks, need.reads, 1);
     }
-    waiting_[task] = order_.insert({lacks, place, task}).first;
+    waiting_[number] = {lacks, place, task};
+    ++size_;
+    push(number);
+  }
+
+  // The number of an element that is free.
+  template <class Element>
+  static int next_of(std::vector<Element> &all, std::vector<int> &free) {
+    if (free.empty()) {
+      all.emplace_back();
+      return static_cast<int>(all.size()) - 1;
+    }
+    const int number = free.back();
+    free.pop_back();
+    return number;
+  }
+
+  Datum &datum_of(int handle) {
+    int &number = number_of_[handle];
+    if (number == NONE) {
+      number = next_of(data_, free_data_);
+      data_[number] = {lacking(handle), NONE, false};
+    }
+    return data_[number];
   }
 
   Lacks lacking(int handle) const {
-    const i64 size = copies_.size[handle];
-    const i64 missing = copies_.is_valid(handle, memory_) ? 0 : size;
-    const i64 absent = copies_.coming[handle] >> memory_ & 1 ? 0 : missing;
-    return {missing, absent, copies_.places[handle] >> memory_ & 1 ? 0 : size};
+    const auto &[valid, places, coming, size] = copies_.of[handle];
+    const i64 missing = valid >> memory_ & 1 ? 0 : size;
+    const i64 absent = coming >> memory_ & 1 ? 0 : missing;
+    return {missing, absent, places >> memory_ & 1 ? 0 : size};
   }
 
   // Adds *lacks* of a datum to what a task lacks, or takes it away.
@@ -93,32 +144,65 @@ class DataReadiness : public Readiness {
   // Looks at the tasks that access what has changed.
   void refresh() {
     for (const int handle : changed_) {
-      const auto datum = data_.find(handle);
-      if (datum == data_.end()) continue;
-      const Lacks before = datum->second.lacks, now = lacking(handle);
+      Datum &datum = data_[number_of_[handle]];
+      datum.changed = false;
+      const Lacks before = datum.lacks, now = lacking(handle);
       if (now == before) continue;
-      datum->second.lacks = now;
-      std::erase_if(datum->second.users, [&](const User &user) {
-        const auto found = waiting_.find(user.task);
-        if (found == waiting_.end() || found->second->place != user.place) return true;
-        auto moved = order_.extract(found->second);
-        change(moved.value().lacks, before, user.reads, -1);
-        change(moved.value().lacks, now, user.reads, 1);
-        found->second = order_.insert(std::move(moved)).position;
-        return false;
-      });
+      datum.lacks = now;
+      change_users(datum, before);
+      if (datum.first_user == NONE)
+        free_data_.push_back(std::exchange(number_of_[handle], static_cast<int>(NONE)));
     }
     changed_.clear();
+  }
+
+  void change_users(Datum &datum, const Lacks &before) {
+    for (int *link = &datum.first_user; *link != NONE;) {
+      const User &user = users_[*link];
+      Waiting &waiting = waiting_[user.number];
+      if (waiting.place == user.place) {
+        change(waiting.lacks, before, user.reads, -1);
+        change(waiting.lacks, datum.lacks, user.reads, 1);
+        push(user.number);
+        link = &users_[*link].next;
+      } else {
+        free_users_.push_back(*link);
+        *link = user.next;
+      }
+    }
+  }
+
+  bool counts(const Entry &entry) const {
+    const Waiting &waiting = waiting_[entry.number];
+    return waiting.place == entry.place && waiting.lacks == entry.lacks;
+  }
+
+  void push(int number) {
+    if (heap_.size() > MANY * size_) {
+      std::erase_if(heap_, [this](const Entry &entry) { return !counts(entry); });
+      std::make_heap(heap_.begin(), heap_.end(), std::greater<>{});
+    }
+    heap_.push_back({waiting_[number].lacks, waiting_[number].place, number});
+    std::push_heap(heap_.begin(), heap_.end(), std::greater<>{});
+  }
+
+  void pop() {
+    std::pop_heap(heap_.begin(), heap_.end(), std::greater<>{});
+    heap_.pop_back();
   }
 
   const Copies &copies_;
   const Graph &graph_;
   int memory_;
   std::shared_ptr<Changes> changes_;  // which may live longer than the copies
-  Changes::Told changed_;
-  Ordered order_;
-  std::unordered_map<int, Ordered::iterator> waiting_;  // per task
-  std::unordered_map<int, Datum> data_;
+  std::vector<int> changed_;          // data
+  std::vector<Waiting> waiting_;
+  std::vector<Entry> heap_;  // cleaned lazily: an entry counts if its task lacks what it says
+  std::vector<User> users_;
+  std::vector<Datum> data_;
+  std::vector<int> number_of_;  // per datum, of those in data_
+  std::vector<int> free_, free_users_, free_data_;  // numbers of elements for use again
+  std::size_t size_ = 0;
   i64 first_ = 0, last_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -55,8 +56,9 @@ class RequestRef {
   Request *request_ = nullptr;
 };
 
-// A request for a copy over one hop, or, from nowhere, for a place (engine/data/requests.py).
-class Request {
+// A request for a copy over one hop, or, from nowhere, for a place (engine/data/requests.py). What
+// few have is apart: so it is a line of the cache.
+class alignas(64) Request {
  public:
   bool begun() const { return state >= RequestState::UNDER_WAY; }
   bool cancelled() const { return state == RequestState::CANCELLED; }
@@ -66,34 +68,67 @@ class Request {
     if (!begun()) state = RequestState::CANCELLED;
   }
 
-  int handle, source, target;
-  int kind, task, priority;
-  bool write;  // the datum will be written there
-  int reason;
-  RequestState state;
-  std::vector<Waiter *> waiters;      // whom to tell when it is done
-  std::vector<RequestRef> followers;  // for the same copy, done when it is
-  RequestRef next_hop;                // the request that goes on from its target
-  Store *place, *root;                // whose place, and whose copy, are kept meanwhile
-  i64 asked, started;
+  // The request that goes on from its target.
+  const RequestRef &next_hop() const {
+    static const RequestRef none;
+    return rest_ ? rest_->next_hop : none;
+  }
+  void go_on_with(RequestRef next) { rest().next_hop = std::move(next); }
+
+  // Whom to tell when it is done.
+  std::size_t waiters() const { return waiter_ ? 1 + (rest_ ? rest_->waiters.size() : 0) : 0; }
+  Waiter &waiter(std::size_t number) const {
+    return number ? *rest_->waiters[number - 1] : *waiter_;
+  }
+  void await(Waiter &waiter) {
+    if (waiter_)
+      rest().waiters.push_back(&waiter);
+    else
+      waiter_ = &waiter;
+  }
+
+  // Those for the same copy, done when it is.
+  std::size_t followers() const { return rest_ ? rest_->followers.size() : 0; }
+  RequestRef follower(std::size_t number) const { return rest_->followers[number]; }
+  void lead(const RequestRef &follower) { rest().followers.push_back(follower); }
+
+  i64 asked;
   Channel *channel;
+  std::int32_t handle, task, priority;
+  std::int8_t source, target;  // memories
+  std::int8_t kind, reason;
+  RequestState state;
+  bool write;  // the datum will be written there
+  bool keeps;  // its copy where it comes from, and its place where it goes, are kept meanwhile
 
  private:
   friend class Requests;
   friend class RequestRef;
+
+  struct Rest {
+    std::vector<Waiter *> waiters;
+    std::vector<RequestRef> followers;
+    RequestRef next_hop;
+  };
+
+  Rest &rest() {
+    if (!rest_) rest_ = std::make_unique<Rest>();
+    return *rest_;
+  }
+
+  std::int32_t references_;
+  Waiter *waiter_;  // the first
+  std::unique_ptr<Rest> rest_;
   Requests *owner_;
-  i64 references_;
 };
+static_assert(sizeof(Request) == 64);
 
 // All requests of a replay, those that are over for use again.
 class Requests {
  public:
   ~Requests() {
     ending_ = true;
-    for (Request &request : all_) {
-      request.followers.clear();
-      request.next_hop = {};
-    }
+    for (Request &request : all_) request.rest_.reset();
   }
 
   RequestRef make(int handle, Hop hop, const Purpose &purpose, bool write) {
@@ -104,15 +139,16 @@ class Requests {
     Request *made = free_.back();
     free_.pop_back();
     made->handle = handle;
-    made->source = hop.source;
-    made->target = hop.target;
-    made->kind = made->reason = purpose.kind;
+    made->source = static_cast<std::int8_t>(hop.source);
+    made->target = static_cast<std::int8_t>(hop.target);
+    made->kind = made->reason = static_cast<std::int8_t>(purpose.kind);
     made->task = purpose.task;
     made->priority = purpose.priority;
     made->write = write;
     made->state = RequestState::WAITING;
-    made->place = made->root = nullptr;
-    made->asked = made->started = 0;
+    made->keeps = false;
+    made->asked = 0;
+    made->waiter_ = nullptr;
     made->channel = nullptr;
     made->owner_ = this;
     made->references_ = 0;
@@ -124,9 +160,7 @@ class Requests {
 
   void reuse(Request *request) {
     if (ending_) return;
-    request->waiters.clear();
-    request->followers.clear();
-    request->next_hop = {};
+    request->rest_.reset();
     free_.push_back(request);
   }
 

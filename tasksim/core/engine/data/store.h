@@ -15,17 +15,14 @@ namespace tasksim {
 // not sorted are rings through a head each.
 class Store {
  public:
-  Store(double limit, const tasksim_platform &platform, std::span<const i64> sizes,
-        const std::vector<u64> &valid, int memory)
+  Store(double limit, const tasksim_platform &platform, const std::vector<Whereabouts> &of,
+        int memory)
       : pool(limit, platform),
-        pinned(sizes.size(), 0),
-        wanted(sizes.size(), 0),
-        handles_(static_cast<int>(sizes.size())),
-        before_(sizes.size() + 2),
-        after_(sizes.size() + 2),
-        order_(sizes.size(), OUT),
-        candidates_(sizes, valid, u64{1} << memory, pinned, wanted) {
-    for (const int head : {head_of(RECENT), head_of(UNNEEDED)}) before_[head] = after_[head] = head;
+        handles_(static_cast<int>(of.size())),
+        kept_(of.size() + 2),
+        candidates_(of, memory, kept_) {
+    for (const int head : {head_of(RECENT), head_of(UNNEEDED)})
+      kept_[head].before = kept_[head].after = head;
   }
   Store(const Store &) = delete;
 
@@ -36,12 +33,12 @@ class Store {
   void drop(int handle) {
     put(handle, OUT);
     candidates_.remove(handle);
-    wanted[handle] = 0;
+    kept_[handle].wanted = 0;
   }
 
   // *handle* was used just now; what is unneeded stays so.
   void touch(int handle) {
-    if (order_[handle] == RECENT) {
+    if (kept_[handle].order == RECENT) {
       put(handle, RECENT);
     } else if (candidates_.has(handle)) {
       if (candidates_.is_needed(handle)) {
@@ -55,20 +52,23 @@ class Store {
 
   // A task uses *handle* from now on, which may have been brought ahead for it.
   void take(int handle) {
-    if (wanted[handle]) --wanted[handle];
+    if (kept_[handle].wanted) --kept_[handle].wanted;
     touch(handle);
   }
 
   // A task will need *handle* here, which counts as a use.
   void want(int handle) {
-    ++wanted[handle];
+    ++kept_[handle].wanted;
     touch(handle);
   }
 
-  void pin(int handle) { ++pinned[handle]; }
+  void send_for(int handle) const { __builtin_prefetch(&kept_[handle], 1); }
+
+  bool pinned(int handle) const { return kept_[handle].pinned; }
+  void pin(int handle) { ++kept_[handle].pinned; }
   void unpin(int handle) {
-    if (!pinned[handle]) throw Broken{TASKSIM_BUG};
-    if (!--pinned[handle]) revalidated(handle);
+    if (!kept_[handle].pinned) throw Broken{TASKSIM_BUG};
+    if (!--kept_[handle].pinned) revalidated(handle);
   }
 
   // *handle* has become valid elsewhere, or is not any more.
@@ -78,7 +78,7 @@ class Store {
 
   // Lets *handle* leave before all that may be needed, if it is here.
   void will_not_be_used(int handle) {
-    if (order_[handle] == RECENT) {
+    if (kept_[handle].order == RECENT) {
       put(handle, UNNEEDED);
     } else if (candidates_.has(handle) && candidates_.is_needed(handle)) {
       candidates_.remove(handle);
@@ -111,32 +111,28 @@ class Store {
 
   Pool pool;
   i64 used_bytes = 0;
-  bool searched = false;             // somebody has looked for victims here
-  std::vector<std::int32_t> pinned;  // who uses a datum or its place right now
-  std::vector<std::int32_t> wanted;  // tasks for which it was brought and that have not taken it
 
  private:
-  enum Order : std::int8_t { OUT, RECENT, UNNEEDED };
-
   int head_of(Order order) const { return handles_ + (order == UNNEEDED); }
 
   // Puts *handle* at the end of *order*, or out of all.
   void put(int handle, Order order) {
-    if (order_[handle] != OUT) {
-      after_[before_[handle]] = after_[handle];
-      before_[after_[handle]] = before_[handle];
+    Kept &kept = kept_[handle];
+    if (kept.order != OUT) {
+      kept_[kept.before].after = kept.after;
+      kept_[kept.after].before = kept.before;
     }
-    order_[handle] = order;
+    kept.order = order;
     if (order == OUT) return;
     const int head = head_of(order);
-    before_[handle] = before_[head];
-    after_[handle] = head;
-    after_[before_[head]] = handle;
-    before_[head] = handle;
+    kept.before = kept_[head].before;
+    kept.after = head;
+    kept_[kept.before].after = handle;
+    kept_[head].before = handle;
   }
 
   bool sort_first(Order order) {
-    const int handle = after_[head_of(order)];
+    const int handle = kept_[head_of(order)].after;
     if (handle == head_of(order)) return false;
     put(handle, OUT);
     candidates_.add(handle, order == UNNEEDED);
@@ -154,8 +150,7 @@ class Store {
   }
 
   int handles_;
-  std::vector<int> before_, after_;
-  std::vector<Order> order_;
+  std::vector<Kept> kept_;  // per datum, and the heads
   Candidates candidates_;
 };
 

@@ -1,6 +1,7 @@
 // Ways between memories: by one copy, or by two over a third memory; and who makes the copies.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "../../problem.h"
@@ -19,12 +20,16 @@ class Ways {
     for (int source = 0; source < platform.memories; ++source)
       for (int target = 0; target < platform.memories; ++target)
         hops_.push_back(found(source, target));
+    any_by_two_ = std::ranges::any_of(hops_, [](const auto &hops) { return hops.size() > 1; });
   }
 
   // The copies that bring data from *source* to *target*: one, or two by a third memory.
   const std::vector<Hop> &hops(int source, int target) const {
     return hops_[source * platform_.memories + target];
   }
+
+  // Whether there is a way by a third memory.
+  bool any_by_two() const { return any_by_two_; }
 
   // The memory whose driver makes this copy: a device's, of two the target's.
   int handler(int source, int target) const {
@@ -43,6 +48,7 @@ class Ways {
 
   const Platform &platform_;
   std::vector<std::vector<Hop>> hops_;
+  bool any_by_two_;
 };
 
 }  // namespace tasksim

@@ -35,6 +35,7 @@ Steps<> core(Node &node, Driver &driver) {
       if (progress) co_await Wait{progress};
     }
     node.ledger.of[task].start = node.now();
+    node.send_for_successors(task);
     node.started(task, driver.worker);
     node.clock.keep_order();
     co_await Wait{node.cost(task, driver.worker)};

@@ -97,6 +97,7 @@ Steps<> Device::launch(int task) {
 
 // Lets the device run *task* after what is queued on it.
 void Device::queue(int task) {
+  node_.send_for_successors(task);
   queued_.push_back(task);
   if (queued_.size() == 1) run(task);
 }
@@ -109,6 +110,7 @@ void Device::run(int task) {
 
 void Device::happen(i64) {
   node_.ledger.of[queued_.front()].end = node_.now();
+  node_.send_for_counts(queued_.front());
   queued_.pop_front();
   ++over_;
   if (!queued_.empty()) run(queued_.front());

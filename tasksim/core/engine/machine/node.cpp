@@ -45,7 +45,7 @@ Node::Node(const Graph &graph, const Platform &platform, const tasksim_question 
       copies(graph, platform),
       ways(platform),
       estimates(platform),
-      locks(clock, overheads.progress, graph.handles),
+      locks(clock, overheads.progress),
       requests(clock, copies, ways, estimates, all_requests, make_keepers()),
       eviction(clock, copies, requests, log, platform),
       handling(clock, platform, copies, requests, eviction, locks, log),
@@ -81,7 +81,7 @@ void Node::make_turns() {
   for (int memory = 0; memory < platform.memories; ++memory) {
     const auto sharing = std::count(platform.memory_of.begin(), platform.memory_of.end(), memory);
     if (const Store *store = copies.store(memory); store && sharing > 1)
-      turns[memory] = std::make_unique<Turns>(store->pool, copies.size);
+      turns[memory] = std::make_unique<Turns>(store->pool, graph.size);
   }
 }
 
@@ -103,7 +103,7 @@ void Node::keep_where_data_fit() {
   std::vector<i64> sizes;
   for (int task = 0; !limited.empty() && task < graph.tasks; ++task) {
     sizes.clear();
-    for (const Need &need : graph.needs[task]) sizes.push_back(copies.size[need.handle]);
+    for (const Need &need : graph.needs[task]) sizes.push_back(graph.size[need.handle]);
     for (const int group : limited) {
       if (copies.store(platform.class_memory[group])->pool.fits(sizes)) continue;
       view.able[task] &= ~(u64{1} << group);
@@ -167,12 +167,32 @@ int Node::pop(Driver &driver) {
 int Node::take(int popped, int worker) {
   const int task = ledger.take(popped, worker);
   ledger.of[task].popped = now();
+  __builtin_prefetch(&graph.successor_ptr[task]);
   return task;
 }
 
 void Node::leave(std::span<const Need> needs, Driver &driver) {
   mover.release(needs, driver.memory);
   if (driver.turns) driver.turns->leave(needs);
+}
+
+// Of large graphs, what is known of a task is far from the processor: what the next step of its life
+// looks at is sent for one step before.
+
+void Node::send_for_push(int task) const {
+  __builtin_prefetch(&ledger.of[task], 1);
+  __builtin_prefetch(&graph.needs.ptr[task]);
+  __builtin_prefetch(&view.able[task]);
+  for (int group = 0; group < std::min(platform.classes, FEW_CLASSES); ++group)
+    __builtin_prefetch(view.estimates + i64{group} * graph.tasks + task);
+}
+
+void Node::send_for_successors(int task) const {
+  __builtin_prefetch(graph.successors_of(task).data());
+}
+
+void Node::send_for_counts(int task) const {
+  for (const int successor : graph.successors_of(task)) release.send_for(successor);
 }
 
 Steps<> Node::unlocked(int task) { return locks.all_free(graph.needs[task]); }
@@ -184,9 +204,8 @@ class Node::Released {
   Released(Node &node, int task)
       : node_(node), successors_(node.graph.successors_of(task)) {
     if (!node.graph.exclusive.empty()) granted_ = node.release.give_back(task);
-    // Of large graphs, what is known of a task is far from the processor: it is sent for early.
     for (const int successor : successors_)
-      if (node.release.lacks_one(successor)) __builtin_prefetch(&node.ledger.of[successor], 1);
+      if (node.release.lacks_one(successor)) node.send_for_push(successor);
   }
 
   // The next one; NONE: there is none left.
@@ -265,7 +284,12 @@ Steps<> Node::say_hint(int hint) {
   if (writer < 0 || ledger.of[writer].state == DONE)
     co_await follow_hint(handle);
   else
-    hinted_[writer].push_back(handle);
+    hint_after(writer, handle);
+}
+
+void Node::hint_after(int writer, int handle) {
+  ledger.of[writer].hinted = true;
+  hinted_[writer].push_back(handle);
 }
 
 Steps<> Node::follow_hint(int handle) {
@@ -282,8 +306,7 @@ bool Node::holds(int handle) const {
 }
 
 std::span<const int> Node::hinted(int task) const {
-  const auto found = hinted_.find(task);
-  return found == hinted_.end() ? std::span<const int>{} : found->second;
+  return ledger.of[task].hinted ? hinted_.at(task) : std::span<const int>{};
 }
 
 }  // namespace tasksim

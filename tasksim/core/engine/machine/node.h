@@ -94,6 +94,11 @@ class Node {
   bool holds(int handle) const;  // a hint about it: no task that comes after it writes it already
   std::span<const int> hinted(int task) const;  // the data of the hints that wait for its end
 
+  // For the push of *task*, for its end: its successors, then what each of them still waits for.
+  void send_for_push(int task) const;
+  void send_for_successors(int task) const;
+  void send_for_counts(int task) const;
+
   bool alone(const Driver &driver, int task) const {
     return question.alone && question.alone[i64{platform.class_of[driver.worker]} * graph.kernels +
                                             graph.kernel[task]];
@@ -136,6 +141,9 @@ class Node {
  private:
   class Released;
 
+  static constexpr int FEW_CLASSES = 8;  // whose estimates are sent for
+
+  void hint_after(int writer, int handle);
   std::vector<Routine *> make_keepers();
   void make_turns();
   void make_drivers();

@@ -52,10 +52,10 @@ double NodeView::transfer_estimate(int task, int memory) {
   double total = 0.0;
   if (!node_.several) return total;
   const Copies &copies = node_.copies;
-  for (const int handle : graph.reads[task]) {
-    const u64 there = copies.valid[handle];
-    if (!((there | copies.coming[handle]) >> memory & 1))
-      total += node_.estimates.best_s(there, memory, copies.size[handle]);
+  for (const Need &need : graph.needs[task]) {
+    if (!need.reads) continue;
+    const auto &[valid, places, coming, size] = copies.of[need.handle];
+    if (!((valid | coming) >> memory & 1)) total += node_.estimates.best_s(valid, memory, size);
   }
   return total;
 }
@@ -65,12 +65,12 @@ Lacks NodeView::unready(int task, int memory) {
   if (!node_.several) return lacks;
   const Copies &copies = node_.copies;
   for (const Need &need : graph.needs[task]) {
-    const int handle = need.handle;
-    if (need.reads && !copies.is_valid(handle, memory)) {
-      lacks.missing += copies.size[handle];
-      if (!(copies.coming[handle] >> memory & 1)) lacks.absent += copies.size[handle];
+    const auto &[valid, places, coming, size] = copies.of[need.handle];
+    if (need.reads && !(valid >> memory & 1)) {
+      lacks.missing += size;
+      if (!(coming >> memory & 1)) lacks.absent += size;
     }
-    if (!(copies.places[handle] >> memory & 1)) lacks.unplaced += copies.size[handle];
+    if (!(places >> memory & 1)) lacks.unplaced += size;
   }
   return lacks;
 }
@@ -92,7 +92,8 @@ void NodeView::prefetch(int task, int memory) {
 
 void NodeView::prefetch_handle(int handle, int memory) {
   if (is_written(handle)) return;
-  if ((node_.copies.valid[handle] | node_.copies.coming[handle]) >> memory & 1) return;
+  const Whereabouts &where = node_.copies.of[handle];
+  if ((where.valid | where.coming) >> memory & 1) return;
   const Need need{handle, true, false};
   node_.mover.prefetch({&need, 1}, memory, NOBODY, 0);
 }

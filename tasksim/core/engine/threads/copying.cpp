@@ -10,9 +10,9 @@ namespace {
 // lock of a datum: StarPU's STARPU_SPIN_MAXTRY.
 constexpr int ATTEMPTS = 10;
 
-bool is_among(const RequestRef &request, const std::vector<RequestRef> &requests) {
+bool is_among(const RequestRef &request, const std::vector<OpenRequest> &requests) {
   return std::any_of(requests.begin(), requests.end(),
-                     [&](const auto &each) { return each.get() == request.get(); });
+                     [&](const auto &each) { return each.request.get() == request.get(); });
 }
 
 // Removes *request*; whether it was there.
@@ -201,15 +201,15 @@ void Copying::on_copied(const RequestRef &request) {
 // *request* is done, whose datum is locked, and is free afterwards.
 Steps<> Copying::complete(RequestRef request, Worker *me) {
   handling_.settle(request);
-  if (request->next_hop) co_await post(request->next_hop, me);
+  if (request->next_hop()) co_await post(request->next_hop(), me);
   co_await office_.tell_all(request->target, me);
   locks_.give(request->handle);
-  for (std::size_t k = request->followers.size(); k--;) {
+  for (std::size_t k = request->followers(); k--;) {
     co_await locks_.take(request->handle);
-    co_await complete(request->followers[k], me);
+    co_await complete(request->follower(k), me);
   }
-  for (std::size_t k = 0; k < request->waiters.size(); ++k) {
-    request->waiters[k]->one_done();
+  for (std::size_t k = 0; k < request->waiters(); ++k) {
+    request->waiter(k).one_done();
     co_await office_.stir(request->target);
   }
 }
@@ -243,7 +243,7 @@ Steps<> Copying::fetch_one(Need need, Intake &intake, Worker *me) {
   }
   const int handle = need.handle;
   co_await locks_.take(handle);
-  const Requested before = requests_.of[handle];
+  const OpenBefore before = requests_.of[handle].requests;
   if (mover_.fetch({&need, 1}, intake)) {
     co_await post_new(handle, before, me);
     locks_.give(handle);
@@ -256,17 +256,17 @@ Steps<> Copying::fetch_one(Need need, Intake &intake, Worker *me) {
 
 Steps<> Copying::will_not_be_used(int handle, Worker *me) {
   co_await locks_.take(handle);
-  const Requested before = requests_.of[handle];
+  const OpenBefore before = requests_.of[handle].requests;
   mover_.will_not_be_used(handle);
   co_await post_new(handle, before, me);
   locks_.give(handle);
 }
 
 // Tells of the first request for *handle* that was not there *before*.
-Steps<> Copying::post_new(int handle, Requested before, Worker *me) {
-  for (const RequestRef &request : requests_.of[handle])
-    if (!is_among(request, before)) {
-      co_await post(request, me);
+Steps<> Copying::post_new(int handle, OpenBefore before, Worker *me) {
+  for (const OpenRequest &open : requests_.of[handle].requests)
+    if (!is_among(open.request, before)) {
+      co_await post(open.request, me);
       co_return;
     }
 }

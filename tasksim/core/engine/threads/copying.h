@@ -34,6 +34,7 @@ class Copying {
 
  private:
   using Requested = std::vector<RequestRef>;
+  using OpenBefore = std::vector<OpenRequest>;
 
   // The requests of a memory to or from one peer: who waits, and whose copies are under way.
   struct List {
@@ -63,7 +64,7 @@ class Copying {
   Steps<> complete(RequestRef request, Worker *me);
   Steps<> post(RequestRef request, Worker *me);
   Steps<> fetch_one(Need need, Intake &intake, Worker *me);
-  Steps<> post_new(int handle, Requested before, Worker *me);
+  Steps<> post_new(int handle, OpenBefore before, Worker *me);
 
   Kernel &kernel_;
   OpenRequests &requests_;
