@@ -63,7 +63,7 @@ class ReadyTasks {
   // As long as a search looks at so many tasks on average, that costs less than to keep what they
   // lack. When searches have looked at so many more, it is kept, for as many searches as there are
   // tasks. The numbers are not Python's: here a look costs less of what keeping costs.
-  static constexpr i64 FEW = 256, PATIENCE = 16384;
+  static constexpr i64 FEW = 64, PATIENCE = 4096;
 
   struct Found {
     std::size_t place, seen;
