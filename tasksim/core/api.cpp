@@ -193,9 +193,10 @@ void tasksim_replay_totals(const void *replay, double *taken_s, tasksim_totals *
   totals->evictions = ended.evictions();
   const CopyLog *log = ended.log();
   if (!log) return;
-  totals->copies = static_cast<int64_t>(log->copies.size());
+  totals->copies = log->copies.size();
   const auto size = ended.view().graph.size;
-  for (const CopyLog::Row &row : log->copies) totals->copied_bytes += size[row.handle];
+  log->copies.for_each(
+      [&](i64, const CopyLog::Row &row) { totals->copied_bytes += size[row.handle]; });
 }
 
 void tasksim_replay_free(void *replay) { delete static_cast<Running *>(replay); }
