@@ -233,7 +233,8 @@ def _entry_points(groups: tuple[str, ...], path: tuple[str, ...]) -> dict[str, E
 def _all_entry_points(path: tuple[str, ...]) -> Any:  # noqa: ARG001
     """Return all entry points of the installed packages, of whatever group.
 
-    To look through the packages takes some 20 ms: done once per *path* of modules.
+    To look through the packages takes some 20 ms: done once per *path* of modules. Of what type
+    they are depends on the version of Python.
     """
     from importlib.metadata import entry_points
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tasksim.base.errors import InputError, expect, unknown
 from tasksim.base.files import is_file
 from tasksim.base.registry import is_own
-from tasksim.formats.registry import FORMATS, Format, GraphInput, format_of
+from tasksim.formats.registry import FORMATS, Format, GraphInput, format_of, refuse_missing
 from tasksim.graph.apps import registry
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def read_graph(text: str, settings: Iterable[str] = ()) -> GraphInput:
         return GraphInput(registry.parse(text, settings))
     path = Path(text)
     if not is_file(path) and os.sep not in text and format_of(path, "reads_graph") is None:
+        refuse_missing(text)
         raise unknown("task graph", text, registry.names())
     if given := list(settings):
         raise InputError(f"{text}: a file takes no settings; got {', '.join(given)}")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from tasksim.base.arguments import path_of
 from tasksim.base.errors import InputError
-from tasksim.base.files import is_file
-from tasksim.formats.registry import format_of
+from tasksim.base.files import exists, is_file
+from tasksim.formats.registry import format_of, refuse_missing
 from tasksim.platform.load import load
 from tasksim.run.foldernames import is_run_folder
 
@@ -60,6 +60,8 @@ def load_platform(
         from tasksim.run.runfolder import load as load_run
 
         return platform_of(load_run(path), path, folder, settings)
+    if path.suffix and not exists(path):
+        refuse_missing(str(path))
     found = format_of(path, "reads_platform") if is_file(path) else None
     if found is None or found.reads_platform is None or found.suffixes == (".yaml", ".yml"):
         return load(name_or_path, folder, settings)

@@ -7,6 +7,7 @@ A format is a :class:`Format`; another package declares one by an entry point of
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from tasksim.base.errors import InputError
@@ -15,7 +16,6 @@ from tasksim.base.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from tasksim.formats.traces.recorded_trace import RecordedTrace
     from tasksim.graph.taskgraph import TaskGraph
@@ -228,6 +228,24 @@ def format_of(path: Path, verb: Verb) -> Format | None:
             if each.recognises(path, head):
                 return each
     return next((each for each in known.values() if path.suffix in each.suffixes), None)
+
+
+def looks_like_file(text: str) -> bool:
+    """Return whether *text* can only name a file: in a folder, or with a format's suffix.
+
+    >>> looks_like_file("graph.json"), looks_like_file("runs/graph"), looks_like_file("cholesky")
+    (True, True, False)
+    """
+    path = Path(text)
+    return len(path.parts) > 1 or any(
+        path.suffix in each.suffixes for each in FORMATS.items().values()
+    )
+
+
+def refuse_missing(text: str) -> None:
+    """Raise :exc:`InputError` if *text* names a file, and there is none."""
+    if looks_like_file(text) and not exists(Path(text)):
+        raise InputError(f"{text}: no such file")
 
 
 def first_line(head: bytes) -> str:

@@ -115,6 +115,8 @@ def create(text: str) -> Scheduler:
     known, _, option = target.partition(":")
     if option and known in SCHEDULERS:
         raise InputError(f"scheduler '{text}': '{option}' is not OPTION=VALUE")
+    if target not in SCHEDULERS:
+        _refuse_file(target)
     scheduler_class = SCHEDULERS.resolve(target)
     _check_options(text, scheduler_class, options)
     scheduler = _made(text, scheduler_class, options)
@@ -137,6 +139,17 @@ def describe() -> dict[str, str]:
         name: (found.__doc__ or "").strip().partition("\n")[0]
         for name, found in SCHEDULERS.items().items()
     }
+
+
+def _refuse_file(target: str) -> None:
+    """Raise :exc:`InputError` for the file of a schedule in the place of a scheduler."""
+    from tasksim.formats.registry import looks_like_file
+
+    if ":" not in target and not target.endswith(".py") and looks_like_file(target):
+        raise InputError(
+            f"scheduler '{target}' is no name but a file's; what a run or a table says is followed"
+            f" by static:file={target}"
+        )
 
 
 def _split(text: str) -> tuple[str, dict[str, Any]]:
