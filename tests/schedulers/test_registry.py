@@ -70,14 +70,14 @@ def test_all_names_can_be_created_and_describe_themselves():
         ("eager:beta=", r"scheduler 'eager:beta=': 'beta=' is not OPTION=VALUE"),
         ("no_such_module:Lifo", r"cannot import 'no_such_module'"),
         ("", r"unknown scheduler '' \(known"),
-        (":", r"scheduler ':': legal: a name, or MODULE:NAME"),
-        ("a::b", r"scheduler 'a::b': legal: a name, or MODULE:NAME"),
+        (":", r"scheduler ':': legal: a name, MODULE:NAME or FILE.py:NAME"),
+        ("a::b", r"scheduler 'a::b': legal: a name, MODULE:NAME or FILE.py:NAME"),
         ("dmda:alpha", r"scheduler 'dmda:alpha': 'alpha' is not OPTION=VALUE"),
         ("dmda:alpha=1, alpha=2", r"scheduler 'dmda:.*': alpha is given twice: 1 and 2"),
         ("dmda:alpha=010", r"option 'alpha' is '010', not a number of at least 0"),
         ("dmda:alpha=1_0", r"option 'alpha' is '1_0', not a number"),
         ("os:system:command=touch X", r"<built-in function system> is not a class with push"),
-        ("os:path.join", r"legal: a name, or MODULE:NAME"),
+        ("os:path.join", r"legal: a name, MODULE:NAME or FILE.py:NAME"),
     ],
 )
 def test_bad_names_and_options_are_explained(text, message):
