@@ -166,7 +166,7 @@ CHANGES = [
     set_names,
 ]
 COMMANDS = ["simulate --from {}", "validate {}", "bounds {}", "compare {0} {0}", "view {}",
-            "report kernels {}"]  # fmt: skip
+            "view {} --html page.html --force", "report kernels {}"]  # fmt: skip
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from tasksim.base.errors import TasksimError
 from tasksim.base.units import format_size
 from tasksim.cli.output import note, refuse_unwritable, warn
 
@@ -42,9 +43,24 @@ def write_page(
     from tasksim.view.page.pagefile import save_page
 
     save_page(runs, target, force=force, names=_names(paths), trust=trust)
+    for path, run in zip(paths, runs, strict=True):
+        _say_without_graph(run, path, trust=trust)
     size = target.stat().st_size
     if size > _LARGE_BYTES:
         warn(f"{target} has {format_size(size)}: a browser takes long to open it (all is in it)")
+
+
+def _say_without_graph(run: Run, path: Path, *, trust: bool) -> None:
+    """Say why dependencies of a run are not known, if they are not."""
+    from tasksim.formats.recorded import graph_of
+    from tasksim.view.rungraph import graph_of_run
+
+    if graph_of_run(run, trust=trust) is not None:
+        return
+    try:
+        graph_of(run, path, trust=trust)
+    except TasksimError as error:
+        note(f"note: the page has only what released each task: {error}")
 
 
 def open_page(path: Path) -> None:

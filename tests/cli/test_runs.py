@@ -104,6 +104,20 @@ def test_view_writes_a_page_and_shows_it(two_runs, tmp_path, monkeypatch):
     assert "no browser was found here: open v.html in one" in called.err
 
 
+def test_view_says_of_pages_what_is_large_or_lacks(two_runs, tmp_path, monkeypatch):
+    monkeypatch.setattr("tasksim.cli.htmlpage._LARGE_BYTES", 1000)
+    called = two_runs("view a --html v.html")
+    assert "Warning: v.html has " in called.err
+    assert "the page has only" not in called.err
+    described = json.loads((tmp_path / "a" / "run.json").read_text())
+    described["graph"]["name"] = "gone"
+    described["config"]["graph"]["name"] = "gone"
+    (tmp_path / "a" / "run.json").write_text(json.dumps(described))
+    called = two_runs("view a --html v.html --force")
+    assert called.code == 0
+    assert "note: the page has only what released each task: a: the graph of this run" in called.err
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [
