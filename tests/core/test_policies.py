@@ -100,18 +100,28 @@ def test_of_many_tasks_that_wait_the_same_is_the_readiest(name):
         assert given["evictions"] > 50
 
 
+def compare_examples(count, schedulers, number):
+    """Ask both engines *count* questions of seed *number*, and show a small one that differs."""
+
+    @settings(max_examples=count)
+    @given(questions(schedulers))
+    def agree(question):
+        assert disagreement(question) is None
+
+    (hypothesis.seed(number)(agree) if settings().derandomize else agree)()
+
+
+@core
+def test_both_engines_give_the_same_bytes_on_examples():
+    compare_examples(300, SCHEDULERS, PARTS)
+
+
 @core
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_both_engines_give_the_same_bytes_on_20_000_examples(part):
     """In parts, for processes side by side, each with schedulers and a seed of its own."""
-
-    @settings(max_examples=20_000 // PARTS)
-    @given(questions(SCHEDULERS[part::PARTS]))
-    def agree(question):
-        assert disagreement(question) is None
-
-    (hypothesis.seed(part)(agree) if settings().derandomize else agree)()
+    compare_examples(20_000 // PARTS, SCHEDULERS[part::PARTS], part)
 
 
 @core
