@@ -112,6 +112,7 @@ def test_who_finds_a_datum_locked_tries_a_little_later_then_whenever_the_time_ad
         ("lws", STARPU, False),
         ("dmda", STARPU, False),
         ("eager", replace(STARPU, push_s=0.0), False),
+        ("eager", replace(STARPU, push_s=1e-10), False),
         ("eager", replace(STARPU, wakeup_s=1e-6), False),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tasksim.engine.machine.ticks import OverheadTicks
 from tasksim.graph.commutation import commutative_handles
 from tasksim.schedulers.eager import Eager
 from tasksim.schedulers.prio import Prio
@@ -28,10 +29,10 @@ def can_be_threads(graph: TaskGraph, platform: Platform, scheduler: Scheduler) -
         return False
     devices = [w.memory for w in platform.workers if platform.device(w.architecture).pipeline]
     cores = [w.memory for w in platform.workers if not platform.device(w.architecture).pipeline]
-    costs = platform.overheads
+    cost = OverheadTicks.of(platform.overheads)
     return (
-        min(costs.push_s, costs.fetch_s, costs.progress_s, costs.submission_s) > 0
-        and costs.task_s == costs.wakeup_s == 0
+        min(cost.push, cost.fetch, cost.progress, cost.submission) > 0
+        and cost.task == cost.wakeup == 0
         and sorted(devices) == list(range(1, len(platform.memories)))
         and not any(cores)
         and platform.memories[0].size_bytes is None
