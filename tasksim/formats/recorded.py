@@ -13,6 +13,7 @@ from tasksim.base.registry import is_own
 from tasksim.base.wording import option
 from tasksim.formats.graphs import graph_format, graph_in
 from tasksim.graph.apps import registry
+from tasksim.platform.costs import Overheads
 from tasksim.platform.description import Platform
 from tasksim.platform.load import load
 from tasksim.platform.parts import Memory, Worker
@@ -76,7 +77,7 @@ def platform_of(
     -------
     Platform
         That of the file beside the run, or that which the run names; else workers as the run has
-        them, without overheads.
+        them, and overheads as its times show them (:mod:`tasksim.run.runtimecosts`).
 
     Raises
     ------
@@ -103,7 +104,7 @@ def platform_of(
         raise InputError(
             f"{option('set')} changes a platform file; {where} ran on {run.platform}, which is none"
         )
-    return _of_workers(run)
+    return _of_workers(run, where)
 
 
 def _named(said: dict[str, Any]) -> str | None:
@@ -114,12 +115,25 @@ def _named(said: dict[str, Any]) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _of_workers(run: Run) -> Platform:
-    """Return a platform of the workers of *run*, all of them on one memory of its node."""
+def _of_workers(run: Run, where: Path) -> Platform:
+    """Return a platform of the workers of *run*, all on one memory, with what its runtime took."""
     workers = tuple(
         Worker(number, it.name, it.architecture, 0, 0) for number, it in enumerate(run.workers)
     )
-    return Platform(run.platform or "recorded", workers, (Memory(0, "ram"),))
+    costs = _costs(run, where)
+    return Platform(run.platform or "recorded", workers, (Memory(0, "ram"),), overheads=costs)
+
+
+def _costs(run: Run, where: Path) -> Overheads:
+    """Return what the runtime of a native run took, as far as its graph is still there."""
+    from tasksim.run.runtimecosts import runtime_costs
+
+    if run.kind != "native":
+        return Overheads()
+    try:
+        return runtime_costs(run, graph_of(run, where))
+    except InputError:
+        return Overheads()
 
 
 def _made_again(run: Run, where: Path, *, trust: bool) -> TaskGraph:

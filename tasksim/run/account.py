@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
-__all__ = ["Account", "account"]
+__all__ = ["Account", "Walk", "account"]
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def account(run: Run, graph: TaskGraph) -> Account:
     check_run(run, graph)
     if not len(run):
         raise InputError("a run without tasks has nothing to account for")
-    walk = _Walk(run, graph)
+    walk = Walk(run, graph)
     nothing = np.zeros(len(run))
     submitted = walk.column(run.tasks.submitted_s)
     replayed = walk.makespan(nothing, nothing)
@@ -110,7 +110,7 @@ def account(run: Run, graph: TaskGraph) -> Account:
     )
 
 
-class _Walk:
+class Walk:
     """The tasks in the order in which they really started, and what each had to wait for."""
 
     def __init__(self, run: Run, graph: TaskGraph) -> None:

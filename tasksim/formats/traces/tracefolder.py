@@ -10,6 +10,7 @@ from tasksim.base.errors import TasksimError
 from tasksim.base.files import new_folder
 from tasksim.base.units import exact_quantity
 from tasksim.run.runfolder import PLATFORM, fill, refuse_run_folder
+from tasksim.run.runtimecosts import runtime_costs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,6 +105,12 @@ def _described(run: Run, name: str, *, models: bool) -> dict[str, Any] | None:
         described["links"] = links
     if models:
         described["models"] = MODELS
+    if run.graph is not None:
+        costs = runtime_costs(run, run.graph)
+        seconds = {
+            "submission": costs.submission_s, "task": costs.task_s, "wakeup": costs.wakeup_s
+        }  # fmt: skip
+        described["overheads"] = {k: exact_quantity(s, "time") for k, s in seconds.items() if s}
     return described
 
 
