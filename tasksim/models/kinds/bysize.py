@@ -13,7 +13,6 @@ from tasksim.base.errors import InputError, OutOfDomainError
 from tasksim.models.columns import SIZE
 from tasksim.models.document import to_data
 from tasksim.models.kernelmodel import KernelModel
-from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.kinds.loglog import log_normal, logarithms, repeated_median
 from tasksim.models.quantiles import FENCE
 from tasksim.models.rows import plain_number
@@ -160,6 +159,8 @@ class SizeHistory(KernelModel):
         )
 
     def _fit(self, samples: Samples) -> NDArray[np.bool_]:
+        from tasksim.models.kinds.history import HistoryModel
+
         history = HistoryModel(fence=self.fence)
         kept = history._fit(samples)
         columns = (history.rows_[:, 0], history.mean_, history.spread_)
