@@ -157,7 +157,7 @@ def _file_of(run: Run) -> Path | None:
     if not isinstance(config, dict):
         return None
     text = config.get("path") or config.get("name")
-    if not isinstance(text, str) or text in registry.names():
+    if not isinstance(text, str) or text in registry.names() or text.endswith(".py"):
         return None
     path = Path(text)
     if graph_format(text).brings_platform:

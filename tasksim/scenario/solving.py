@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import CheckFailed, InputError
+from tasksim.base.registry import is_own
 from tasksim.scenario.document import MADE, encode
 
 if TYPE_CHECKING:
@@ -226,9 +227,12 @@ def policy_of(scheduler: str | Scheduler | type[Scheduler]) -> str | Scheduler:
 
 
 def _with_graph(run: Run, resolved: Resolved) -> Run:
-    """Return *run*, with its graph where its configuration cannot name it."""
-    made = MADE in run.config["graph"]
-    return replace(run, graph=resolved.graph) if made else run
+    """Return *run*, with its graph where its configuration cannot name it, or only with code.
+
+    Of an application of one's own, the graph is kept: nothing is imported to read the run.
+    """
+    kept = MADE in run.config["graph"] or is_own(resolved.graph.name)
+    return replace(run, graph=resolved.graph) if kept else run
 
 
 def _estimates(resolved: Resolved) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from tasksim.formats.recorded import graph_of
-from tasksim.graph.apps.registry import generate
+from tasksim.graph.apps.registry import GENERATORS, generate
 from tasksim.graph.builder import RW, GraphBuilder
 from tasksim.graph.graph_file import save as save_graph
 from tasksim.models.files.coefficients import Entry, Machine, Measured
@@ -470,3 +471,42 @@ def test_without_a_folder_it_prints_and_writes_nothing(tasksim, tmp_path, many_s
     printed = tasksim(f"report kernels run {models} --kernel work --json").json
     assert (printed["output"], printed["kernels"][0]["report"]) == (None, None)
     assert sorted(tmp_path.rglob("*")) == before
+
+
+APPLICATION = """
+import tasksim
+from tasksim import RW
+
+@tasksim.kernel(parameters=lambda x: {"n": len(x)})
+def double(x: RW):
+    x *= 2
+
+@tasksim.application("doubles-of-many")
+def doubles(g, n=10, parts=12):
+    for x in g.arrays("x", [n * (i + 1) for i in range(parts)]):
+        g.insert(double, x)
+"""
+
+
+def test_runs_of_an_application_keep_their_graph_so_that_nothing_is_imported(tasksim, tmp_path):
+    (tmp_path / "doubles.py").write_text(APPLICATION)
+    for n in (10, 1000):
+        assert tasksim(f"run doubles.py n={n} --workers 1 -o native{n}").code == 0
+    sys.modules.pop("doubles")
+    reported = tasksim("report kernels native10 native1000 --terms double=n --json")
+    assert (reported.code, reported.json["kernels"][0]["tasks"]) == (0, 24), reported.err
+    assert "doubles" not in sys.modules
+    GENERATORS._found.pop("doubles-of-many")
+
+
+def test_without_its_graph_the_file_that_a_run_names_is_imported_on_request_only(tasksim, tmp_path):
+    (tmp_path / "doubles.py").write_text(APPLICATION.replace("doubles-of-many", "doubles-again"))
+    assert tasksim("run doubles.py --workers 1 -o native").code == 0
+    (tmp_path / "native" / "graph.npz").unlink()
+    sys.modules.pop("doubles")
+    refused = tasksim("report kernels native --terms double=n")
+    assert "it names the generator 'doubles.py'" in refused.err
+    assert "doubles" not in sys.modules
+    GENERATORS._found.pop("doubles-again")
+    assert tasksim("report kernels native --terms double=n --trust").code == 0
+    GENERATORS._found.pop("doubles-again")
