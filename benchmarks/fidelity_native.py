@@ -11,6 +11,9 @@ runs of other sizes (6, 10 and 12 tiles), never from those that are predicted. T
   repetition is predicted from them; the error is the median over the repetitions. On a shared
   machine, faster in one minute and slower in the next, both sides then see the same machine.
 
+Beside them, the error of each measured run replayed with its own durations: what the simulator gets
+wrong with models and moods of the machine taken out.
+
 Every run waits for a calm moment, when nobody else uses the cores, as a probe on all of them
 tells; all runs together wait --patience seconds at most. If measured runs were disturbed all the
 same, the last line says how many: the errors are then those of the machine as much as of the
@@ -42,6 +45,7 @@ from tasksim.native.calm_moments import CalmMoments, Probe
 from tasksim.native.cores import usable_cores
 from tasksim.native.execute import execute
 from tasksim.platform.description import Platform
+from tasksim.study.replays import replay_error, replay_line
 
 if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
@@ -66,6 +70,7 @@ class Machine:
         self.platform = Platform.identical(len(usable_cores()))
         self.patience_s = patience_s
         self.measured = self.disturbed = 0
+        self.replay_errors: list[float] = []
         self.graphs: dict[tuple[str, int], TaskGraph] = {}
         self.programs: dict[tuple[str, int], Any] = {}
         for key in ((a, t) for a in APPLICATIONS for t in CALIBRATED + PREDICTED):
@@ -97,6 +102,7 @@ class Machine:
         run, calm = self.run(*case)
         self.measured += 1
         self.disturbed += not calm
+        self.replay_errors.append(replay_error(run, self.graphs[case[:2]]))
         return run.makespan_s
 
     def calmness(self) -> str:
@@ -265,6 +271,7 @@ def main() -> None:
         for case in CASES
     ]
     report(rows)
+    print(replay_line(machine.replay_errors))
     print(machine.calmness())
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
-__all__ = ["graph_of", "platform_of"]
+__all__ = ["graph_of", "platform_of", "platform_of_workers"]
 
 
 def graph_of(
@@ -104,7 +104,7 @@ def platform_of(
         raise InputError(
             f"{option('set')} changes a platform file; {where} ran on {run.platform}, which is none"
         )
-    return _of_workers(run, where)
+    return platform_of_workers(run, _graph_if_any(run, where))
 
 
 def _named(said: dict[str, Any]) -> str | None:
@@ -115,25 +115,29 @@ def _named(said: dict[str, Any]) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _of_workers(run: Run, where: Path) -> Platform:
-    """Return a platform of the workers of *run*, all on one memory, with what its runtime took."""
+def platform_of_workers(run: Run, graph: TaskGraph | None) -> Platform:
+    """Return a platform of the workers of *run*, all on one memory.
+
+    Its runtime takes what that of a native run took, as far as the *graph* is still there.
+    """
     workers = tuple(
         Worker(number, it.name, it.architecture, 0, 0) for number, it in enumerate(run.workers)
     )
-    costs = _costs(run, where)
+    costs = _costs(run, graph)
     return Platform(run.platform or "recorded", workers, (Memory(0, "ram"),), overheads=costs)
 
 
-def _costs(run: Run, where: Path) -> Overheads:
-    """Return what the runtime of a native run took, as far as its graph is still there."""
+def _costs(run: Run, graph: TaskGraph | None) -> Overheads:
     from tasksim.run.runtimecosts import runtime_costs
 
-    if run.kind != "native":
-        return Overheads()
+    return Overheads() if graph is None or run.kind != "native" else runtime_costs(run, graph)
+
+
+def _graph_if_any(run: Run, where: Path) -> TaskGraph | None:
     try:
-        return runtime_costs(run, graph_of(run, where))
+        return graph_of(run, where)
     except InputError:
-        return Overheads()
+        return None
 
 
 def _made_again(run: Run, where: Path, *, trust: bool) -> TaskGraph:

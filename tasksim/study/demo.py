@@ -18,10 +18,12 @@ from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario
 from tasksim.study.cells import Compared, ResultTable, solved
 from tasksim.study.repetitions import calm_warning, measure
+from tasksim.study.replays import replay_error, replay_line
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.native.calm_moments import Calmness
     from tasksim.run.record import Run
 
@@ -67,6 +69,8 @@ class DemoResult:
     rows: tuple[Compared, ...]
     calm: Calmness
     files: tuple[str, ...] = ()
+    replay_errors: tuple[float, ...] = ()
+    """Of all native runs, replayed with their own durations: what the models have no part in."""
 
     @property
     def median_error(self) -> float:
@@ -91,6 +95,7 @@ class DemoResult:
             f" {self.machine}; spread: (max - min) / median",
             f"|error|: median {100 * self.median_error:.1f} %,"
             f" worst {100 * self.worst_error:.1f} %",
+            *([replay_line(self.replay_errors)] if self.replay_errors else []),
             _calm_line(self.calm),
         ]
         return "\n".join(lines)
@@ -104,6 +109,7 @@ class DemoResult:
             "cases": [_case_json(row) for row in self.rows],
             "median_error": self.median_error,
             "worst_error": self.worst_error,
+            "replay_errors": list(self.replay_errors),
             "calm": {"kept": self.calm.kept, "disturbed": self.calm.disturbed},
             "output": str(self.output),
             "files": list(self.files),
@@ -157,10 +163,19 @@ def demo(
         pairs = zip(measured.cells, predicted, strict=True)
         rows = tuple(Compared(native, {MODELS: simulated}) for native, simulated in pairs)
         assert measured.calm is not None  # since there was a probe
-        result = DemoResult(output, platform.stem, count, rows, measured.calm)
+        replayed = tuple(
+            replay_error(run, _graph(run)) for row in rows for run in row.measured.runs
+        )
+        result = DemoResult(
+            output, platform.stem, count, rows, measured.calm, replay_errors=replayed
+        )
         result = _written(folder, result)
     tell("done", 1.0)
     return result
+
+
+def _graph(run: Run) -> TaskGraph:
+    return generate(run.graph_name, **run.graph_arguments)
 
 
 def _calm_line(calm: Calmness) -> str:
