@@ -189,6 +189,10 @@ class Run:
         """Return the name of a task for messages: ``gemm #17``."""
         return f"{self.kernel_names[self.tasks.kernel[task]]} #{self.tasks.task[task]}"
 
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the task records as a pandas frame: :meth:`frame`, as other libraries call it."""
+        return self.frame()
+
     def frame(self) -> pd.DataFrame:
         """Return the task records as a pandas frame, with names instead of indices.
 

@@ -156,3 +156,8 @@ def test_a_native_run_is_replayed_with_what_its_runtime_took():
     again = tasksim.simulate(run, durations="measured")
     lost = run.makespan_s - run.tasks.duration_s.sum()
     assert again.makespan_s == pytest.approx(run.makespan_s, abs=0.5 * lost + 1e-5)
+
+
+def test_a_run_is_a_pandas_frame(noisy):
+    run = tasksim.load_run(noisy)
+    assert run.to_pandas().equals(run.frame())
