@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tasksim.base.interruption import INTERRUPTED
+from tasksim.base.registry import is_own
 from tasksim.cli.command import command
 from tasksim.cli.options import SHARE, TIME, WholeNumber, force_option, json_option
 from tasksim.cli.output import note, print_json, refuse_unwritable, warn
 from tasksim.cli.progress import showing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tasksim.calibration.application_campaign import ApplicationSummary
+    from tasksim.calibration.domain_results import DomainSummary, MeasureOptions
 
 __all__ = ["measure"]
 
@@ -22,6 +30,7 @@ __all__ = ["measure"]
         "tasksim measure potrf n=64,128,256,512 --tolerance 1% -o potrf.csv",
         "tasksim measure gemm m=32..2048:log n=m k=m --repetitions 2 --rounds 9 -o square.csv",
         "tasksim measure geqrt m=64..1024:log n=64..512:log ib=32 --samples 1000 -o geqrt.csv",
+        "tasksim measure stencil.py n=64..4096:log steps=2 --samples 50 --budget 5min -o samples",
     ],
 )
 @click.argument("kernel", metavar="KERNEL")
@@ -31,7 +40,7 @@ __all__ = ["measure"]
     "--output",
     type=click.Path(path_type=Path),
     required=True,
-    help="The samples: a CSV file.",
+    help="The samples: a CSV file; of an application a folder of them, one per kernel.",
 )
 @click.option(
     "--samples", type=WholeNumber(min=1), default=4096, help="How many configurations to draw."
@@ -85,16 +94,24 @@ def measure(
 ) -> None:
     """Measure a kernel by itself at configurations drawn from a domain of its parameters.
 
+    KERNEL may also be an application (FILE.py, MODULE:NAME or a generator that executes) with its
+    settings: it is run on one core with settings that are drawn, and each task is a sample of
+    its kernel.
+
     SIZES is a size, a list 64,128,256, a range 32..2048, 32..2048:log where the logarithm is
     uniform, or another parameter: n=m. The result is what models are fitted to. On Ctrl-C, what
     was measured so far is kept; --resume goes on.
     """
-    from tasksim.calibration.domain import parse_domain
+    from tasksim.graph.apps.registry import GENERATORS
 
-    domain = parse_domain(kernel, settings)
+    if not (own := is_own(kernel) or kernel in GENERATORS):
+        from tasksim.calibration.domain import parse_domain
+
+        domain = parse_domain(kernel, settings)
+    elif resume or dtype is not None:
+        raise click.UsageError("--resume and --dtype are for kernels that come with tasksim")
     refuse_unwritable(output)
-    from tasksim.calibration.domain_campaign import MeasureOptions
-    from tasksim.calibration.domain_campaign import measure as measured
+    from tasksim.calibration.domain_results import MeasureOptions
 
     options = MeasureOptions(
         samples=samples,
@@ -106,15 +123,33 @@ def measure(
         seed=seed,
         dtype=dtype,
     )
+    summary: DomainSummary | ApplicationSummary
     with showing("measuring") as progress:
-        summary = measured(domain, output, options, resume=resume, force=force, progress=progress)
-    for text in summary.warnings:
-        warn(text)
+        if own:
+            summary = _measured(kernel, settings, output, options, force, progress)
+        else:
+            from tasksim.calibration.domain_campaign import measure as measured
+
+            summary = measured(
+                domain, output, options, resume=resume, force=force, progress=progress
+            )
+            for text in summary.warnings:
+                warn(text)
     if as_json:
         print_json(summary.to_json())
     else:
         click.echo(str(summary))
     note(f"Wrote {output}")
     if summary.interrupted:
-        note("Interrupted: what was measured so far is kept; --resume goes on.")
+        note(f"Interrupted: what was measured so far is kept{'' if own else '; --resume goes on'}.")
         ctx.exit(INTERRUPTED)
+
+
+def _measured(
+    application: str, settings: Sequence[str], output: Path, options: MeasureOptions, force: bool,
+    progress: Callable[[str, float], None],
+) -> ApplicationSummary:  # fmt: skip
+    from tasksim.calibration.application_campaign import measure_application, parse_settings_domain
+
+    domain = parse_settings_domain(application, settings)
+    return measure_application(domain, output, options, force=force, progress=progress)

@@ -1,0 +1,255 @@
+"""Campaign over an application's settings: its kernels are measured in runs of it, on one core.
+
+A kernel of one's own needs data that only its application makes. So settings are drawn, the
+application is run with each on one worker, and every task is a sample of its kernel.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError, unknown
+from tasksim.base.files import refuse_existing
+from tasksim.base.units import format_time
+from tasksim.calibration.domain import Domain, parse_axis
+from tasksim.calibration.domain_results import MeasureOptions
+from tasksim.calibration.kernel_samples import KernelSamples
+from tasksim.calibration.student_interval import relative_half_width
+from tasksim.graph.apps.registry import find, generate
+from tasksim.kernels.program import bind
+from tasksim.models.files.samplefile import write_samples
+from tasksim.models.files.store import samples_path
+from tasksim.native.execute import execute
+from tasksim.platform.description import Platform
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from tasksim.models.samples import Samples
+
+    Progress = Callable[[str, float], None]
+
+__all__ = ["ApplicationSummary", "SettingsDomain", "measure_application", "parse_settings_domain"]
+
+ARCHITECTURE: Final = "cpu"
+WRITE_EVERY_S: Final = 5.0
+"""All samples are written again each time: that shall be rare beside measuring."""
+
+
+@dataclass(frozen=True)
+class SettingsDomain:
+    """Settings of an application: those that are the same in all runs, and those that are drawn.
+
+    Attributes
+    ----------
+    application : str
+    fixed : dict of str to str
+    drawn : Domain or None
+        None if nothing is drawn.
+    """
+
+    application: str
+    fixed: dict[str, str]
+    drawn: Domain | None
+
+    def settings(self, options: MeasureOptions) -> list[dict[str, Any]]:
+        """Return what is run, in random order."""
+        if self.drawn is None:
+            return [dict(self.fixed)]
+        table = self.drawn.draw(options.samples, options.seed, options.design).tolist()
+        return [{**self.fixed, **dict(zip(self.drawn.names, row, strict=True))} for row in table]
+
+
+def parse_settings_domain(application: str, settings: Sequence[str]) -> SettingsDomain:
+    """Return the settings of *application* that texts such as ``n=64..4096`` describe.
+
+    Raises
+    ------
+    InputError
+        If there is no such application or setting, one is given twice, or a text is wrong.
+
+    Examples
+    --------
+    >>> domain = parse_settings_domain("cholesky", ["tiles=4", "tile_size=16..64:log"])
+    >>> domain.fixed, domain.drawn.describe()
+    ({'tiles': '4'}, {'tile_size': '16..64:log'})
+    """
+    known = [parameter.name for parameter in find(application).parameters]
+    given: dict[str, str] = {}
+    for setting in settings:
+        name, _, text = setting.partition("=")
+        if name not in known:
+            raise unknown("setting", name, known, application)
+        if name in given:
+            raise InputError(f"{application}: {name} is given twice")
+        given[name] = text.strip()
+    same = {name: text for name, text in given.items() if text in given}
+    swept = {name: text for name, text in given.items() if ".." in text or "," in text}
+    for name, other in same.items():
+        if other not in swept:
+            raise InputError(f"{application}: {name}={other}: {other} is not drawn")
+    fixed = {n: text for n, text in given.items() if n not in same and n not in swept}
+    if not swept:
+        return SettingsDomain(application, fixed, None)
+    axes = {name: parse_axis(text, f"{application}: {name}") for name, text in swept.items()}
+    drawn = Domain(application, (*swept, *same), axes, same)
+    return SettingsDomain(application, fixed, drawn)
+
+
+@dataclass(frozen=True)
+class ApplicationSummary:
+    """What a campaign has measured.
+
+    Attributes
+    ----------
+    application : str
+    output : Path
+    wanted, measured : int
+        Settings to run, and those that were.
+    kernels : dict of str to (int, int, float)
+        Per kernel: configurations, samples, seconds in all.
+    seconds : float
+    interrupted : bool
+    """
+
+    application: str
+    output: Path
+    wanted: int
+    measured: int
+    kernels: dict[str, tuple[int, int, float]]
+    seconds: float
+    interrupted: bool
+
+    def __str__(self) -> str:
+        width = max(map(len, ("kernel", *self.kernels)))
+        lines = [f"{'kernel':{width}}  configurations  samples       total"]
+        for kernel, (configurations, samples, total_s) in self.kernels.items():
+            total = format_time(total_s)
+            lines.append(f"{kernel:{width}}  {configurations:14}  {samples:7}  {total:>10}")
+        told = f"{self.measured} of {self.wanted} settings, {format_time(self.seconds)}"
+        return "\n".join([*lines, told])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        names = ("configurations", "samples", "total_s")
+        return {
+            "application": self.application,
+            "output": str(self.output),
+            "wanted": self.wanted,
+            "measured": self.measured,
+            "kernels": {k: dict(zip(names, v, strict=True)) for k, v in self.kernels.items()},
+            "seconds": self.seconds,
+            "interrupted": self.interrupted,
+        }
+
+
+def measure_application(
+    domain: SettingsDomain,
+    output: Path,
+    options: MeasureOptions | None = None,
+    *,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> ApplicationSummary:
+    """Measure the kernels of an application in runs on one core; write the samples to *output*.
+
+    Parameters
+    ----------
+    domain, options
+        Which settings, and how long: the tolerance is that of the time of all tasks of a run.
+    output : Path
+        A folder: it gets a file of samples per kernel, which kernel models are fitted to.
+    force : bool
+        Replace samples that are there.
+    progress : callable, optional
+        Called with what goes on and the share that is done.
+
+    Raises
+    ------
+    InputError
+        If there are samples in *output*, or settings are not legal; what was measured before is
+        kept.
+    OutputError
+        If a file cannot be written.
+    """
+    for path in sorted(output.glob("*.samples.csv")) if output.is_dir() else []:
+        refuse_existing(path, force=force)
+    campaign = _Campaign(domain, output, options or MeasureOptions())
+    interrupted = False
+    try:
+        campaign.run(progress)
+    except KeyboardInterrupt:
+        interrupted = True
+    finally:
+        campaign.write()
+    return campaign.summary(interrupted=interrupted)
+
+
+class _Campaign:
+    """A measurement under way."""
+
+    def __init__(self, domain: SettingsDomain, output: Path, options: MeasureOptions) -> None:
+        self.domain, self.output, self.options = domain, output, options
+        self.settings = domain.settings(options)
+        self.collected = KernelSamples()
+        self.measured: set[int] = set()
+        self.begun = self._written = time.monotonic()
+
+    def run(self, progress: Progress | None) -> None:
+        """Run the application with all settings, as often as there are rounds."""
+        rounds = self.options.rounds
+        for number in range(rounds):
+            rng = np.random.default_rng([self.options.seed, number])
+            for done, index in enumerate(rng.permutation(len(self.settings)).tolist()):
+                if self._over():
+                    return
+                self._measure(self.settings[index])
+                self.measured.add(index)
+                if progress is not None:
+                    told = f"{len(self.measured)}/{len(self.settings)} settings"
+                    progress(told, (number + (done + 1) / len(self.settings)) / rounds)
+                if time.monotonic() - self._written > WRITE_EVERY_S:
+                    self.write()
+
+    def write(self) -> None:
+        """Write all samples."""
+        self.output.mkdir(parents=True, exist_ok=True)
+        for kernel, samples in self.collected.samples.items():
+            write_samples(samples_path(self.output, kernel), {ARCHITECTURE: samples})
+        self._written = time.monotonic()
+
+    def summary(self, *, interrupted: bool) -> ApplicationSummary:
+        """Return what there is."""
+        kernels = {name: _told(samples) for name, samples in self.collected.samples.items()}
+        return ApplicationSummary(
+            self.domain.application, self.output, len(self.settings), len(self.measured), kernels,
+            time.monotonic() - self.begun, interrupted,
+        )  # fmt: skip
+
+    def _measure(self, settings: dict[str, Any]) -> None:
+        """Run the application with these *settings* until its time is known, or often enough."""
+        graph = generate(self.domain.application, **settings)
+        program, platform = bind(graph, 1, self.options.seed), Platform.identical(1)
+        execute(graph, platform, "eager", program=program)  # what is cold is not measured
+        fewest = min(self.options.min_repetitions, self.options.repetitions)
+        busy_s: list[float] = []
+        while len(busy_s) < self.options.repetitions and not (busy_s and self._over()):
+            run = execute(graph, platform, "eager", program=program)
+            self.collected.add_run(run, graph)
+            busy_s.append(float(run.tasks.duration_s.sum()))
+            if len(busy_s) >= fewest and relative_half_width(busy_s) <= self.options.tolerance:
+                return
+
+    def _over(self) -> bool:
+        budget = self.options.budget_s
+        return budget is not None and time.monotonic() - self.begun >= budget
+
+
+def _told(samples: Samples) -> tuple[int, int, float]:
+    """Return how many configurations and samples there are, and their time in all."""
+    return len(samples.configurations()[0]), len(samples), float(samples.durations_s.sum())
