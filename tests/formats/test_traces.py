@@ -148,7 +148,7 @@ def test_starvz_tables_are_read_back(tmp_path, run):
     if len(run):
         shutil.rmtree(tmp_path / "starvz", ignore_errors=True)
         FORMATS.find("starvz").writes_run(run, tmp_path / "starvz", False)
-        assert_same(read_trace(tmp_path / "starvz").run, run, copies=False)
+        assert_same(read_trace(tmp_path / "starvz").run, run)
 
 
 @pytest.mark.skipif(shutil.which("pj_dump") is None, reason="pj_dump (Debian: pajeng) is not here")

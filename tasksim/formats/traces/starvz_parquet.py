@@ -13,6 +13,7 @@ from tasksim.base.files import new_folder, refuse_existing
 from tasksim.base.parquetfile import read_parquet_table
 from tasksim.formats.traces.recutils import nanoseconds
 from tasksim.formats.traces.written import graph_if_any
+from tasksim.run.recordtables import TransferTable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,6 +25,14 @@ __all__ = ["add_tables", "write_starvz"]
 
 APPLICATION: Final = "application.parquet"
 DAG: Final = "dag.parquet"
+LINK: Final = "link.parquet"
+ENTITIES: Final = "entities.parquet"
+MEMORY: Final = "Memory Node"
+COPY: Final = {
+    "Handle": "handle", "Size": "size_bytes", "Requested": "requested_s", "Start": "start_s",
+    "End": "end_s", "Reason": "reason", "Task": "task",
+}  # fmt: skip
+"""Columns of links, and of the table of copies; some are tasksim's own."""
 MOST_ROWS: Final = 20_000_000
 """Each is a kilobyte as Python's objects, and real traces have fewer."""
 
@@ -54,6 +63,34 @@ def add_tables(found: Records, folder: Path) -> None:
         )  # fmt: skip
         _architecture(found, table, row, worker)
     _add_dag(found, folder / DAG)
+    _add_links(found, folder)
+
+
+def _add_links(found: Records, folder: Path) -> None:
+    """Add the copies between memories, where tasksim wrote the tables."""
+    if not ((folder / LINK).is_file() and (folder / ENTITIES).is_file()):
+        return
+    links, entities = _table(folder / LINK), _table(folder / ENTITIES)
+    if not {*COPY, "Origin", "Dest"} <= set(links) or not {"Parent", "Name", "Type"} <= set(
+        entities
+    ):
+        return
+    rows = list(zip(entities["Type"], entities["Name"], entities["Parent"], strict=True))
+    memories = [str(name) for kind, name, _ in rows if kind == MEMORY]
+    found.memory_of.update({str(n): str(parent) for kind, n, parent in rows if kind == "Worker"})
+    number = {name: at for at, name in enumerate(memories)}
+    found.memories = tuple(memories)
+    columns = {name: [_number(value, -1.0) for value in links[name]] for name in COPY}
+    found.transfers = TransferTable(
+        **{field: np.array(columns[name]) for name, field in COPY.items() if field[-2:] != "_s"},
+        **{
+            field: np.array([_seconds(time) for time in columns[name]])
+            for name, field in COPY.items()
+            if field[-2:] == "_s"
+        },
+        source=np.array([number.get(str(name), -1) for name in links["Origin"]], np.int16),
+        target=np.array([number.get(str(name), -1) for name in links["Dest"]], np.int16),
+    )
 
 
 def _architecture(found: Records, table: dict[str, list[Any]], row: int, worker: str) -> None:
@@ -237,10 +274,14 @@ def _variables(run: Run) -> dict[str, Any]:
 
 
 def _entities(run: Run) -> dict[str, Any]:
+    """Return what there is: memory nodes, in order, and the workers on each."""
+    memories = [memory.name for memory in run.memories] or ["ram"]
     names = [worker.name for worker in run.workers]
+    kinds = [MEMORY] * len(memories) + ["Worker"] * len(names)
+    parents = [memories[worker.memory] for worker in run.workers]
     return {
-        "Parent": ["program"] * len(names), "Name": names, "Type": ["Worker"] * len(names),
-        "Nature": ["Container"] * len(names),
+        "Parent": ["program"] * len(memories) + parents, "Name": memories + names, "Type": kinds,
+        "Nature": ["Container"] * len(kinds),
     }  # fmt: skip
 
 
@@ -259,6 +300,10 @@ def _links(run: Run) -> dict[str, Any]:
         "Origin": [names[source] for source in copies.source.tolist()],
         "Dest": [names[target] for target in copies.target.tolist()],
         "Key": [f"h{handle}" for handle in copies.handle.tolist()],
+        "Requested": _ms(copies.requested_s),
+        "Reason": copies.reason,
+        "Task": copies.task,
+        "Handle": copies.handle,
     }
 
 
