@@ -81,8 +81,8 @@ def test_both_engines_give_the_same_bytes(scheduler):
 def test_of_many_tasks_that_wait_the_same_is_the_readiest(name):
     """So many that both engines keep what they lack, and look at them no more.
 
-    The core does when its searches have looked at 4,096 tasks more than 64 each: here a search looks
-    at most of a thousand.
+    The core does when its searches have looked at 4,096 tasks more than 64 each: here a search
+    looks at most of a thousand.
     """
     for seed in range(2):
         draw = random.Random(seed)
