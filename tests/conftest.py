@@ -6,15 +6,23 @@ import os
 import signal
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+OF_TESTS = {}
+"""Name -> application that a module of tests registers."""
 
 # Set before NumPy is imported. Threads of BLAS that wait for a core, beside another process, make
 # small products 10 to 100 times slower; nothing here is large enough to gain by them.
 for library in ("OPENBLAS", "MKL", "OMP"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
+from tasksim.graph.apps.registry import GENERATORS  # noqa: E402 - it imports NumPy
 
 # Who runs the tests in the background of a script has Ctrl-C ignored, and with it what tests send.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -40,6 +48,29 @@ def pytest_xdist_setupnodes() -> None:
     code = "import tasksim.kernels.fmm.program"
     # What is wrong with it, the tests say better.
     subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+
+
+def pytest_collection_finish() -> None:
+    """Forget the applications that test modules registered when they were imported."""
+    found = GENERATORS._found
+    OF_TESTS.update(
+        (name, thing) for name, thing in found.items() if name not in GENERATORS.built_in
+    )
+    for name in OF_TESTS:
+        del found[name]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def only_its_own_applications(request) -> Iterator[None]:
+    """Let a module know the applications that it registers, and no other the module's."""
+    found = GENERATORS._found
+    before, module = dict(found), request.module.__name__
+    found.update(
+        (name, thing) for name, thing in OF_TESTS.items() if thing.function.__module__ == module
+    )
+    yield
+    found.clear()
+    found.update(before)
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ NAP_S: Final = 20e-6
 """Between two looks of the second thread: as short as the system wakes a thread, and long enough
 not to be in the way."""
 AGAIN: Final = 2
-"""A kernel that seems to hold the lock is measured so many times more: others who want the cores can
+"""Times that a kernel that seems to hold the lock is measured more: others who want the cores can
 make the lock look held, and never free."""
 PARTS: Final = 7
 """Of what is measured of a kernel, judged apart: a few may be disturbed."""

@@ -8,7 +8,7 @@ from tasksim.base.library import names, package_library
 from tasksim.graph.apps import registry
 from tasksim.schedulers import registry as schedulers
 
-GRAPHS = ", ".join(registry.names())
+GRAPHS = ", ".join(registry.GENERATORS.built_in)
 SCHEDULERS = ", ".join(schedulers.names())
 PLATFORMS = ", ".join(names("platforms", ".yaml", package_library()))
 W = "--workers 2"
