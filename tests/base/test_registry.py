@@ -84,6 +84,12 @@ def test_only_a_module_and_a_name_in_it_are_words_for_code(text):
         load_own(text, "number")
 
 
+@pytest.fixture(autouse=True)
+def no_folder_more(monkeypatch):
+    """Let folders that are searched from here on be searched no longer than a test takes."""
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+
+
 def test_a_file_is_named_by_its_path(tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "numbers_of_mine.py").write_text("from math import pi\nhalf = 0.5\n")

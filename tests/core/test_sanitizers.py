@@ -85,9 +85,7 @@ def test_the_core_is_clean():
     """Engines, calls of Python, native runs, nonsense: addresses and undefined behaviour."""
     sanitizers = [sys.executable, "-m", "tasksim.core.sanitizers", "address,undefined"]
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow"]
-    modules = (
-        "core/test_policies", "core/test_threads", "core/test_foreign", "core/test_interface",
-    )  # fmt: skip
+    modules = ("test_policies", "test_threads", "test_foreign", "test_interface")
     files = [*(f"core/{name}.py" for name in modules), "native/test_compiled.py"]
     done = subprocess.run(
         [*sanitizers, *tests, *(f"tests/{name}" for name in files)],
