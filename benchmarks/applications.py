@@ -41,7 +41,7 @@ class Example(NamedTuple):
 
 
 SWEEP = "rows*columns + rows"
-FACTOR = "pivots**3 + pivots**2*rows + pivots*rows**2 + pivots*rows"
+FACTOR = "pivots**3 + pivots**2*rows + pivots*rows**2 + pivots*rows + pivots**2 + rows"
 ENTRIES = "entries"
 EXAMPLES_MEASURED = {
     **{
@@ -65,14 +65,14 @@ EXAMPLES_MEASURED = {
         "sparse_cholesky.py",
         "",
         ("n=64", "n=96", "n=128"),
-        ("n=80", "n=112"),
+        ("n=72", "n=104"),
         {"factor": FACTOR, "extend_add": ENTRIES, "assemble": "rows**2 + rows"},
     ),
     "sparse Cholesky, 3-D": Example(
         "sparse_cholesky.py",
         "dimension=3",
         ("n=12", "n=16", "n=20"),
-        ("n=14", "n=18"),
+        ("n=13", "n=17"),
         {"factor": FACTOR, "extend_add": ENTRIES, "assemble": "rows**2 + rows"},
     ),
     "images": Example(
