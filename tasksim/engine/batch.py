@@ -196,7 +196,7 @@ class _Shared:
         self._platform = platform
         self._demands = Demands(self.graph, platform, models)
         self._estimates = self._demands.means()
-        self._far = far_part(self.graph, platform, models)
+        self._far = far_part(self.graph, platform, models, self._estimates)
         self._means = self._near(self._estimates)
         self._series: dict[Hashable, Series | None] = {}
         self._lock = threading.Lock()

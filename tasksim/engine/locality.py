@@ -23,7 +23,8 @@ __all__ = ["FarCharge", "FarPart", "far_part", "near_and_far"]
 LEAST_SHARE = 0.1
 """The least share of a modelled duration that is left when all data are near. Shares were regressed
 and durations may be drawn, so what far data are thought to cost may exceed a whole duration; a
-tenth keeps it positive, and models of real machines never come near (those shipped leave 94 %)."""
+tenth keeps it positive. Models of large kernels never come near (those shipped leave 94 %); those
+of tasks of microseconds may."""
 
 
 class FarCharge:
@@ -62,14 +63,19 @@ class FarCharge:
 
 
 def near_and_far(
-    graph: TaskGraph, platform: Platform, models: Models, durations_s: NDArray[np.float64]
+    graph: TaskGraph,
+    platform: Platform,
+    models: Models,
+    durations_s: NDArray[np.float64],
+    means_s: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], FarCharge | None]:
     """Split modelled durations into what tasks cost with all data near, and what far data add.
 
     *durations_s*, and the first of what is returned, have a row per class of workers and a
-    column per task. Where no model knows of locality, nothing is split off.
+    column per task; so have *means_s*, which they are if none are given. Where no model knows of
+    locality, nothing is split off.
     """
-    part = far_part(graph, platform, models)
+    part = far_part(graph, platform, models, durations_s if means_s is None else means_s)
     return (durations_s, None) if part is None else (part.near(durations_s), part.charge(graph))
 
 
@@ -93,8 +99,14 @@ class FarPart(NamedTuple):
         return FarCharge(graph, self.reach_bytes, self.seconds_per_byte)
 
 
-def far_part(graph: TaskGraph, platform: Platform, models: Models) -> FarPart | None:
-    """Return what far data cost; None if no model knows of it."""
+def far_part(
+    graph: TaskGraph, platform: Platform, models: Models, means_s: NDArray[np.float64]
+) -> FarPart | None:
+    """Return what far data cost; None if no model knows of it.
+
+    What is left where all data are near, and what as many far data add as in the mean, are the mean
+    together: no task's data cost more than that leaves room for.
+    """
     known = _localities(graph, platform, models)
     if not known:
         return None
@@ -109,6 +121,10 @@ def far_part(graph: TaskGraph, platform: Platform, models: Models) -> FarPart | 
         contained[index, tasks] = slope * locality.mean_far_share * size_bytes[tasks]
         # Each kernel its own: kernels that were calibrated apart may differ.
         reach[index, tasks] = locality.reach_bytes
+    room_s = (1.0 - LEAST_SHARE) * means_s
+    beyond = contained > room_s
+    per_byte[beyond] *= room_s[beyond] / contained[beyond]
+    contained[beyond] = room_s[beyond]
     return FarPart(reach, per_byte, contained)
 
 

@@ -85,7 +85,7 @@ def simulate(
     drawn = estimates = demands.means()
     if noise == "model":
         drawn = demands.draws(np.random.default_rng([seed, 1]))
-    costs, far = near_and_far(graph, platform, models, drawn)
+    costs, far = near_and_far(graph, platform, models, drawn, estimates)
     question = Question(graph, platform, policy, costs, estimates, far, simultaneous_pushes)
     begun = time.perf_counter()
     done = replayed(question, seed, engine)

@@ -113,9 +113,9 @@ def test_kernels_that_do_not_care_still_move_data_away():
 
 
 def test_some_of_a_duration_remains_whatever_the_share():
-    """More is contained than there is: a tenth is left."""
+    """More is contained than there is: a tenth is left, and far data add the rest."""
     models = Library({"task": 0.1}, {"task": Locality(150, 0.01, 1.0)})
-    assert in_turn(reading("a", "a"), models) == pytest.approx([1.01, 0.01])
+    assert in_turn(reading("a", "a"), models) == pytest.approx([0.1, 0.01])
 
 
 def test_scratch_memory_is_never_far():
@@ -134,6 +134,17 @@ def test_without_a_cost_nothing_is_split_off(locality):
     near, far = near_and_far(graph, platform, models, means)
     assert near is means
     assert far is None
+
+
+def test_far_data_cost_no_more_than_there_is_room_for():
+    """With as many far data as in the mean, a task takes its mean, however steep the slope."""
+    graph, platform = reading("a", "b"), Platform.identical(1)
+    for slope in (1e-3, 1e-2, 1.0):
+        models = Library({"task": 2.0}, {"task": Locality(1.0, slope, 1.0)})
+        near, charge = near_and_far(graph, platform, models, durations(graph, platform, models))
+        for task in range(2):
+            assert near[0, task] >= 0.2 * (1 - 1e-12)
+            assert near[0, task] + charge.extra_s(task, 0) == pytest.approx(2.0)
 
 
 @given(graphs(), st.sampled_from([4.0, 8.0, 20.0]), st.sampled_from([0.0, 0.25, 1.0]))
