@@ -21,7 +21,7 @@ from tasksim.kernels.program import Residual
 
 if TYPE_CHECKING:
     import ctypes
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -156,16 +156,22 @@ class FlowProgram:
             assert handle is not None
             return partial(_combine, store, handle)
         if self._has_own(call):
-            return partial(self._with_own, function, call)
+            pairs = [(o.access, handle) for o, handle in call.kernel.arranged(call.handles)]
+            return partial(self._with_own, function, call, pairs)
         if isinstance(function, ForeignFunction):
             return partial(_foreign, function, self._passed(function, call, addresses))
         data = [None if handle is None else store.data[handle] for handle in call.handles]
         return partial(_plain, function, data, call.values)
 
-    def _with_own(self, function: Any, call: Call, worker: int) -> object:
+    def _with_own(
+        self,
+        function: Any,
+        call: Call,
+        pairs: Sequence[tuple[Callable[[Any], int], int | None]],
+        worker: int,
+    ) -> object:
         """Call a *function* that has memory of its worker among its operands."""
-        pairs = call.kernel.arranged(call.handles)
-        data = [self._datum(operand.access, handle, worker) for operand, handle in pairs]
+        data = [self._datum(access, handle, worker) for access, handle in pairs]
         if isinstance(function, ForeignFunction):
             addresses = [0 if array is None else array.ctypes.data for array in data]
             return function.call(function.passed(addresses, self._numbers(function, call))) or None

@@ -40,6 +40,8 @@ class Results:
 
     def initial(self, described: Any) -> Any:
         """Return the data *described* as they were at first."""
+        if described.block.whole is not None and not hasattr(described, "handle"):
+            return self._store.initial_whole(described.block)
         return self._gathered(described, self._store.initial)
 
     def _gathered(self, described: Any, get: Any) -> Any:

@@ -102,6 +102,12 @@ class Store:
                 if handle in self._written and not isinstance(self.data[handle], np.ndarray):
                     self.data[handle] = self._initial(block, handle)
 
+    def initial_whole(self, block: Block) -> Any:
+        """Return the array that a *block* is pieces of, as it began; made again at most once."""
+        if all(handle in self._kept for handle in block.handles):
+            return np.concatenate([self._kept[handle] for handle in block.handles])
+        return self._initial(block, block.first)
+
     def initial(self, block: Block, handle: int) -> Any:
         """Return how a datum began: a copy, or made again."""
         if handle in self._kept:

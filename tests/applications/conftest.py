@@ -1,0 +1,12 @@
+"""What tests of applications need: both runtimes."""
+
+import pytest
+
+from tasksim.core.library import status
+
+RUNTIMES = ["python", *(["compiled"] if status().available else [])]
+
+
+@pytest.fixture(params=RUNTIMES)
+def runtime(request):
+    return request.param
