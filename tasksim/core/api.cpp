@@ -152,8 +152,8 @@ void tasksim_replay_outcome(const void *replay, tasksim_outcome *outcome) {
   outcome->events = running.replay->events();
   outcome->evictions = running.replay->evictions();
   const CopyLog *log = running.replay->log();
-  outcome->copies = log ? log->copies.size() : -1;
-  outcome->changes = log ? log->uses.size() : -1;
+  outcome->copies = log ? log->copies() : -1;
+  outcome->changes = log ? log->changes() : -1;
 }
 
 void tasksim_replay_tasks(const void *replay, const tasksim_tasks *columns) {
@@ -161,25 +161,19 @@ void tasksim_replay_tasks(const void *replay, const tasksim_tasks *columns) {
   ended.ledger().write(*columns, ended.units_per_s());
 }
 
-void tasksim_replay_log(const void *replay, const tasksim_log *columns) {
-  const CopyLog *log = static_cast<const Running *>(replay)->replay->log();
-  if (!log) return;
-  log->copies.for_each([&](i64 k, const CopyLog::Row &row) {
-    columns->handle[k] = row.handle;
-    columns->task[k] = row.task;
-    columns->source[k] = row.source;
-    columns->target[k] = row.target;
-    columns->reason[k] = row.reason;
-    columns->asked[k] = row.asked;
-    columns->start[k] = row.start;
-    columns->end[k] = row.end;
-  });
-  log->uses.for_each([&](i64 k, const CopyLog::Use &use) {
-    columns->time[k] = use.time;
-    columns->memory[k] = use.memory;
-    columns->used[k] = use.used;
-  });
+void *tasksim_replay_log(void *replay, tasksim_log *columns) {
+  CopyLog *noted = static_cast<Running *>(replay)->replay->log();
+  if (!noted) return nullptr;
+  auto *log = new (std::nothrow) CopyLog(std::move(*noted));
+  if (log)
+    *columns = {log->handle.data(),      log->task.data(),    log->source.data(),
+                log->target.data(),      log->requested_s.data(), log->start_s.data(),
+                log->end_s.data(),       log->reason.data(),  log->time_s.data(),
+                log->memory.data(),      log->used_bytes.data()};
+  return log;
 }
+
+void tasksim_log_free(void *log) { delete static_cast<CopyLog *>(log); }
 
 void tasksim_replay_totals(const void *replay, double *taken_s, tasksim_totals *totals) {
   Replay &ended = *static_cast<const Running *>(replay)->replay;
@@ -193,10 +187,9 @@ void tasksim_replay_totals(const void *replay, double *taken_s, tasksim_totals *
   totals->evictions = ended.evictions();
   const CopyLog *log = ended.log();
   if (!log) return;
-  totals->copies = log->copies.size();
+  totals->copies = log->copies();
   const auto size = ended.view().graph.size;
-  log->copies.for_each(
-      [&](i64, const CopyLog::Row &row) { totals->copied_bytes += size[row.handle]; });
+  for (const int handle : log->handle.values()) totals->copied_bytes += size[handle];
 }
 
 void tasksim_replay_free(void *replay) { delete static_cast<Running *>(replay); }

@@ -187,9 +187,11 @@ class Totals(ctypes.Structure):
 
 
 class Log(ctypes.Structure):
-    """Columns of copies and of the use of memory, to be filled."""
+    """Columns of copies and of the use of memory, which are the core's."""
 
-    _fields_ = _fields("p:handle,task,source,target,reason,asked,start,end,time,memory,used")
+    _fields_ = _fields(
+        "p:handle,task,source,target,requested_s,start_s,end_s,reason,time_s,memory,used_bytes"
+    )
 
 
 _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
@@ -207,7 +209,8 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
     "replay_go_on": (c_int32, [c_void_p, c_int64]),
     "replay_outcome": (None, [c_void_p, POINTER(Outcome)]),
     "replay_tasks": (None, [c_void_p, POINTER(Tasks)]),
-    "replay_log": (None, [c_void_p, POINTER(Log)]),
+    "replay_log": (c_void_p, [c_void_p, POINTER(Log)]),
+    "log_free": (None, [c_void_p]),
     "replay_totals": (None, [c_void_p, c_void_p, POINTER(Totals)]),
     "replay_free": (None, [c_void_p]),
 }  # fmt: skip

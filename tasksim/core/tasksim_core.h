@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 // To be raised whenever a declaration below changes; tasksim/core/library.py expects the same.
-#define TASKSIM_CORE_VERSION 5
+#define TASKSIM_CORE_VERSION 6
 
 #if defined(__GNUC__)
 #define TASKSIM_API __attribute__((visibility("default")))
@@ -168,9 +168,16 @@ typedef struct {
   int64_t copies, copied_bytes, evictions;
 } tasksim_totals;
 
+// What was noted of copies and of the use of memories: columns of their own, as long as
+// tasksim_outcome says. Times are in seconds.
 typedef struct {
-  int64_t *handle, *task, *source, *target, *reason, *asked, *start, *end; // ticks
-  int64_t *time, *memory, *used;
+  const int32_t *handle, *task;
+  const int16_t *source, *target;
+  const double *requested_s, *start_s, *end_s;
+  const int8_t *reason;
+  const double *time_s;
+  const int16_t *memory;
+  const int64_t *used_bytes;
 } tasksim_log;
 
 TASKSIM_API int32_t tasksim_core_version(void);
@@ -223,7 +230,9 @@ TASKSIM_API void *tasksim_replay_new(const void *graph, const void *platform,
 TASKSIM_API int32_t tasksim_replay_go_on(void *replay, int64_t events);
 TASKSIM_API void tasksim_replay_outcome(const void *replay, tasksim_outcome *outcome);
 TASKSIM_API void tasksim_replay_tasks(const void *replay, const tasksim_tasks *columns);
-TASKSIM_API void tasksim_replay_log(const void *replay, const tasksim_log *columns);
+// Takes what was noted out of the replay: *columns* are told where it is, until it is freed.
+TASKSIM_API void *tasksim_replay_log(void *replay, tasksim_log *columns);
+TASKSIM_API void tasksim_log_free(void *log);
 // *taken_s*: a column to be filled, from its start to its end for each task.
 TASKSIM_API void tasksim_replay_totals(const void *replay, double *taken_s,
                                        tasksim_totals *totals);

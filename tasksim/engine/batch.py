@@ -145,12 +145,12 @@ def _totals_of_desk(desk: Desk) -> Totals:
 def _totals_of_replay(graph: TaskGraph, done: Replayed) -> Totals:
     outcome = done.replay.outcome()
     tasks = outcome.ledger.table()
-    handles = np.array(() if outcome.log is None else outcome.log.handle, dtype=np.int64)
+    copies = None if outcome.log is None else outcome.log.transfers(graph)
     return Totals(
         makespan_s=float(tasks.end_s.max(initial=0.0)),
         busy_s=float((tasks.end_s - tasks.start_s).sum()),
-        copied_bytes=int(graph.handle_size[handles].sum()),
-        copies=len(handles),
+        copied_bytes=0 if copies is None else int(copies.size_bytes.sum()),
+        copies=0 if copies is None else len(copies),
         evictions=outcome.evictions,
         engine=done.engine,
     )

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-import numpy as np
-
-from tasksim.engine.ticks import TICKS_PER_S
-from tasksim.run.record import MemoryInfo, MemoryTable, TransferTable, WorkerInfo
+from tasksim.run.record import MemoryInfo, WorkerInfo
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    from tasksim.graph.csr import Int64
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
-    from tasksim.run.record import TaskTable
+    from tasksim.run.record import MemoryTable, TaskTable, TransferTable
 
 __all__ = ["AnyReplay", "Outcome", "machine", "records"]
 
@@ -30,38 +23,21 @@ class Lives(Protocol):
         """Return it as the table of a run."""
 
 
-class DataColumns(Protocol):
-    """What became of the data, in columns; times in ticks."""
+class Copies(Protocol):
+    """What became of the data: a log of copies, or what the core has noted."""
 
-    @property
-    def handle(self) -> Sequence[int] | Int64: ...
-    @property
-    def task(self) -> Sequence[int] | Int64: ...
-    @property
-    def source(self) -> Sequence[int] | Int64: ...
-    @property
-    def target(self) -> Sequence[int] | Int64: ...
-    @property
-    def reason(self) -> Sequence[int] | Int64: ...
-    @property
-    def asked(self) -> Sequence[int] | Int64: ...
-    @property
-    def start(self) -> Sequence[int] | Int64: ...
-    @property
-    def end(self) -> Sequence[int] | Int64: ...
-    @property
-    def time(self) -> Sequence[int] | Int64: ...
-    @property
-    def memory(self) -> Sequence[int] | Int64: ...
-    @property
-    def used(self) -> Sequence[int] | Int64: ...
+    def transfers(self, graph: TaskGraph) -> TransferTable:
+        """Return the copies of the data of *graph* as the table of a run."""
+
+    def memory_use(self) -> MemoryTable:
+        """Return how full the memories were as the table of a run."""
 
 
 class Outcome(NamedTuple):
     """What became of the tasks and, where there are several memories, of the data."""
 
     ledger: Lives
-    log: DataColumns | None = None
+    log: Copies | None = None
     evictions: int = 0
 
 
@@ -87,30 +63,7 @@ def records(graph: TaskGraph, outcome: Outcome) -> dict[str, Any]:
     """Return the fields of a run that say what happened, by name."""
     fields: dict[str, Any] = {"tasks": outcome.ledger.table()}
     if outcome.log is not None:
-        fields["transfers"] = _transfers(graph, outcome.log)
-        fields["memory"] = _memory(outcome.log)
+        fields["transfers"] = outcome.log.transfers(graph)
+        fields["memory"] = outcome.log.memory_use()
         fields["evictions"] = outcome.evictions
     return fields
-
-
-def _seconds(times: Sequence[int] | Int64) -> NDArray[np.float64]:
-    return np.array(times, dtype=np.int64) / TICKS_PER_S
-
-
-def _transfers(graph: TaskGraph, log: DataColumns) -> TransferTable:
-    handle = np.array(log.handle, dtype=np.int32)
-    return TransferTable(
-        handle=handle,
-        source=np.array(log.source),
-        target=np.array(log.target),
-        size_bytes=graph.handle_size[handle],
-        requested_s=_seconds(log.asked),
-        start_s=_seconds(log.start),
-        end_s=_seconds(log.end),
-        reason=np.array(log.reason),
-        task=np.array(log.task),
-    )
-
-
-def _memory(log: DataColumns) -> MemoryTable:
-    return MemoryTable(_seconds(log.time), np.array(log.memory), np.array(log.used))

@@ -81,9 +81,19 @@ def thrashing(run: Run) -> float:
     transfers = run.transfers
     if transfers is None:
         return 0.0
-    _, first = np.unique(transfers.handle, return_index=True)
-    distinct = int(transfers.size_bytes[first].sum())
+    distinct = int(transfers.size_bytes[_first_rows(transfers.handle)].sum())
     return moved_bytes(run) / distinct if distinct else 0.0
+
+
+def _first_rows(keys: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the row of each key that comes first, in order of the keys.
+
+    As :func:`numpy.unique` with ``return_index``: key and row are sorted as one number, which
+    takes a tenth of the time that an order of rows does.
+    """
+    both: NDArray[np.int64] = np.sort(keys.astype(np.int64) << 32 | np.arange(len(keys)))
+    first: NDArray[np.int64] = both[np.diff(both >> 32, prepend=-(2**32)) != 0] & (2**32 - 1)
+    return first
 
 
 def pair_statistics(run: Run) -> list[PairStatistics]:

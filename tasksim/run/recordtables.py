@@ -13,7 +13,14 @@ from tasksim.base.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MemoryTable", "RecordTable", "TaskTable", "TransferReason", "TransferTable"]
+__all__ = [
+    "MemoryTable",
+    "RecordTable",
+    "TaskTable",
+    "TransferReason",
+    "TransferTable",
+    "frozen",
+]
 
 _INT64 = np.dtype(np.int64)
 _INT32 = np.dtype(np.int32)
@@ -244,6 +251,20 @@ class MemoryTable(RecordTable):
     """What is allocated from this time on."""
 
 
+def frozen(values: NDArray[Any]) -> NDArray[Any]:
+    """Return *values*, which nobody else knows, as what tables take without copying it."""
+    values.setflags(write=False)
+    return values
+
+
+def _is_the_column(values: NDArray[Any], dtype: np.dtype[Any]) -> bool:
+    """Return whether *values* are a column already: nobody can write what they show."""
+    if values.dtype != dtype or values.ndim != 1 or values.flags.writeable:
+        return False
+    shown = getattr(values.base, "__array_interface__", None)
+    return values.base is None or (shown is not None and bool(shown["data"][1]))
+
+
 def _same(a: NDArray[Any], b: NDArray[Any]) -> bool:
     """Return whether two columns are equal; what is not known equals itself."""
     return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
@@ -256,6 +277,8 @@ def _column(
 
     Of type *wide* where a value is too large.
     """
+    if isinstance(values, np.ndarray) and _is_the_column(values, dtype):
+        return values
     try:
         given = np.asarray(values)
         if wide != dtype and given.size and given.max() > np.iinfo(dtype).max:

@@ -5,6 +5,7 @@ Run under the address and undefined-behaviour sanitizers, too: tests/core/test_s
 
 from __future__ import annotations
 
+import gc
 import random
 from math import inf, nan
 
@@ -16,8 +17,10 @@ from questions import drawn_question
 
 from tasksim.base.errors import TasksimError
 from tasksim.core.library import status
+from tasksim.engine.choice import _compiled
 from tasksim.engine.compiled import flat as engine_flat
 from tasksim.engine.compiled.replay import CompiledReplay
+from tasksim.engine.outcome import records
 from tasksim.runtime import flat
 from tasksim.runtime.policies import ported
 
@@ -146,3 +149,21 @@ def test_ten_thousand_replays_leave_memory_flat():
     before = resident()
     replays(10_000)
     assert (resident() - before) * 4096 < 8 * 2**20
+
+
+@core
+def test_what_was_noted_is_not_copied_and_outlives_the_replay():
+    question = drawn_question(3, "dmdas")
+    replay = _compiled(question)
+    replay.run(random.Random(0))
+    first, again = (records(question.graph, replay.outcome()) for _ in range(2))
+    table, same = first["transfers"], again["transfers"]
+    before = [column.copy() for column in table.columns()]
+    assert len(table)
+    assert np.shares_memory(table.start_s, same.start_s)
+    del replay, again, same
+    gc.collect()
+    others = [_compiled(question) for _ in range(20)]  # who would take memory that was freed
+    for other in others:
+        other.run(random.Random(0))
+    assert all(map(np.array_equal, table.columns(), before))

@@ -60,6 +60,13 @@ def test_thrashing_is_bytes_moved_over_bytes_of_data(travelled):
     assert thrashing(dataclasses.replace(travelled, transfers=once)) == 1.0
 
 
+def test_a_datum_counts_as_large_as_its_first_copy(travelled):
+    data, sizes = [5, -1, 5, 2**31 - 1, -(2**31), 5], [10, 20, 11, 30, 40, 12]
+    zeros = [0] * len(data)
+    table = TransferTable(data, zeros, zeros, sizes, zeros, zeros, zeros, zeros, zeros)
+    assert thrashing(dataclasses.replace(travelled, transfers=table)) == 123 / 100
+
+
 def test_copies_at_the_same_time_keep_a_link_busy_once(travelled):
     start, end = [0.0, 0.5, 5.0, 1.0, 6.0], [2.0, 1.0, 5.5, 3.0, 7.0]
     table = dataclasses.replace(travelled.transfers, start_s=start, end_s=end)

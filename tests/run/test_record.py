@@ -3,6 +3,7 @@ import pytest
 
 from tasksim.base.errors import InputError
 from tasksim.run.record import TaskTable
+from tasksim.run.recordtables import frozen
 
 
 def table(**changes):
@@ -32,6 +33,18 @@ def test_columns_are_read_only_and_share_nothing():
     assert made.end_s.tolist() == [1.0, 2.0]
     with pytest.raises(ValueError, match="read-only"):
         made.end_s[0] = 3.0
+
+
+def test_columns_that_nobody_can_write_are_not_copied():
+    end = frozen(np.array([1.0, 2.0]))
+    assert table(end_s=end).end_s is end
+    assert table(end_s=end[:]).end_s.base is end
+
+
+def test_a_read_only_view_of_what_can_be_written_is_copied():
+    below = np.array([1.0, 2.0])
+    for view in (frozen(below[:]), np.broadcast_to(below, 2), memoryview(below).toreadonly()):
+        assert not np.shares_memory(table(end_s=view).end_s, below)
 
 
 def test_workers_are_numbered_with_32_bits_where_16_do_not_do():

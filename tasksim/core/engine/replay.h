@@ -28,7 +28,7 @@ class Replay {
   virtual double now_s() const = 0;
   virtual i64 events() const = 0;
   virtual i64 evictions() const { return 0; }
-  virtual const CopyLog *log() const { return nullptr; }
+  virtual CopyLog *log() { return nullptr; }
 };
 
 // Of a platform whose workers share a memory (engine/replay.py).

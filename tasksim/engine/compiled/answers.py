@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tasksim.core import interface
-from tasksim.run.record import TaskTable
+from tasksim.run.record import MemoryTable, TaskTable, TransferTable
+from tasksim.run.recordtables import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["CopyColumns", "ended", "read_log", "read_tasks", "task_table"]
+__all__ = ["NotedCopies", "ended", "read_tasks", "task_table"]
 
 EVENTS: Final = 100_000
 """Events between two looks whether the user wants to stop; the core comes back after 20 ms, too."""
@@ -45,32 +47,62 @@ def read_tasks(core: ctypes.CDLL, handle: int | None, count: int) -> dict[str, N
     }
     places = {name: values.ctypes.data for name, values in columns.items()}
     core.tasksim_replay_tasks(handle, ctypes.byref(interface.Tasks(**places)))
-    return columns
+    return {name: frozen(values) for name, values in columns.items()}
 
 
 def task_table(graph: TaskGraph, columns: dict[str, NDArray[Any]]) -> TaskTable:
     """Return what became of the tasks of *graph*, as the table of a run."""
     return TaskTable(
-        task=np.arange(len(graph), dtype=np.int32),
-        kernel=graph.kernel.astype(np.int16),
-        priority=graph.priority.astype(np.int32),
+        task=frozen(np.arange(len(graph), dtype=np.int32)),
+        kernel=frozen(graph.kernel.astype(np.int16)),
+        priority=frozen(graph.priority.astype(np.int32)),
         **{name: values for name, values in columns.items() if name != "state"},
     )
 
 
-def read_log(core: ctypes.CDLL, handle: int | None, outcome: interface.Outcome) -> CopyColumns:
-    """Return the copies that the core has noted, and the use of memory."""
-    log = CopyColumns(outcome.copies, outcome.changes)
-    places = {name: getattr(log, name).ctypes.data for name, _ in interface.Log._fields_}
-    core.tasksim_replay_log(handle, ctypes.byref(interface.Log(**places)))
-    return log
+class NotedCopies:
+    """The copies that the core has noted, and the use of memory: columns of its own, uncopied.
+
+    They are taken out of the replay, which has none left.
+    """
+
+    def __init__(self, core: ctypes.CDLL, handle: int | None, outcome: interface.Outcome) -> None:
+        places = interface.Log()
+        log = core.tasksim_replay_log(handle, ctypes.byref(places))
+        if log is None:
+            raise MemoryError
+        # Not when Python ends: tables may still be read then.
+        weakref.finalize(self, core.tasksim_log_free, log).atexit = False
+        self._places, self._copies, self._changes = places, outcome.copies, outcome.changes
+
+    def transfers(self, graph: TaskGraph) -> TransferTable:
+        """Return the copies of the data of *graph* as the table of a run."""
+        columns = {
+            name: self._column(name, self._copies, dtype)
+            for name, dtype in TransferTable.dtypes.items()
+            if name != "size_bytes"
+        }
+        return TransferTable(size_bytes=frozen(graph.handle_size[columns["handle"]]), **columns)
+
+    def memory_use(self) -> MemoryTable:
+        """Return how full the memories were as the table of a run."""
+        return MemoryTable(
+            **{
+                name: self._column(name, self._changes, dtype)
+                for name, dtype in MemoryTable.dtypes.items()
+            }
+        )
+
+    def _column(self, name: str, rows: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+        place = getattr(self._places, name)
+        return np.asarray(_Column(self, place, rows, dtype)) if rows else np.empty(0, dtype)
 
 
-class CopyColumns:
-    """The copies that the core has noted, and the use of memory, in columns."""
+class _Column:
+    """A column of the core as NumPy asks for it; it keeps what it is a part of."""
 
-    def __init__(self, copies: int, changes: int) -> None:
-        self.handle, self.task, self.source = (np.empty(copies, np.int64) for _ in range(3))
-        self.target, self.reason, self.asked = (np.empty(copies, np.int64) for _ in range(3))
-        self.start, self.end = (np.empty(copies, np.int64) for _ in range(2))
-        self.time, self.memory, self.used = (np.empty(changes, np.int64) for _ in range(3))
+    def __init__(self, part_of: NotedCopies, place: int, rows: int, dtype: np.dtype[Any]) -> None:
+        self._part_of = part_of
+        self.__array_interface__ = {
+            "version": 3, "shape": (rows,), "typestr": dtype.str, "data": (place, True)
+        }  # fmt: skip

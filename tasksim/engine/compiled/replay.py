@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.core import interface
-from tasksim.engine.compiled.answers import ended, read_log, read_tasks, task_table
+from tasksim.engine.compiled.answers import NotedCopies, ended, read_tasks, task_table
 from tasksim.engine.compiled.flat import flat_platform
 from tasksim.engine.compiled.view import KnownView
 from tasksim.engine.outcome import Outcome
@@ -91,6 +91,7 @@ class CompiledReplay:
         self._handle: int | None = None
         self._go_on = core.tasksim_replay_go_on if isinstance(policy, Ported) else policy.go_on
         self._columns: dict[str, NDArray[Any]] = {}
+        self._copies: NotedCopies | None = None
 
     def run(self, rng: random.Random) -> float:
         """Replay the graph; return the makespan in seconds.
@@ -117,8 +118,9 @@ class CompiledReplay:
     def outcome(self) -> Outcome:
         """Return what happened."""
         noted = self._outcome
-        log = read_log(self._core, self._handle, noted) if noted.copies >= 0 else None
-        return Outcome(self, log, noted.evictions)
+        if self._copies is None and noted.copies >= 0:
+            self._copies = NotedCopies(self._core, self._handle, noted)
+        return Outcome(self, self._copies, noted.evictions)
 
     @property
     def why(self) -> str:

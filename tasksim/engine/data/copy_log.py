@@ -5,8 +5,16 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from tasksim.engine.ticks import TICKS_PER_S
+from tasksim.run.record import MemoryTable, TransferTable
+
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tasksim.engine.data.requests import Request
+    from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = ["CopyLog"]
 
@@ -36,3 +44,25 @@ class CopyLog:
         self.time.append(now)
         self.memory.append(memory)
         self.used.append(used)
+
+    def transfers(self, graph: TaskGraph) -> TransferTable:
+        """Return the copies of the data of *graph* as the table of a run."""
+        return TransferTable(
+            handle=np.asarray(self.handle),
+            source=np.asarray(self.source),
+            target=np.asarray(self.target),
+            size_bytes=graph.handle_size[np.asarray(self.handle)],
+            requested_s=_seconds(self.asked),
+            start_s=_seconds(self.start),
+            end_s=_seconds(self.end),
+            reason=np.asarray(self.reason),
+            task=np.asarray(self.task),
+        )
+
+    def memory_use(self) -> MemoryTable:
+        """Return how full the memories were as the table of a run."""
+        return MemoryTable(_seconds(self.time), np.asarray(self.memory), np.asarray(self.used))
+
+
+def _seconds(times: array[int]) -> NDArray[np.float64]:
+    return np.asarray(times) / TICKS_PER_S

@@ -36,7 +36,7 @@ class MachineReplay : public Replay {
     return clock_.events + (node_.threads ? node_.threads->kernel.calls : 0);
   }
   i64 evictions() const override { return node_.copies.evictions; }
-  const CopyLog *log() const override { return node_.several ? &node_.log : nullptr; }
+  CopyLog *log() override { return node_.several ? &node_.log : nullptr; }
 
  private:
   Clock clock_;
