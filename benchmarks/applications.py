@@ -137,7 +137,7 @@ def measured(name: str, seconds: float, repetitions: int) -> list[Row]:
             library,
             workers=workers,
             machine="here",
-            options=CalibrationOptions(max_seconds=seconds, calm=True),
+            options=CalibrationOptions(max_seconds=seconds, calm=True, schedulers=("lws",)),
             terms=example.terms,
         )
         for size in example.predicted:

@@ -53,13 +53,13 @@ def factor(front: RW, pivots):
     front[:k, :k] = lower
     if rows == k:
         return
-    below = front[k:, :k].copy()
-    for j in range(k):  # below = below * inverse(lower)'
+    right = front[k:, :k].T.copy()  # its rows lie together in memory
+    for j in range(k):  # right = inverse(lower) * right
         for t in range(j):
-            below[:, j] -= lower[j, t] * below[:, t]
-        below[:, j] /= lower[j, j]
-    front[k:, :k] = below
-    front[k:, k:] -= np.dot(below, below.T)
+            right[j] -= lower[j, t] * right[t]
+        right[j] /= lower[j, j]
+    front[k:, :k] = right.T
+    front[k:, k:] -= np.dot(right.T, right)
 
 
 extend_add = tasksim.kernel(extend_add, parameters=lambda places: {"entries": len(places) ** 2})

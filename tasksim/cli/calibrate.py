@@ -74,6 +74,14 @@ HISTORY = "history"
     help="On a shared machine: runs of a GRAPH count only in moments when nobody else uses the "
     "cores; it may take until --max-time to see some.",
 )
+@click.option(
+    "--scheduler",
+    "schedulers",
+    multiple=True,
+    metavar="NAME",
+    help="Under which a GRAPH is run; several take turns. How long a kernel takes depends on what "
+    "the caches hold, so choose the one that you will ask about. [default: lws, eager]",
+)
 @click.option("--pin/--no-pin", default=True, help="Keep each thread on a core of its own.")
 @click.option(
     "--replace", is_flag=True, help="Forget earlier samples, and terms, instead of adding to them."
@@ -90,6 +98,7 @@ def calibrate(
     max_time: float,
     terms: tuple[str, ...],
     calm: bool,
+    schedulers: tuple[str, ...],
     pin: bool,
     replace: bool,
     as_json: bool,
@@ -106,7 +115,7 @@ def calibrate(
     wanted = parse_items(items)
     refuse_unwritable(library / "models")
     from tasksim.calibration.calibrate import calibrate as measure
-    from tasksim.calibration.calibration_options import CalibrationOptions
+    from tasksim.calibration.calibration_options import SCHEDULERS, CalibrationOptions
     from tasksim.native.cores import usable_cores
 
     with showing("calibrating") as progress:
@@ -116,7 +125,11 @@ def calibrate(
             machine=name,
             workers=workers or len(usable_cores()),
             options=CalibrationOptions(
-                tolerance=tolerance, max_seconds=max_time, pin=pin, calm=calm
+                tolerance=tolerance,
+                max_seconds=max_time,
+                schedulers=schedulers or SCHEDULERS,
+                pin=pin,
+                calm=calm,
             ),
             terms=terms_by_kernel(terms, AUTO, HISTORY),
             search=_search(terms),

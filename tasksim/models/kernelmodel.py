@@ -98,7 +98,7 @@ class KernelModel(ABC):
     languages: ClassVar[tuple[str, ...]] = ()
     """The programming languages in which :meth:`source` writes it."""
     fence: float | None = FENCE
-    """The fence (:func:`~tasksim.models.quantiles.within_fence`) outside of which a fit takes
+    """The fence (:func:`~tasksim.models.outliers.inliers`) outside of which a fit takes
     samples for outliers, and so does who judges the model; None: all count."""
 
     label: str = ""

@@ -10,7 +10,7 @@ import numpy as np
 
 from tasksim.models.columns import columns
 from tasksim.models.groups import group_means
-from tasksim.models.quantiles import within_fence
+from tasksim.models.outliers import inliers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,7 +95,7 @@ def residuals(model: KernelModel, samples: Samples) -> Residuals:
     NotFittedError, InputError, OutOfDomainError
         As :func:`~tasksim.models.columns.columns` and ``predict``.
     """
-    kept = within_fence(samples.durations_s, samples.configurations()[1], model.fence)
+    kept = inliers(samples, samples.configurations()[1], model.fence)
     used = samples.select(kept)
     rows, group = used.configurations()
     predicted = model.predict(columns(model, used.names, rows))[group]

@@ -11,6 +11,7 @@ from tasksim.models.columns import SIZE
 from tasksim.models.groups import group_means
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.kinds.typicalmean import typical_mean
+from tasksim.models.outliers import inliers
 from tasksim.models.quantiles import (
     FENCE,
     LEVELS,
@@ -18,7 +19,6 @@ from tasksim.models.quantiles import (
     group_quantiles,
     mean_of_quantiles,
     read_quantiles,
-    within_fence,
 )
 from tasksim.models.rows import describe_row, find_rows, nearest_row, plain_number
 from tasksim.models.uncertainty.doubt import Counts
@@ -42,8 +42,8 @@ class HistoryModel(KernelModel):
     ----------
     fence : float or None, default=3.0
         Outliers are counted, and do not enter spread and quantiles: samples outside Tukey's
-        fence of this width around the quartiles of their configuration
-        (:func:`~tasksim.models.quantiles.within_fence`). None keeps all.
+        fence of this width around the quartiles of their configuration, if they are longer than
+        what happens in most runs (:func:`~tasksim.models.outliers.inliers`). None keeps all.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class HistoryModel(KernelModel):
 
     def _fit(self, samples: Samples) -> NDArray[np.bool_]:
         self.rows_, group = samples.configurations()
-        kept = within_fence(samples.durations_s, group, self.fence)
+        kept = inliers(samples, group, self.fence)
         times, used = samples.durations_s[kept], group[kept]
         self.count_ = np.bincount(used)
         self.dropped_ = np.bincount(group) - self.count_

@@ -18,7 +18,8 @@ from tasksim.models.groups import group_means, group_medians
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.kinds.loglog import LEAST_S
 from tasksim.models.kinds.termtable import read_interval, read_terms, term_table, undecidable
-from tasksim.models.quantiles import FENCE, LEVELS, group_quantiles, read_quantiles, within_fence
+from tasksim.models.outliers import inliers
+from tasksim.models.quantiles import FENCE, LEVELS, group_quantiles, read_quantiles
 from tasksim.models.samples import Samples
 from tasksim.models.terms.candidates import AUTO, find_candidates
 from tasksim.models.terms.formulas import Terms, parse_terms
@@ -59,7 +60,8 @@ class LinearModel(KernelModel):
         1.345 standard deviations (Huber's M-estimator), for samples full of outliers.
     fence : float or None, default=3.0
         Outliers of a configuration with 8 samples or more are dropped, as in
-        :class:`~tasksim.models.kinds.history.HistoryModel`. None keeps all.
+        :class:`~tasksim.models.kinds.history.HistoryModel`; what is long in most runs is kept.
+        None keeps all.
     candidates : str, default="auto"
         What a search chooses from: ``"auto"``, products of powers (see
         :mod:`tasksim.models.terms.candidates`); ``"m*n*k + m*n"``, these terms; ``"auto + m^5"``,
@@ -274,7 +276,7 @@ class LinearModel(KernelModel):
     def _fit(self, samples: Samples) -> NDArray[np.bool_]:
         if self.weights not in WEIGHTS:
             raise unknown("weights", str(self.weights), WEIGHTS)
-        kept = within_fence(samples.durations_s, samples.configurations()[1], self.fence)
+        kept = inliers(samples, samples.configurations()[1], self.fence)
         used = samples.select(kept)
         rows, group = used.configurations()
         counts = np.bincount(group)

@@ -12,11 +12,11 @@ from tasksim.models.draws import scattered
 from tasksim.models.groups import group_means
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.kinds.loglog import LEAST_S
+from tasksim.models.outliers import inliers
 from tasksim.models.quantiles import (
     LEVELS,
     group_quantiles,
     read_quantiles,
-    within_fence,
 )
 from tasksim.models.tensor.bases import base_to_json, read_base
 from tasksim.models.tensor.cells import cell_indices
@@ -172,7 +172,7 @@ class TensorBase(KernelModel):
     def _fit(self, samples: Samples) -> NDArray[np.bool_]:
         taken, self._taken = self._taken, None
         self._check_options(samples.names)
-        kept = within_fence(samples.durations_s, samples.configurations()[1], self.fence)
+        kept = inliers(samples, samples.configurations()[1], self.fence)
         used = samples.select(kept)
         rows, group = used.configurations()
         logs = np.log(group_means(used.durations_s, group))
