@@ -50,7 +50,8 @@ class CalibrationOptions:
     the cores (:mod:`tasksim.native.calm_moments`)."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.schedulers, str) or not self.schedulers:
+        given: object = self.schedulers
+        if not (isinstance(given, tuple) and given and all(isinstance(n, str) for n in given)):
             raise InputError(
-                f"schedulers: got {self.schedulers!r}; legal: one name or more, as ('lws', 'eager')"
+                f"schedulers: got {given!r}; legal: names in a tuple, as ('lws', 'eager')"
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tasksim.base.errors import InputError
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.insitu import Observed, measure_in_situ
 from tasksim.calibration.kernel_samples import MOST_RUNS, KernelSamples
@@ -100,3 +101,9 @@ def test_what_is_kept_of_far_data_has_a_bound_where_the_model_is_linear(machine)
         )
         assert len(machine.runs) == rounds + 1
         assert len(observed.far) == kept
+
+
+@pytest.mark.parametrize("schedulers", [(), "lws", ["lws"], (3,)])
+def test_schedulers_are_names_in_a_tuple(schedulers):
+    with pytest.raises(InputError, match="legal: names in a tuple"):
+        CalibrationOptions(schedulers=schedulers)
