@@ -45,6 +45,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Take over other tools' runs, graphs, machines.",
     ),
     "export": ("tasksim.cli.export_run:exporting", "Write runs and kernel models for other tools."),
+    "tune": ("tasksim.cli.tune:tuning", "Find the best choice, and what a wrong one costs."),
     "demo": ("tasksim.cli.demo:demo", "Calibrate, predict, run and compare, here."),
     "doctor": ("tasksim.cli.doctor:doctor", "Say what is installed and what this machine can."),
 }

@@ -338,10 +338,10 @@ def commands() -> dict[str, click.Command]:
     context, found = click.Context(cli), {}
     for name in cli.list_commands(context):
         command = cli.get_command(context, name)
-        parts = command.commands if isinstance(command, click.Group) else {}
-        found |= {f"tasksim {name} {part}": c for part, c in parts.items()} or {
-            f"tasksim {name}": command
-        }
+        parts = command.list_commands(context) if isinstance(command, click.Group) else []
+        found |= {
+            f"tasksim {name} {part}": command.get_command(context, part) for part in parts
+        } or {f"tasksim {name}": command}
     return found
 
 

@@ -1,0 +1,222 @@
+"""``tasksim tune table``: methods of choosing, judged on a table that was measured elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tasksim.base.errors import InputError
+from tasksim.cli.command import command
+from tasksim.cli.options import WholeNumber, json_option, seed_option
+from tasksim.cli.output import print_json
+from tasksim.cli.progress import counting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tasksim.tuning.judging import Score
+    from tasksim.tuning.methods import Method
+    from tasksim.tuning.splits import Splits
+    from tasksim.tuning.table import PerformanceTable
+
+__all__ = ["growth_options", "table"]
+
+PRETO, POSTO = ("tree", "logistic", "neural"), ("tree", "linear", "neural")
+"""As :mod:`tasksim.tuning.learners` has them, which this need not import to show its help."""
+
+
+class Part(click.ParamType):  # type: ignore[type-arg]  # click 8.2 has no generic one
+    """A part of a whole: ``1/3``, ``33%``, ``0.33``."""
+
+    name = "share"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the part as a fraction between 0 and 1."""
+        if isinstance(value, float):
+            return value
+        text = str(value).strip()
+        try:
+            part = Fraction(text[:-1]) / 100 if text.endswith("%") else Fraction(text)
+        except (ValueError, ZeroDivisionError):
+            part = Fraction(0)
+        if not 0 < part < 1:
+            self.fail(f"{value!r} is not a part of a whole: write e.g. '1/3' or '25%'", param, ctx)
+        return float(part)
+
+
+def growth_options(function: Any) -> Any:
+    """Add the options that say when a tree stops to grow."""
+    for option in (
+        click.option(
+            "--min-samples",
+            type=WholeNumber(1),
+            default=1,
+            help="Tree: so few are a leaf.",
+        ),
+        click.option("--depth", type=WholeNumber(0), default=10, help="Tree: most questions."),
+        click.option(
+            "--threshold", type=float, default=0.99, help="Tree: a node with this MSOP is a leaf."
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+@command(
+    "table",
+    examples=[
+        "tasksim tune table blaze.csv --features Nthr,Ms,Mflop,Nite"
+        " --choices 1,2,3,4,5,6,7,8,9,10 --limit Nite",
+        "tasksim tune table times.csv --features n,workers --choices 128,256,512 --better lower",
+        "tasksim tune table blaze.csv --features Nthr,Ms --choices 1,2,4 --leave-one-out benchmark",
+    ],
+)
+@click.argument("file", type=click.Path(path_type=Path), metavar="TABLE")
+@click.option("--features", required=True, metavar="COLUMN,...", help="Known before one chooses.")
+@click.option(
+    "--choices", required=True, metavar="COLUMN,...", help="A column per choice: what it gave."
+)
+@click.option("--limit", metavar="COLUMN", help="No choice is larger than what this column has.")
+@click.option(
+    "--better",
+    type=click.Choice(["higher", "lower"]),
+    default="higher",
+    help="What a good number is: performance higher, time lower.",
+)
+@click.option("--splits", type=WholeNumber(1), default=100, help="Shuffled splits.")
+@click.option("--test", type=Part(), default="1/3", help="The part that judges in each split.")
+@click.option(
+    "--leave-one-out",
+    metavar="COLUMN",
+    help="Instead of shuffled splits: each application in this column is judged by the others.",
+)
+@growth_options
+@click.option("--preto", type=click.Choice(PRETO), help="Classifier of PreTO.  [default: tree]")
+@click.option("--posto", type=click.Choice(POSTO), help="Regression of PosTO.  [default: tree]")
+@click.option("--threads", default="Nthr", metavar="COLUMN", help="Of threads, for equal share.")
+@click.option(
+    "--iterations", default="Nite", metavar="COLUMN", help="Of the loop, for equal share."
+)
+@seed_option
+@json_option
+def table(
+    file: Path,
+    features: str,
+    choices: str,
+    limit: str | None,
+    better: str,
+    splits: int,
+    test: float,
+    leave_one_out: str | None,
+    seed: int,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Judge methods of choosing by what they lose, on measurements made elsewhere.
+
+    TABLE has a row per example: its features, and what every choice gave. Each method learns from
+    some rows and chooses for the others. MSOP is the mean of the performance that was chosen, as
+    a share of the best there was.
+    """
+    from tasksim.tuning.judging import judge
+    from tasksim.tuning.table_file import read_performance
+
+    found = read_performance(
+        file, _names(features), _names(choices), limit=limit, higher=better == "higher"
+    )
+    plan = _splits(found, splits, test, leave_one_out, seed)
+    methods, left_out = _methods(found, seed, **options)
+    with counting("splits") as progress:
+        scores = judge(found, methods, plan, seed=seed, progress=progress)
+    result = {
+        "table": file,
+        "examples": len(found),
+        "features": found.features,
+        "choices": found.choices,
+        "better": better,
+        "splits": len(plan.tests),
+        "test": test if leave_one_out is None else None,
+        "leave_one_out": leave_one_out,
+        "seed": seed,
+        "methods": {name: asdict(score) for name, score in scores.items()},
+        "left_out": left_out,
+    }
+    if as_json:
+        print_json(result)
+        return
+    click.echo("\n".join(_text(result, scores)))
+
+
+def _names(text: str) -> list[str]:
+    """Return the names in a list with commas."""
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise InputError(f"got '{text}'; legal: names of columns with commas between them")
+    return names
+
+
+def _splits(
+    found: PerformanceTable, count: int, test: float, leave_one_out: str | None, seed: int
+) -> Splits:
+    from tasksim.tuning import splits
+
+    if leave_one_out is None:
+        return splits.shuffled(len(found), count, test, seed)
+    return splits.leave_one_out(found, leave_one_out)
+
+
+def _methods(
+    found: PerformanceTable,
+    seed: int,
+    *,
+    threshold: float,
+    depth: int,
+    min_samples: int,
+    preto: str | None,
+    posto: str | None,
+    threads: str,
+    iterations: str,
+) -> tuple[dict[str, Method], dict[str, str]]:
+    """Return the methods by name, and why others are left out."""
+    from tasksim.tuning import learners
+    from tasksim.tuning.methods import EqualShare, Random, best_constant, tree_method
+    from tasksim.tuning.tree import Growth
+
+    methods: dict[str, Method] = {"tree": tree_method(Growth(threshold, depth, min_samples))}
+    left_out = {}
+    if learners.available() or preto or posto:
+        methods["preto"] = learners.preto(preto or "tree", seed)
+        methods["posto"] = learners.posto(posto or "tree", seed)
+    else:
+        left_out = dict.fromkeys(("preto", "posto"), learners.MISSING)
+    equal = EqualShare(threads, iterations)
+    if (reason := equal.left_out(found)) is None:
+        methods["equal-share"] = lambda _: equal
+    else:
+        left_out["equal-share"] = reason
+    methods["constant"] = best_constant
+    methods["random"] = lambda _: Random()
+    return methods, left_out
+
+
+def _text(result: dict[str, Any], scores: dict[str, Score]) -> Iterator[str]:
+    column = result["leave_one_out"]
+    how = (
+        f"{result['splits']} shuffled splits, {result['test']:.3g} of the rows judge"
+        if column is None
+        else f"leave one {column} out, {result['splits']} of them"
+    )
+    yield f"examples  {result['examples']}, {len(result['choices'])} choices"
+    yield f"splits    {how}"
+    yield "\nmethod         MSOP   95 % interval    nodes"
+    for name, score in scores.items():
+        nodes = "" if score.nodes is None else f"{score.nodes:.0f}"
+        yield f"{name:12} {score.msop:6.4f}   {score.low:.4f} {score.high:.4f} {nodes:>8}".rstrip()
+    for name, reason in result["left_out"].items():
+        yield f"{name:12} left out: {reason}"

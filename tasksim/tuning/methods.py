@@ -1,0 +1,141 @@
+"""Methods of choosing: the tree, equal share, the best constant, a random choice.
+
+Each is taught by a table and then says, for the examples of another one, which share of the best
+performance its choices get. Those of scikit-learn are in :mod:`tasksim.tuning.learners`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from tasksim.tuning.tree import Growth, Tree, grow
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.tuning.table import PerformanceTable
+
+__all__ = [
+    "Constant",
+    "EqualShare",
+    "Method",
+    "Random",
+    "Taught",
+    "TreeChoice",
+    "best_constant",
+    "chosen_shares",
+    "tree_method",
+]
+
+
+class Taught(Protocol):
+    """A method that has seen its examples."""
+
+    @property
+    def nodes(self) -> int | None:
+        """How many nodes it has, if it is a tree."""
+
+    def shares(self, table: PerformanceTable) -> NDArray[np.float64]:
+        """Return which share of the best performance its choice gets, for each example."""
+
+
+Method = Callable[["PerformanceTable"], Taught]
+"""Is taught by a table."""
+
+
+def chosen_shares(table: PerformanceTable, chosen: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the shares of the best performance that the *chosen* indices get."""
+    return np.asarray(table.shares[np.arange(len(table)), chosen])
+
+
+@dataclass(frozen=True)
+class TreeChoice:
+    """What a tree says."""
+
+    tree: Tree
+
+    @property
+    def nodes(self) -> int:
+        """The tree's nodes, leaves among them."""
+        return len(self.tree)
+
+    def shares(self, table: PerformanceTable) -> NDArray[np.float64]:
+        """Return the shares of what the tree says."""
+        return chosen_shares(table, self.tree.choose(table.values))
+
+
+def tree_method(growth: Growth) -> Method:
+    """Return the method that grows trees so."""
+    return lambda table: TreeChoice(grow(table, growth))
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same choice always."""
+
+    choice: int
+    nodes: None = None
+
+    def shares(self, table: PerformanceTable) -> NDArray[np.float64]:
+        """Return the shares of that choice."""
+        return np.asarray(table.shares[:, self.choice])
+
+
+def best_constant(table: PerformanceTable) -> Constant:
+    """Return the choice that loses least over the examples; of several the first."""
+    return Constant(int(table.shares.mean(axis=0).argmax()))
+
+
+@dataclass(frozen=True)
+class Random:
+    """Any choice that is allowed, each as likely: what that gets on average, exactly."""
+
+    nodes: None = None
+
+    def shares(self, table: PerformanceTable) -> NDArray[np.float64]:
+        """Return the mean over the choices that are allowed."""
+        sums = np.where(table.allowed, table.shares, 0.0).sum(axis=1)
+        return np.asarray(sums / table.allowed.sum(axis=1))
+
+
+@dataclass(frozen=True)
+class EqualShare:
+    """As many chunks as threads: the iterations divided by the threads, the nearest choice.
+
+    Attributes
+    ----------
+    threads, iterations : str
+        The columns that say how many.
+    """
+
+    threads: str
+    iterations: str
+    nodes: None = None
+
+    def left_out(self, table: PerformanceTable) -> str | None:
+        """Return why there is no equal share in this table; None if there is one."""
+        if table.numbers is None:
+            return "the choices are not numbers"
+        for name in (self.threads, self.iterations):
+            column = table.column(name)
+            if column is None:
+                return f"no column '{name}' of numbers; name it with --threads or --iterations"
+            if (column <= 0).any():
+                return f"column '{name}' has numbers that are not larger than 0"
+        return None
+
+    def shares(self, table: PerformanceTable) -> NDArray[np.float64]:
+        """Return the shares of the choice nearest to that; of two as near the smaller one."""
+        iterations, threads = table.column(self.iterations), table.column(self.threads)
+        numbers = table.numbers
+        assert iterations is not None
+        assert threads is not None
+        assert numbers is not None
+        wanted = np.rint(iterations / threads)
+        order = np.argsort(numbers, kind="stable")
+        nearest = np.abs(numbers[order][None, :] - wanted[:, None]).argmin(axis=1)
+        return chosen_shares(table, order[nearest])

@@ -1,0 +1,160 @@
+"""Performance tables: a row per example, its features, and the performance of every choice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.base.numerals import decimal_number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["PerformanceTable"]
+
+
+@dataclass(frozen=True, eq=False)
+class PerformanceTable:
+    """How good each choice is for each example.
+
+    Attributes
+    ----------
+    features : tuple of str
+        Names of what is known of an example before one chooses.
+    values : array
+        Examples by features.
+    choices : tuple of str
+        What there is to choose from.
+    performance : array
+        Examples by choices; more is better. 0: that choice fails for that example.
+    limit : array, optional
+        The largest choice that each example allows; then choices are numbers. A larger one is
+        made all the same where somebody says so: it is the largest that is allowed, as a chunk
+        of more iterations than a loop has is the whole loop.
+    others : mapping of str to sequence
+        Further columns, as texts: of applications, say.
+    """
+
+    features: tuple[str, ...]
+    values: NDArray[np.float64]
+    choices: tuple[str, ...]
+    performance: NDArray[np.float64]
+    limit: NDArray[np.float64] | None
+    others: Mapping[str, Sequence[str]]
+
+    def __len__(self) -> int:
+        """Return the number of examples."""
+        return len(self.performance)
+
+    @cached_property
+    def numbers(self) -> NDArray[np.float64] | None:
+        """The choices as numbers; None if one of them is none."""
+        found = [decimal_number(choice) for choice in self.choices]
+        return None if None in found else np.array(found, float)
+
+    @cached_property
+    def allowed(self) -> NDArray[np.bool_]:
+        """Examples by choices: which may be made."""
+        if self.limit is None:
+            return np.ones(self.performance.shape, bool)
+        assert self.numbers is not None
+        return np.asarray(self.numbers[None, :] <= self.limit[:, None])
+
+    @cached_property
+    def made(self) -> NDArray[np.intp]:
+        """Examples by choices: the index of the choice that is made if this one is said."""
+        told = np.broadcast_to(np.arange(len(self.choices)), self.performance.shape)
+        if self.numbers is None:
+            return np.asarray(told)
+        sizes = np.where(self.allowed, self.numbers[None, :], -np.inf)
+        return np.where(self.allowed, told, sizes.argmax(axis=1)[:, None])
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """Examples by choices: the performance that one gets, as a share of the best there is."""
+        best = np.where(self.allowed, self.performance, 0.0).max(axis=1)
+        made = np.take_along_axis(self.performance, self.made, axis=1)
+        return np.asarray(made / best[:, None])
+
+    def column(self, name: str) -> NDArray[np.float64] | None:
+        """Return a column of numbers, a feature or another one; None if there is none."""
+        if name in self.features:
+            return np.asarray(self.values[:, self.features.index(name)])
+        found = [decimal_number(text) for text in self.others.get(name, ())]
+        return None if not found or None in found else np.array(found, float)
+
+    def select(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> PerformanceTable:
+        """Return the table of some of the rows."""
+        index = np.arange(len(self))[rows]
+        return PerformanceTable(
+            self.features,
+            self.values[index],
+            self.choices,
+            self.performance[index],
+            None if self.limit is None else self.limit[index],
+            {name: [texts[i] for i in index] for name, texts in self.others.items()},
+        )
+
+    @staticmethod
+    def of(
+        features: Mapping[str, Sequence[float]],
+        performance: Mapping[str, Sequence[float]],
+        limit: Sequence[float] | None = None,
+        others: Mapping[str, Sequence[str]] | None = None,
+    ) -> PerformanceTable:
+        """Return the table with these columns.
+
+        Raises
+        ------
+        InputError
+            If columns differ in length, a performance is negative or not finite, no choice of an
+            example is better than 0, or a limit allows none.
+
+        Examples
+        --------
+        >>> table = PerformanceTable.of({"n": [1, 2]}, {"1": [4, 5], "2": [2, 10]})
+        >>> table.shares.tolist()
+        [[1.0, 0.5], [0.5, 1.0]]
+        """
+        table = PerformanceTable(
+            tuple(features),
+            _matrix(features),
+            tuple(performance),
+            _matrix(performance),
+            None if limit is None else np.asarray(limit, float),
+            dict(others or {}),
+        )
+        _check(table)
+        return table
+
+
+def _matrix(columns: Mapping[str, Sequence[float]]) -> NDArray[np.float64]:
+    arrays = [np.asarray(column, float) for column in columns.values()]
+    if not arrays or len({array.shape for array in arrays}) > 1:
+        raise InputError(f"got {len(arrays)} columns; legal: at least one, all as long as another")
+    return np.stack(arrays, axis=1)
+
+
+def _check(table: PerformanceTable) -> None:
+    if len(table.values) != len(table) or not len(table):
+        raise InputError(
+            f"got {len(table.values)} rows of features, {len(table)} of performance; legal: as "
+            "many of both, at least one"
+        )
+    if not np.isfinite(table.values).all():
+        raise InputError("got a feature that is no finite number")
+    if table.limit is not None and table.numbers is None:
+        raise InputError(f"choices {', '.join(table.choices)}: only numbers can have a limit")
+    if not table.allowed.any(axis=1).all():
+        raise InputError("got a limit below every choice: nothing is left to choose")
+    known = table.performance[table.allowed]
+    if not (np.isfinite(known) & (known >= 0)).all():
+        raise InputError("got a performance that is negative or no finite number")
+    if (np.where(table.allowed, table.performance, 0).max(axis=1) <= 0).any():
+        raise InputError("got an example for which every choice fails")

@@ -1,0 +1,151 @@
+"""Files of performance tables: CSV, a row per example, errors with file, line and column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tasksim.base.csvtable import CsvRow, read_csv_table
+from tasksim.base.errors import InputError, nearest
+from tasksim.base.files import read_text
+from tasksim.base.numerals import decimal_number
+from tasksim.tuning.table import PerformanceTable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+__all__ = ["read_performance"]
+
+
+def read_performance(
+    path: Path,
+    features: Sequence[str],
+    choices: Sequence[str],
+    *,
+    limit: str | None = None,
+    higher: bool = True,
+) -> PerformanceTable:
+    """Return the performance table in a CSV file.
+
+    Parameters
+    ----------
+    path : Path
+        A line with names of columns, then a row per example.
+    features : sequence of str
+        Columns of what is known before one chooses: numbers.
+    choices : sequence of str
+        Columns of the performance of each choice, or of its time: larger than 0.
+    limit : str, optional
+        A column with the largest choice that an example allows; choices are numbers then. Fields
+        of larger ones may be empty.
+    higher : bool, default True
+        More is better; otherwise the columns have times, or anything that should be low.
+
+    Raises
+    ------
+    InputError
+        If a column is missing or named twice, or a field is not what it should be.
+
+    See Also
+    --------
+    PerformanceTable.of : of columns that are in memory.
+    """
+    reader = _Reader.of(path, features, choices, limit)
+    if not reader.rows:
+        raise InputError(f"{path}: has no rows below its header; give at least two examples")
+    sign = 1 if higher else -1
+    sizes = _sizes(choices) if limit is not None else None
+    limits = None if limit is None else [reader.limit(row, limit, sizes) for row in reader.rows]
+    return PerformanceTable.of(
+        {name: [reader.number(row, name) for row in reader.rows] for name in features},
+        {
+            name: [
+                reader.performance(row, name, limits is None or float(name) <= limits[i]) ** sign
+                for i, row in enumerate(reader.rows)
+            ]
+            for name in choices
+        },
+        limits,
+        {name: reader.texts(name) for name in reader.header if name not in choices},
+    )
+
+
+def _sizes(choices: Sequence[str]) -> list[float]:
+    """Return the choices as numbers, which a limit asks for."""
+    found = [decimal_number(choice) for choice in choices]
+    for choice, size in zip(choices, found, strict=True):
+        if size is None:
+            raise InputError(f"--limit: choice '{choice}' is no number; only numbers have a limit")
+    return [size for size in found if size is not None]
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """The table as it is in the file."""
+
+    path: Path
+    header: dict[str, int]
+    rows: tuple[CsvRow, ...]
+
+    @classmethod
+    def of(
+        cls, path: Path, features: Sequence[str], choices: Sequence[str], limit: str | None
+    ) -> _Reader:
+        table = read_csv_table(path)
+        names = table.header.fields
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                raise _error(table.header, index, f"column '{name}' is there twice")
+        wanted = [*features, *choices]
+        for index, name in enumerate(wanted):
+            if name in wanted[:index]:
+                raise InputError(f"column '{name}' is named twice among features and choices")
+        for name in [*wanted, *([] if limit is None else [limit])]:
+            if name not in names:
+                close, known = nearest(name, names), ", ".join(names)
+                raise table.header.error(f"no column '{name}'{close} (columns: {known})")
+        return cls(path, {name: index for index, name in enumerate(names)}, table.body)
+
+    def texts(self, name: str) -> list[str]:
+        return [row.fields[self.header[name]] for row in self.rows]
+
+    def number(self, row: CsvRow, name: str) -> float:
+        """Return a number, of either sign."""
+        return self._number(row, name, "a finite number", float("-inf"))
+
+    def limit(self, row: CsvRow, name: str, sizes: Sequence[float] | None) -> float:
+        """Return a limit that allows one of the choices at least."""
+        assert sizes is not None
+        least = min(sizes)
+        return self._number(row, name, f"a number from {least:g}, the smallest choice", least)
+
+    def performance(self, row: CsvRow, name: str, allowed: bool) -> float:
+        """Return a performance; 1 for what is not allowed and was not measured."""
+        if not allowed and not row.fields[self.header[name]]:
+            return 1.0
+        return self._number(row, name, "a number larger than 0", 5e-324)
+
+    def _number(self, row: CsvRow, name: str, legal: str, least: float) -> float:
+        index = self.header[name]
+        value = decimal_number(row.fields[index])
+        if value is not None and value >= least:
+            return value
+        raise _error(row, index, f"{name}: got '{row.fields[index]}'; legal: {legal}")
+
+
+def _error(row: CsvRow, index: int, message: str) -> InputError:
+    """Return the error that begins with file, line and column of a field."""
+    column = _column(read_text(row.path).split("\n")[row.line - 1], index)
+    return InputError(f"{row.path}:{row.line}:{column}: {message}")
+
+
+def _column(line: str, index: int) -> int:
+    """Return in which column of *line*, from 1, the field of this *index* begins."""
+    quoted, fields = False, 0
+    for position, character in enumerate(line):
+        if fields == index and not character.isspace():
+            return position + 1
+        quoted ^= character == '"'
+        fields += character == "," and not quoted
+    return len(line) + 1

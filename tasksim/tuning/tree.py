@@ -1,0 +1,220 @@
+"""Decision trees that choose: grown so that what the choices lose is least.
+
+A leaf says the choice with the highest mean share of the best performance (MSOP) over its
+examples; a split is the one after which the leaves' choices lose least. Classification trees
+count right answers instead, though on a plateau several are as good, and elsewhere a wrong one
+costs half.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from tasksim.tuning.table import PerformanceTable
+
+__all__ = ["DEEPEST", "Growth", "Leaf", "Node", "Split", "Tree", "best_split", "grow"]
+
+UNITS: Final = 2**30
+"""Shares are counted in whole billionths, nearly: sums of whole numbers are exact in any order, so
+ties are ties on all machines, and nothing hangs on the unit in which performance is measured."""
+DEEPEST: Final = 60
+"""Levels: a tree that deep has more leaves than there are examples, and code of it still compiles
+(C promises 127 levels of blocks)."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """The end of a path: the index of a choice, and the MSOP it has over the examples here."""
+
+    choice: int
+    msop: float
+    examples: int
+
+
+@dataclass(frozen=True)
+class Split:
+    """Examples whose feature is at most the threshold go to *low*, the others to *high*."""
+
+    feature: int
+    threshold: float
+    low: Node
+    high: Node
+
+
+Node = Leaf | Split
+
+
+@dataclass(frozen=True)
+class Growth:
+    """When a tree stops to grow.
+
+    Attributes
+    ----------
+    threshold : float
+        A node whose choice has this MSOP over its examples is a leaf.
+    depth : int
+        The most questions that are asked on a path.
+    min_samples : int
+        A node with at most so many examples is a leaf.
+
+    Raises
+    ------
+    InputError
+        If one is out of its limits.
+    """
+
+    threshold: float = 0.99
+    depth: int = 10
+    min_samples: int = 1
+
+    def __post_init__(self) -> None:
+        for name, value, low, high in (
+            ("threshold", self.threshold, 0.0, 1.0),
+            ("depth", self.depth, 0, DEEPEST),
+            ("min_samples", self.min_samples, 1, None),
+        ):
+            if not (value >= low and (high is None or value <= high)):
+                limits = f"from {low:g}" + ("" if high is None else f" to {high:g}")
+                raise InputError(f"{name}: got {value}; legal: a number {limits}")
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A decision tree: what it asks for, what it may answer, and its first node."""
+
+    features: tuple[str, ...]
+    choices: tuple[str, ...]
+    root: Node
+
+    def choose(self, values: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Return the index of the choice for each row of *values*, examples by features."""
+        chosen = np.empty(len(values), np.intp)
+        _descend(self.root, values, np.arange(len(values)), chosen)
+        return chosen
+
+    def nodes(self) -> Iterator[Node]:
+        """Yield the nodes, each before those below it."""
+        todo = [self.root]
+        while todo:
+            node = todo.pop()
+            yield node
+            if isinstance(node, Split):
+                todo += [node.high, node.low]
+
+    def __len__(self) -> int:
+        """Return the number of nodes, leaves among them."""
+        return sum(1 for _ in self.nodes())
+
+    @property
+    def depth(self) -> int:
+        """The most questions that are asked on a path."""
+        return _depth(self.root)
+
+
+def grow(table: PerformanceTable, growth: Growth | None = None) -> Tree:
+    """Return the tree that a performance table teaches.
+
+    Of choices that are as good in a leaf the first one is said, in the order of the table; of
+    splits that are as good the first feature's is made, at its lowest threshold. A split is only
+    made if it gains something.
+
+    Examples
+    --------
+    >>> from tasksim.tuning.table import PerformanceTable
+    >>> table = PerformanceTable.of({"n": [1, 2, 3]}, {"a": [4, 4, 1], "b": [2, 1, 3]})
+    >>> tree = grow(table)
+    >>> tree.root.threshold, tree.root.low.choice, tree.root.high.choice
+    (2.5, 0, 1)
+    """
+    units = np.rint(table.shares * UNITS).astype(np.int64)
+    root = _grown(units, table.values, growth or Growth(), 0)
+    return Tree(table.features, table.choices, root)
+
+
+def best_split(
+    units: NDArray[np.int64], values: NDArray[np.float64]
+) -> tuple[int, float, int] | None:
+    """Return feature, threshold and score of the best split; None if nothing can be told apart.
+
+    Parameters
+    ----------
+    units : array
+        Examples by choices: shares of the best performance, as whole numbers.
+    values : array
+        Examples by features.
+
+    Notes
+    -----
+    The score is the sum of both sides' best choice over its examples. All thresholds of a
+    feature at once: the sums of the sorted examples from the first to each are what the left
+    sides have, and the rest of the whole is what the right sides have.
+    """
+    found: tuple[int, float, int] | None = None
+    for feature in range(values.shape[1]):
+        order = np.argsort(values[:, feature], kind="stable")
+        sorted_values = values[order, feature]
+        ends = np.flatnonzero(sorted_values[1:] > sorted_values[:-1])
+        if not len(ends):
+            continue
+        sums = units[order].cumsum(axis=0)
+        left = sums[ends]
+        scores = left.max(axis=1) + (sums[-1] - left).max(axis=1)
+        best = int(scores.argmax())
+        if found is None or scores[best] > found[2]:
+            end = ends[best]
+            threshold = _between(sorted_values[end], sorted_values[end + 1])
+            found = feature, threshold, int(scores[best])
+    return found
+
+
+def _between(low: float, high: float) -> float:
+    """Return a number from *low* to below *high*: half way, where there are numbers between."""
+    middle = low / 2 + high / 2
+    return float(middle) if low <= middle < high else float(low)
+
+
+def _grown(
+    units: NDArray[np.int64], values: NDArray[np.float64], growth: Growth, depth: int
+) -> Node:
+    sums = units.sum(axis=0)
+    choice = int(sums.argmax())
+    msop = int(sums[choice]) / (UNITS * len(units))
+    leaf = Leaf(choice, msop, len(units))
+    if msop >= growth.threshold or depth >= growth.depth or len(units) <= growth.min_samples:
+        return leaf
+    split = best_split(units, values)
+    if split is None or split[2] <= sums[choice]:
+        return leaf
+    feature, threshold, _ = split
+    low = values[:, feature] <= threshold
+    return Split(
+        feature,
+        threshold,
+        _grown(units[low], values[low], growth, depth + 1),
+        _grown(units[~low], values[~low], growth, depth + 1),
+    )
+
+
+def _descend(
+    node: Node, values: NDArray[np.float64], rows: NDArray[np.intp], chosen: NDArray[np.intp]
+) -> None:
+    if isinstance(node, Leaf):
+        chosen[rows] = node.choice
+        return
+    low = values[rows, node.feature] <= node.threshold
+    _descend(node.low, values, rows[low], chosen)
+    _descend(node.high, values, rows[~low], chosen)
+
+
+def _depth(node: Node) -> int:
+    return 0 if isinstance(node, Leaf) else 1 + max(_depth(node.low), _depth(node.high))

@@ -1,0 +1,138 @@
+"""`tasksim tune table`: methods judged on a table; bad tables and words."""
+
+from __future__ import annotations
+
+import pytest
+
+from tasksim.tuning import learners
+
+WORDS = "tune table blaze.csv --features Nthr,Ms --choices 1,2,4 --limit Nite --splits 20"
+ROWS = [
+    "# measured on a Tuesday",
+    "loop,Nthr,Ms,Nite,1,2,4",
+    *(
+        f"{loop},{threads},{size},{iterations},{4 * size},{size * threads},{size * iterations / 2}"
+        for loop in ("add", "dot", "gemm")
+        for threads in (1, 2, 4)
+        for size in (10, 20, 30)
+        for iterations in (2, 8)
+    ),
+]
+
+
+@pytest.fixture
+def blaze(tasksim, tmp_path):
+    (tmp_path / "blaze.csv").write_text("\n".join([*ROWS, ""]))
+    return tmp_path / "blaze.csv"
+
+
+def test_each_method_has_its_score(tasksim, blaze):
+    done = tasksim(f"{WORDS} --json")
+    assert (done.code, done.err) == (0, "")
+    assert done.json["examples"] == 54
+    methods = done.json["methods"]
+    learned = ["preto", "posto"] if learners.available() else []
+    assert list(methods) == ["tree", *learned, "equal-share", "constant", "random"]
+    for score in methods.values():
+        assert 0 < score["low"] <= score["msop"] <= score["high"] <= 1
+    assert methods["tree"]["nodes"] >= 1
+    assert methods["random"]["nodes"] is None
+    assert tasksim(f"{WORDS} --json").json == done.json
+    assert tasksim(f"{WORDS} --json --seed 1").json["methods"] != methods
+
+
+def test_text_has_a_line_per_method(tasksim, blaze):
+    done = tasksim(f"{WORDS} --threads workers")
+    assert done.code == 0
+    assert "54, 3 choices" in done.out
+    assert "20 shuffled splits, 0.333 of the rows judge" in done.out
+    assert (
+        "equal-share  left out: no column 'workers' of numbers; name it with --threads or "
+        "--iterations" in done.out
+    )
+
+
+def test_an_application_is_left_out(tasksim, blaze):
+    done = tasksim(f"{WORDS} --leave-one-out loop --json")
+    assert (done.json["splits"], done.json["leave_one_out"]) == (3, "loop")
+    # All loops are alike here, so the others tell all.
+    assert done.json["methods"]["tree"]["msop"] > 0.8
+
+
+def test_times_are_better_when_lower(tasksim, tmp_path):
+    (tmp_path / "times.csv").write_text("n,a,b\n" + "1,1,2\n" * 6)
+    words = "tune table times.csv --features n --choices a,b --splits 3 --json"
+    assert tasksim(f"{words} --better lower").json["methods"]["constant"]["msop"] == 1
+    assert tasksim(f"{words} --better lower").json["methods"]["random"]["msop"] == 0.75
+    assert tasksim(words).json["methods"]["random"]["msop"] == 0.75
+
+
+def test_what_a_limit_forbids_need_not_be_measured(tasksim, tmp_path):
+    (tmp_path / "gaps.csv").write_text("n,1,2\n1,5,\n2,1,3\n1,5,\n2,1,3\n")
+    words = "tune table gaps.csv --features n --choices 1,2"
+    assert tasksim(f"{words} --limit n").code == 0
+    done = tasksim(words)
+    assert done.code == 2
+    assert done.errors == ["Error: gaps.csv:2:5: 2: got ''; legal: a number larger than 0"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--features nn --choices a", "t.csv:1: no column 'nn', did you mean 'n'"),
+        ("--features n --choices a,a", "column 'a' is named twice"),
+        ("--features n --choices n", "column 'n' is named twice"),
+        ("--features n, --choices a", "got 'n,'; legal: names of columns with commas"),
+        ("--features n --choices a --limit n", "choice 'a' is no number"),
+        ("--features n --choices a --test 3/2", "'3/2' is not a part of a whole"),
+        ("--features n --choices a --test 1/0", "'1/0' is not a part of a whole"),
+        ("--features n --choices a --test 1%", "0.01 of 3 rows are 0"),
+        ("--features n --choices a --threshold 2", "threshold: got 2.0; legal: a number from 0 to"),
+        ("--features n --choices a --leave-one-out b", "all rows have the same b, '2'"),
+    ],
+)
+def test_words_that_make_no_sense(tasksim, tmp_path, words, said):
+    (tmp_path / "t.csv").write_text("n,a,b\n1,1,2\n1,1,2\n1,1,2\n")
+    done = tasksim(f"tune table t.csv {words}")
+    assert done.code == 2
+    assert said in done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "t.csv: is empty"),
+        ("n,a\n", "t.csv: has no rows below its header"),
+        ("n,a,a\n1,1,1\n", "t.csv:1:5: column 'a' is there twice"),
+        ("n,a\n1,nan\n", "t.csv:2:3: a: got 'nan'; legal: a number larger than 0"),
+        ("n,a\n1,2\n1,0\n", "t.csv:3:3: a: got '0'; legal: a number larger than 0"),
+        ("n,a\n1,-1\n", "t.csv:2:3: a: got '-1'; legal: a number larger than 0"),
+        ('"n", a\nx, 1\n', "t.csv:2:1: n: got 'x'; legal: a finite number"),
+        ('a,"b,c",n\n1,2,  inf\n', "t.csv:2:7: n: got 'inf'; legal: a finite number"),
+        ("n,a\n1\n", "t.csv:2: got 1 fields"),
+    ],
+)
+def test_tables_that_make_no_sense(tasksim, tmp_path, text, said):
+    (tmp_path / "t.csv").write_text(text)
+    done = tasksim("tune table t.csv --features n --choices a")
+    assert done.code == 2
+    assert len(done.errors) == 1
+    assert said in done.err
+
+
+def test_a_limit_below_all_choices(tasksim, tmp_path):
+    (tmp_path / "t.csv").write_text("n,2,4\n2,1,1\n1,1,1\n")
+    done = tasksim("tune table t.csv --features n --choices 2,4 --limit n")
+    assert done.errors == [
+        "Error: t.csv:3:1: n: got '1'; legal: a number from 2, the smallest choice"
+    ]
+
+
+def test_without_scikit_learn_its_methods_are_left_out(tasksim, blaze, monkeypatch):
+    monkeypatch.setattr(learners, "available", lambda: False)
+    done = tasksim(f"{WORDS} --json")
+    assert done.json["left_out"]["preto"] == learners.MISSING
+    assert "tree" in done.json["methods"]
+    asked = tasksim(f"{WORDS} --preto neural")
+    assert asked.code == 2
+    assert asked.errors == ["Error: this needs scikit-learn: pip install 'tasksim[tune]'"]
