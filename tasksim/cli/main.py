@@ -37,6 +37,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compare": ("tasksim.cli.compare:compare", "Compare two runs."),
     "view": ("tasksim.cli.view:view", "Draw runs: Gantt charts and other panels."),
     "bounds": ("tasksim.cli.bounds:bounds", "Lower bounds on the makespan, and what it lost."),
+    "study": ("tasksim.cli.study:study", "Sweep over graphs, platforms, schedulers, seeds."),
     "report": ("tasksim.cli.account:reporting", "Report on recorded runs and their kernels."),
     "validate": ("tasksim.cli.validate:validate", "Check platforms, models, graphs and runs."),
     "list": ("tasksim.cli.listing:listing", "List generators, schedulers, platforms, models."),

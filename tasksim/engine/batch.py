@@ -17,7 +17,7 @@ import numpy as np
 from tasksim.engine.choice import Question, replayed, series_of
 from tasksim.engine.durations import Demands
 from tasksim.engine.locality import far_part
-from tasksim.engine.simulate import at_home
+from tasksim.engine.simulate import at_home, bounds_of
 from tasksim.schedulers.registry import create
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tasksim.run.record import TaskTable
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["Item", "Totals", "task_tables", "totals"]
+__all__ = ["Item", "Settled", "Totals", "task_tables", "totals"]
 
 
 T = TypeVar("T")
@@ -68,7 +68,13 @@ class Totals(NamedTuple):
     engine: str
 
 
-def totals(items: Sequence[Item], *, threads: int = 1, engine: Engine = "auto") -> Iterator[Totals]:
+def totals(
+    items: Sequence[Item],
+    *,
+    threads: int = 1,
+    engine: Engine = "auto",
+    settled: Settled | None = None,
+) -> Iterator[Totals]:
     """Yield what came out of each replay, in the order in which they were asked for.
 
     Parameters
@@ -79,13 +85,16 @@ def totals(items: Sequence[Item], *, threads: int = 1, engine: Engine = "auto") 
         How many replays the core makes at a time.
     engine : {"auto", "simpy", "compiled"}, default "auto"
         What replays.
+    settled : Settled, optional
+        What is known from earlier batches about the same graphs, platforms and models.
 
     Raises
     ------
     InputError, SchedulerError
         Those of the first replay that fails.
     """
-    return _looked_at(items, _Look(_totals_of_desk, _totals_of_replay), threads, engine)
+    look = _Look(_totals_of_desk, _totals_of_replay)
+    return _looked_at(items, look, threads, engine, settled)
 
 
 def task_tables(
@@ -102,8 +111,14 @@ class _Look(NamedTuple, Generic[T]):
     at_replay: Callable[[TaskGraph, Replayed], T]
 
 
-def _looked_at(items: Sequence[Item], look: _Look[T], threads: int, engine: Engine) -> Iterator[T]:
-    settled = _Settled()
+def _looked_at(
+    items: Sequence[Item],
+    look: _Look[T],
+    threads: int,
+    engine: Engine,
+    settled: Settled | None = None,
+) -> Iterator[T]:
+    settled = settled or Settled()
     if threads == 1:
         for item in items:
             yield _looked_at_one(settled, item, look, engine)
@@ -120,7 +135,7 @@ def _looked_at(items: Sequence[Item], look: _Look[T], threads: int, engine: Engi
             pool.shutdown(cancel_futures=True)
 
 
-def _looked_at_one(settled: _Settled, item: Item, look: _Look[T], engine: Engine) -> T:
+def _looked_at_one(settled: Settled, item: Item, look: _Look[T], engine: Engine) -> T:
     shared = settled.shared(item)
     costs, given = shared.costs(item), item.scheduler
     if isinstance(given, str):
@@ -164,8 +179,8 @@ def _table_of_replay(graph: TaskGraph, done: Replayed) -> TaskTable:  # noqa: AR
     return done.replay.outcome().ledger.table()
 
 
-class _Settled:
-    """What is known of graphs, platforms and models that go together, by these."""
+class Settled:
+    """What is known of graphs, platforms and models that go together, by these; it keeps them."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, _Shared] = {}
@@ -180,6 +195,11 @@ class _Settled:
             if found is None:
                 found = self._known[key] = _Shared(item.graph, item.platform, item.models)
             return found
+
+    def bounds(self, item: Item) -> dict[str, float]:
+        """Return the bounds on any schedule with the costs of a replay, as its run has them."""
+        shared = self.shared(item)
+        return bounds_of(shared.graph, item.platform, shared.costs(item))
 
     def turn_of(self, scheduler: Scheduler) -> threading.Lock:
         """Return the lock of a scheduler that is an object."""

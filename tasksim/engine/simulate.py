@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["Noise", "at_home", "simulate"]
+__all__ = ["Noise", "at_home", "bounds_of", "simulate"]
 
 Noise = Literal["none", "model"]
 
@@ -100,7 +100,7 @@ def simulate(
         seed=seed,
         config=dict(config or {}),
         wall_s=wall_s,
-        bounds=_bounds(graph, platform, costs),
+        bounds=bounds_of(graph, platform, costs),
         **machine(platform),
         engine=done.engine,
         engine_why=done.why,
@@ -131,7 +131,7 @@ def at_home(graph: TaskGraph, platform: Platform) -> TaskGraph:
     return replace(graph, handle_home=np.zeros_like(homes))
 
 
-def _bounds(graph: TaskGraph, platform: Platform, costs: NDArray[np.float64]) -> dict[str, float]:
+def bounds_of(graph: TaskGraph, platform: Platform, costs: NDArray[np.float64]) -> dict[str, float]:
     """Return the bounds on any schedule with these costs, all data near."""
     found = bounds(graph, costs, [len(group.workers) for group in platform.classes])
     return {"critical_path_s": found.critical_path_s, "area_s": found.area_s}

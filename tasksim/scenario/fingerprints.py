@@ -20,6 +20,7 @@ from tasksim.run.record import Run
 from tasksim.scenario.resolved import Resolver, brings_platform, models_path, needs_estimates
 
 if TYPE_CHECKING:
+    from tasksim.platform.description import Platform
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.scenario import Scenario
 
@@ -68,9 +69,9 @@ def fingerprint(scenario: Scenario, resolver: Resolver | None = None) -> str:
         )
     resolver = resolver or Resolver()
     data = {
-        "tasksim": _version(),
+        "tasksim": resolver.once("tasksim", _version),
         "clock": scenario.clock,
-        "graph": _graph_content(scenario),
+        "graph": _graph_content(scenario, resolver),
         "platform": _platform_content(scenario, resolver),
         "models": _models_content(scenario, resolver),
         "model_names": scenario.model_names,
@@ -85,12 +86,17 @@ def fingerprint(scenario: Scenario, resolver: Resolver | None = None) -> str:
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
-def _graph_content(scenario: Scenario) -> Any:
+def _graph_content(scenario: Scenario, resolver: Resolver) -> Any:
     graph = scenario.graph
     if isinstance(graph, Run):
         raise InputError(f"{scenario.label}: a run in memory has no lasting name; save it")
     if isinstance(graph, TaskGraph):
         return _graph_digest(graph)
+    key = ("graph content", graph, scenario.settings)
+    return resolver.once(key, lambda: _named_graph_content(graph, scenario))
+
+
+def _named_graph_content(graph: str, scenario: Scenario) -> Any:
     if names_generator(graph):
         return {"generator": graph, **registry.parse_settings(graph, scenario.settings)}
     return [_required_digest(path) for path in _graph_files(scenario)]
@@ -110,7 +116,13 @@ def _graph_digest(graph: TaskGraph) -> str:
 
 def _platform_content(scenario: Scenario, resolver: Resolver) -> Any:
     """Return what a platform says, wherever it is written, and as it is after changes."""
-    platform = replace(resolver.platform(scenario), path=None, models=None, description="")
+    named = resolver.platform(scenario)
+    key = ("platform content", id(named))
+    return resolver.once(key, lambda: (named, _said_of(named)))[1]
+
+
+def _said_of(named: Platform) -> str:
+    platform = replace(named, path=None, models=None, description="")
     values = (f"{field.name}={getattr(platform, field.name)!r}" for field in fields(platform))
     return f"Platform({', '.join(values)})"
 
@@ -137,7 +149,9 @@ def _models_content(scenario: Scenario, resolver: Resolver) -> Any:
     platform = resolver.platform(scenario)
     if models is None and platform.models is None and not native:
         return None  # the tasks say what they take
-    return _folder_digests(models_path(scenario, platform))
+    key = ("models content", scenario.models, id(platform), scenario.library)
+    make = lambda: (platform, _folder_digests(models_path(scenario, platform)))  # noqa: E731
+    return resolver.once(key, make)[1]
 
 
 def _folder_digests(path: Path) -> list[tuple[str, str]]:

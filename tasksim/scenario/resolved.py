@@ -158,7 +158,7 @@ class Resolver:
             seconds = seconds_of_graph(scenario.durations, graph)
             # What is made of objects is known by them, which are kept with it.
             key = ("constants", id(graph), id(platform), scenario.durations)
-            _, _, models = self._once(
+            _, _, models = self.once(
                 key, lambda: (graph, platform, constants(graph, platform, seconds))
             )
             return self._resolved(scenario, graph, platform, models, None, seconds)
@@ -177,7 +177,7 @@ class Resolver:
     ) -> Resolved:
         from tasksim.models.files.store import ModelLibrary
 
-        models = self._once(("models", path.resolve()), lambda: ModelLibrary(path))
+        models = self.once(("models", path.resolve()), lambda: ModelLibrary(path))
         return self._with_models(scenario, graph, platform, models)
 
     def _with_models(
@@ -193,7 +193,7 @@ class Resolver:
 
             parts = graph, models, model_architectures(platform)
             key = ("in turns", id(graph), id(models), parts[-1])
-            graph = self._once(key, lambda: (parts, taking_turns(*parts)))[1]
+            graph = self.once(key, lambda: (parts, taking_turns(*parts)))[1]
         return self._resolved(scenario, graph, platform, models, models)
 
     def _resolved(
@@ -222,7 +222,7 @@ class Resolver:
             named = replayed.graph
         if isinstance(named, str):
             key = ("graph", named, scenario.settings)
-            graph = self._once(key, lambda: load_graph(named, list(scenario.settings)))
+            graph = self.once(key, lambda: load_graph(named, list(scenario.settings)))
         else:
             graph = named
             if scenario.settings:
@@ -231,7 +231,7 @@ class Resolver:
             return graph
         names = [scenario.model_names.replace("{kernel}", name) for name in graph.kernels]
         renamed = ("renamed", id(graph), scenario.model_names)
-        return self._once(renamed, lambda: (graph, replace(graph, model_names=tuple(names))))[1]
+        return self.once(renamed, lambda: (graph, replace(graph, model_names=tuple(names))))[1]
 
     def _replayed(self, scenario: Scenario) -> Replayed | None:
         """Return the recorded run that the graph is, or names, if it is one."""
@@ -240,7 +240,7 @@ class Resolver:
             return None
         library = _folder(scenario.library)
         key = ("run", graph if isinstance(graph, str) else id(graph), library)
-        return self._once(key, lambda: (graph, Replayed.of(graph, library)))[1]
+        return self.once(key, lambda: (graph, Replayed.of(graph, library)))[1]
 
     def _measured(self, scenario: Scenario, word: Word) -> Models:
         """Return what the tasks took in the recorded run that is asked for."""
@@ -248,7 +248,7 @@ class Resolver:
         if replayed is None:
             raise no_run(word, scenario.graph_label)
         key = ("measured", id(replayed), word)
-        return self._once(key, lambda: (replayed, replayed.durations(word)))[1]
+        return self.once(key, lambda: (replayed, replayed.durations(word)))[1]
 
     def _given(
         self,
@@ -276,7 +276,7 @@ class Resolver:
         path = str(scenario.graph)
         if scenario.model_names is not None:
             raise InputError(f"{option('model_names')} is for models; {path} says what tasks take")
-        return self._once(("costs", path), lambda: read_graph(path, scenario.settings))
+        return self.once(("costs", path), lambda: read_graph(path, scenario.settings))
 
     def platform(self, scenario: Scenario) -> Platform:
         """Return where a scenario runs; raises as :func:`resolve` does."""
@@ -299,16 +299,16 @@ class Resolver:
             replayed = self._replayed(scenario)
             if replayed is not None and scenario.workers is None:
                 key = ("its platform", id(replayed), *changes)
-                return self._once(key, lambda: (replayed, replayed.platform(changes)))[1]
+                return self.once(key, lambda: (replayed, replayed.platform(changes)))[1]
             workers = scenario.workers or 0
-            return self._once(("identical", workers), lambda: Platform.identical(workers))
+            return self.once(("identical", workers), lambda: Platform.identical(workers))
         from tasksim.formats.platforms import load_platform
 
         name, library = scenario.platform, _folder(scenario.library)
         key = ("platform", name, library, *changes)
-        return self._once(key, lambda: load_platform(name, library, changes))
+        return self.once(key, lambda: load_platform(name, library, changes))
 
-    def _once(self, key: Hashable, make: Callable[[], T]) -> T:
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what *make* returns, or has returned for this *key* before."""
         if key not in self._known:
             self._known[key] = make()

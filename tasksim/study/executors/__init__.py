@@ -1,0 +1,1 @@
+"""Executors: what computes the cells of a study, a file for each."""

@@ -1,0 +1,99 @@
+"""Executors by name: what computes the cells of a study.
+
+An executor is a function ``open_pool(jobs, argument)`` that returns a context manager of a
+:class:`~tasksim.study.executors.pool.Pool`, or of any executor of :mod:`concurrent.futures`.
+Another package adds its own by an entry point of the group ``tasksim.executors``.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.errors import InputError, TasksimError
+from tasksim.base.registry import Registry
+from tasksim.study.executors.pool import Pool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    Opener = Callable[[int, str], AbstractContextManager[Pool | Executor]]
+
+__all__ = ["EXECUTORS", "describe", "opened"]
+
+EXTRAS: Final = {"distributed": "dask", "mpi4py": "mpi", "submitit": "slurm"}
+"""Module -> the extra of tasksim that brings it."""
+
+
+def _adopt(name: str, found: Any) -> Opener:
+    if not callable(found):
+        raise InputError(f"executor '{name}': {found!r} cannot be called")
+    opener: Opener = found
+    return opener
+
+
+EXECUTORS: Registry[Opener] = Registry(
+    "executor",
+    "tasksim.executors",
+    {
+        "serial": "tasksim.study.executors.serial:open_pool",
+    },
+    _adopt,
+)
+"""All executors; a new one is a file, and a line here or an entry point of its package."""
+
+
+@contextmanager
+def opened(text: str, jobs: int) -> Iterator[Pool]:
+    """Yield the pool that *text* means: ``NAME``, ``NAME:ARGUMENT``, or one's own ``MODULE:NAME``.
+
+    Raises
+    ------
+    InputError
+        If there is none, with the nearest; if it lacks a package, with the extra that brings it;
+        if it refuses.
+    """
+    name, _, argument = text.partition(":")
+    opener = EXECUTORS.find(name) if name in EXECUTORS else EXECUTORS.resolve(text)
+    context = _entered(text, lambda: opener(jobs, argument))
+    pool = _entered(text, context.__enter__)
+    try:
+        yield pool if isinstance(pool, Pool) else _of_executor(text, pool, jobs)
+    finally:
+        context.__exit__(None, None, None)
+
+
+def describe() -> dict[str, str]:
+    """Return the first line of each executor's docstring, by name; broken ones are left out."""
+    return {
+        name: (found.__doc__ or "").strip().partition("\n")[0]
+        for name, found in EXECUTORS.items().items()
+    }
+
+
+def _entered(text: str, call: Callable[[], Any]) -> Any:
+    """Return what *call* does; what it raises in the user's words."""
+    try:
+        return call()
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in EXTRAS:
+            raise
+        raise InputError(
+            f"executor '{text}' needs the package '{missing}': "
+            f"pip install 'tasksim[{EXTRAS[missing]}]'"
+        ) from None
+    except (TasksimError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        raise InputError(f"executor '{text}': {type(error).__name__}: {error}") from error
+
+
+def _of_executor(text: str, found: Any, jobs: int) -> Pool:
+    if not isinstance(found, Executor):
+        raise InputError(
+            f"executor '{text}': got {found!r}; legal: an executor of concurrent.futures"
+        )
+    return Pool(found, getattr(found, "_max_workers", None) or jobs)

@@ -1,0 +1,127 @@
+"""Axes of a study: the values that something takes, as a study file writes them.
+
+A value, a list of them, or a range of whole numbers: ``8..20``, ``8..20:4`` in steps,
+``64..512:log`` doubling.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.platform.kinds import BAD, Found, refused
+from tasksim.platform.yaml_document import FileProblem
+
+if TYPE_CHECKING:
+    from tasksim.platform.yaml_document import Location
+
+__all__ = ["VALUES", "Axes", "SettingsOf", "number_or_text", "values_of"]
+
+Axes = Mapping[str, Sequence[Any]]
+"""Path -> values, paths as :meth:`Scenario.vary` has them."""
+
+_RANGE: Final = re.compile(r"\s*(\d{1,18})\s*\.\.\s*(\d{1,18})\s*(?::\s*(\d{1,18}|log)\s*)?")
+_LEGAL: Final = "must be a value, a list of values, or a range such as 8..20, 8..20:4, 64..512:log"
+
+
+def values_of(text: str) -> Sequence[int] | None:
+    """Return the whole numbers of a range, lazily; None if *text* is none.
+
+    Both ends belong to it. Raises :exc:`ValueError` for one without values.
+
+    Examples
+    --------
+    >>> list(values_of("8..20:4")), values_of("64..512:log"), values_of("lws")
+    ([8, 12, 16, 20], (64, 128, 256, 512), None)
+    """
+    match = _RANGE.fullmatch(text)
+    if match is None:
+        return None
+    first, last, step = int(match[1]), int(match[2]), match[3] or "1"
+    if step == "log":
+        if not first:
+            raise ValueError("a range that doubles cannot begin with 0")
+        doubled = (first << power for power in range(last.bit_length()))
+        found: Sequence[int] = tuple(value for value in doubled if value <= last)
+    else:
+        if not int(step):
+            raise ValueError("the step of a range must be at least 1")
+        found = range(first, last + 1, int(step))
+    if not found:
+        raise ValueError(f"the range is empty: {first} is more than {last}")
+    return found
+
+
+def number_or_text(text: str) -> int | float | str:
+    """Return the number that *text* is, else itself.
+
+    >>> number_or_text("8"), number_or_text("0.5"), number_or_text("1e3x")
+    (8, 0.5, '1e3x')
+    """
+    for kind in (int, float):
+        try:
+            if text.strip() == text and "_" not in text:
+                return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+class _Values:
+    """One value or several: numbers, texts, true or false."""
+
+    def read(self, value: Any, location: Location, found: Found) -> Any:
+        """Return a sequence of the values."""
+        if isinstance(value, list):
+            if not value:
+                return refused(found, location, "must not be empty", value)
+            before = len(found)
+            for index, item in enumerate(value):
+                self._check(item, (*location, index), found)
+            return BAD if len(found) > before else tuple(value)
+        if isinstance(value, str):
+            try:
+                several = values_of(value)
+            except ValueError as error:
+                return refused(found, location, str(error), value)
+            if several is not None:
+                return several
+        self._check(value, location, found)
+        return (value,)
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return what a JSON schema says of it."""
+        one = {"type": ["number", "string", "boolean"]}
+        return {"anyOf": [one, {"items": one, "minItems": 1, "type": "array"}]}
+
+    def _check(self, value: Any, location: Location, found: Found) -> None:
+        if not isinstance(value, str | int | float):
+            refused(found, location, _LEGAL, value)
+
+
+class SettingsOf:
+    """Axes by path; paths that begin with none of the prefixes of all paths get *prefix*."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+
+    def read(self, value: Any, location: Location, found: Found) -> Any:
+        """Return path -> values."""
+        if not isinstance(value, dict):
+            return refused(found, location, "must be a mapping, path to values", value)
+        before = len(found)
+        read: dict[str, Any] = {}
+        for name, item in value.items():
+            path = name if name.startswith(self.prefix) else f"{self.prefix}{name}"
+            if path in read or not name:
+                found.append(FileProblem((*location, name), "is given twice", at_key=True))
+            read[path] = VALUES.read(item, (*location, name), found)
+        return BAD if len(found) > before else read
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return what a JSON schema says of it."""
+        return {"additionalProperties": VALUES.json_schema(), "type": "object"}
+
+
+VALUES: Final = _Values()

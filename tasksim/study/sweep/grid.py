@@ -1,0 +1,180 @@
+"""Grid of a study: its cells, counted without being made, made one after the other."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.scenario.scenario import Scenario
+from tasksim.study.sweep.axes import Axes, number_or_text
+from tasksim.study.sweep.conditions import Condition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tasksim.study.sweep.study import Entry, Study
+
+__all__ = ["MOST_CELLS", "Grid", "Question", "combinations", "draw_seed", "with_options"]
+
+MOST_CELLS: Final = 1_000_000
+"""Of a grid: a cell takes 2 kB while the study runs, and more cells than these are not looked at,
+but asked by mistake."""
+FIRST: Final = ("graph", "platform", "scheduler", "seed")
+"""Columns that all studies have."""
+
+
+class Question(NamedTuple):
+    """A cell of the grid: a scenario, and where it is on the axes."""
+
+    scenario: Scenario
+    labels: dict[str, Any]
+    """Column -> value; no value for settings that it does not have."""
+
+
+class Grid:
+    """All combinations of a study's graphs, platforms, settings, schedulers and seeds.
+
+    Parameters
+    ----------
+    study : Study
+    """
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+
+    @cached_property
+    def size(self) -> int:
+        """The number of cells before conditions prune them."""
+        study = self.study
+        groups = (study.graphs, study.platforms, study.schedulers)
+        entries = prod(sum(_size(entry.axes) for entry in group) for group in groups)
+        return entries * _size(study.settings) * len(study.seeds)
+
+    def refuse_too_large(self) -> None:
+        """Raise :exc:`InputError` for more cells than anybody wants, before any is made."""
+        if self.size > MOST_CELLS:
+            raise InputError(
+                f"{self.study.path}: the grid has {self.size} cells; legal: at most {MOST_CELLS}. "
+                "Take fewer values of an axis"
+            )
+
+    @cached_property
+    def columns(self) -> dict[str, list[Any]]:
+        """The columns of settings, in the order of the file, and a few values of each."""
+        found: dict[str, list[Any]] = {}
+        study = self.study
+        for entry in study.graphs:
+            for key, value in _written(_graph(entry)).items():
+                found.setdefault(key, []).append(value)
+        for group in (study.graphs, study.platforms):
+            for entry in group:
+                _gather(found, entry.axes)
+        _gather(found, study.settings)
+        for entry in study.schedulers:
+            _gather(found, entry.axes)
+        return found
+
+    def __iter__(self) -> Iterator[Question]:
+        """Yield the cells that meet all conditions."""
+        columns = [*FIRST, *self.columns]
+        conditions = [Condition(text, columns) for text in self.study.where]
+        for question in self._all():
+            if all(condition.holds(question.labels) for condition in conditions):
+                yield question
+
+    def _all(self) -> Iterator[Question]:
+        study = self.study
+        for graph, platform in product(_each(study.graphs), _each(study.platforms)):
+            where = _placed(study, graph, platform)
+            for change in combinations(study.settings):
+                changed = where.vary(change)
+                kept = {"graph": changed.graph_label, **_written(changed)}
+                before = {**kept, **_platform_labels(*platform), **graph[1], **change}
+                seeds = [(seed, draw_seed(changed, seed)) for seed in study.seeds]
+                for entry, options in _each(study.schedulers):
+                    scheduler = with_options(str(entry.name), options)
+                    asked = replace(changed, scheduler=scheduler)
+                    labels = {**before, "scheduler": scheduler, **options}
+                    for seed, draw in seeds:
+                        yield Question(replace(asked, seed=draw), {**labels, "seed": seed})
+
+
+def combinations(axes: Axes) -> Iterator[dict[str, Any]]:
+    """Yield every combination of values, the last axis changing fastest."""
+    for values in product(*axes.values()):
+        yield dict(zip(axes, values, strict=True))
+
+
+def with_options(scheduler: str, options: Mapping[str, Any]) -> str:
+    """Return a scheduler's text with *options*, named as columns are.
+
+    >>> with_options("dmda:alpha=2", {"scheduler.beta": 1})
+    'dmda:alpha=2,beta=1'
+    """
+    if not options:
+        return scheduler
+    texts = (f"{path.removeprefix('scheduler.')}={value}" for path, value in options.items())
+    return f"{scheduler}{',' if '=' in scheduler else ':'}{','.join(texts)}"
+
+
+def draw_seed(scenario: Scenario, seed: int) -> int:
+    """Return the seed of a scenario's draws: another one for each graph and platform.
+
+    Schedulers are compared under the same draws (common random numbers), and so are the what-ifs
+    of one platform, which its changes make: neither is part of the key.
+    """
+    key = f"{scenario.graph_label}\n{scenario.platform or scenario.workers}"
+    words = np.frombuffer(hashlib.sha256(key.encode()).digest(), "<u4")[:4]
+    sequence = np.random.SeedSequence(seed, spawn_key=[int(word) for word in words])
+    return int(sequence.generate_state(1)[0])
+
+
+def _each(entries: Sequence[Entry]) -> Iterator[tuple[Entry, dict[str, Any]]]:
+    for entry in entries:
+        for values in combinations(entry.axes):
+            yield entry, values
+
+
+def _placed(
+    study: Study, graph: tuple[Entry, dict[str, Any]], platform: tuple[Entry, dict[str, Any]]
+) -> Scenario:
+    """Return a scenario of a graph on a platform."""
+    asked = Scenario(str(graph[0].name), **study.base).vary(graph[1])
+    if platform[0].name is not None:
+        asked = replace(asked, platform=platform[0].name)
+    return asked.vary(platform[1])
+
+
+def _graph(entry: Entry) -> Scenario:
+    return Scenario(str(entry.name))
+
+
+def _written(scenario: Scenario) -> dict[str, Any]:
+    """Return the settings of a graph as columns have them."""
+    pairs = (text.partition("=") for text in scenario.settings)
+    return {f"graph.{key}": number_or_text(value) for key, _, value in pairs}
+
+
+def _platform_labels(entry: Entry, values: dict[str, Any]) -> dict[str, Any]:
+    if entry.name is not None:
+        return {"platform": entry.name, **values}
+    count = values["workers"]
+    return {"platform": f"{count} worker{'s' if count != 1 else ''}", **values}
+
+
+def _gather(found: dict[str, list[Any]], axes: Axes) -> None:
+    """Add columns of *axes*, with the values that tell of what type they are."""
+    for path, values in axes.items():
+        few = (values[0], values[-1]) if isinstance(values, range) else values
+        found.setdefault(path, []).extend(few)
+
+
+def _size(axes: Axes) -> int:
+    return prod(len(values) for values in axes.values())

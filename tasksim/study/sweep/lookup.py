@@ -1,0 +1,74 @@
+"""Cell lookup: from what a user types of a cell to its scenario, and what it once gave."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from tasksim.base.errors import InputError, nearest
+from tasksim.formats.graphs import names_generator
+from tasksim.graph.apps import registry
+from tasksim.schedulers import registry as schedulers
+from tasksim.study.sweep.plan import scenario_from
+from tasksim.study.sweep.store import read_cells
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tasksim.run.record import Run
+    from tasksim.scenario.scenario import Scenario
+
+__all__ = ["Found", "difference", "find_cell"]
+
+NAMED = 5
+"""Cells that are named where several begin alike."""
+
+
+class Found(NamedTuple):
+    """A cell of a store."""
+
+    cell: str
+    scenario: Scenario
+    makespan_s: float | None
+
+
+def find_cell(folder: Path, text: str, *, trust: bool = False) -> Found:
+    """Return the cell whose identity begins with *text*.
+
+    Raises
+    ------
+    InputError
+        If there is none, or several; or if it names what would have to be imported, and *trust*
+        is not given.
+    """
+    table = read_cells(folder)
+    cells = table.column("cell").to_pylist()
+    places = [place for place, cell in enumerate(cells) if text and cell.startswith(text)]
+    if len(places) != 1:
+        named = ", ".join(cells[place] for place in places[:NAMED])
+        what = f"several begin so: {named}" if places else f"no such cell{nearest(text, cells)}"
+        raise InputError(f"{folder}: cell '{text}': {what}")
+    row = table.slice(places[0], 1).to_pylist()[0]
+    scenario = scenario_from(row["scenario"])
+    if not trust:
+        _refuse_foreign(scenario, folder)
+    return Found(row["cell"], scenario, row["makespan_s"])
+
+
+def difference(found: Found, run: Run) -> str:
+    """Return in what way a cell that was simulated again differs from what it gave; or nothing."""
+    if found.makespan_s is None or found.makespan_s == run.makespan_s:
+        return ""
+    if found.scenario.clock == "native":
+        return ""
+    return (
+        f"this is not what the study has: makespan {run.makespan_s:.9g} s, then "
+        f"{found.makespan_s:.9g} s: files or the program have changed"
+    )
+
+
+def _refuse_foreign(scenario: Scenario, folder: Path) -> None:
+    graph, scheduler = scenario.graph, scenario.scheduler
+    if isinstance(graph, str) and names_generator(graph):
+        registry.refuse_foreign(graph, folder)
+    if isinstance(scheduler, str):
+        schedulers.refuse_foreign(scheduler, folder)

@@ -1,0 +1,102 @@
+"""Plan of a study: its cells in order, each with the identity by which a store knows it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tasksim.base.errors import InputError
+from tasksim.scenario.fingerprints import fingerprint
+from tasksim.scenario.resolved import Resolver
+from tasksim.scenario.scenario import Scenario
+from tasksim.study.sweep.axes import number_or_text
+from tasksim.study.sweep.grid import Grid
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tasksim.study.sweep.study import Study
+
+__all__ = ["Planned", "identity", "plan", "question_of", "scenario_from", "scenario_text"]
+
+_DEFAULTS: Final = {field.name: field.default for field in fields(Scenario)}
+DIGITS: Final = 16
+"""Of an identity: among a million cells two are alike with a probability of 3e-8."""
+
+
+class Planned(NamedTuple):
+    """A cell of a study that is to be computed."""
+
+    cell: str
+    """Its identity."""
+    position: int
+    """Its place among the cells of the study."""
+    scenario: Scenario
+    labels: dict[str, Any]
+    """Column -> value: where it is on the axes."""
+
+
+def plan(study: Study) -> list[Planned]:
+    """Return the cells of a *study*; one that is asked for twice once.
+
+    Raises
+    ------
+    InputError
+        If the grid is too large, before anything is made; if conditions leave nothing; if a file
+        that is named is not there.
+    """
+    grid = Grid(study)
+    grid.refuse_too_large()
+    resolver = Resolver()
+    found: dict[str, Planned] = {}
+    for scenario, labels in grid:
+        cell = identity(scenario, labels, resolver, study.metrics)
+        if cell not in found:
+            found[cell] = Planned(cell, len(found), scenario, labels)
+    if not found:
+        raise InputError(
+            f"{study.path}: no cells: the conditions under where: leave none of {grid.size}"
+        )
+    return list(found.values())
+
+
+def identity(
+    scenario: Scenario,
+    labels: Mapping[str, Any],
+    resolver: Resolver | None = None,
+    metrics: tuple[str, ...] = (),
+) -> str:
+    """Return what tells a cell from all others: of what is asked, its files, tasksim's version.
+
+    Two names of one thing are two cells, for both stand in the table.
+    """
+    asked = "\n".join([fingerprint(scenario, resolver), question_of(labels), *metrics])
+    return hashlib.sha256(asked.encode()).hexdigest()[:DIGITS]
+
+
+def question_of(labels: Mapping[str, Any]) -> str:
+    """Return what a row of a table is about, whatever its files and the program say.
+
+    >>> question_of({"graph.tiles": 8.0, "seed": 0}) == question_of({"seed": 0, "graph.tiles": "8"})
+    True
+    """
+    return json.dumps({n: _plain(v) for n, v in sorted(labels.items()) if v is not None})
+
+
+def _plain(value: Any) -> str:
+    """Return a value as a text, the same of whatever type its column is."""
+    found = number_or_text(value) if isinstance(value, str) else value
+    return str(found) if isinstance(found, str | bool) else str(float(found))
+
+
+def scenario_text(scenario: Scenario) -> str:
+    """Return the parameters of a scenario of names, as the store keeps them."""
+    given = {name: getattr(scenario, name) for name in _DEFAULTS}
+    return json.dumps({name: v for name, v in given.items() if v != _DEFAULTS[name]})
+
+
+def scenario_from(text: str) -> Scenario:
+    """Return the scenario that :func:`scenario_text` has written."""
+    return Scenario(**json.loads(text))

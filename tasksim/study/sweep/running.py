@@ -1,0 +1,195 @@
+"""Running a study: batches of its cells go to an executor, their answers to the store.
+
+At any time each worker has one batch and the next one; batches have as many cells as take some
+tenths of a second. A batch whose worker has died is sent again in parts, then cell by cell, and
+what kills its worker three times has failed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tasksim.study.sweep.columns import LOST, Answer
+from tasksim.study.sweep.workbench import Job, compute
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tasksim.study.executors.pool import Pool
+    from tasksim.study.sweep.plan import Planned
+    from tasksim.study.sweep.store import Store
+    from tasksim.study.sweep.study import Limits
+
+__all__ = ["Progress", "Sweep"]
+
+FIRST_BATCH: Final = 8
+"""Cells, as long as nobody knows how long one takes."""
+LARGEST_BATCH: Final = 2000
+"""Cells: the answers of more are long in coming, and are lost when the worker is."""
+ATTEMPTS: Final = 3
+"""Of a cell whose worker dies: once may be chance, twice its neighbour's fault."""
+TICK_S: Final = 0.5
+"""How often progress is told where no cell ends."""
+
+
+class Progress(NamedTuple):
+    """How far a study is."""
+
+    cells: int
+    """Of the whole study."""
+    done: int
+    """Of these, computed now or before."""
+    failed: int
+    """Of those, without an answer."""
+    rate: float
+    """Cells a second, now."""
+    left_s: float
+    """Until the end, at this rate."""
+
+    def __str__(self) -> str:
+        """Return the line that a user sees: ``312/1000 cells, 2 failed, 410/s, 2 s left``."""
+        from tasksim.base.units import format_time
+
+        failed = f", {self.failed} failed" if self.failed else ""
+        left = f", {format_time(self.left_s)} left" if self.rate and self.done < self.cells else ""
+        return f"{self.done}/{self.cells} cells{failed}, {self.rate:.3g}/s{left}"
+
+
+@dataclass
+class Sweep:
+    """The cells of a study on their way to the store.
+
+    Parameters
+    ----------
+    cells : sequence of Planned
+        All of the study's.
+    store : Store
+    pool : Pool
+    limits : Limits
+        Of each cell.
+    metrics : tuple of str
+    tell : callable, optional
+        Is told the progress, a few times a second.
+    failed : int
+        Cells without an answer that the store has already.
+    """
+
+    cells: Sequence[Planned]
+    store: Store
+    pool: Pool
+    limits: Limits
+    metrics: tuple[str, ...] = ()
+    tell: Callable[[Progress], None] | None = None
+    failed: int = 0
+    computed: int = 0
+    engine_s: float = 0.0
+    """What computing the cells took, on all workers together."""
+    _todo: deque[Planned] = field(default_factory=deque)
+    _suspects: deque[list[Planned]] = field(default_factory=deque)
+    """Batches whose worker has died: computed one at a time, with nothing beside them."""
+    _attempts: dict[str, int] = field(default_factory=dict)
+    _under_way: dict[Future[list[Answer]], list[Planned]] = field(default_factory=dict)
+    _begun: float = field(default_factory=monotonic)
+
+    def run(self) -> None:
+        """Compute all cells that the store has not.
+
+        What is done is in the store, whatever ends this: an interrupt, a disk that is full.
+        """
+        self._todo.extend(one for one in self.cells if one.cell not in self.store.done)
+        try:
+            while self._todo or self._suspects or self._under_way:
+                self._submit()
+                self._collect()
+            self.store.flush()
+        except BaseException:
+            for future in self._under_way:
+                future.cancel()
+            self.store.flush()
+            raise
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is."""
+        passed_s = monotonic() - self._begun
+        rate = self.computed / passed_s if passed_s else 0.0
+        done = len(self.store.done)
+        left = len(self.cells) - done
+        return Progress(len(self.cells), done, self.failed, rate, left / rate if rate else 0.0)
+
+    def _submit(self) -> None:
+        while self._todo and len(self._under_way) < 2 * self.pool.workers:
+            self._send([self._todo.popleft() for _ in range(self._size())])
+        if not self._under_way and self._suspects:
+            self._send(self._suspects.popleft())
+
+    def _size(self) -> int:
+        """Return how many cells the next batch has: few at the end, that all workers end alike."""
+        fair = -(-len(self._todo) // (2 * self.pool.workers))
+        if not self.computed:
+            return min(FIRST_BATCH, fair)
+        known = self.pool.message_s * self.computed / max(self.engine_s, 1e-9)
+        return max(1, min(int(known), fair, LARGEST_BATCH))
+
+    def _send(self, batch: list[Planned]) -> None:
+        jobs = [Job(one.cell, one.scenario, self.metrics) for one in batch]
+        try:
+            future = self.pool.submit(compute, jobs)
+        except BrokenExecutor as error:
+            future = Future()
+            future.set_exception(error)
+        self._under_way[future] = batch
+
+    def _collect(self) -> None:
+        ended, _ = wait(self._under_way, timeout=TICK_S, return_when=FIRST_COMPLETED)
+        broken = False
+        for future in ended:
+            batch = self._under_way.pop(future)
+            error = future.exception()
+            if error is None:
+                self._keep(batch, future.result())
+            else:
+                broken = broken or isinstance(error, BrokenExecutor)
+                self._try_again(batch, error)
+        if broken and self.pool.renew is not None:
+            self.pool.executor = self.pool.renew()
+        if self.tell is not None:
+            self.tell(self.progress)
+
+    def _keep(self, batch: list[Planned], answers: list[Answer]) -> None:
+        """Put the answers of a batch into the store; what was lost is sent again."""
+        by_cell = {one.cell: one for one in batch}
+        for answer in answers:
+            asked = by_cell.pop(answer.cell)
+            if answer.status == LOST:
+                self._try_again([asked], answer.error or "")
+            else:
+                self._add(asked, answer)
+        if by_cell:
+            self._try_again(list(by_cell.values()), "no answer came back")
+
+    def _add(self, asked: Planned, answer: Answer) -> None:
+        self.store.add(asked, answer)
+        self.computed += 1
+        self.engine_s += answer.seconds or 0.0
+        self.failed += answer.status != "done"
+
+    def _try_again(self, batch: list[Planned], why: BaseException | str) -> None:
+        """Send a batch again in halves; a single cell that was tried too often has failed."""
+        if len(batch) > 1:
+            half = len(batch) // 2
+            self._suspects.extend([batch[:half], batch[half:]])
+            return
+        (asked,) = batch
+        self._attempts[asked.cell] = self._attempts.get(asked.cell, 0) + 1
+        if self._attempts[asked.cell] < ATTEMPTS:
+            self._suspects.append(batch)
+            return
+        text = why if isinstance(why, str) else f"{type(why).__name__}: {why}"
+        self._add(
+            asked, Answer(asked.cell, "failed", f"given up after {ATTEMPTS} attempts: {text}")
+        )

@@ -1,0 +1,332 @@
+"""Store of a study: a folder that keeps the answers of its cells, whatever happens to its writers.
+
+::
+
+    study/
+        study.json      the study: its file, and which versions wrote it
+        cells/          Parquet, a file per batch; one file once the study is done
+
+A file is written under a temporary name, brought to the disk, and renamed: it is whole or not
+there. One process at a time adds to a store, which a lock sees to; everybody may read it. A cell
+that stands in two files, for its writer was killed while it merged them, counts once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.errors import InputError, OutputError
+from tasksim.base.files import writing
+from tasksim.base.jsontext import read_json
+from tasksim.base.lockfile import locked
+from tasksim.base.versions import version_of
+from tasksim.study.sweep.columns import HIDDEN, Answer, Columns
+from tasksim.study.sweep.plan import Planned, scenario_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from tasksim.study.sweep.study import Study
+
+__all__ = ["Header", "Store", "read_cells", "read_header"]
+
+VERSION: Final = 1
+"""Of stores."""
+FLUSH_S: Final = 1.0
+"""So much work is lost at most when a process is killed; to write a file takes 5 ms."""
+MOST_PARTS: Final = 64
+"""Files that are merged to one while a study runs: to read one takes 1 ms."""
+READ_AGAIN: Final = 5
+"""Times a reader begins anew when files were merged under its hands."""
+_METADATA: Final = b"tasksim.study"
+
+
+@dataclass(frozen=True)
+class Header:
+    """The study that a store holds.
+
+    Attributes
+    ----------
+    name, file, digest : str
+        Of the study, and its file's text.
+    plan : str
+        Digest of the identities of all cells.
+    cells : int
+    tasksim : str
+        The version of the program.
+    columns : dict
+        The columns of settings, with their types.
+    metrics : tuple of str
+    folder : str
+        Where the study file was: files that it names are found from there.
+    version : int
+        Of the store.
+    """
+
+    name: str
+    file: str
+    digest: str
+    plan: str
+    cells: int
+    tasksim: str
+    columns: dict[str, str]
+    metrics: tuple[str, ...]
+    folder: str
+    version: int = VERSION
+
+    @classmethod
+    def of(cls, study: Study, plan: list[Planned]) -> Header:
+        """Return that of a *study*."""
+        from hashlib import sha256
+
+        columns = Columns.of(study)
+        return cls(
+            name=study.name,
+            file=study.text,
+            digest=study.digest,
+            plan=sha256(" ".join(one.cell for one in plan).encode()).hexdigest(),
+            cells=len(plan),
+            tasksim=version_of("tasksim") or "unknown",
+            columns=columns.settings,
+            metrics=study.metrics,
+            folder=str(study.path.absolute().parent),
+        )
+
+    def write(self, folder: Path) -> None:
+        """Write it to *folder*, all or nothing."""
+        text = json.dumps(vars(self), indent=2) + "\n"
+        with _durably(folder / "study.json") as temporary:
+            temporary.write_text(text, encoding="utf-8")
+
+
+def read_header(folder: Path) -> Header:
+    """Return what the store in *folder* holds.
+
+    Raises :exc:`InputError` if there is none, or one of a newer version.
+    """
+    path = folder / "study.json"
+    if not path.is_file():
+        raise InputError(f"{folder}: is not a study's folder: it has no study.json")
+    data = read_json(path)
+    version = data.get("version") if isinstance(data, dict) else None
+    if type(version) is int and version > VERSION:
+        raise InputError(
+            f"{path}: store of version {version}, this tasksim reads {VERSION}: update tasksim"
+        )
+    try:
+        return Header(**{**data, "metrics": tuple(data["metrics"])})
+    except (TypeError, KeyError):
+        raise InputError(f"{path}: is not what tasksim writes of a study") from None
+
+
+@dataclass(eq=False)
+class Store:
+    """A store that this process adds to.
+
+    Parameters
+    ----------
+    folder : Path
+    columns : Columns
+    done : set of str
+        The cells that it has.
+    """
+
+    folder: Path
+    columns: Columns
+    done: set[str] = field(default_factory=set)
+    _waiting: list[dict[str, Any]] = field(default_factory=list)
+    _written: float = field(default_factory=monotonic)
+
+    @classmethod
+    @contextmanager
+    def opened(cls, folder: Path, header: Header) -> Iterator[Store]:
+        """Yield the store in *folder*, made if it is not there; locked within the block.
+
+        Raises :exc:`InputError` if another process adds to it, or the folder holds other things.
+        """
+        _make(folder)
+        with locked(folder / "cells", wait=False):
+            if not (folder / "study.json").exists():
+                _refuse_others(folder)
+                header.write(folder)
+            _remove_temporary(folder)
+            store = cls(folder, Columns(header.columns, header.metrics))
+            store.done = set(read_cells(folder, ["cell"]).column("cell").to_pylist())
+            yield store
+
+    def add(self, asked: Planned, answer: Answer) -> None:
+        """Add the answer of a cell; it is written within a second, or by :meth:`flush`."""
+        if asked.cell in self.done:
+            return
+        self.done.add(asked.cell)
+        values = answer._asdict()
+        metrics = answer.metrics or (None,) * len(self.columns.metrics)
+        values |= dict(zip(self.columns.metrics, metrics, strict=True))
+        values |= {**asked.labels, "draw_seed": asked.scenario.seed, "position": asked.position}
+        values["scenario"] = scenario_text(asked.scenario)
+        self._waiting.append(values)
+        if monotonic() - self._written > FLUSH_S:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits; raises :exc:`OutputError` where the disk refuses."""
+        self._written = monotonic()
+        if not self._waiting:
+            return
+        rows, self._waiting = self._waiting, []
+        self._write(_table(rows, self.columns))
+        if len(_parts(self.folder)) > MOST_PARTS:
+            self.compact()
+
+    def compact(self) -> None:
+        """Merge all files into one, in the order of the cells."""
+        parts = _parts(self.folder)
+        if len(parts) > 1:
+            self._replace(parts, read_cells(self.folder))
+
+    def rewrite(self, rows: list[dict[str, Any]]) -> None:
+        """Put *rows* in the place of all that is there, in the columns of this study."""
+        self._replace(_parts(self.folder), _table(rows, self.columns))
+        self.done = {row["cell"] for row in rows}
+
+    def _replace(self, parts: list[Path], table: pa.Table) -> None:
+        self._write(table)
+        for part in parts:
+            with suppress(FileNotFoundError):
+                part.unlink()
+
+    def _write(self, table: pa.Table) -> None:
+        import pyarrow.parquet as pq
+
+        path = self.folder / "cells" / f"{os.urandom(8).hex()}.parquet"
+        with _durably(path) as temporary:
+            pq.write_table(table, temporary, write_page_checksum=True)
+
+
+def read_cells(folder: Path, columns: list[str] | None = None) -> pa.Table:
+    """Return the cells of a store, hidden columns included, each once, in their order.
+
+    Raises :exc:`InputError` if a file is not what was written.
+    """
+    for _ in range(READ_AGAIN):
+        with suppress(FileNotFoundError):
+            return _merged([_read(path, columns) for path in _parts(folder)], columns, folder)
+    raise OutputError(f"{folder}: its files change faster than they can be read; try again")
+
+
+def _merged(tables: list[pa.Table], columns: list[str] | None, folder: Path) -> pa.Table:
+    import pyarrow as pa
+
+    header = read_header(folder)
+    schema = Columns(header.columns, header.metrics).schema()
+    if columns is not None:
+        schema = pa.schema([schema.field(name) for name in columns])
+    fitting = [_fitted(table, schema) for table in tables]
+    whole = pa.concat_tables(fitting) if fitting else schema.empty_table()
+    cells = whole.column("cell").to_pylist()
+    first = {cell: index for index, cell in reversed(list(enumerate(cells)))}
+    if len(first) < len(cells):
+        whole = whole.take(sorted(first.values()))
+    return whole.sort_by("position") if columns is None else whole
+
+
+def _fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return a table with the columns of *schema*: one written before the study was extended."""
+    import pyarrow as pa
+
+    if table.schema.equals(schema):
+        return table
+    found = {
+        name: table.column(name).cast(schema.field(name).type)
+        if name in table.column_names
+        else pa.nulls(len(table), schema.field(name).type)
+        for name in schema.names
+    }
+    return pa.table(found, schema=schema)
+
+
+def _read(path: Path, columns: list[str] | None) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.ParquetFile(path, page_checksum_verification=True).read(columns)
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+        raise InputError(
+            f"{path}: cannot be read: {str(error).splitlines()[0]}; if it is removed, its cells are"
+            " computed again"
+        ) from None
+
+
+def _table(rows: list[dict[str, Any]], columns: Columns) -> pa.Table:
+    import pyarrow as pa
+
+    types = {**columns.types, **HIDDEN}
+    schema = columns.schema()
+    texts = {name for name, kind in types.items() if kind == "string"}
+    values = {
+        name: [_text(row.get(name)) if name in texts else row.get(name) for row in rows]
+        for name in types
+    }
+    return pa.table(values, schema=schema)
+
+
+def _text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else str(value)
+
+
+def _parts(folder: Path) -> list[Path]:
+    found = (folder / "cells").glob("*.parquet")
+    return sorted(path for path in found if not path.name.startswith("."))
+
+
+def _make(folder: Path) -> None:
+    try:
+        (folder / "cells").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot write {folder}: {error.strerror or error}") from error
+
+
+def _refuse_others(folder: Path) -> None:
+    """Raise :exc:`InputError` if *folder* was not made for a study."""
+    others = [p.name for p in sorted(folder.iterdir()) if not p.name.startswith(".")]
+    strange = [name for name in others if name != "cells"] or _parts(folder)
+    if strange:
+        raise InputError(
+            f"{folder}: holds '{strange[0]}' and no study; choose another folder for this one"
+        )
+
+
+def _remove_temporary(folder: Path) -> None:
+    """Remove what killed processes have left half-written."""
+    for place in (folder, folder / "cells"):
+        for path in place.glob(".*.tmp*"):
+            with suppress(OSError):
+                path.unlink()
+
+
+@contextmanager
+def _durably(path: Path) -> Iterator[Path]:
+    """Yield a temporary path that becomes *path*, once it is on the disk."""
+    with writing(path) as temporary:
+        yield temporary
+        _synchronise(temporary)
+    _synchronise(path.parent)
+
+
+def _synchronise(path: Path) -> None:
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

@@ -1,0 +1,242 @@
+"""Study files: YAML that says which graphs, platforms, schedulers and seeds make up a study.
+
+All that is wrong with a file is told at once, each with its line and column and the nearest match.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.errors import nearest
+from tasksim.platform.inheritance import LayeredFile
+from tasksim.platform.kinds import BAD, TEXT, Amount, Found, ListOf, Maybe, Plain, Whole, refused
+from tasksim.platform.section import Section, SectionOf, given
+from tasksim.platform.yaml_document import FileProblem, YamlDocument
+from tasksim.scenario.checks import CLOCKS, NOISES
+from tasksim.study.sweep.axes import VALUES, SettingsOf
+from tasksim.study.sweep.metrics import METRICS
+from tasksim.study.sweep.study import Entry, Limits, Study
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.platform.yaml_document import Location
+
+__all__ = ["read_study"]
+
+VERSION: Final = 1
+"""Of study files."""
+MOST_SEEDS: Final = 10**18
+"""What a count of seeds may be; how many cells that makes the grid says."""
+
+
+class _OneOf:
+    """One of a few words."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = tuple(words)
+
+    def read(self, value: Any, location: Location, found: Found) -> Any:
+        """Return the word."""
+        if value in self.words:
+            return value
+        close = nearest(value, self.words) if isinstance(value, str) else ""
+        return refused(found, location, f"must be one of {', '.join(self.words)}{close}", value)
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return what a JSON schema says of it."""
+        return {"enum": list(self.words)}
+
+
+class _Seeds:
+    """A number of seeds, from 0, or a list of them."""
+
+    def read(self, value: Any, location: Location, found: Found) -> Any:
+        """Return the seeds."""
+        if isinstance(value, list):
+            return ListOf(Whole(0, 2**63 - 1), least=1).read(value, location, found)
+        count = Whole(1, MOST_SEEDS).read(value, location, found)
+        return BAD if count is BAD else range(count)
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return what a JSON schema says of it."""
+        return {"anyOf": [Whole(1).json_schema(), ListOf(Whole(0), least=1).json_schema()]}
+
+
+class _Texts:
+    """A text, or a list of them."""
+
+    def read(self, value: Any, location: Location, found: Found) -> Any:
+        """Return a list."""
+        if isinstance(value, list):
+            return ListOf(TEXT).read(value, location, found)
+        read = TEXT.read(value, location, found)
+        return BAD if read is BAD else [read]
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return what a JSON schema says of it."""
+        return {"anyOf": [TEXT.json_schema(), ListOf(TEXT).json_schema()]}
+
+
+class _Durations:
+    """Seconds per kernel, as text or as a mapping."""
+
+    def read(self, value: Any, location: Location, found: Found) -> Any:
+        """Return them as a scenario takes them."""
+        return (Plain() if isinstance(value, dict) else TEXT).read(value, location, found)
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return what a JSON schema says of it."""
+        return {"type": ["string", "object"]}
+
+
+class _EntryOf:
+    """An entry: its name alone, or a mapping with what is varied."""
+
+    def __init__(self, section: type[Section], key: str) -> None:
+        self.section, self.key = section, key
+
+    def read(self, value: Any, location: Location, found: Found) -> Any:
+        """Return the entry."""
+        if isinstance(value, str):
+            return Entry(value, {}, location)
+        read = self.section.read(value, location, found)
+        if read is BAD:
+            return BAD
+        name, workers = getattr(read, self.key), getattr(read, "workers", None)
+        if self.key == "platform" and (name is None) == (workers is None):
+            return refused(found, location, "must have either platform or workers", value)
+        own = {"workers": workers} if workers is not None else {}
+        return Entry(name, {**own, **read.changes}, location)
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return what a JSON schema says of it."""
+        return {"anyOf": [TEXT.json_schema(), SectionOf(self.section).json_schema()]}
+
+
+class _Graph(Section):
+    graph = given(TEXT)
+    changes = given(SettingsOf("graph."), {}, alias="set")
+
+
+class _Platform(Section):
+    platform = given(Maybe(TEXT), None)
+    workers = given(Maybe(VALUES), None)
+    changes = given(SettingsOf("platform."), {}, alias="set")
+
+
+class _Scheduler(Section):
+    scheduler = given(TEXT)
+    changes = given(SettingsOf("scheduler."), {}, alias="set")
+
+
+class _Limits(Section):
+    time = given(Maybe(Amount("time", above=0)), None)
+    memory = given(Maybe(Amount("size", above=0)), None)
+
+
+class _File(Section):
+    version = given(Whole(VERSION, VERSION))
+    name = given(Maybe(TEXT), None)
+    description = given(Maybe(TEXT), None)
+    graphs = given(ListOf(_EntryOf(_Graph, "graph"), least=1))
+    platforms = given(ListOf(_EntryOf(_Platform, "platform"), least=1))
+    schedulers = given(ListOf(_EntryOf(_Scheduler, "scheduler"), least=1), ["lws"])
+    settings = given(SettingsOf(""), {})
+    seeds = given(Maybe(_Seeds()), None)
+    repeat = given(Maybe(Whole(1, MOST_SEEDS)), None)
+    noise = given(_OneOf(NOISES), "none")
+    clock = given(_OneOf(CLOCKS), "simulated")
+    models = given(Maybe(TEXT), None)
+    durations = given(Maybe(_Durations()), None)
+    model_names = given(Maybe(TEXT), None)
+    library = given(Maybe(TEXT), None)
+    metrics = given(ListOf(_OneOf(tuple(METRICS))), [])
+    where = given(_Texts(), [])
+    limits = given(SectionOf(_Limits), {})
+
+
+def read_study(path: Path, text: str | None = None, *, trust: bool = False) -> Study:
+    """Return the study that a file describes.
+
+    Parameters
+    ----------
+    path : Path
+        Files that it names are found from its folder.
+    text : str, optional
+        Its text, where that is known.
+    trust : bool, default False
+        Whether generators and schedulers that it names as ``MODULE:NAME`` are imported.
+
+    Raises
+    ------
+    InputError
+        All that is wrong, a line each, with the file, line and column.
+    """
+    document = YamlDocument.read(path) if text is None else YamlDocument.parse(text, path)
+    found: Found = []
+    _refuse_newer(document, found)
+    file = _File.read(document.data, (), found)
+    if file is not BAD:
+        study = _study(file, document, found)
+        if not found:
+            from tasksim.study.sweep.checks import problems
+
+            found += problems(study, trust=trust)
+    chain = LayeredFile([document])
+    chain.add([*document.problems, *found])
+    if chain.errors:
+        raise chain.error()
+    return study
+
+
+def _refuse_newer(document: YamlDocument, found: Found) -> None:
+    version = document.data.get("version")
+    if type(version) is int and version > VERSION:
+        what = f"{version} is newer than {VERSION}, which this tasksim reads: update tasksim"
+        found.append(FileProblem(("version",), what))
+        document.data["version"] = VERSION
+
+
+def _study(file: Any, document: YamlDocument, found: Found) -> Study:
+    if file.seeds is not None and file.repeat is not None:
+        found.append(FileProblem(("repeat",), "seeds and repeat say the same: give one of them"))
+    folder = document.path.absolute().parent
+    base = {
+        "noise": file.noise,
+        "clock": file.clock,
+        "models": _beside(folder, file.models),
+        "durations": file.durations,
+        "model_names": file.model_names,
+        "library": _beside(folder, file.library),
+    }
+    seeds = file.seeds if file.seeds is not None else range(file.repeat or 1)
+    return Study(
+        name=file.name or document.path.stem,
+        text=document.text,
+        path=document.path,
+        graphs=tuple(entry._replace(name=_beside(folder, entry.name)) for entry in file.graphs),
+        platforms=tuple(
+            entry._replace(name=_beside(folder, entry.name)) for entry in file.platforms
+        ),
+        schedulers=tuple(file.schedulers),
+        settings=file.settings,
+        seeds=tuple(seeds) if isinstance(seeds, list) else seeds,
+        base={name: value for name, value in base.items() if value is not None},
+        where=tuple(file.where),
+        metrics=tuple(dict.fromkeys(file.metrics)),
+        limits=Limits(file.limits.time, file.limits.memory),
+    )
+
+
+def _beside(folder: Path, name: str | None) -> str | None:
+    """Return the path of a file or folder beside the study's that *name* is; else *name*."""
+    if name is None or not (os.sep in name or Path(name).suffix):
+        return name
+    try:
+        path = folder / name
+        return str(path) if path.exists() else name
+    except (OSError, ValueError):
+        return name

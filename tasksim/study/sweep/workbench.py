@@ -1,0 +1,188 @@
+"""Workbench: where the cells of a study are computed; what they have in common is made once.
+
+Each process (and each thread) that computes cells has one. It keeps the graphs, platforms, models
+and prepared durations of the last groups of cells, which come in order.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import fields
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tasksim.base.errors import TasksimError
+from tasksim.scenario.resolved import Resolver
+from tasksim.scenario.scenario import Scenario
+from tasksim.study.sweep.columns import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator, Mapping
+
+    from tasksim.engine.batch import Item, Settled
+    from tasksim.run.record import Run
+    from tasksim.scenario.resolved import Resolved
+
+__all__ = ["Job", "Workbench", "compute", "failed"]
+
+GROUPS: Final = 8
+"""Of cells that share a graph and a platform, so many are remembered: cells come group by group,
+and a graph of a million tasks has 200 MB."""
+RESOLVED: Final = 64
+"""After so many groups all that was read is forgotten, for the same reason."""
+LONGEST: Final = 1000
+"""Characters of an error in a table."""
+_OF_GROUP: Final = tuple(
+    field.name for field in fields(Scenario) if field.name not in {"scheduler", "seed", "noise"}
+)
+
+
+class Job(NamedTuple):
+    """A cell as it is sent to what computes it."""
+
+    cell: str
+    scenario: Scenario
+    metrics: tuple[str, ...] = ()
+
+
+class _Group(NamedTuple):
+    """What cells of one graph on one platform share."""
+
+    resolved: Resolved
+    settled: Settled
+    bounds: dict[Hashable, dict[str, float]]
+    """By what draws the costs."""
+
+
+_benches = threading.local()
+
+
+def compute(jobs: Iterable[Job]) -> list[Answer]:
+    """Return the answers of some cells, computed on this thread's workbench."""
+    bench = getattr(_benches, "bench", None)
+    if bench is None:
+        bench = _benches.bench = Workbench()
+    return list(bench.answers(jobs))
+
+
+def failed(cell: str, error: BaseException) -> Answer:
+    """Return the answer of a cell that raised *error*."""
+    if isinstance(error, MemoryError):
+        return Answer(cell, "memory", "out of memory")
+    known = isinstance(error, TasksimError)
+    text = str(error) if known else f"{type(error).__name__}: {error}".rstrip(": ")
+    return Answer(cell, "failed", text[:LONGEST])
+
+
+class Workbench:
+    """Computes cells."""
+
+    def __init__(self) -> None:
+        self._groups: OrderedDict[Hashable, _Group] = OrderedDict()
+        self._resolver = Resolver()
+        self._resolved = 0
+
+    def answers(self, jobs: Iterable[Job]) -> Iterator[Answer]:
+        """Yield the answer of each cell: also of those that fail."""
+        for job in jobs:
+            begun = perf_counter()
+            try:
+                answer = self._answer(job)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # an exit, too, is a scheduler's and not ours
+                answer = failed(job.cell, error)
+            yield answer._replace(seconds=perf_counter() - begun)
+
+    def _answer(self, job: Job) -> Answer:
+        if job.metrics or job.scenario.clock == "native":
+            return self._of_run(job)
+        return self._of_totals(job)
+
+    def _of_totals(self, job: Job) -> Answer:
+        """Return the answer that the fast way gives: no tables are made."""
+        from tasksim.engine.batch import Item, totals
+        from tasksim.scenario.solving import policy_of
+
+        scenario = job.scenario
+        group = self._group(scenario)
+        item = Item(
+            group.resolved.graph,
+            group.resolved.platform,
+            group.resolved.known_models(),
+            policy_of(scenario.scheduler),
+            scenario.seed,
+            scenario.noise,
+            **scenario.engine,
+        )
+        (found,) = totals([item], settled=group.settled)
+        return Answer(
+            job.cell,
+            makespan_s=found.makespan_s,
+            **_bounds(_bounds_of(group, item)),
+            tasks=len(group.resolved.graph),
+            busy_share=_share(found.busy_s, len(group.resolved.platform.workers), found.makespan_s),
+            moved_bytes=found.copied_bytes,
+            engine=found.engine,
+        )
+
+    def _of_run(self, job: Job) -> Answer:
+        """Return the answer read off a whole run, as native ones and some metrics need it."""
+        from tasksim.scenario.solving import solve
+        from tasksim.study.sweep.metrics import measured
+
+        run = solve(self._resolver.resolve(job.scenario))
+        return Answer(
+            job.cell,
+            makespan_s=run.makespan_s,
+            **_bounds(run.bounds or {}),
+            tasks=len(run),
+            busy_share=_share(_busy_s(run), len(run.workers), run.makespan_s),
+            moved_bytes=_moved_bytes(run),
+            engine=run.engine or None,
+            metrics=measured(run, job.metrics),
+        )
+
+    def _group(self, scenario: Scenario) -> _Group:
+        key = tuple(getattr(scenario, name) for name in _OF_GROUP)
+        if key in self._groups:
+            self._groups.move_to_end(key)
+            return self._groups[key]
+        if self._resolved >= RESOLVED:
+            self._resolver, self._resolved = Resolver(), 0
+        self._resolved += 1
+        from tasksim.engine.batch import Settled
+
+        resolved = self._resolver.resolve(scenario)
+        found = self._groups[key] = _Group(resolved, Settled(), {})
+        if len(self._groups) > GROUPS:
+            self._groups.popitem(last=False)
+        return found
+
+
+def _bounds_of(group: _Group, item: Item) -> dict[str, float]:
+    """Return the bounds of a replay; those of other schedulers with the same costs are known."""
+    key = None if item.noise == "none" else item.seed
+    if key not in group.bounds:
+        group.bounds[key] = group.settled.bounds(item)
+    return group.bounds[key]
+
+
+def _bounds(found: Mapping[str, float]) -> dict[str, Any]:
+    if not found:
+        return {}
+    return {"critical_path_s": found["critical_path_s"], "lower_bound_s": max(found.values())}
+
+
+def _share(busy_s: float, workers: int, makespan_s: float) -> float:
+    capacity = workers * makespan_s
+    return busy_s / capacity if capacity else 0.0
+
+
+def _busy_s(run: Run) -> float:
+    return float((run.tasks.end_s - run.tasks.start_s).sum())
+
+
+def _moved_bytes(run: Run) -> int:
+    return 0 if run.transfers is None else int(run.transfers.size_bytes.sum())
