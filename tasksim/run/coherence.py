@@ -30,7 +30,8 @@ class Coherence:
 
     Times closer than *slack_s* are one instant. That copies are dropped to make room is not
     recorded, so a datum counts as valid until it is written elsewhere. Data with reductions, of
-    which every worker has a part of its own, are passed over.
+    which every worker has a part of its own, are passed over, and what is copied but accessed by no
+    task: a trace without accesses does not say who wrote it where.
     """
 
     def __init__(self, run: Run, graph: TaskGraph, slack_s: float) -> None:
@@ -59,7 +60,7 @@ class Coherence:
         """Return per copy whether there was nothing valid to copy when it started."""
         handle = self._transfers.handle.astype(np.int64)
         source, start_s = self._transfers.source.astype(np.int64), self._transfers.start_s
-        valid = self._reduced()[handle]
+        valid = (self._reduced() | ~self._accessed())[handle]
         # A task that starts at that very instant may write before or after it.
         first = np.searchsorted(self._starts, start_s - self._slack_s, side="left")
         last = np.searchsorted(self._starts, start_s + self._slack_s, side="right")
@@ -83,6 +84,11 @@ class Coherence:
         reduced = np.zeros(self._graph.handles, dtype=bool)
         reduced[self._graph.access_handle[self._graph.access_mode == AccessMode.REDUCTION]] = True
         return reduced
+
+    def _accessed(self) -> NDArray[np.bool_]:
+        accessed = np.zeros(self._graph.handles, dtype=bool)
+        accessed[self._graph.access_handle] = True
+        return accessed
 
     def _index_writes(self) -> None:
         """Sort the writes by datum and time."""

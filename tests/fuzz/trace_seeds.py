@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from tasksim.run.record import Run
+
     from .inputs import Input
 
 WFFORMAT = b"""{"name": "two", "schemaVersion": "1.5", "workflow": {
@@ -93,6 +95,65 @@ def chrome(folder: Path) -> dict[str, Input]:
     )
     seeds = {"own": own, "other": other, "packed": gzip.compress(own, mtime=0)}
     return {seed: {"run.json": data} for seed, data in seeds.items()}
+
+
+TASKS_REC = b"""Name: a
+JobId: 0_1
+SubmitOrder: 1
+Priority: 2
+WorkerId: 0
+MemoryNode: 0
+SubmitTime: 1.0
+ReadyTime: 1.2
+StartTime: 2.0
+EndTime: 3.0
+Footprint: 1f
+Handles: a0
+Modes: RW
+Sizes: 8
+MPIRank: 0
+EndDependencies: 1
+Name: b
+JobId: 1_1
+DependsOn: 0_1
+WorkerId: 0
+SubmitTime: 1.0
+StartTime: 5.0
+EndTime: 6.0
+MPIRank: 1
+"""
+BESIDE = {
+    "data.rec": b"Handle: a0\nHomeNode: 0\nMPIRank: 0\nSize: 8\n",
+    "sched_tasks.rec": b"Type: push\nTime: 1.5\nPriority: 7\nJobId: 0_1\n\n"
+    b"Type: pop\nTime: 1.7\nPriority: 7\nJobId: 0_1\n",
+    "comms.rec": b"Src: 0\nDst: 1\nTag: 17\nSendTime: 3.1\nRecvTime: 4.1\nSendHandle: a0\n"
+    b"RecvHandle: b0\nSendJobId: 0_1\nRecvJobId: 1_1\nSize: 8\n",
+}
+
+
+def tasks_rec(folder: Path) -> dict[str, Input]:
+    """Return what StarPU writes of two ranks, and what tasksim does of a run with copies."""
+    from tasksim.formats.registry import FORMATS
+
+    FORMATS.find("tasks.rec").writes_run(_with_copies(), folder / "tasks.rec", True)
+    own = {"tasks.rec": (folder / "tasks.rec").read_bytes()}
+    return {"ranks": {"tasks.rec": TASKS_REC, **BESIDE}, "own": own}
+
+
+def task_table(folder: Path) -> dict[str, Input]:
+    """Return a table of tasks with the table of copies beside it."""
+    from tasksim.formats.registry import FORMATS
+
+    FORMATS.find("task-table").writes_run(_with_copies(), folder / "run.csv", True)
+    return {"run": {name: (folder / name).read_bytes() for name in ("run.csv", "run.copies.csv")}}
+
+
+def _with_copies() -> Run:
+    """Return a small run on two memories."""
+    import tasksim
+
+    seconds = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+    return tasksim.simulate("cholesky tiles=2", "two-nodes", durations=seconds, scheduler="dm")
 
 
 PJ_DUMP = b"""Container, 0, MPI Program, 0, 36.9, 36.9, root

@@ -174,11 +174,17 @@ def _add(found: Records, at: int, event: Event, workers: dict[Place, tuple[str, 
     found.add(
         str(args.get("task", f"slice{at}")), str(event.get("name", "task")), worker,
         _seconds(event["ts"]), _seconds(event["ts"] + event["dur"]), line=at,
-        submitted_s=_seconds(args["submitted"]) if _is_time(args.get("submitted")) else math.nan,
+        submitted_s=_time(args, "submitted"),
+        ready_s=_time(args, "ready" if "ready" in args else "submitted"),
+        popped_s=_time(args, "popped"),
         order=float(args["task"]) if _is_time(args.get("task")) else math.nan,
         priority=args["priority"] if isinstance(args.get("priority"), int) else 0,
         before=" ".join(map(str, after)) if isinstance(after, list) else "",
     )  # fmt: skip
+
+
+def _time(args: Event, name: str) -> float:
+    return _seconds(args[name]) if _is_time(args.get(name)) else math.nan
 
 
 def _add_flows(found: Records, events: list[Any], tasks: list[tuple[int, Event]]) -> None:

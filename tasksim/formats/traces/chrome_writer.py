@@ -120,11 +120,14 @@ def _tasks(run: Run, pid: int, arrows: Arrows) -> Iterator[str]:
     before = predecessors(run) if arrows == "all" else None
     rows = zip(
         tasks.task.tolist(), tasks.kernel.tolist(), tasks.worker.tolist(), tasks.priority.tolist(),
-        _ns(tasks.submitted_s), _ns(tasks.start_s), _ns(tasks.end_s), strict=True,
+        _ns(tasks.submitted_s), _ns(tasks.ready_s), _ns(np.nan_to_num(tasks.popped_s, nan=-1.0)),
+        _ns(tasks.start_s), _ns(tasks.end_s), strict=True,
     )  # fmt: skip
-    for task, kernel, worker, priority, submitted, start, end in rows:
+    for task, kernel, worker, priority, submitted, ready, popped, start, end in rows:
         more = f',"priority":{priority}' if priority else ""
         more += f',"submitted":{_us(submitted)}'
+        more += f',"ready":{_us(ready)}' if ready != submitted else ""
+        more += f',"popped":{_us(popped)}' if popped >= 0 else ""
         if before is not None and (others := before(task)):
             more += f',"after":[{",".join(map(str, others))}]'
         yield (

@@ -9,7 +9,7 @@ import numpy as np
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.pjdump import EXTRA
-from tasksim.formats.traces.written import graph_if_any
+from tasksim.formats.traces.written import graph_if_any, predecessors
 from tasksim.run.recordtables import TransferReason
 
 if TYPE_CHECKING:
@@ -134,7 +134,13 @@ def _states(run: Run) -> Iterator[Timed]:
     start, end = _ns(tasks.start_s), _ns(tasks.end_s)
     submitted, ready = _ns(tasks.submitted_s), _ns(tasks.ready_s)
     order = np.lexsort((tasks.task, end, start, tasks.worker))
-    footprint = _footprints(run)
+    footprint, before = _footprints(run), predecessors(run)
+    popped = [
+        "-1" if np.isnan(time) else _ms(ns)
+        for time, ns in zip(
+            tasks.popped_s.tolist(), _ns(np.nan_to_num(tasks.popped_s)), strict=True
+        )
+    ]
     priority, task = tasks.priority.tolist(), tasks.task.tolist()
     kernel, worker = tasks.kernel.tolist(), tasks.worker.tolist()
     order_list = order.tolist()
@@ -142,8 +148,10 @@ def _states(run: Run) -> Iterator[Timed]:
         on = worker[row]
         extra = (
             f"0 0 {footprint[task[row]]:x} 0 {task[row] + 1} {task[row] + 1} {priority[row]} 0 0 0 "
-            f"-1 -1 0 {_ms(submitted[row])} {_ms(ready[row])}"
+            f"-1 -1 0 {_ms(submitted[row])} {_ms(ready[row])};{popped[row]};"
         )
+        others = [] if before is None else before(task[row])
+        extra += "+".join(str(one + 1) for one in others) or "-1"
         # Of what begins and ends at one time on a worker, the order is that of this list.
         yield start[row], place + 10, f"20 {_ms(start[row])} w{on} WS k{kernel[row]} {extra}"
         follower = order_list[place + 1] if place + 1 < len(order_list) else None

@@ -28,9 +28,12 @@ STATE: Final = (
 NEEDED: Final = ("ResourceId", "Type", "Start", "End", "Value")
 EXTRA: Final = (
     "Size", "Params", "Footprint", "Tag", "JobId", "SubmitOrder", "Priority", "GFlop", "X", "Y",
-    "Iteration", "Subiteration", "NumaNodes", "SubmitTime", "ReadyTime",
+    "Iteration", "Subiteration", "NumaNodes", "SubmitTime", "Scheduling",
 )  # fmt: skip
-"""What StarPU says of a task's state besides, in its order; the last two are tasksim's."""
+"""What StarPU says of a task's state besides, in its order; the last two are tasksim's: pj_dump
+takes no more fields, so that the last one has several things."""
+SCHEDULING: Final = ("ReadyTime", "PopTime", "DependsOn")
+"""What its last field has, with semicolons between; ids with plus signs, and -1 for nothing."""
 NO_TASKS: Final = frozenset(
     (
         "Idle", "Overhead", "Scheduling", "Sleeping", "Progressing", "FetchingInput",
@@ -118,6 +121,9 @@ def _fields(row: dict[str, str]) -> dict[str, str]:
     for name in ("SubmitOrder", "Priority", "SubmitTime"):
         if row.get(name, "") not in ("", "NA"):
             known[name] = row[name]
+    for name, value in zip(SCHEDULING, row.get("Scheduling", "").split(";"), strict=False):
+        if value not in ("", "-1"):
+            known[name] = value.replace("+", " ") if name == "DependsOn" else value
     for name in ("Footprint", "GFlop", "Iteration"):
         if row.get(name, "") not in MISSING:
             known[name] = row[name]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tasksim.formats.traces.records import Records
     from tasksim.graph.csr import Int64
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.run.recordtables import TransferTable
 
 __all__ = ["RecordedTrace", "assembled"]
 
@@ -56,6 +57,8 @@ def assembled(found: Records) -> RecordedTrace:
     if not ran.any():
         found.skip_bad = False
         found.bad("no task in it that ran on a worker")
+    if found.copies is not None:
+        found.copies.register(found)
     before, after = dependencies(found)
     order = submission_order(found, before, after)
     if not ran.all():
@@ -107,14 +110,17 @@ def _run(found: Records, kept: Int64, graph: TaskGraph) -> Run:
     if np.isnan(submitted).any():
         found.note("when tasks were submitted is not in the trace: at the beginning, it is assumed")
         submitted = np.where(np.isnan(submitted), zero, submitted)
-    if zero > start.min():
-        zero = float(start.min())
+    transfers = _transfers(found, kept)
+    zero = min(zero, float(start.min()), _first_request_s(transfers))
     start, end, submitted = start - zero, end - zero, np.maximum(submitted - zero, 0.0)
     late = int((submitted > start).sum())
     if late:
         found.note(f"{late} tasks start before their submission was noted: that counts as it")
         submitted = np.minimum(submitted, start)
     ready, released = _readiness(graph, submitted, start, end)
+    noted, popped = np.array(found.ready_s)[kept] - zero, np.array(found.popped_s)[kept] - zero
+    ready = np.where(np.isnan(noted), ready, np.clip(noted, ready, start))
+    popped = np.clip(popped, ready, start)  # what is not known stays so
     memories, memory_of = _memories(found, workers)
     run = Run(
         kind="native",
@@ -122,7 +128,8 @@ def _run(found: Records, kept: Int64, graph: TaskGraph) -> Run:
         graph_arguments={},
         kernel_names=graph.kernels,
         workers=tuple(
-            WorkerInfo(name, found.architecture(name), 0, memory_of[name]) for name in workers
+            WorkerInfo(name, found.architecture(name), found.node_of.get(name, 0), memory_of[name])
+            for name in workers
         ),
         platform=found.name,
         scheduler="recorded",
@@ -137,13 +144,36 @@ def _run(found: Records, kept: Int64, graph: TaskGraph) -> Run:
             start_s=start,
             end_s=end,
             released_by=released,
+            popped_s=popped,
         ),
         config={"recorded": {"from": str(found.path.resolve()), "zero_s": zero}},
-        transfers=found.transfers,
+        transfers=_since(transfers, zero),
         memories=memories,
         graph=graph,
     )
     return replace(run, bounds=_bounds(run, graph))
+
+
+def _transfers(found: Records, kept: Int64) -> TransferTable | None:
+    """Return the copies: the table that the reader made, or one of what it gathered by names."""
+    if found.copies is None:
+        return found.transfers
+    number = np.full(len(found), -1, dtype=np.int64)
+    number[kept] = np.arange(len(kept))
+    return found.copies.table(found, number)
+
+
+def _first_request_s(transfers: TransferTable | None) -> float:
+    times = np.zeros(0) if transfers is None else transfers.requested_s
+    return float(times.min(initial=np.inf))
+
+
+def _since(transfers: TransferTable | None, zero: float) -> TransferTable | None:
+    """Return the copies with times since *zero*."""
+    if transfers is None or not zero:
+        return transfers
+    times = {name: getattr(transfers, name) - zero for name in ("requested_s", "start_s", "end_s")}
+    return replace(transfers, **times)
 
 
 def _small(graph: TaskGraph) -> NDArray[np.int16]:
@@ -187,11 +217,18 @@ def _memories(
     else:
         index = {name: place for place, name in enumerate(names)}
     memory_of = {worker: index.get(found.memory_of.get(worker, "0"), 0) for worker in workers}
-    several = len(names) > 1 and (found.transfers is not None)
-    if len(names) > 1 and found.transfers is None:
+    copied = found.transfers is not None or found.copies is not None
+    if len(names) > 1 and not copied:
         found.note("copies between memories are not in the trace, and memories are left out")
         return (), dict.fromkeys(workers, 0)
-    return tuple(MemoryInfo(name) for name in names) if several else (), memory_of
+    several = tuple(MemoryInfo(name, _node(name)) for name in names)
+    return several if len(names) > 1 else (), memory_of
+
+
+def _node(memory: str) -> int:
+    """Return the node that the name of a memory says, 0 if none."""
+    found = re.match(r"node(\d{1,6})/", memory)
+    return int(found[1]) if found else 0
 
 
 def _bounds(run: Run, graph: TaskGraph) -> dict[str, float]:

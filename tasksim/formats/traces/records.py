@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from tasksim.formats.traces.copyrecords import CopyRecords
     from tasksim.run.recordtables import TransferTable
 
-__all__ = ["MODES", "Records"]
+__all__ = ["LARGEST_SIZE", "MODES", "Records"]
 
 MODES: Final[Mapping[str, AccessMode]] = {
     "R": AccessMode.R,
@@ -69,6 +70,8 @@ class Records:
         self.worker: list[str] = []
         self.start_s, self.end_s = array("d"), array("d")
         self.submitted_s, self.order = array("d"), array("d")
+        self.ready_s, self.popped_s = array("d"), array("d")
+        """When the scheduler got each task, and gave it to a worker; NaN: not known."""
         self.priority = array("q")
         self.line = array("q")
         self.before: list[str] = []
@@ -79,11 +82,19 @@ class Records:
         self.access_mode = array("b")
         self.handle: dict[str, int] = {}
         self.home: dict[str, int] = {}
+        self.home_memory: dict[str, str] = {}
+        """Where data are at home, by the name of the memory."""
         self.memory_of: dict[str, str] = {}
         """Per worker the name of its memory, where the trace says it."""
         self.architectures: dict[str, str] = {}
         """Per worker its architecture, where the trace says it."""
+        self.node_of: dict[str, int] = {}
+        """Per worker its node, where the trace says it."""
         self.transfers: TransferTable | None = None
+        self.copies: CopyRecords | None = None
+        """The copies by names, where a file has these instead of the numbers of a table."""
+        self.copied_size: dict[str, int] = {}
+        """Of data that no task need access, what a copy of each has."""
         self.memories: tuple[str, ...] = ()
         self.has_data = False
         self.has_edges = False
@@ -91,10 +102,15 @@ class Records:
     def __len__(self) -> int:
         return len(self.kernel)
 
-    def bad(self, message: str, line: int | None = None) -> None:
-        """Raise :exc:`InputError` about a *line*, or note that something is passed over."""
-        where = str(self.path)
-        if line is not None:
+    def bad(self, message: str, line: int | None = None, path: Path | None = None) -> None:
+        """Raise :exc:`InputError` about a *line*, or note that something is passed over.
+
+        It is one of the trace, unless *path* is a file beside it.
+        """
+        where = str(path or self.path)
+        if path is not None and line is not None:
+            where = f"{path}:{line}"
+        elif line is not None:
             where = self.place.format(path=self.path, line=line)
         if not self.skip_bad:
             raise InputError(f"{where}: {message}")
@@ -110,6 +126,8 @@ class Records:
         *,
         line: int,
         submitted_s: float = math.nan,
+        ready_s: float = math.nan,
+        popped_s: float = math.nan,
         order: float = math.nan,
         priority: int = 0,
         before: str = "",
@@ -137,14 +155,21 @@ class Records:
         self.start_s.append(start_s)
         self.end_s.append(end_s)
         self.submitted_s.append(submitted_s)
+        self.ready_s.append(ready_s)
+        self.popped_s.append(popped_s)
         self.order.append(order)
-        self.priority.append(max(-LARGEST_PRIORITY, min(LARGEST_PRIORITY, priority)))
+        self.priority.append(self.within(priority))
         self.line.append(line)
         self.before.append(before)
         self.has_edges = self.has_edges or bool(before)
         self.parameters.append(parameters or {})
         self.access_end.append(len(self.access_handle))
         return True
+
+    @staticmethod
+    def within(priority: int) -> int:
+        """Return a priority that 32 bits can hold."""
+        return max(-LARGEST_PRIORITY, min(LARGEST_PRIORITY, priority))
 
     def accesses(self, handles: Iterable[str], modes: Iterable[str], sizes: Iterable[str]) -> str:
         """Say what the task that was added last accesses; return what is wrong, if anything."""

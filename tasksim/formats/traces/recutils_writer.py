@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.base.files import refuse_existing, write_text
+from tasksim.formats.traces.ownnotes import own_lines
 from tasksim.formats.traces.written import MODE_NAMES, graph_if_any, predecessors
 
 if TYPE_CHECKING:
@@ -37,17 +38,18 @@ def write_tasks_rec(run: Run, path: Path, force: bool = False) -> None:
 
 def _records(run: Run) -> Iterator[str]:
     graph, before = graph_if_any(run), predecessors(run)
-    for number, worker in enumerate(run.workers):
-        yield f"# worker {number} {worker.architecture} {worker.name}\n"
+    yield from own_lines(run, graph)
     tasks, kernels = run.tasks, run.kernel_names
     memory = [worker.memory for worker in run.workers]
+    known = ~np.isnan(tasks.popped_s)
+    popped = _ms(np.where(known, tasks.popped_s, 0.0))
     rows = zip(
         tasks.task.tolist(), tasks.kernel.tolist(), tasks.worker.tolist(), tasks.priority.tolist(),
         *(_ms(times) for times in (tasks.submitted_s, tasks.ready_s, tasks.start_s, tasks.end_s)),
         strict=True,
     )  # fmt: skip
     data = None if graph is None else _Data(graph)
-    for task, kernel, worker, priority, submitted, ready, start, end in rows:
+    for row, (task, kernel, worker, priority, submitted, ready, start, end) in enumerate(rows):
         name = _line(kernels[kernel])
         lines = [f"Name: {name}", f"Model: {name}", f"JobId: {task + 1}"]
         lines += [f"SubmitOrder: {task + 1}", f"Priority: {priority}"]
@@ -56,6 +58,8 @@ def _records(run: Run) -> Iterator[str]:
         lines += ["Tag: 0", f"WorkerId: {worker}", f"MemoryNode: {memory[worker]}"]
         lines += [f"SubmitTime: {submitted}", f"ReadyTime: {ready}"]
         lines += [f"StartTime: {start}", f"EndTime: {end}"]
+        if known[row]:
+            lines.append(f"PopTime: {popped[row]}")
         if data is not None:
             lines += data.lines(task)
         yield "\n".join([*lines, "MPIRank: -1", "", ""])

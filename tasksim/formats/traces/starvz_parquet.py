@@ -33,6 +33,8 @@ COPY: Final = {
     "End": "end_s", "Reason": "reason", "Task": "task",
 }  # fmt: skip
 """Columns of links, and of the table of copies; some are tasksim's own."""
+TIMES: Final = ("SubmitTime", "ReadyTime", "PopTime")
+"""What is known of tasks besides; the last two are tasksim's own."""
 MOST_ROWS: Final = 20_000_000
 """Each is a kilobyte as Python's objects, and real traces have fewer."""
 
@@ -50,7 +52,7 @@ def add_tables(found: Records, folder: Path) -> None:
     jobs = table.get("JobId") or [str(row) for row in range(count)]
     columns = {
         name: table.get(name, [None] * count)
-        for name in ("SubmitOrder", "Priority", "SubmitTime", "GFlop", "Footprint", "Iteration")
+        for name in (*TIMES, "SubmitOrder", "Priority", "GFlop", "Footprint", "Iteration")
     }
     for row in range(count):
         extra = {name: column[row] for name, column in columns.items()}
@@ -58,7 +60,8 @@ def add_tables(found: Records, folder: Path) -> None:
         found.add(
             str(jobs[row]), str(table["Value"][row]), worker,
             _seconds(table["Start"][row]), _seconds(table["End"][row]), line=row + 1,
-            submitted_s=_seconds(extra["SubmitTime"]), order=_number(extra["SubmitOrder"]),
+            submitted_s=_seconds(extra["SubmitTime"]), ready_s=_seconds(extra["ReadyTime"]),
+            popped_s=_seconds(extra["PopTime"]), order=_number(extra["SubmitOrder"]),
             priority=_whole(extra["Priority"]), parameters=_parameters(extra),
         )  # fmt: skip
         _architecture(found, table, row, worker)
@@ -223,6 +226,8 @@ def _application(run: Run) -> dict[str, Any]:
         "SubmitOrder": tasks.task.astype(np.float64),
         "Priority": tasks.priority.astype(np.float64),
         "SubmitTime": _ms(tasks.submitted_s),
+        "ReadyTime": _ms(tasks.ready_s),
+        "PopTime": _ms(tasks.popped_s),
         "Position": tasks.worker.astype(np.float64),
         "Height": np.ones(len(tasks)),
         **_of_graph(run),

@@ -17,19 +17,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.formats.traces.recorded_trace import RecordedTrace
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
 __all__ = ["TASK_TABLE", "read_task_table", "write_task_table"]
 
 UNITS: Final = {"": 1.0, "_s": 1.0, "_ms": 1e-3, "_us": 1e-6, "_ns": 1e-9}
 """What may follow ``start``, ``end``, ``submitted`` in the name of a column: nothing is seconds."""
-TIMES: Final = ("start", "end", "submitted", "duration")
+TIMES: Final = ("start", "end", "submitted", "ready", "popped", "duration")
 KNOWN: Final = ("task", "kernel", "worker", "architecture", "priority", "depends", "memory")
 COLUMNS: Final = (
-    "task", "kernel", "worker", "architecture", "priority", "submitted_s", "ready_s", "start_s",
-    "end_s", "depends",
+    "task", "kernel", "worker", "architecture", "memory", "priority", "submitted_s", "ready_s",
+    "popped_s", "start_s", "end_s", "depends",
 )  # fmt: skip
-"""Those that are written."""
+"""Those that are written, and a column per parameter."""
 
 
 def read_task_table(path: Path, *, skip_bad: bool = False) -> RecordedTrace:
@@ -41,8 +42,9 @@ def read_task_table(path: Path, *, skip_bad: bool = False) -> RecordedTrace:
         CSV with a header; ``start`` and ``end``, or ``duration`` instead of one of these, are
         needed, with ``_s``, ``_ms``, ``_us`` or ``_ns`` behind them; without, they are seconds. All
         other columns may be absent: ``task`` (a name or number), ``kernel``, ``worker``,
-        ``architecture``, ``priority``, ``submitted``, ``depends`` (tasks, spaces between them). Any
-        further column of numbers is a parameter.
+        ``architecture``, ``memory``, ``priority``, ``submitted``, ``ready``, ``popped``,
+        ``depends`` (tasks, spaces between them). Any further column of numbers is a parameter.
+        Copies are read of ``run.copies.csv`` beside ``run.csv``.
     skip_bad : bool, default False
         Whether rows that are wrong are passed over, and counted.
 
@@ -51,6 +53,7 @@ def read_task_table(path: Path, *, skip_bad: bool = False) -> RecordedTrace:
     InputError
         ``file:line: what is wrong``.
     """
+    from tasksim.formats.traces.copycsv import add_copies, copies_beside
     from tasksim.formats.traces.recorded_trace import assembled
 
     found = Records(path, skip_bad=skip_bad)
@@ -62,7 +65,7 @@ def read_task_table(path: Path, *, skip_bad: bool = False) -> RecordedTrace:
     if len(set(header)) < len(header):
         raise InputError(f"{path}:1: a column is there twice: {', '.join(header)}")
     times = _times(path, header)
-    others = [name for name in header if name not in (*KNOWN, *times, "ready_s")]
+    others = [name for name in header if name not in (*KNOWN, *times)]
     for line, fields in rows:
         if len(fields) != len(header):
             found.bad(f"got {len(fields)} fields; legal: {len(header)}, as in the header", line)
@@ -71,6 +74,8 @@ def read_task_table(path: Path, *, skip_bad: bool = False) -> RecordedTrace:
     for name, what in (("worker", "which worker ran each task"), ("kernel", "what each task ran")):
         if name not in header:
             found.note(f"{what} is not in the table: the same one for all is assumed")
+    if copies_beside(path).is_file():
+        add_copies(found, copies_beside(path))
     return assembled(found)
 
 
@@ -81,7 +86,10 @@ def _times(path: Path, header: list[str]) -> dict[str, tuple[str, float]]:
     names = [which for which, _ in found.values()]
     if len(set(names)) < len(names):
         raise InputError(f"{path}:1: a time is there in two units: {', '.join(found)}")
-    if not {"start", "end", "duration"} & set(names) or len(set(names) - {"submitted"}) < 2:
+    if (
+        not {"start", "end", "duration"} & set(names)
+        or len({"start", "end", "duration"} & set(names)) < 2
+    ):
         raise InputError(
             f"{path}:1: got columns {', '.join(header)}; legal: start and end (or duration), with "
             "a unit: start_s, start_ms, start_us, start_ns"
@@ -107,7 +115,7 @@ def _add(
         at["start"] = at["end"] - at["duration"]
     if "end" not in at:
         at["end"] = at["start"] + at["duration"]
-    if min(at["start"], at["end"], at.get("submitted", 0.0)) < 0:
+    if any(time < 0 for time in at.values()):
         found.bad("a time is negative", line)
         return
     try:
@@ -123,7 +131,8 @@ def _add(
     found.add(
         row.get("task") or str(len(found)), row.get("kernel") or "task", worker, at["start"],
         at["end"], line=line, order=_whole(row.get("task", "")), priority=priority,
-        submitted_s=at.get("submitted", math.nan), before=row.get("depends", ""),
+        submitted_s=at.get("submitted", math.nan), ready_s=at.get("ready", math.nan),
+        popped_s=at.get("popped", math.nan), before=row.get("depends", ""),
         parameters=_numbers(row, others),
     )  # fmt: skip
 
@@ -149,6 +158,8 @@ def _numbers(row: dict[str, str], names: list[str]) -> dict[str, float]:
 def write_task_table(run: Run, path: Path, force: bool = False) -> None:
     """Write the tasks of *run* to a CSV file, in task order; dependencies if its graph is there.
 
+    Copies between memories, if there were any, go to a second file, ``run.copies.csv``.
+
     Parameters
     ----------
     run : Run
@@ -157,28 +168,47 @@ def write_task_table(run: Run, path: Path, force: bool = False) -> None:
     force : bool, default False
         Whether to replace an existing file.
     """
-    from tasksim.formats.traces.written import predecessors
+    from tasksim.formats.traces.copycsv import copies_beside, write_copies
+    from tasksim.formats.traces.written import graph_if_any, predecessors
 
     refuse_existing(path, force=force)
+    beside = copies_beside(path)
+    refuse_existing(beside, force=force)
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
-    before = predecessors(run)
+    graph, before = graph_if_any(run), predecessors(run)
+    names = [] if graph is None else _parameters(graph)
+    header = [name for name in COLUMNS if before is not None or name != "depends"]
+    writer.writerow([*header, *names])
+    memories = [memory.name for memory in run.memories] or [""]
+    workers = [(it.name, it.architecture, memories[it.memory]) for it in run.workers]
     tasks, kernels = run.tasks, run.kernel_names
-    workers = [worker.name for worker in run.workers]
-    architectures = [worker.architecture for worker in run.workers]
-    writer.writerow(COLUMNS if before is not None else COLUMNS[:-1])
     columns = zip(
         tasks.task.tolist(), tasks.kernel.tolist(), tasks.worker.tolist(), tasks.priority.tolist(),
-        tasks.submitted_s.tolist(), tasks.ready_s.tolist(), tasks.start_s.tolist(),
-        tasks.end_s.tolist(), strict=True,
+        tasks.submitted_s.tolist(), tasks.ready_s.tolist(), tasks.popped_s.tolist(),
+        tasks.start_s.tolist(), tasks.end_s.tolist(), strict=True,
     )  # fmt: skip
     for task, kernel, worker, priority, *times in columns:
-        row = [task, kernels[kernel], workers[worker], architectures[worker], priority]
-        row += [repr(time) for time in times]
+        row = [task, kernels[kernel], *workers[worker], priority]
+        row += ["" if math.isnan(time) else repr(time) for time in times]
         if before is not None:
             row.append(" ".join(map(str, before(task))))
+        if graph is not None and names:
+            known = graph.parameters_of(task)
+            row += [repr(known[name]) if name in known else "" for name in names]
         writer.writerow(row)
     write_text(path, out.getvalue(), force=force)
+    if run.transfers is not None:
+        write_copies(run, graph, beside, force=force)
+    else:
+        beside.unlink(missing_ok=True)  # those of another run
+
+
+def _parameters(graph: TaskGraph) -> list[str]:
+    """Return the names of all parameters that are no column already."""
+    taken = {name + unit for name in TIMES for unit in UNITS} | set(KNOWN)
+    names = dict.fromkeys(name for these in graph.parameter_names for name in these)
+    return [name for name in names if name not in taken]
 
 
 def _is_task_table(path: Path, head: bytes) -> bool:  # noqa: ARG001

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tasksim.formats.traces.recorded_trace import RecordedTrace
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
-    from tasksim.run.record import Run
+    from tasksim.run.record import Run, WorkerInfo
 
 __all__ = ["MODELS", "save_trace"]
 
@@ -74,33 +74,18 @@ def save_trace(
 
 def _described(run: Run, name: str, *, models: bool) -> dict[str, Any] | None:
     """Return the platform of *run* as a file says it; None if a file cannot."""
-    groups: dict[str, list[int]] = {}
-    for worker in run.workers:
-        group = worker.name.rstrip("0123456789")
-        digits = worker.name.removeprefix(group)
-        if group.endswith("-"):
-            group = group.removesuffix("-")
-        if not (group and digits) or "/" in group:
-            return None
-        groups.setdefault(group, []).append(int(digits))
-    arch = {worker.name.rstrip("0123456789-"): worker.architecture for worker in run.workers}
+    nodes = _by_node(run)
+    workers = None if nodes is None else _workers(run, nodes)
     links = _links(run)
-    if links is None:
+    if workers is None or links is None:
         return None
-    workers: dict[str, Any] = {}
-    for group, numbers in groups.items():
-        section: dict[str, Any] = {"count": max(numbers) + 1, "arch": arch[group]}
-        if run.memories:
-            of = [w for w in run.workers if w.name.rstrip("0123456789-") == group]
-            if len(of) != section["count"]:
-                return None
-            section["memory"] = [run.memories[w.memory].name for w in of]
-        workers[group] = section
-    kinds = dict.fromkeys(arch.values())
+    kinds = dict.fromkeys(section["arch"] for section in workers.values())
     described: dict[str, Any] = {"name": name, "arch": {kind: {} for kind in kinds}}
-    described["workers"] = workers
-    if run.memories:
+    if nodes is not None and len(nodes) > 1:
+        described["nodes"] = len(nodes)
+    elif run.memories:
         described["memories"] = {memory.name: {} for memory in run.memories}
+    described["workers"] = workers
     if links:
         described["links"] = links
     if models:
@@ -114,6 +99,47 @@ def _described(run: Run, name: str, *, models: bool) -> dict[str, Any] | None:
     return described
 
 
+Groups = dict[str, dict[int, "WorkerInfo"]]
+"""The workers of a node by what precedes the number in their names, and that number."""
+
+
+def _by_node(run: Run) -> list[Groups] | None:
+    """Return the workers of each node; None if their names are not as those of a platform file.
+
+    Nodes of a platform are alike, and have one memory each here.
+    """
+    found: list[Groups] = []
+    for worker in run.workers:
+        prefix, slash, own = worker.name.rpartition("/")
+        group = own.rstrip("0123456789")
+        digits = own.removeprefix(group)
+        group = group.removesuffix("-")
+        if not (group and digits) or prefix != (f"node{worker.node}" if slash else ""):
+            return None
+        while len(found) <= worker.node:
+            found.append({})
+        found[worker.node].setdefault(group, {})[int(digits)] = worker
+    several = len(found) > 1
+    like = [{group: (*some,) for group, some in node.items()} for node in found]
+    if several and (any(one != like[0] for one in like) or 1 < len(run.memories) != len(found)):
+        return None
+    return found if several == ("/" in run.workers[0].name) else None
+
+
+def _workers(run: Run, nodes: list[Groups]) -> dict[str, Any] | None:
+    """Return the groups of workers of a node as a file has them; None if it cannot."""
+    workers: dict[str, Any] = {}
+    for group, members in nodes[0].items():
+        some = list(members.values())
+        section: dict[str, Any] = {"count": max(members) + 1, "arch": some[0].architecture}
+        if run.memories and len(nodes) == 1:
+            if len(some) != section["count"]:
+                return None
+            section["memory"] = [run.memories[worker.memory].name for worker in some]
+        workers[group] = section
+    return workers
+
+
 def _links(run: Run) -> dict[str, Any] | None:
     """Return the links that the copies of *run* were made over, as fast as these in the median."""
     if not run.memories:
@@ -124,16 +150,20 @@ def _links(run: Run) -> dict[str, Any] | None:
     found: dict[str, Any] = {}
     low, high = np.minimum(copies.source, copies.target), np.maximum(copies.source, copies.target)
     took = copies.end_s - copies.start_s
+    timed = (took > 0) & (copies.size_bytes > 0)
+    network = run.memories[-1].node > 0
     for one in range(len(run.memories)):
         for other in range(one + 1, len(run.memories)):
-            these = (low == one) & (high == other) & (took > 0) & (copies.size_bytes > 0)
+            these = (low == one) & (high == other) & timed
+            if network and not these.any():
+                these = timed  # a network is alike between all nodes
             if not these.any():
                 if one == 0:
                     return None
                 continue
             rate = float(np.median(copies.size_bytes[these] / took[these]))
             names = [run.memories[one].name, run.memories[other].name]
-            found["-".join(names)] = {
+            found["-".join(names).replace("/", "-")] = {
                 "bandwidth": exact_quantity(rate, "bandwidth"), "between": names
             }  # fmt: skip
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,12 @@ if TYPE_CHECKING:
 
     from tasksim.formats.traces.records import Records
     from tasksim.graph.csr import Int64
+    from tasksim.run.recordtables import TransferTable
 
 __all__ = ["Ran", "graph_of_trace"]
+
+MOST_COPIED: Final = 10_000_000
+"""Data by number: each has a name, and few bytes could say many."""
 
 
 class Ran(NamedTuple):
@@ -38,16 +42,17 @@ def graph_of_trace(found: Records, ran: Ran) -> TaskGraph:
     order = ran.order
     number = np.full(len(found), -1, dtype=np.int64)
     number[order] = np.arange(len(order))
-    names = [found.kernel[task] for task in order.tolist()]
     index: dict[str, int] = {}
-    kernel = np.array([index.setdefault(name, len(index)) for name in names], dtype=np.int32)
+    kernel = np.array(
+        [index.setdefault(found.kernel[task], len(index)) for task in order.tolist()],
+        dtype=np.int32,
+    )
     parameter_names, parameters, row = _parameters(found, order, kernel, len(index))
     accesses = _accesses(found, order)
     edges = (number[ran.before] << 32) | number[ran.after]
     edges = _with_data(found, ran, np.unique(edges), accesses)
     successor_ptr, successors = from_edges(edges, len(order))
-    size = np.zeros(len(found.handle), dtype=np.int64)
-    np.maximum.at(size, np.array(found.access_handle), np.array(found.access_size))
+    names, size, home = _data(found)
     graph = TaskGraph(
         name=found.name,
         arguments={},
@@ -64,8 +69,8 @@ def graph_of_trace(found: Records, ran: Ran) -> TaskGraph:
         successor_ptr=successor_ptr,
         successors=successors,
         handle_size=size,
-        handle_home=np.array([found.home.get(h, 0) for h in found.handle], dtype=np.int32),
-        handle_blocks=tuple(HandleBlock(name, 0, 0, at) for at, name in enumerate(found.handle)),
+        handle_home=np.array(home, dtype=np.int32),
+        handle_blocks=tuple(HandleBlock(name, 0, 0, at) for at, name in enumerate(names)),
     )
     graph.validate()
     return graph
@@ -91,6 +96,31 @@ def _parameters(
         all_names.append(names)
         tables.append(unique if names else np.zeros((1, 0)))
     return tuple(all_names), tuple(tables), row
+
+
+def _data(found: Records) -> tuple[list[str], Int64, list[int]]:
+    """Return the names of the data, their sizes, and the memories that they are at home in.
+
+    Where only copies tell of data, by numbers, these are all that there are.
+    """
+    names = list(found.handle)
+    if not names and found.transfers is not None and len(found.transfers):
+        return _copied_data(found, found.transfers)
+    size = np.array([found.copied_size.get(name, 0) for name in names], dtype=np.int64)
+    np.maximum.at(size, np.array(found.access_handle), np.array(found.access_size))
+    memory = {name: at for at, name in enumerate(found.memories)}
+    homes = {name: memory.get(where, 0) for name, where in found.home_memory.items()}
+    return names, size, [homes.get(name, found.home.get(name, 0)) for name in names]
+
+
+def _copied_data(found: Records, copies: TransferTable) -> tuple[list[str], Int64, list[int]]:
+    """Return data numbered as *copies* say, as large as these, at home in the first memory."""
+    count = int(copies.handle.max()) + 1
+    if count > MOST_COPIED or copies.handle.min() < 0:
+        raise InputError(f"{found.path}: a copy of datum {count - 1}; legal: 0 to {MOST_COPIED}")
+    size = np.zeros(count, dtype=np.int64)
+    np.maximum.at(size, copies.handle, copies.size_bytes)
+    return [f"datum{at}" for at in range(count)], size, [0] * count
 
 
 def _accesses(found: Records, order: Int64) -> Accesses:
