@@ -153,7 +153,7 @@ FORMATS: Registry[Format] = Registry(
     {
         "graph": "tasksim.formats.tasksim_files:GRAPH",
         "starvz": "tasksim.formats.traces.starvz:STARVZ",
-        "tasks.rec": "tasksim.formats.traces.recutils:TASKS_REC",
+        "tasks.rec": "tasksim.formats.traces.tasks_rec:TASKS_REC",
         "perfetto": "tasksim.formats.traces.chrome:CHROME",
         "paje": "tasksim.formats.traces.paje_writer:PAJE",
         "pj_dump": "tasksim.formats.traces.pjdump:PJ_DUMP",

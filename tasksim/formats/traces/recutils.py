@@ -1,4 +1,4 @@
-"""tasks.rec: what StarPU's trace tool writes of each task, recutils' fields and values."""
+"""Recutils' fields and values, as StarPU writes them: records, and those of tasks."""
 
 from __future__ import annotations
 
@@ -6,22 +6,16 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError
-from tasksim.formats.registry import Format
-from tasksim.formats.traces.records import Records
-from tasksim.formats.traces.textlines import head_text, lines
+from tasksim.formats.traces.textlines import lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tasksim.formats.traces.recorded_trace import RecordedTrace
-    from tasksim.run.record import Run
+    from tasksim.formats.traces.records import Records
 
-__all__ = [
-    "TASKS_REC", "add_record", "job_id", "nanoseconds", "node_memory", "read_tasks_rec", "records",
-]  # fmt: skip
+__all__ = ["add_record", "job_id", "nanoseconds", "node_memory", "rank_of", "records"]
 
-FILE: Final = "tasks.rec"
 TIMES: Final = ("StartTime", "EndTime", "SubmitTime", "ReadyTime", "PopTime")
 """The last is tasksim's own; StarPU has it in sched_tasks.rec."""
 LONGEST_RANK: Final = 6
@@ -58,48 +52,11 @@ def records(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         yield first, found
 
 
-def read_tasks_rec(path: Path, *, skip_bad: bool = False) -> RecordedTrace:
-    """Return the run in a ``tasks.rec``, with ``data.rec`` beside it where that is there.
-
-    Parameters
-    ----------
-    path : Path
-        The file, or a folder that has one.
-    skip_bad : bool, default False
-        Whether records that are wrong are passed over, and counted.
-
-    Raises
-    ------
-    InputError
-        ``file:line: what is wrong``.
-    """
-    from tasksim.formats.traces.ownnotes import own_notes
-    from tasksim.formats.traces.recorded_trace import assembled
-
-    hints = 0
-    path = path / FILE if path.is_dir() else path
-    found = Records(path, skip_bad=skip_bad)
-    found.name = path.resolve().parent.name if path.name == FILE else found.name
-    own = own_notes(path)
-    for line, fields in records(path):
-        if "Control" not in fields:
-            add_record(found, fields, line)
-        else:
-            hints += 1
-    if own.workers:
-        own.add_to(found)
-    else:
-        _add_beside(found)
-        _name_workers(found)
-    if hints:
-        found.note(f"{hints} hints that data will not be used any more are left out")
-    return assembled(found)
-
-
 def job_id(text: str) -> str:
     """Return the id of a task: ranks before it have leading zeros in some files, not in others."""
     rank, between, number = text.partition("_")
-    return f"{int(rank)}_{number}" if between and rank.isdecimal() else text
+    known = between and rank.isdecimal() and len(rank) < LONGEST_RANK
+    return f"{int(rank)}_{number}" if known else text
 
 
 def node_memory(rank: int) -> str:
@@ -107,7 +64,7 @@ def node_memory(rank: int) -> str:
     return f"node{rank}/ram"
 
 
-def _rank(fields: dict[str, str]) -> str:
+def rank_of(fields: dict[str, str]) -> str:
     """Return the rank that a record is of, where there are several; else nothing."""
     rank = fields.get("MPIRank", "")
     return str(int(rank)) if rank.isdecimal() and len(rank) < LONGEST_RANK else ""
@@ -128,7 +85,7 @@ def add_record(found: Records, fields: dict[str, str], line: int, worker: str = 
         found.bad(f"task {task}: {str(error)[:80]}", line)
         return
     start, end, submitted, ready, popped = times
-    rank = _rank(fields)
+    rank = rank_of(fields)
     where = worker or fields.get("WorkerId", "")
     if rank and where and not worker:
         where = f"node{rank}/{where}"
@@ -196,99 +153,3 @@ def _parameters(fields: dict[str, str]) -> dict[str, float]:
     if iteration and int(iteration[0]) >= 0:
         found["iteration"] = float(int(iteration[0]))
     return found
-
-
-def _add_beside(found: Records) -> None:
-    """Add what the files beside the trace say: ``data.rec``, ``sched_tasks.rec``, ``comms.rec``."""
-    from tasksim.formats.traces.comms_rec import add_messages
-    from tasksim.formats.traces.sched_rec import add_scheduling
-
-    names = {what: found.path.name.replace("tasks", what) for what in ("data", "sched_tasks")}
-    beside = {what: found.path.with_name(name) for what, name in names.items()}
-    if "tasks" not in found.path.name:  # then no name tells which files belong to it
-        found.note(NO_HOMES)
-        return
-    if beside["data"].is_file():
-        _add_homes(found, beside["data"])
-    else:
-        found.note(NO_HOMES)
-    if beside["sched_tasks"].is_file():
-        add_scheduling(found, beside["sched_tasks"])
-    messages = found.path.with_name(found.path.name.replace("tasks", "comms"))
-    if messages.is_file():
-        add_messages(found, messages)
-
-
-NO_HOMES: Final = "no data.rec: that all data are at home in the first memory is assumed"
-
-
-def _add_homes(found: Records, path: Path) -> None:
-    """Read where data are at home from ``data.rec``."""
-    for _, fields in records(path):
-        rank, home = _rank(fields), fields.get("HomeNode", "")
-        if home.isdecimal():
-            handle = fields.get("Handle", "")
-            if rank:
-                found.home_memory[f"{rank}_{handle}"] = node_memory(int(rank))
-            else:
-                found.home[handle] = int(home)
-
-
-def _name_workers(found: Records) -> None:
-    """Give names to workers that are numbers: by the memory that they work on.
-
-    Those of a node have that before them, as on platforms of several; its memory is one.
-    """
-    if not any(worker.rpartition("/")[2].isdecimal() for worker in {*found.worker}):
-        return
-    found.note(
-        "tasks.rec does not say what its workers are: those of memory node 0 are called cpu, those "
-        "of others gpu"
-    )
-    names = {}
-    for worker in {*found.worker} - {""}:
-        rank, slash, number = worker.rpartition("/")
-        kind = "cpu" if found.memory_of.get(worker, "0") == "0" else "gpu"
-        names[worker] = f"{rank}{slash}{kind}{number}"
-    found.worker = [names.get(worker, "") for worker in found.worker]
-    found.node_of = {
-        name: int(worker.partition("/")[0].removeprefix("node"))
-        for worker, name in names.items()
-        if "/" in worker
-    }
-    known = found.memory_of.items()
-    found.memory_of = {names[worker]: node for worker, node in known if worker in names}
-    if found.node_of:
-        found.memory_of = {name: node_memory(node) for name, node in found.node_of.items()}
-
-
-def _is_tasks_rec(path: Path, head: bytes) -> bool:
-    if not head:
-        return (path / FILE).is_file()
-    text = head_text(head)
-    fields = ("Name:", "Model:", "JobId:", "SubmitOrder:", "Control:", "File:")
-    return text.lstrip().startswith(fields) and "JobId:" in text
-
-
-def _read_run(path: Path) -> Run:
-    return read_tasks_rec(path).run
-
-
-def _read_trace(path: Path, skip_bad: bool) -> RecordedTrace:
-    return read_tasks_rec(path, skip_bad=skip_bad)
-
-
-def _write_run(run: Run, path: Path, force: bool) -> None:
-    from tasksim.formats.traces.recutils_writer import write_tasks_rec
-
-    write_tasks_rec(run, path, force)
-
-
-TASKS_REC = Format(
-    summary="StarPU's tasks.rec, with data.rec, sched_tasks.rec and comms.rec beside it.",
-    suffixes=(".rec",),
-    recognises=_is_tasks_rec,
-    reads_run=_read_run,
-    reads_trace=_read_trace,
-    writes_run=_write_run,
-)

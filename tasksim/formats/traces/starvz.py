@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from tasksim.base.errors import InputError
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import Records
-from tasksim.formats.traces.recutils import add_record
+from tasksim.formats.traces.recutils import add_record, job_id, rank_of
 from tasksim.formats.traces.textlines import csv_rows
 
 if TYPE_CHECKING:
@@ -71,7 +71,9 @@ def read_starvz(path: Path, *, skip_bad: bool = False) -> RecordedTrace:
     elif handles is not None:
         for _, row in _rows(handles):
             if row.get("HomeNode", "").isdigit():
-                found.home[row.get("Handle", "")] = int(row["HomeNode"])
+                rank = rank_of(row)
+                handle = row.get("Handle", "")
+                found.home[f"{rank}_{handle}" if rank else handle] = int(row["HomeNode"])
     return assembled(found)
 
 
@@ -119,7 +121,7 @@ def _read_dag(found: Records, path: Path) -> None:
     before: dict[str, list[str]] = {}
     other = 0
     for _, row in _rows(path, ("JobId", "Dependent")):
-        one, task = row.get("Dependent", ""), row.get("JobId", "")
+        one, task = job_id(row.get("Dependent", "")), job_id(row.get("JobId", ""))
         if one in found.number and task in found.number:
             before.setdefault(task, []).append(one)
         else:
