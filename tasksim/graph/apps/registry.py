@@ -153,6 +153,7 @@ GENERATORS: Registry[Generator] = Registry(
         "fork-join": "tasksim.graph.apps.synthetic:fork_join",
         "random-layered": "tasksim.graph.apps.synthetic:random_layered",
         "fmm": "tasksim.graph.apps.fmm:fmm",
+        "loop": "tasksim.applications.loop:loop",
     },
     _adopt,
 )
