@@ -36,7 +36,7 @@ __all__ = ["run"]
 @click.option("--jobs", type=WORKERS, help="Cells at a time. [default: one per usable core]")
 @click.option(
     "--executor",
-    default="serial",
+    default="processes",
     help="What computes: serial, processes, threads, dask[:ADDRESS], mpi, slurm[:OPTIONS].",
 )
 @click.option("--extend", is_flag=True, help="Add to a study whose file has changed.")

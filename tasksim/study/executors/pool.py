@@ -10,9 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from tasksim.study.executors.child import compute_here
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Executor, Future
+
+    from tasksim.study.sweep.columns import Answer
 
 __all__ = ["MESSAGE_S", "Pool"]
 
@@ -29,21 +33,20 @@ class Pool:
     executor : Executor
     workers : int
         How many cells it computes at a time.
-    isolated : bool, default False
-        Whether what it calls keeps each cell in a child process of its own, for a crash of which
-        nobody else pays.
     message_s : float
         Seconds of work that it is given at a time.
+    compute : callable
+        What it calls: returns the answers of cells, within limits.
     renew : callable, optional
         Returns another executor when this one is broken.
     """
 
     executor: Executor
     workers: int
-    isolated: bool = False
     message_s: float = MESSAGE_S
+    compute: Callable[..., list[Answer]] = compute_here
     renew: Callable[[], Executor] | None = None
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Submit a call to the executor."""
-        return self.executor.submit(function, *arguments)
+    def submit(self, *arguments: Any) -> Future[list[Answer]]:
+        """Have the executor compute some cells."""
+        return self.executor.submit(self.compute, *arguments)

@@ -38,7 +38,12 @@ EXECUTORS: Registry[Opener] = Registry(
     "executor",
     "tasksim.executors",
     {
+        "processes": "tasksim.study.executors.processes:open_pool",
         "serial": "tasksim.study.executors.serial:open_pool",
+        "threads": "tasksim.study.executors.threads:open_pool",
+        "dask": "tasksim.study.executors.dask:open_pool",
+        "mpi": "tasksim.study.executors.mpi:open_pool",
+        "slurm": "tasksim.study.executors.slurm:open_pool",
     },
     _adopt,
 )

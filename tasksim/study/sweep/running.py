@@ -14,7 +14,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tasksim.study.sweep.columns import LOST, Answer
-from tasksim.study.sweep.workbench import Job, compute
+from tasksim.study.sweep.workbench import Job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -138,7 +138,7 @@ class Sweep:
     def _send(self, batch: list[Planned]) -> None:
         jobs = [Job(one.cell, one.scenario, self.metrics) for one in batch]
         try:
-            future = self.pool.submit(compute, jobs)
+            future = self.pool.submit(jobs, self.limits)
         except BrokenExecutor as error:
             future = Future()
             future.set_exception(error)

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -22,6 +23,8 @@ from tasksim.study.sweep.study_file import read_study
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tasksim.study.executors.pool import Pool
 
 __all__ = ["Outcome", "cores_to_use", "run_study"]
 
@@ -104,12 +107,26 @@ def run_study(
     """
     folder = Path(folder)
     asked = study if isinstance(study, Study) else read_study(Path(study), trust=trust)
+    native = asked.base.get("clock") == "native"
+    with opened(executor, 1 if native else jobs or cores_to_use()) as pool:
+        return _run(pool, asked, folder, extend=extend, retry=retry, trust=trust, tell=tell)
+
+
+def _run(
+    pool: Pool,
+    asked: Study,
+    folder: Path,
+    *,
+    extend: bool,
+    retry: bool,
+    trust: bool,
+    tell: Callable[[Progress], None] | None,
+) -> Outcome:
+    """Run a study on a pool."""
     cells = plan(asked)
     header = Header.of(asked, cells)
     before = _before(folder, header, asked, extend=extend, trust=trust)
-    native = asked.base.get("clock") == "native"
-    workers = 1 if native else jobs or cores_to_use()
-    with opened(executor, workers) as pool, Store.opened(folder, header) as store:
+    with Store.opened(folder, header) as store:
         if before is not None and before != header:
             _extend(store, header, before, cells)
         failed = _failed(store, cells, retry=retry)
@@ -122,10 +139,12 @@ def run_study(
 
 
 def cores_to_use() -> int:
-    """Return how many cores this process may use."""
+    """Return how many cores this process may use, also after SLURM."""
     from tasksim.native.cores import usable_cores
 
-    return len(usable_cores())
+    given = os.environ.get("SLURM_CPUS_PER_TASK", "")
+    cores = len(usable_cores())
+    return min(cores, max(1, int(given))) if given.isdecimal() else cores
 
 
 def _before(

@@ -83,17 +83,34 @@ class Workbench:
         self._resolver = Resolver()
         self._resolved = 0
 
+    def warm_up(self) -> None:
+        """Import what cells will need, before the first one's time counts."""
+        import tasksim.engine.batch
+        import tasksim.formats.graphs
+        import tasksim.formats.platforms
+        import tasksim.models.files.store
+        import tasksim.scenario.solving  # noqa: F401
+
     def answers(self, jobs: Iterable[Job]) -> Iterator[Answer]:
         """Yield the answer of each cell: also of those that fail."""
         for job in jobs:
             begun = perf_counter()
             try:
-                answer = self._answer(job)
+                answer = self._answered(job)
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # an exit, too, is a scheduler's and not ours
                 answer = failed(job.cell, error)
             yield answer._replace(seconds=perf_counter() - begun)
+
+    def _answered(self, job: Job) -> Answer:
+        """Return the answer of a cell; short of memory, with nothing kept of earlier ones."""
+        try:
+            return self._answer(job)
+        except MemoryError:
+            self._groups.clear()
+            self._resolver, self._resolved = Resolver(), 0
+        return self._answer(job)
 
     def _answer(self, job: Job) -> Answer:
         if job.metrics or job.scenario.clock == "native":

@@ -1,0 +1,33 @@
+"""MPI's processes compute cells: ``mpiexec -n 3 tasksim study run STUDY.YAML -o STUDY --executor mpi``.
+
+The first process plans and writes, the others compute. Where there is only one, it starts others,
+as far as the MPI that is installed can.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from tasksim.study.executors.pool import Pool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["open_pool"]
+
+
+@contextmanager
+def open_pool(jobs: int, argument: str) -> Iterator[Pool | None]:  # noqa: ARG001
+    """Compute cells in the other processes of mpiexec."""
+    from mpi4py import MPI
+    from mpi4py.futures import MPICommExecutor, MPIPoolExecutor
+
+    size = MPI.COMM_WORLD.Get_size()
+    if size == 1:
+        with MPIPoolExecutor(jobs) as executor:
+            yield Pool(executor, jobs)
+        return
+    with MPICommExecutor(MPI.COMM_WORLD, root=0) as executor:
+        # In the others this returns when all is computed.
+        yield None if executor is None else Pool(executor, size - 1)

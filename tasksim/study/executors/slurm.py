@@ -1,0 +1,116 @@
+"""SLURM's jobs compute cells, submitted by submitit.
+
+``slurm:partition=short,timeout_min=60`` passes submitit's parameters on; ``slurm:local`` runs the
+jobs here, as processes, to try things out.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.errors import InputError
+from tasksim.study.executors.pool import Pool
+from tasksim.study.sweep.axes import number_or_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["JobExecutor", "open_pool"]
+
+LOOK_S: Final = 0.2
+"""How often jobs are looked at: submitit asks SLURM itself at most once in some seconds."""
+MESSAGE_S: Final = 60.0
+"""Of work for a job, which takes some seconds to begin."""
+
+
+class JobExecutor(Executor):
+    """Makes an executor of one of submitit, whose jobs are no futures.
+
+    Parameters
+    ----------
+    executor : submitit.Executor
+    """
+
+    def __init__(self, executor: Any) -> None:
+        self._executor = executor
+        self._jobs: dict[Future[Any], Any] = {}
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+        self._watcher.start()
+
+    def submit(
+        self, function: Callable[..., Any], /, *arguments: Any, **named: Any
+    ) -> Future[Any]:
+        """Submit a job; return its future."""
+        future: Future[Any] = Future()
+        future.set_running_or_notify_cancel()
+        job = self._executor.submit(function, *arguments, **named)
+        with self._lock:
+            self._jobs[future] = job
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End; jobs that have not ended are cancelled if *cancel_futures*."""
+        while wait and not cancel_futures and self._jobs:
+            time.sleep(LOOK_S)
+        self._closed.set()
+        self._watcher.join()
+        for job in self._jobs.values():
+            job.cancel()
+
+    def _watch(self) -> None:
+        """Settle the futures of jobs that have ended."""
+        while not self._closed.wait(LOOK_S):
+            with self._lock:
+                ended = [(future, job) for future, job in self._jobs.items() if job.done()]
+                for future, _ in ended:
+                    del self._jobs[future]
+            for future, job in ended:
+                _settle(future, job)
+
+
+def _settle(future: Future[Any], job: Any) -> None:
+    try:
+        error = job.exception()
+    except Exception as failure:  # what submitit raises of a job that left nothing behind
+        error = failure
+    if error is not None:
+        future.set_exception(error)
+    else:
+        future.set_result(job.result())
+
+
+@contextmanager
+def open_pool(jobs: int, argument: str) -> Iterator[Pool]:
+    """Compute cells in jobs of SLURM: slurm:partition=NAME,timeout_min=60; slurm:local here."""
+    import submitit
+
+    local = argument == "local"
+    with TemporaryDirectory(prefix=".tasksim-", dir=Path.cwd()) as folder:
+        kind = submitit.LocalExecutor if local else submitit.SlurmExecutor
+        executor = kind(folder=folder)
+        if not local:
+            executor.update_parameters(**_parameters(argument))
+        adapter = JobExecutor(executor)
+        try:
+            yield Pool(adapter, jobs, MESSAGE_S)
+        finally:
+            adapter.shutdown(cancel_futures=True)
+
+
+def _parameters(argument: str) -> dict[str, Any]:
+    """Return submitit's parameters in ``partition=short,timeout_min=60``."""
+    found: dict[str, Any] = {}
+    for item in filter(None, argument.split(",")):
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if not (key and equals and value):
+            raise InputError(f"executor 'slurm:{argument}': '{item}' is not PARAMETER=VALUE")
+        found[key] = number_or_text(value)
+    return found
