@@ -30,6 +30,7 @@ KINDS = (
     "formats",
     "panels",
     "executors",
+    "study-executors",
 )
 
 
@@ -152,6 +153,12 @@ def _executors(library: Path | None) -> dict[str, str]:  # noqa: ARG001
     return {**describe(), **applications}
 
 
+def _study_executors(library: Path | None) -> dict[str, str]:  # noqa: ARG001
+    from tasksim.study.executors.registry import describe
+
+    return describe()
+
+
 _LISTERS: dict[str, Callable[[Path | None], dict[str, str]]] = {
     "generators": _generators,
     "schedulers": _schedulers,
@@ -163,4 +170,5 @@ _LISTERS: dict[str, Callable[[Path | None], dict[str, str]]] = {
     "formats": _formats,
     "panels": _panels,
     "executors": _executors,
+    "study-executors": _study_executors,
 }

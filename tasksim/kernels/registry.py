@@ -3,7 +3,7 @@
 An executor is a class or function, ``executor(graph, workers, seed)``, that returns the graph
 bound to data, a :class:`~tasksim.kernels.program.Program`. It is registered under the name of the
 generator whose graphs it runs; another package's, by an entry point of the group
-``tasksim.executors``. An application is an executor of its own graphs.
+``tasksim.programs``. An application is an executor of its own graphs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _adopt(name: str, found: Any) -> Executor:
 
 EXECUTORS: Registry[Executor] = Registry(
     "executor",
-    "tasksim.executors",
+    "tasksim.programs",
     {
         "cholesky": "tasksim.kernels.factorisations:Cholesky",
         "lu": "tasksim.kernels.factorisations:Lu",

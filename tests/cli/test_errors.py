@@ -101,7 +101,7 @@ MISTAKES = {
     "list scheduler": (
         "unknown kind of thing 'scheduler', did you mean 'schedulers'? "
         "(known: generators, schedulers, platforms, models, kernels, traces, kinds, formats, "
-        "panels, executors)"
+        "panels, executors, study-executors)"
     ),
     "run cholesky tiles=2 --scheduler pro": (
         f"unknown scheduler 'pro', did you mean 'prio'? (known: {SCHEDULERS})"

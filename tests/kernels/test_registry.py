@@ -50,7 +50,7 @@ def theirs(package, tmp_path, monkeypatch):
         "theirs",
         {
             "tasksim.generators": {"wavefront": "their_graphs:wavefront", "ghost": "nowhere:f"},
-            "tasksim.executors": {"wavefront": "their_graphs:Steps", "ghost": "math:pi"},
+            "tasksim.programs": {"wavefront": "their_graphs:Steps", "ghost": "math:pi"},
         },
     )
     (tmp_path / "site-theirs" / "their_graphs.py").write_text(PACKAGE)

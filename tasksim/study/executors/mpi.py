@@ -1,4 +1,4 @@
-"""MPI's processes compute cells: ``mpiexec -n 3 tasksim study run STUDY.YAML -o STUDY --executor mpi``.
+"""MPI's processes compute cells: ``mpiexec -n 3 tasksim study run FILE -o STUDY --executor mpi``.
 
 The first process plans and writes, the others compute. Where there is only one, it starts others,
 as far as the MPI that is installed can.
@@ -18,8 +18,8 @@ __all__ = ["open_pool"]
 
 
 @contextmanager
-def open_pool(jobs: int, argument: str) -> Iterator[Pool | None]:  # noqa: ARG001
-    """Compute cells in the other processes of mpiexec."""
+def open_pool(jobs: int, argument: str) -> Iterator[Pool]:  # noqa: ARG001
+    """Compute cells in the other processes of mpiexec, which end when all is computed."""
     from mpi4py import MPI
     from mpi4py.futures import MPICommExecutor, MPIPoolExecutor
 
@@ -29,5 +29,7 @@ def open_pool(jobs: int, argument: str) -> Iterator[Pool | None]:  # noqa: ARG00
             yield Pool(executor, jobs)
         return
     with MPICommExecutor(MPI.COMM_WORLD, root=0) as executor:
-        # In the others this returns when all is computed.
-        yield None if executor is None else Pool(executor, size - 1)
+        if executor is not None:
+            yield Pool(executor, size - 1)
+            return
+    raise SystemExit(0)

@@ -8,7 +8,7 @@ what stands behind the colon of ``--executor NAME:ARGUMENT``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from tasksim.study.executors.child import compute_here
 
@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
     from tasksim.study.sweep.columns import Answer
 
-__all__ = ["MESSAGE_S", "Pool"]
-
-MESSAGE_S: Final = 0.2
-"""Of work that is sent to a worker at a time: a thousand times what it takes to send it."""
+__all__ = ["Pool"]
 
 
 @dataclass
@@ -33,8 +30,8 @@ class Pool:
     executor : Executor
     workers : int
         How many cells it computes at a time.
-    message_s : float
-        Seconds of work that it is given at a time.
+    coarse : bool, default False
+        Whether it takes seconds to begin, so that it is given much at a time.
     compute : callable
         What it calls: returns the answers of cells, within limits.
     renew : callable, optional
@@ -43,7 +40,7 @@ class Pool:
 
     executor: Executor
     workers: int
-    message_s: float = MESSAGE_S
+    coarse: bool = False
     compute: Callable[..., list[Answer]] = compute_here
     renew: Callable[[], Executor] | None = None
 

@@ -25,8 +25,6 @@ __all__ = ["JobExecutor", "open_pool"]
 
 LOOK_S: Final = 0.2
 """How often jobs are looked at: submitit asks SLURM itself at most once in some seconds."""
-MESSAGE_S: Final = 60.0
-"""Of work for a job, which takes some seconds to begin."""
 
 
 class JobExecutor(Executor):
@@ -45,9 +43,7 @@ class JobExecutor(Executor):
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._watcher.start()
 
-    def submit(
-        self, function: Callable[..., Any], /, *arguments: Any, **named: Any
-    ) -> Future[Any]:
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         """Submit a job; return its future."""
         future: Future[Any] = Future()
         future.set_running_or_notify_cancel()
@@ -100,7 +96,7 @@ def open_pool(jobs: int, argument: str) -> Iterator[Pool]:
             executor.update_parameters(**_parameters(argument))
         adapter = JobExecutor(executor)
         try:
-            yield Pool(adapter, jobs, MESSAGE_S)
+            yield Pool(adapter, jobs, coarse=True)
         finally:
             adapter.shutdown(cancel_futures=True)
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Progress", "Sweep"]
 
+MESSAGE_S: Final = 0.2
+"""Of work that is sent to a worker at a time: a thousand times what it takes to send it."""
 FIRST_BATCH: Final = 8
 """Cells, as long as nobody knows how long one takes."""
 LARGEST_BATCH: Final = 2000
@@ -130,10 +132,16 @@ class Sweep:
     def _size(self) -> int:
         """Return how many cells the next batch has: few at the end, that all workers end alike."""
         fair = -(-len(self._todo) // (2 * self.pool.workers))
+        if self.pool.coarse:
+            return min(max(fair, self._coarse()), len(self._todo), LARGEST_BATCH)
         if not self.computed:
             return min(FIRST_BATCH, fair)
-        known = self.pool.message_s * self.computed / max(self.engine_s, 1e-9)
+        known = MESSAGE_S * self.computed / max(self.engine_s, 1e-9)
         return max(1, min(int(known), fair, LARGEST_BATCH))
+
+    def _coarse(self) -> int:
+        """Return how many cells each of two batches per worker has."""
+        return -(-len(self.cells) // (2 * self.pool.workers))
 
     def _send(self, batch: list[Planned]) -> None:
         jobs = [Job(one.cell, one.scenario, self.metrics) for one in batch]

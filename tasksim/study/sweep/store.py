@@ -269,16 +269,23 @@ def _read(path: Path, columns: list[str] | None) -> pa.Table:
 
 
 def _table(rows: list[dict[str, Any]], columns: Columns) -> pa.Table:
+    import numpy as np
     import pyarrow as pa
 
     types = {**columns.types, **HIDDEN}
     schema = columns.schema()
     texts = {name for name, kind in types.items() if kind == "string"}
-    values = {
-        name: [_text(row.get(name)) if name in texts else row.get(name) for row in rows]
-        for name in types
-    }
+    values = {}
+    for name in types:
+        read = _text if name in texts else _same
+        # Of a list pyarrow would ask pandas, and import it, whether it is one of its columns.
+        column = np.array([read(row.get(name)) for row in rows], dtype=object)
+        values[name] = pa.array(column, schema.field(name).type)
     return pa.table(values, schema=schema)
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def _text(value: Any) -> str | None:

@@ -68,11 +68,20 @@ def compute(jobs: Iterable[Job]) -> list[Answer]:
 
 def failed(cell: str, error: BaseException) -> Answer:
     """Return the answer of a cell that raised *error*."""
-    if isinstance(error, MemoryError):
+    if _is_short_of_memory(error):
         return Answer(cell, "memory", "out of memory")
     known = isinstance(error, TasksimError)
     text = str(error) if known else f"{type(error).__name__}: {error}".rstrip(": ")
     return Answer(cell, "failed", text[:LONGEST])
+
+
+def _is_short_of_memory(error: BaseException | None) -> bool:
+    """Return whether an error is, or comes from, a lack of memory."""
+    while error is not None:
+        if isinstance(error, MemoryError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 class Workbench:
@@ -107,7 +116,9 @@ class Workbench:
         """Return the answer of a cell; short of memory, with nothing kept of earlier ones."""
         try:
             return self._answer(job)
-        except MemoryError:
+        except Exception as error:
+            if not _is_short_of_memory(error):
+                raise
             self._groups.clear()
             self._resolver, self._resolved = Resolver(), 0
         return self._answer(job)

@@ -1,0 +1,64 @@
+"""Studies for tests: few and small cells, and schedulers that misbehave."""
+
+from __future__ import annotations
+
+from tasksim.study.sweep.table import read_table
+
+SMALL = """\
+version: 1
+name: small
+graphs:
+  - {graph: cholesky, set: {tiles: [3, 4]}}
+  - qr tiles=3
+platforms:
+  - xeon-2c
+  - {platform: xeon-24c, set: {workers.cpu.count: [4, 8]}}
+schedulers:
+  - lws
+  - {scheduler: dmdas, set: {beta: [1, 2]}}
+seeds: 2
+noise: model
+"""
+CELLS = 3 * 3 * 3 * 2
+
+MISBEHAVING = '''
+import os, signal, time
+from pathlib import Path
+from tasksim.schedulers.eager import Eager
+
+class Hangs(Eager):
+    """Never answers."""
+    def pop(self, worker):
+        while True:
+            time.sleep(0.01)
+
+class Raises(Eager):
+    """Raises."""
+    def pop(self, worker):
+        raise ValueError("no such luck")
+
+class Hungry(Eager):
+    """Wants more memory than there is leave for."""
+    def pop(self, worker):
+        self.eaten = bytearray(3 * 2**30)
+        return super().pop(worker)
+
+class Dies(Eager):
+    """Kills its process."""
+    def pop(self, worker):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+class DiesOnce(Eager):
+    """Kills its process, unless it has done so before."""
+    def pop(self, worker):
+        died = Path(os.environ["DIED"])
+        if not died.exists():
+            died.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().pop(worker)
+'''
+
+
+def answers(folder):
+    """Return the table of a study but for how long it took."""
+    return read_table(folder).drop(columns="seconds")
