@@ -7,7 +7,7 @@ as far as the MPI that is installed can.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tasksim.study.executors.pool import Pool
 
