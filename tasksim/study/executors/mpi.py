@@ -28,7 +28,9 @@ def open_pool(jobs: int, argument: str) -> Iterator[Pool]:  # noqa: ARG001
         with MPIPoolExecutor(jobs) as executor:
             yield Pool(executor, jobs)
         return
-    with MPICommExecutor(MPI.COMM_WORLD, root=0) as executor:
+    with MPICommExecutor(MPI.COMM_WORLD, root=0) as found:
+        # In the others this returns when all is computed.
+        executor: Any = found
         if executor is not None:
             yield Pool(executor, size - 1)
             return
