@@ -25,8 +25,8 @@ def open_pool(jobs: int, argument: str) -> Iterator[Pool]:  # noqa: ARG001
 
     size = MPI.COMM_WORLD.Get_size()
     if size == 1:
-        with MPIPoolExecutor(jobs) as executor:
-            yield Pool(executor, jobs)
+        with MPIPoolExecutor(jobs) as own:
+            yield Pool(own, jobs)
         return
     with MPICommExecutor(MPI.COMM_WORLD, root=0) as found:
         # In the others this returns when all is computed.
