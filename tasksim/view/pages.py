@@ -8,13 +8,25 @@ from dataclasses import dataclass
 from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from matplotlib.figure import Figure
 
-__all__ = ["Callout", "Heading", "Image", "Table", "Text", "html_page", "markdown_page", "png"]
+__all__ = [
+    "Callout",
+    "Heading",
+    "Image",
+    "Links",
+    "Listing",
+    "Table",
+    "Text",
+    "html_page",
+    "markdown_page",
+    "png",
+]
 
 DOTS_PER_INCH: Final = 110.0  # figures are as wide as the text on a usual screen
 
@@ -23,19 +35,32 @@ _VALUE: Final = r"[-+<>≤≥~×–]*\s?\d[\d,.]*(e[-+]?\d+)?\s?(%|[a-zA-Z]{1,3}
 _NUMBER: Final = re.compile(rf"({_VALUE}(\s?(to|±|/|\.\.)\s?{_VALUE})?|\**|[-–]|not known)")
 
 STYLE: Final = """
-body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 62rem;
-  margin: 2rem auto; padding: 0 1rem; }
+:root { color-scheme: light dark; --text: #222; --page: #fff; --line: #dde3e8; --soft: #f5f7f9;
+  --edge: #9aa5b1; --faint: #5a6570; --code: #f0f3f5; --warm: #fdf3ec; --warning: #d55e00;
+  --link: #0b62a8; }
+@media (prefers-color-scheme: dark) {
+  :root { --text: #dde3e8; --page: #16191d; --line: #363d45; --soft: #20252b; --edge: #66717d;
+    --faint: #a3adb8; --code: #2a3037; --warm: #33251b; --warning: #f08c3c; --link: #7db8ec; }
+  img { filter: invert(.91) hue-rotate(180deg); }
+}
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page);
+  max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; margin-bottom: .3rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
+a { color: var(--link); }
+.wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .9rem; margin: .6rem 0; }
-th, td { padding: .2rem .8rem; border-bottom: 1px solid #dde3e8; text-align: right; }
+th, td { padding: .2rem .8rem; border-bottom: 1px solid var(--line); text-align: right; }
 th.text, td.text { text-align: left; }
 img { max-width: 100%; height: auto; display: block; margin: .8rem 0; }
-.finding { border-left: 4px solid #9aa5b1; background: #f5f7f9; padding: .5rem .9rem;
+.finding { border-left: 4px solid var(--edge); background: var(--soft); padding: .5rem .9rem;
   margin: .6rem 0; }
-.finding.warning { border-color: #d55e00; background: #fdf3ec; }
-.finding p { margin: .2rem 0; } .evidence { color: #5a6570; font-size: .85rem; }
-code { background: #f0f3f5; padding: 0 .25rem; }
+.finding.warning { border-color: var(--warning); background: var(--warm); }
+.finding p { margin: .2rem 0; } .evidence { color: var(--faint); font-size: .85rem; }
+code, pre { background: var(--code); padding: 0 .25rem; }
+pre { padding: .5rem .9rem; overflow-x: auto; font-size: .85rem; }
 """
+"""Light or dark, as the reader's system is; figures, drawn on white, are turned dark as they are
+shown: lightness inverted, and hues turned back."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +99,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Image:
-    """A figure; *name* is part of its file's name, *alt* says what it shows."""
+    """A figure, or one that is drawn: PNG; *name* is part of its file's name, *alt* what it shows."""
 
     name: str
-    figure: Figure
+    figure: Figure | bytes
     alt: str
 
 
@@ -91,7 +116,22 @@ class Callout:
     advice: str
 
 
-Block = Heading | Text | Table | Image | Callout
+@dataclass(frozen=True)
+class Listing:
+    """Lines as they are typed: commands."""
+
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Links:
+    """A line of links: what comes first, then what each is called and where it leads."""
+
+    text: str
+    targets: Sequence[tuple[str, str]]
+
+
+Block = Heading | Text | Table | Image | Callout | Listing | Links
 
 
 def html_page(title: str, blocks: Sequence[Block]) -> str:
@@ -111,8 +151,10 @@ def markdown_page(title: str, blocks: Sequence[Block], images: Mapping[str, str]
     return "\n\n".join(parts) + "\n"
 
 
-def png(figure: Figure) -> bytes:
+def png(figure: Figure | bytes) -> bytes:
     """Return a figure as PNG, the same bytes each time."""
+    if isinstance(figure, bytes):
+        return figure
     drawn = BytesIO()
     figure.savefig(drawn, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
     return drawn.getvalue()
@@ -128,18 +170,31 @@ def _html(block: Block) -> str:
     if isinstance(block, Image):
         data = base64.b64encode(png(block.figure)).decode("ascii")
         return f'<img alt="{escape(block.alt)}" src="data:image/png;base64,{data}">'
+    if isinstance(block, Listing):
+        return f"<pre>{escape(chr(10).join(block.lines))}</pre>"
+    if isinstance(block, Links):
+        found = (f'<a href="{escape(quote(to))}">{escape(name)}</a>' for name, to in block.targets)
+        return f"<p>{escape(block.text)} {', '.join(found)}</p>"
+    return _html_callout(block)
+
+
+def _html_callout(block: Callout) -> str:
     advice = f"<p>Advice: {escape(block.advice)}.</p>" if block.advice else ""
+    evidence = f'<p class="evidence">{escape(block.evidence)}</p>' if block.evidence else ""
     return (
         f'<div class="finding {escape(block.severity)}">'
         f"<p><strong>{escape(block.severity.capitalize())}:</strong> {escape(block.message)}.</p>"
-        f'{advice}<p class="evidence">{escape(block.evidence)}</p></div>'
+        f"{advice}{evidence}</div>"
     )
 
 
 def _html_table(table: Table) -> str:
     head = _html_cells("th", table.header, table.texts())
     rows = "\n".join(f"<tr>{_html_cells('td', row, table.texts())}</tr>" for row in table.rows)
-    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
+    return (
+        f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n'
+        f"<tbody>\n{rows}\n</tbody>\n</table></div>"
+    )
 
 
 def _html_cells(tag: str, cells: Sequence[str], texts: Sequence[bool]) -> str:
@@ -158,6 +213,20 @@ def _markdown(block: Block, images: Mapping[str, str]) -> str:
         return _markdown_table(block)
     if isinstance(block, Image):
         return f"![{_plain(block.alt)}]({images[block.name]})"
+    if isinstance(block, Listing):
+        fence = "`" * max(3, 1 + _longest_ticks(block.lines))
+        return "\n".join([fence, *block.lines, fence])
+    if isinstance(block, Links):
+        found = (f"[{_plain(name)}]({quote(to)})" for name, to in block.targets)
+        return f"{_plain(block.text)} {', '.join(found)}"
+    return _markdown_callout(block)
+
+
+def _longest_ticks(lines: Sequence[str]) -> int:
+    return max((len(ticks) for line in lines for ticks in re.findall("`+", line)), default=0)
+
+
+def _markdown_callout(block: Callout) -> str:
     advice = f" Advice: {_plain(block.advice)}." if block.advice else ""
     evidence = f" ({_plain(block.evidence)})" if block.evidence else ""
     return f"- **{block.severity.capitalize()}:** {_plain(block.message)}.{advice}{evidence}"
@@ -165,7 +234,8 @@ def _markdown(block: Block, images: Mapping[str, str]) -> str:
 
 def _markdown_table(table: Table) -> str:
     rule = ["---" if text else "---:" for text in table.texts()]
-    lines = [table.header, rule, *([_plain(cell) for cell in row] for row in table.rows)]
+    rows = ([_plain(cell) for cell in row] for row in table.rows)
+    lines = [[_plain(name) for name in table.header], rule, *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

@@ -1,0 +1,1 @@
+"""Reports on studies: what their tables say, and how surely."""

@@ -1,0 +1,338 @@
+"""Blocks of a report: what it says in headings, sentences, tables and figures, in order."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.times import duration_text
+from tasksim.study.report.axes import value_text
+from tasksim.study.report.evidence import CONFIDENCE
+from tasksim.study.report.figures.look import facet_text
+from tasksim.view.pages import Callout, Heading, Image, Links, Listing, Table, Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tasksim.study.report.best import BestChoice
+    from tasksim.study.report.figures.registry import Drawing
+    from tasksim.study.report.findings import Findings
+    from tasksim.study.report.sensitivity import Sensitivity
+    from tasksim.study.report.table import StudyTable
+    from tasksim.study.report.tournament import Standing
+    from tasksim.view.pages import Block
+
+__all__ = ["STANDINGS_HEADER", "notes", "report_blocks", "show_command", "standing_cells"]
+
+MOST_ROWS: Final = 30
+"""Of a table on the page: a screen; the data have all."""
+LONGEST_ERROR: Final = 160
+"""Characters of an error in a table; the data have all."""
+SECTIONS: Final = {
+    "profile": "Schedulers",
+    "differences": "Schedulers",
+    "ranks": "Schedulers",
+    "curves": "Curves",
+    "speedup": "Speed-up",
+    "scalability": "Scalability",
+    "sensitivity": "What moves the makespan",
+    "sobol": "What moves the makespan",
+    "interactions": "Interactions",
+}
+"""Under which heading figures stand; those of other packages: "More"."""
+STANDINGS_HEADER: Final = (
+    "scheduler", "wins", "ties", "mean / best", "worst / best", "mean / bound", "worst / bound",
+    "leads",
+)  # fmt: skip
+
+
+def report_blocks(
+    findings: Findings,
+    drawings: Mapping[str, Sequence[Drawing]],
+    data: Mapping[str, str],
+    gantts: Sequence[Block] = (),
+) -> list[Block]:
+    """Return the page on *findings*.
+
+    Parameters
+    ----------
+    findings : Findings
+    drawings : mapping of str to sequence of Drawing
+        By the name of the figure, in their order.
+    data : mapping of str to str
+        The path of the CSV file of each drawing and table, by its name.
+    gantts : sequence of blocks
+        Pictures of two cells, where they could be had.
+    """
+    drawn: dict[str, list[Drawing]] = {}
+    for name, found in drawings.items():
+        drawn.setdefault(SECTIONS.get(name, "More"), []).extend(found)
+
+    def figures(section: str) -> list[Block]:
+        return [block for d in drawn.get(section, []) for block in _figure(d, data)]
+
+    def section(title: str, before: Iterable[Block] = ()) -> list[Block]:
+        blocks = [*before, *figures(title)]
+        return [Heading(title), *blocks] if blocks else []
+
+    return [
+        *_opening(findings),
+        *section("Schedulers", _tournament(findings, data)),
+        *_best(findings, data),
+        *section("Curves"),
+        *section("Speed-up"),
+        *section("Scalability"),
+        *section("What moves the makespan", _sensitivity(findings)),
+        *section("Interactions"),
+        *section("More"),
+        *_cells(findings, gantts),
+        *_failures(findings.table, data),
+        Heading("Data"),
+        Links("Each table and figure as CSV:", [(name, data[name]) for name in data]),
+    ]
+
+
+def notes(table: StudyTable) -> list[str]:
+    """Return what is to be said of rows that lack, failed or cannot be used."""
+    found = []
+    if table.missing:
+        found.append(
+            f"the study is not finished: {table.missing:,} of {table.planned:,} cells are not "
+            "computed yet, and what is said is about the others"
+        )
+    if len(table.failed):
+        counts = table.failed["status"].value_counts()
+        which = ", ".join(f"{count} {status}" for status, count in counts.items())
+        found.append(
+            f"{len(table.failed):,} of {len(table.frame):,} cells have no result ({which})"
+        )
+    if len(table.unusable):
+        cells = ", ".join(table.unusable["cell"].head(3))
+        found.append(
+            f"{len(table.unusable):,} cells are done but have no makespan above 0, such as "
+            f"{cells}; they are left out"
+        )
+    return found
+
+
+def show_command(table: StudyTable, cell: str) -> str:
+    """Return the command that shows a cell."""
+    return f"tasksim study show {shlex.quote(table.folder or 'STUDY')} {shlex.quote(cell)}"
+
+
+# The opening
+
+
+def _opening(findings: Findings) -> list[Block]:
+    table, verdict = findings.table, findings.verdict
+    axes = "; ".join(f"{axis.name}: {_values_text(axis.values)}" for axis in table.axes)
+    return [
+        Text(f"{len(table.frame):,} cells. {axes or 'Nothing varies'}."),
+        Callout("verdict", verdict.text.removesuffix("."), "", ""),
+        *(Callout("warning", note[0].upper() + note[1:], "", "") for note in notes(table)),
+    ]
+
+
+def _values_text(values: Sequence[Any]) -> str:
+    shown = [value_text(value) for value in values]
+    if len(shown) > 12:
+        shown = [*shown[:5], "…", *shown[-2:]]
+        return f"{', '.join(shown)} ({len(values)} values)"
+    return ", ".join(shown)
+
+
+# Schedulers
+
+
+def _tournament(findings: Findings, data: Mapping[str, str]) -> list[Block]:
+    pairs = findings.pairs
+    if not findings.standings:
+        return []
+    left_out = (
+        f" {pairs.incomplete:,} groups are left out, where one has none."
+        if pairs.incomplete
+        else ""
+    )
+    absent = f" Without any makespan: {', '.join(pairs.absent)}." if pairs.absent else ""
+    return [
+        Text(
+            f"Compared in {len(pairs):,} groups of the same graph, platform, settings and seed, in "
+            f"which all schedulers have a makespan.{left_out}{absent} Ratios are means of all "
+            "groups (geometric), and the worst; 'leads' is in what share of resampled studies the "
+            "mean is lowest."
+        ),
+        Table(STANDINGS_HEADER, [standing_cells(s, findings) for s in findings.standings]),
+        *_rank_text(findings),
+        *_links("tournament", data),
+    ]
+
+
+def standing_cells(standing: Standing, findings: Findings) -> list[str]:
+    """Return a row of the tournament's table as texts."""
+    lead = findings.verdict.leading.get(standing.scheduler)
+    return [
+        standing.scheduler,
+        f"{standing.wins:,}",
+        f"{standing.ties:,}",
+        f"{standing.mean_ratio:.4f}",
+        f"{standing.worst_ratio:.3f}",
+        _number(standing.mean_bound_ratio, ".3f"),
+        _number(standing.worst_bound_ratio, ".3f"),
+        "–" if lead is None else f"{100 * lead:.1f} %",
+    ]
+
+
+def _rank_text(findings: Findings) -> list[Block]:
+    ranks = findings.ranks
+    if ranks is None or ranks.p_value is None or not findings.evidence.enough:
+        return []
+    what = (
+        "the schedulers' ranks differ"
+        if ranks.differ
+        else f"at {100 * CONFIDENCE:.0f} % the ranks may be chance"
+    )
+    return [
+        Text(
+            f"Friedman's test over {ranks.blocks} blocks: chi² = {ranks.chi_square:.3f}, Iman and "
+            f"Davenport's F = {ranks.f:.3f}, p = {_p_text(ranks.p_value)}: {what}. Nemenyi's "
+            f"critical difference is {ranks.critical_difference:.3f} ranks."
+        )
+    ]
+
+
+def _p_text(value: float) -> str:
+    return "< 1e-16" if value < 1e-16 else f"{value:.2g}"
+
+
+def _number(value: float | None, form: str) -> str:
+    return "–" if value is None else format(value, form)
+
+
+# Best settings
+
+
+def _best(findings: Findings, data: Mapping[str, str]) -> list[Block]:
+    found = findings.best
+    if not found or all(best.surely == "the only choice" for best in found):
+        return []
+    return [
+        Heading("Best settings"),
+        Text(
+            "For each question the choice with the lowest mean over seeds. It is 'sure' where it "
+            f"is better than each other choice by a {100 * CONFIDENCE:.0f} % interval over seeds."
+            + (f" The first {MOST_ROWS} of {len(found):,}." if len(found) > MOST_ROWS else "")
+        ),
+        Table(
+            ("question", "best", "makespan", "next", "longer (%)", "interval (%)", "how surely"),
+            [_best_cells(choice) for choice in found[:MOST_ROWS]],
+        ),
+        *_links("best", data),
+    ]
+
+
+def _best_cells(best: BestChoice) -> list[str]:
+    ends = (
+        "–"
+        if best.low is None or best.high is None
+        else f"{100 * best.low + 0.0:.3g} to {100 * best.high:.3g}"
+    )
+    return [
+        facet_text(best.question),
+        facet_text(best.choice),
+        duration_text(best.makespan_s),
+        "–" if best.next_choice is None else facet_text(best.next_choice),
+        "–" if best.margin is None else f"{100 * best.margin:.3g}",
+        ends,
+        best.surely,
+    ]
+
+
+# What moves the makespan
+
+
+def _sensitivity(findings: Findings) -> list[Block]:
+    found = findings.sensitivities
+    if not found:
+        return []
+    header = ("axis", "mean swing", "largest", "slices", "elasticity", "smallest", "largest")
+    said = [
+        Text(
+            "Swing: the longest over the shortest makespan along an axis, all else the same. "
+            "Elasticity: by how many percent the makespan grows when the setting grows by one."
+        )
+    ]
+    return [*said, Table(header, [_sensitivity_cells(s) for s in found])]
+
+
+def _sensitivity_cells(found: Sensitivity) -> list[str]:
+    return [
+        found.axis,
+        f"{found.swing:.4f}",
+        f"{found.largest_swing:.3f}",
+        f"{found.slices:,}",
+        *(_number(value, "+.3f") for value in (found.elasticity, found.low, found.high)),
+    ]
+
+
+# Cells
+
+
+def _cells(findings: Findings, gantts: Sequence[Block]) -> list[Block]:
+    """Return where each scheduler did worst, and the commands that show these runs."""
+    table = findings.table
+    worst = [standing for standing in findings.standings if standing.worst_ratio > 1.0]
+    if not worst and not gantts:
+        return []
+    commands = [
+        f"{show_command(table, s.worst_cell)}   # {_one_line(s.scheduler)}: "
+        f"{s.worst_ratio:.3f} times the best of its group"
+        for s in worst
+    ]
+    said = Text("A cell is simulated again to be looked at. Where each scheduler is furthest off:")
+    listed: list[Block] = [said, Listing(commands)] if worst else []
+    return [Heading("Cells to look at"), *listed, *gantts]
+
+
+def _failures(table: StudyTable, data: Mapping[str, str]) -> list[Block]:
+    failed = table.failed
+    if not len(failed):
+        return []
+    header = ("cell", "question", "scheduler", "seed", "status", "error")
+    asked = ["graph", "platform"]
+    asked += [axis.name for axis in table.configuration if axis.name not in asked]
+    rows = [
+        [
+            str(row["cell"]),
+            facet_text({name: row[name] for name in asked}),
+            *(_short(value_text(row[name])) for name in header[2:]),
+        ]
+        for _, row in failed.head(MOST_ROWS).iterrows()
+    ]
+    more = f" The first {MOST_ROWS} of {len(failed):,}." if len(failed) > MOST_ROWS else ""
+    return [
+        Heading("Failed cells"),
+        Text(f"Cells without a result, and why.{more}"),
+        Table(header, rows),
+        Listing([show_command(table, str(failed["cell"].iloc[0]))]),
+        *_links("failed", data),
+    ]
+
+
+def _short(text: str) -> str:
+    text = _one_line(text)
+    return text if len(text) <= LONGEST_ERROR else f"{text[: LONGEST_ERROR - 1]}…"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _links(name: str, data: Mapping[str, str]) -> list[Block]:
+    return [Links("Data:", [(name, data[name])])] if name in data else []
+
+
+def _figure(drawing: Drawing, data: Mapping[str, str]) -> list[Block]:
+    return [
+        Image(drawing.name, drawing.figure, drawing.title),
+        Links(f"{drawing.caption} Data:", [(drawing.name, data[drawing.name])]),
+    ]

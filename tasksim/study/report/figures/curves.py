@@ -1,0 +1,86 @@
+"""Curve figures: makespans over each numeric axis, with the lower bound below them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tasksim.base.times import time_unit
+from tasksim.study.report.curves import facets_of, makespan_curve
+from tasksim.study.report.figures.look import (
+    BOUND_COLOUR,
+    facet_panels,
+    legend_below,
+    line_looks,
+    plain_axes,
+    ticks_of,
+)
+from tasksim.study.report.figures.registry import Drawing, StudyFigure
+from tasksim.study.report.names import file_name
+from tasksim.view.style import TEXT
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from tasksim.study.report.axes import Axis
+    from tasksim.study.report.findings import Findings
+
+__all__ = ["CURVES", "of_how_many"]
+
+
+def _draw(findings: Findings) -> list[Drawing]:
+    numeric = [axis for axis in findings.table.configuration if axis.is_numeric]
+    return [_over(findings, axis) for axis in numeric if len(findings.table.used)]
+
+
+def _over(findings: Findings, axis: Axis) -> Drawing:
+    table = findings.table
+    curve = makespan_curve(table, axis)
+    figure, panels, count = facet_panels(curve, facets_of(table, axis))
+    for axes, part, title in panels:
+        plain_axes(axes, title)
+        _lines(axes, part, line_looks(table))
+        ticks_of(axes, axis)
+    legend_below(figure, panels[0][0])
+    caption = (
+        f"Makespan over {axis.label}, all else the same: geometric means over seeds, shaded from "
+        "the shortest to the longest; dashed, the lower bound that no scheduler can beat."
+        f"{of_how_many(len(panels), count)}"
+    )
+    return Drawing(
+        f"curve-{file_name(axis.name)}", f"Makespan over {axis.label}", caption, curve, figure
+    )
+
+
+def _lines(axes: Axes, part: pd.DataFrame, looks: dict[str, dict[str, Any]]) -> None:
+    factor, unit = time_unit(float(part["high_s"].max()))
+    for name, line in part.groupby("scheduler", sort=False):
+        look = looks[str(name)]
+        axes.fill_between(
+            line["x"], factor * line["low_s"], factor * line["high_s"],
+            color=look["color"], alpha=0.15, linewidth=0.0,
+        )  # fmt: skip
+        axes.plot(line["x"], factor * line["makespan_s"], label=str(name), **look)
+    bound = part.drop_duplicates("x").sort_values("x")
+    if bound["bound_s"].notna().any():
+        axes.plot(
+            bound["x"], factor * bound["bound_s"],
+            color=BOUND_COLOUR, linestyle="--", linewidth=1.2, label="lower bound",
+        )  # fmt: skip
+    low, high = float(part["low_s"].min()), float(part["high_s"].max())
+    # Over two powers of ten, what is below is not to be seen on a linear axis.
+    if high / low > 100:
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0.0)
+    axes.set_ylabel(f"makespan ({unit})", fontsize=TEXT["normal"])
+
+
+def of_how_many(shown: int, count: int) -> str:
+    """Return what is to be said where not all panels are drawn; nothing where all are."""
+    return "" if shown == count else f" The first {shown} of {count} panels; the data have all."
+
+
+CURVES = StudyFigure("Makespan over each numeric axis, and the lower bound.", _draw)

@@ -1,0 +1,89 @@
+"""Interaction figures: heat maps of makespans over two axes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pandas as pd
+
+from tasksim.study.report.axes import value_text
+from tasksim.study.report.figures.look import plain_axes, shortened
+from tasksim.study.report.figures.registry import Drawing, StudyFigure
+from tasksim.study.report.names import file_name
+from tasksim.view.style import TEXT, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from tasksim.study.report.findings import Findings
+    from tasksim.study.report.interactions import Interaction
+
+__all__ = ["INTERACTIONS"]
+
+MOST_MAPS: Final = 4
+"""Drawn, the strongest ones: beyond, there is little to see."""
+WRITTEN_IN: Final = 120
+"""Fields of a map up to which each has its number in it."""
+WEAKEST: Final = 1.001
+"""Strength below which there is nothing to see: a thousandth of the makespan."""
+
+
+def _draw(findings: Findings) -> list[Drawing]:
+    worth = [i for i in findings.interactions if i.strength >= WEAKEST]
+    return [_map(interaction) for interaction in worth[:MOST_MAPS]]
+
+
+def _map(interaction: Interaction) -> Drawing:
+    first, second = interaction.first, interaction.second
+    figure = new_figure(1.3 + 0.33 * max(len(first), 3))
+    _heat(plain_axes(figure.add_subplot()), interaction)
+    title = f"{first.label} and {second.label}"
+    caption = (
+        f"Geometric means of makespans over the shortest. What one axis does depends on the other "
+        f"by a factor of {interaction.strength:.3g}: so far off is, typically, what is foretold "
+        f"from each by itself.{_slices_text(interaction)}"
+    )
+    data = pd.DataFrame(
+        [
+            {first.name: a, second.name: b, "relative": interaction.relative[row, column]}
+            for row, a in enumerate(first.values)
+            for column, b in enumerate(second.values)
+        ]
+    )
+    name = f"heat-{file_name(first.name)}-{file_name(second.name)}"
+    return Drawing(name, title, caption, data, figure)
+
+
+def _heat(axes: Axes, interaction: Interaction) -> None:
+    first, second, relative = interaction.first, interaction.second, interaction.relative
+    drawn = axes.imshow(relative, cmap="viridis_r", aspect="auto", vmin=1.0)
+    axes.grid(False)
+    axes.set_yticks(range(len(first)), [shortened(value_text(v), 30) for v in first.values])
+    axes.set_xticks(range(len(second)), [shortened(value_text(v), 30) for v in second.values])
+    if sum(len(value_text(v)) for v in second.values) > 90:
+        axes.tick_params(axis="x", rotation=30)
+    axes.set_ylabel(shortened(first.label, 40), fontsize=TEXT["normal"])
+    axes.set_xlabel(shortened(second.label, 60), fontsize=TEXT["normal"])
+    bar = axes.figure.colorbar(drawn, ax=axes, pad=0.01)
+    bar.ax.tick_params(labelsize=TEXT["small"])
+    if relative.size > WRITTEN_IN:
+        return
+    middle = (1.0 + relative.max()) / 2.0
+    for row, line in enumerate(relative):
+        for column, value in enumerate(line):
+            axes.text(
+                column, row, f"{value:.3g}", ha="center", va="center", fontsize=TEXT["small"],
+                color="white" if value > middle else "black",
+            )  # fmt: skip
+
+
+def _slices_text(interaction: Interaction) -> str:
+    if interaction.slices == interaction.all_slices:
+        return ""
+    return (
+        f" Of {interaction.all_slices} combinations of the other axes, {interaction.slices} have "
+        "all fields, and only they count."
+    )
+
+
+INTERACTIONS = StudyFigure("Makespans over two axes, where they interact most.", _draw)

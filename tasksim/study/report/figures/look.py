@@ -1,0 +1,152 @@
+"""Look of the figures of studies: a colour and a mark per scheduler, panels side by side."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.study.report.axes import value_text
+from tasksim.view.style import TEXT, WIDTH_INCHES, legend_columns, new_figure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from tasksim.study.report.axes import Axis
+    from tasksim.study.report.table import StudyTable
+
+__all__ = [
+    "BOUND_COLOUR",
+    "MOST_PANELS",
+    "axis_label",
+    "facet_panels",
+    "facet_text",
+    "legend_below",
+    "line_looks",
+    "plain_axes",
+    "ticks_of",
+]
+
+MOST_PANELS: Final = 6
+"""Of a figure: three rows of two, a screen; all is in its CSV file."""
+BOUND_COLOUR: Final = "#777777"
+_PANEL_INCHES: Final = 3.0
+_COLOURS: Final = (
+    # M. Okabe and K. Ito, "Color Universal Design" (2008), without yellow; the light ones last.
+    "#0072b2", "#d55e00", "#009e73", "#222222", "#cc79a7", "#e69f00", "#56b4e9", "#997233",
+)  # fmt: skip
+_MARKS: Final = "osD^vP*X<>"
+
+
+def line_looks(table: StudyTable) -> dict[str, dict[str, Any]]:
+    """Return colour and mark of each scheduler of a study, the same in all its figures."""
+    return {
+        name: {
+            "color": _COLOURS[k % len(_COLOURS)],
+            "marker": _MARKS[k % len(_MARKS)],
+            "markersize": 4.5,
+            "linewidth": 1.4,
+            # Eight colours and ten marks: the first forty have looks of their own.
+        }
+        for k, name in enumerate(table.schedulers)
+    }
+
+
+def plain_axes(axes: Axes, title: str = "") -> Axes:
+    """Return *axes* with small texts, a faint grid and no frame above and to the right."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(True, color="#e3e7ea", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.tick_params(labelsize=TEXT["small"])
+    if title:
+        axes.set_title(shortened(title, 62), fontsize=TEXT["normal"], loc="left")
+    return axes
+
+
+def shortened(text: str, most: int) -> str:
+    r"""Return *text*, without its middle where it is longer than *most*, and never as a formula.
+
+    >>> shortened("a$b", 9), shortened("abcdefghij", 7)
+    ('a\\$b', 'abc…hij')
+    """
+    if len(text) > most:
+        half = (most - 1) // 2
+        text = f"{text[:half]}…{text[-half:]}"
+    return text.replace("$", r"\$")
+
+
+def legend_below(figure: Figure, axes: Axes) -> None:
+    """Put the legend of *axes* below all panels of *figure*."""
+    handles, labels = axes.get_legend_handles_labels()
+    if not handles:
+        return
+    names = [shortened(label, 40) for label in labels]
+    figure.legend(
+        handles=handles,
+        labels=names,
+        loc="outside lower left",
+        ncols=legend_columns(names, WIDTH_INCHES * 72.0),
+        fontsize=TEXT["small"],
+        frameon=False,
+    )
+
+
+def facet_panels(
+    curve: pd.DataFrame, fixed: Sequence[str], height_inches: float = _PANEL_INCHES
+) -> tuple[Figure, list[tuple[Axes, pd.DataFrame, str]], int]:
+    """Return a figure with a panel for each value of what is *fixed*, and how many there would be.
+
+    Of each panel: its axes, its rows, its title. No more than :data:`MOST_PANELS`.
+    """
+    groups = list(curve.groupby(list(fixed), sort=False)) if fixed else [((), curve)]
+    shown = groups[:MOST_PANELS]
+    columns = min(2, len(shown))
+    rows = math.ceil(len(shown) / columns)
+    figure = new_figure(height_inches * rows + 0.5)
+    panels = []
+    for number, (values, part) in enumerate(shown, 1):
+        axes = figure.add_subplot(rows, columns, number)
+        varying = dict(zip(fixed, values, strict=True))
+        panels.append((axes, part, facet_text(varying)))
+    return figure, panels, len(groups)
+
+
+def facet_text(values: Mapping[str, Any]) -> str:
+    """Return the values of axes in a line: ``cholesky, xeon-24c, tile_size=256``.
+
+    >>> facet_text({"graph": "lu", "graph.tiles": 8.0})
+    'lu, tiles=8'
+    """
+    parts = []
+    for name, value in values.items():
+        text = value_text(value)
+        label = name.partition(".")[2] or name
+        parts.append(text if name in ("graph", "platform", "scheduler") else f"{label}={text}")
+    return ", ".join(parts)
+
+
+def axis_label(axis: Axis) -> str:
+    """Return the label of a numeric axis with its unit."""
+    return shortened(f"{axis.label} ({axis.unit})" if axis.unit else axis.label, 60)
+
+
+def ticks_of(axes: Axes, axis: Axis) -> None:
+    """Let the x axis be over the values of *axis*: logarithmic where they are far apart."""
+    pairs = [
+        (number, value)
+        for number, value in zip(axis.numbers or (), axis.values, strict=True)
+        if math.isfinite(number)
+    ]
+    numbers = [number for number, _ in pairs]
+    # From a factor of eight on, equal steps on paper are factors in most studies: 1, 2, 4, 8.
+    if min(numbers) > 0 and max(numbers) / min(numbers) >= 8:
+        axes.set_xscale("log")
+    kept = pairs if len(pairs) <= 9 else pairs[:: math.ceil(len(pairs) / 8)]
+    axes.set_xticks(
+        [number for number, _ in kept], [shortened(value_text(value), 14) for _, value in kept]
+    )
+    axes.set_xticks([], minor=True)
+    axes.set_xlabel(axis_label(axis), fontsize=TEXT["normal"])

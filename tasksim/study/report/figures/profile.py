@@ -1,0 +1,59 @@
+"""Profile figure: the share of groups within a factor of the best, a step curve per scheduler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.study.report.figures.look import legend_below, line_looks, plain_axes
+from tasksim.study.report.figures.registry import Drawing, StudyFigure
+from tasksim.study.report.profiles import performance_profile
+from tasksim.view.style import TEXT, new_figure
+
+if TYPE_CHECKING:
+    from tasksim.study.report.findings import Findings
+
+__all__ = ["PROFILE"]
+
+FARTHEST: Final = 10.0
+"""Times the best up to which is drawn: what is beyond is lost whatever the factor."""
+
+
+def _draw(findings: Findings) -> list[Drawing]:
+    pairs = findings.pairs
+    if len(pairs.schedulers) < 2 or not len(pairs.ratios_with_failures):
+        return []
+    profile = performance_profile(pairs)
+    factor = profile["factor"].to_numpy()
+    until = min(max(float(factor[-1]) * 1.02, 1.02), FARTHEST)
+    figure = new_figure(3.6)
+    axes = plain_axes(figure.add_subplot())
+    for name, look in line_looks(findings.table).items():
+        if name in profile:
+            share = 100.0 * profile[name].to_numpy()
+            axes.step(
+                np.append(factor, max(until, factor[-1])),
+                np.append(share, share[-1]),
+                where="post",
+                label=name,
+                color=look["color"],
+                marker=look["marker"],
+                markevery=0.11,
+                markersize=4.5,
+                linewidth=1.4,
+            )
+    axes.set_xlim(1.0, until)
+    axes.set_ylim(0.0, 103.0)
+    axes.set_xlabel("makespan over that of the best of the group", fontsize=TEXT["normal"])
+    axes.set_ylabel("groups (%)", fontsize=TEXT["normal"])
+    legend_below(figure, axes)
+    caption = (
+        f"In what share of {len(pairs.ratios_with_failures):,} groups of the same graph, platform, "
+        "settings and seed a scheduler is within a factor of the best one. At 1: the groups it "
+        "wins, ties counting for all. What a curve never reaches failed."
+    )
+    return [Drawing("profile", "Performance profile", caption, profile, figure)]
+
+
+PROFILE = StudyFigure("Share of groups within a factor of the best scheduler.", _draw)

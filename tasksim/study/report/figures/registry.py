@@ -1,0 +1,100 @@
+"""Figures of studies, by name: the built-in ones, and other packages'.
+
+A figure is a :class:`StudyFigure`; another package declares one by an entry point of the group
+``tasksim.study_figures``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tasksim.base.errors import InputError
+from tasksim.base.registry import Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from tasksim.study.report.findings import Findings
+
+__all__ = ["FIGURES", "Drawing", "StudyFigure"]
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """A figure that is drawn.
+
+    Parameters
+    ----------
+    name : str
+        Of its files, unlike that of any other drawing: ``curve-tiles``.
+    title : str
+    caption : str
+        What it shows and does not show, in a sentence or two.
+    data : pandas.DataFrame
+        What is drawn, and all that was left out for lack of room: its CSV file.
+    figure : matplotlib.figure.Figure
+    """
+
+    name: str
+    title: str
+    caption: str
+    data: pd.DataFrame
+    figure: Figure
+
+
+@dataclass(frozen=True)
+class StudyFigure:
+    """A sort of figure of studies.
+
+    Parameters
+    ----------
+    summary : str
+        What it shows, in one line.
+    draw : callable
+        ``draw(findings)`` returns its drawings: one, one per axis, or none where there is nothing
+        to show.
+
+    See Also
+    --------
+    tasksim.study.report.folder.write_report : draws all of them.
+
+    Examples
+    --------
+    >>> nothing = StudyFigure("Nothing.", lambda findings: [])
+    >>> FIGURES.add("nothing", nothing) is nothing
+    True
+    >>> del FIGURES._found["nothing"]  # as if it had not been
+    """
+
+    summary: str
+    draw: Callable[[Findings], Sequence[Drawing]]
+
+
+def _adopt(name: str, found: Any) -> StudyFigure:
+    if not isinstance(found, StudyFigure):
+        raise InputError(f"study figure '{name}': {found!r} is not a StudyFigure")
+    return found
+
+
+FIGURES: Registry[StudyFigure] = Registry(
+    "study figure",
+    "tasksim.study_figures",
+    {
+        "profile": "tasksim.study.report.figures.profile:PROFILE",
+        "differences": "tasksim.study.report.figures.differences:DIFFERENCES",
+        "ranks": "tasksim.study.report.figures.ranks:RANKS",
+        "curves": "tasksim.study.report.figures.curves:CURVES",
+        "speedup": "tasksim.study.report.figures.speedup:SPEEDUP",
+        "scalability": "tasksim.study.report.figures.scalability:SCALABILITY",
+        "sensitivity": "tasksim.study.report.figures.sensitivity:SENSITIVITY",
+        "sobol": "tasksim.study.report.figures.sobol:SOBOL",
+        "interactions": "tasksim.study.report.figures.interactions:INTERACTIONS",
+    },
+    _adopt,
+)
+"""All figures, in the order in which reports have them; a new one is a file, and a line here or an
+entry point of its package."""

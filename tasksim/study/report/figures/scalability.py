@@ -1,0 +1,57 @@
+"""Scalability figures: how well ever larger graphs are solved, over each number of the graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tasksim.study.report.curves import facets_of, makespan_curve, scalability
+from tasksim.study.report.figures.curves import of_how_many
+from tasksim.study.report.figures.look import (
+    facet_panels,
+    legend_below,
+    line_looks,
+    plain_axes,
+    ticks_of,
+)
+from tasksim.study.report.figures.registry import Drawing, StudyFigure
+from tasksim.study.report.names import file_name
+from tasksim.view.style import TEXT
+
+if TYPE_CHECKING:
+    from tasksim.study.report.axes import Axis
+    from tasksim.study.report.findings import Findings
+
+__all__ = ["SCALABILITY"]
+
+
+def _draw(findings: Findings) -> list[Drawing]:
+    sizes = [axis for axis in findings.table.configuration if axis.is_size]
+    found = [_over(findings, axis) for axis in sizes if len(findings.table.used)]
+    return [drawing for drawing in found if drawing is not None]
+
+
+def _over(findings: Findings, axis: Axis) -> Drawing | None:
+    table = findings.table
+    data = scalability(makespan_curve(table, axis))
+    if not data["bound_ratio"].notna().any():
+        return None
+    figure, panels, count = facet_panels(data, facets_of(table, axis))
+    for axes, part, title in panels:
+        plain_axes(axes, title)
+        for name, line in part.groupby("scheduler", sort=False):
+            axes.plot(
+                line["x"], line["bound_ratio"], label=str(name), **line_looks(table)[str(name)]
+            )
+        ticks_of(axes, axis)
+        axes.set_ylim(bottom=min(1.0, float(part["bound_ratio"].min())))
+        axes.set_ylabel("makespan / lower bound", fontsize=TEXT["normal"])
+    legend_below(figure, panels[0][0])
+    caption = (
+        f"How far from the lower bound problems are solved as {axis.label} grows: at 1 nobody can "
+        f"do better. Tasks per second are in the data.{of_how_many(len(panels), count)}"
+    )
+    title = f"Scalability with {axis.label}"
+    return Drawing(f"scalability-{file_name(axis.name)}", title, caption, data, figure)
+
+
+SCALABILITY = StudyFigure("Makespan over lower bound as graphs grow.", _draw)

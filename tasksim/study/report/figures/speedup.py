@@ -1,0 +1,66 @@
+"""Speed-up figures: over each axis that counts workers or the like, with the efficiency."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tasksim.study.report.curves import facets_of, makespan_curve, speedup
+from tasksim.study.report.figures.curves import of_how_many
+from tasksim.study.report.figures.look import (
+    BOUND_COLOUR,
+    MOST_PANELS,
+    facet_text,
+    legend_below,
+    line_looks,
+    plain_axes,
+    ticks_of,
+)
+from tasksim.study.report.figures.registry import Drawing, StudyFigure
+from tasksim.study.report.names import file_name
+from tasksim.view.style import TEXT, new_figure
+
+if TYPE_CHECKING:
+    from tasksim.study.report.axes import Axis
+    from tasksim.study.report.findings import Findings
+
+__all__ = ["SPEEDUP"]
+
+
+def _draw(findings: Findings) -> list[Drawing]:
+    counts = [axis for axis in findings.table.configuration if axis.is_count]
+    return [_over(findings, axis) for axis in counts if len(findings.table.used)]
+
+
+def _over(findings: Findings, axis: Axis) -> Drawing:
+    table = findings.table
+    data = speedup(makespan_curve(table, axis), table, axis)
+    fixed = facets_of(table, axis)
+    groups = list(data.groupby(fixed, sort=False)) if fixed else [((), data)]
+    shown = groups[: MOST_PANELS // 2]
+    figure = new_figure(3.0 * len(shown) + 0.5)
+    for row, (values, part) in enumerate(shown):
+        title = facet_text(dict(zip(fixed, values, strict=True)))
+        gain = plain_axes(figure.add_subplot(len(shown), 2, 2 * row + 1), title)
+        share = plain_axes(figure.add_subplot(len(shown), 2, 2 * row + 2))
+        for name, line in part.groupby("scheduler", sort=False):
+            look = line_looks(table)[str(name)]
+            gain.plot(line["x"], line["speedup"], label=str(name), **look)
+            share.plot(line["x"], 100.0 * line["efficiency"], **look)
+        ends = part["x"].agg(["min", "max"])
+        ideal: dict[str, Any] = {"color": BOUND_COLOUR, "linestyle": "--", "linewidth": 1.2}
+        gain.plot(ends, ends / ends["min"], label="ideal", **ideal)
+        share.axhline(100.0, **ideal)
+        for axes, what in ((gain, "speed-up"), (share, "efficiency (%)")):
+            ticks_of(axes, axis)
+            axes.set_ylim(bottom=0.0)
+            axes.set_ylabel(what, fontsize=TEXT["normal"])
+    legend_below(figure, figure.axes[0])
+    caption = (
+        f"Speed-up over the smallest {axis.label} of each line, and efficiency: speed-up over how "
+        f"many times as many there are.{of_how_many(len(shown), len(groups))}"
+    )
+    title = f"Speed-up over {axis.label}"
+    return Drawing(f"speedup-{file_name(axis.name)}", title, caption, data, figure)
+
+
+SPEEDUP = StudyFigure("Speed-up and efficiency over each axis that counts.", _draw)

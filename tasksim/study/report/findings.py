@@ -1,0 +1,131 @@
+"""Findings: all that a report says of a study, computed once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tasksim.study.report.best import BestChoice, best_choices
+from tasksim.study.report.evidence import Evidence
+from tasksim.study.report.interactions import Interaction, interactions
+from tasksim.study.report.pairs import Pairs
+from tasksim.study.report.ranks import RankTest, rank_test
+from tasksim.study.report.sensitivity import Sensitivity, sensitivities
+from tasksim.study.report.sobol import SobolIndex, sobol_indices
+from tasksim.study.report.tournament import Standing, standings
+from tasksim.study.report.verdict import Verdict, judge
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.study.report.table import StudyTable
+
+__all__ = ["Findings", "examine"]
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What the table of a study says.
+
+    Made by :func:`examine`, whose parts they are.
+    """
+
+    table: StudyTable
+    pairs: Pairs
+    evidence: Evidence
+    standings: list[Standing]
+    verdict: Verdict
+    ranks: RankTest | None
+    best: list[BestChoice]
+    sensitivities: list[Sensitivity]
+    interactions: list[Interaction]
+    sobol: list[SobolIndex] | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the findings as plain data."""
+        table = self.table
+        return {
+            "study": table.name,
+            "cells": {
+                "planned": table.planned,
+                "done": len(table.used),
+                "failed": len(table.failed),
+                "unusable": len(table.unusable),
+                "missing": table.missing,
+            },
+            "axes": {axis.name: list(axis.values) for axis in table.axes},
+            "groups": len(self.pairs),
+            "incomplete_groups": self.pairs.incomplete,
+            "verdict": {
+                "kind": self.verdict.kind,
+                "winner": self.verdict.winner,
+                "alike": self.verdict.alike,
+                "text": self.verdict.text,
+                "evidence": {"unit": self.evidence.unit, "blocks": len(self.evidence)},
+            },
+            "schedulers": [self._of_scheduler(standing) for standing in self.standings],
+            "differences": [vars(d) | {"sure": d.is_sure} for d in self.verdict.differences],
+            "ranks": None if self.ranks is None else vars(self.ranks),
+            "best": [vars(choice) | {"surely": choice.surely} for choice in self.best],
+            "sensitivity": [vars(found) for found in self.sensitivities],
+            "interactions": [
+                {"axes": [i.first.name, i.second.name], "strength": i.strength, "slices": i.slices}
+                for i in self.interactions
+            ],
+            "sobol": None if self.sobol is None else [vars(index) for index in self.sobol],
+        }
+
+    def _of_scheduler(self, standing: Standing) -> dict[str, Any]:
+        return vars(standing) | {"leads": self.verdict.leading.get(standing.scheduler)}
+
+
+def examine(table: StudyTable, *, choose: Sequence[str] = (), sobol: bool = False) -> Findings:
+    """Return what *table* says.
+
+    Parameters
+    ----------
+    table : StudyTable
+    choose : sequence of str
+        Axes that best settings are chosen from, beside the scheduler.
+    sobol : bool, default False
+        Whether Sobol' indices are asked for, which need a full grid.
+
+    Returns
+    -------
+    Findings
+
+    Raises
+    ------
+    InputError
+        If *choose* names no axis, or Sobol' indices cannot be had.
+
+    See Also
+    --------
+    tasksim.study.report.folder.write_report : writes them down.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from tasksim.study.report.table import StudyTable
+    >>> rows = [(f"{s}{n}", f"lu tiles={n}", s, n * t) for n in range(2, 9) for s, t in
+    ...         (("eager", 1.2), ("prio", 1.0))]
+    >>> frame = pd.DataFrame(rows, columns=["cell", "graph", "scheduler", "makespan_s"])
+    >>> found = examine(StudyTable.of(frame.assign(platform="p", seed=0, status="done")))
+    >>> found.verdict.winner, round(found.verdict.differences[0].relative, 6)
+    ('prio', 0.2)
+    """
+    pairs = Pairs.of(table)
+    evidence = Evidence.of(pairs)
+    tested = len(pairs) > 0 and len(pairs.schedulers) > 1
+    return Findings(
+        table,
+        pairs,
+        evidence,
+        standings(pairs),
+        judge(evidence, pairs.schedulers),
+        rank_test(evidence.log_s, pairs.schedulers) if tested else None,
+        best_choices(table, choose),
+        sensitivities(table),
+        interactions(table),
+        sobol_indices(table) if sobol else None,
+    )

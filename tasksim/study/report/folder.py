@@ -1,0 +1,179 @@
+"""Folder of a report: a page for browsers, the same in Markdown, figures, and all data as CSV.
+
+::
+
+    write_report(examine(StudyTable.of(frame)), Path("report"))
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import pandas as pd
+
+from tasksim.base.errors import InputError
+from tasksim.base.files import new_folder, refuse_folder
+from tasksim.study.report.blocks import report_blocks
+from tasksim.study.report.figures.registry import FIGURES
+from tasksim.study.report.names import file_name
+from tasksim.view.pages import Image, html_page, markdown_page, png
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from tasksim.study.report.figures.registry import Drawing
+    from tasksim.study.report.findings import Findings
+    from tasksim.view.pages import Block
+
+__all__ = ["MARK", "refuse_report", "write_report"]
+
+MARK: Final = "report.json"
+"""The findings as JSON; what has it is a folder of a report."""
+PAGE: Final = "index.html"
+TEXT_PAGE: Final = "report.md"
+
+
+def refuse_report(folder: Path, *, force: bool) -> None:
+    """Raise :exc:`InputError`, before the work is done, if *folder* must not be replaced."""
+    refuse_folder(folder, force=force, what="a folder of a study's report", mark=MARK)
+
+
+def write_report(
+    findings: Findings, folder: Path, *, gantts: Sequence[Block] = (), force: bool = False
+) -> list[str]:
+    """Write the report on a study to *folder*, all or nothing.
+
+    Parameters
+    ----------
+    findings : Findings
+    folder : Path
+        Gets ``index.html``, which needs none of the others, ``report.md`` with ``figures/``,
+        ``data/`` with a CSV file per table and figure, and ``report.json``.
+    gantts : sequence of blocks, default ()
+        Pictures of cells to put into it.
+    force : bool, default False
+        Replace an older report.
+
+    Returns
+    -------
+    list of str
+        The files, by their paths in *folder*.
+
+    Raises
+    ------
+    InputError
+        If *folder* exists and *force* is not given, or is no report.
+    OutputError
+        Where the operating system refuses.
+
+    See Also
+    --------
+    tasksim.study.report.findings.examine : what is written.
+    """
+    refuse_report(folder, force=force)
+    drawings = _drawings(findings)
+    tables = _tables(findings, [d for found in drawings.values() for d in found])
+    data = {name: f"data/{name}.csv" for name in tables}
+    blocks = [_drawn(block) for block in report_blocks(findings, drawings, data, gantts)]
+    title = f"Study {findings.table.name}"
+    with new_folder(folder, force=force) as temporary:
+        (temporary / "data").mkdir()
+        for name, table in tables.items():
+            table.to_csv(temporary / data[name], index=False)
+        links = _write_images(temporary, blocks)
+        _write(temporary / PAGE, html_page(title, blocks))
+        _write(temporary / TEXT_PAGE, markdown_page(title, blocks, links))
+        text = json.dumps(_plain(findings.to_json()), indent=2, ensure_ascii=False)
+        _write(temporary / MARK, text + "\n")
+        return sorted(
+            str(path.relative_to(temporary)) for path in temporary.rglob("*") if path.is_file()
+        )
+
+
+def _drawings(findings: Findings) -> dict[str, list[Drawing]]:
+    """Return what each figure draws, with names that no two have."""
+    found: dict[str, list[Drawing]] = {}
+    taken = set(_TABLES)
+    for name, figure in FIGURES.items().items():
+        found[name] = []
+        for drawing in figure.draw(findings):
+            stem = unique = file_name(drawing.name)
+            count = 1
+            while unique.lower() in taken:
+                count += 1
+                unique = f"{stem}-{count}"
+            taken.add(unique.lower())
+            found[name].append(replace(drawing, name=unique))
+    return found
+
+
+_TABLES: Final = ("cells", "tournament", "best", "failed", "interactions")
+
+
+def _tables(findings: Findings, drawings: Sequence[Drawing]) -> dict[str, pd.DataFrame]:
+    """Return all data of a report by their names."""
+    table = findings.table
+    tables = {
+        "cells": table.frame.drop(columns="used"),
+        "tournament": pd.DataFrame(findings.to_json()["schedulers"]),
+        "best": pd.DataFrame([_flat(vars(choice)) for choice in findings.best]),
+        "interactions": pd.DataFrame(
+            [
+                {"first": i.first.name, "second": i.second.name, "strength": i.strength}
+                for i in findings.interactions
+            ]
+        ),
+        "failed": table.failed.drop(columns="used"),
+    }
+    assert tuple(sorted(tables)) == tuple(sorted(_TABLES))
+    known = {name: frame for name, frame in tables.items() if len(frame)}
+    return known | {drawing.name: drawing.data for drawing in drawings}
+
+
+def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *values* with those of mappings in columns of their own."""
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        if key in ("question", "choice"):
+            found |= value
+        elif key == "next_choice":
+            found["next"] = "" if value is None else ", ".join(f"{k}={v}" for k, v in value.items())
+        else:
+            found[key] = value
+    return found
+
+
+def _drawn(block: Block) -> Block:
+    """Return the block with its figure as PNG, which two pages have."""
+    return replace(block, figure=png(block.figure)) if isinstance(block, Image) else block
+
+
+def _write_images(folder: Path, blocks: Sequence[Block]) -> dict[str, str]:
+    images = [block for block in blocks if isinstance(block, Image)]
+    if images:
+        (folder / "figures").mkdir()
+    links = {image.name: f"figures/{image.name}.png" for image in images}
+    if len(links) < len(images):
+        raise InputError("two figures of the report have the same name")
+    for image in images:
+        (folder / links[image.name]).write_bytes(png(image.figure))
+    return links
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def _plain(value: Any) -> Any:
+    """Return *value* as JSON has it: what is not finite is null."""
+    if isinstance(value, dict) or hasattr(value, "items"):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value

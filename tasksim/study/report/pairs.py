@@ -1,0 +1,146 @@
+"""Pairs: cells that differ in the scheduler alone, side by side, under common random numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.study.report.axes import ordered
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.study.report.table import StudyTable
+
+__all__ = ["TIE", "Pairs"]
+
+TIE: Final = 1e-9
+"""Relative difference below which two makespans are the same: sums of a million rounded durations
+differ by less, and nobody measures it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Makespans of several schedulers in the same groups: graph, platform, settings, seed.
+
+    Only groups count in which every compared scheduler has a makespan.
+
+    Parameters
+    ----------
+    schedulers : tuple of str
+        Those with a makespan in at least one group.
+    makespans_s : array of float, (groups, schedulers)
+    bounds_s : array of float, (groups, schedulers)
+        The lower bound of each run; NaN where there is none.
+    cells : array of str, (groups, schedulers)
+    configuration : array of int, (groups,)
+        Which graph, platform and settings: groups that differ in the seed alone have the same.
+    failed : array of bool, (groups that all have rows of, schedulers)
+        For profiles: where a scheduler failed while another did not.
+    ratios_with_failures : array of float, as *failed*
+        To the best of the group; infinite where failed.
+    incomplete : int
+        Groups that are left out, because a scheduler has no makespan there.
+    absent : tuple of str
+        Schedulers without any makespan.
+
+    See Also
+    --------
+    tasksim.study.report.tournament.standings : who wins how often.
+    """
+
+    schedulers: tuple[str, ...]
+    makespans_s: NDArray[np.float64]
+    bounds_s: NDArray[np.float64]
+    cells: NDArray[np.object_]
+    configuration: NDArray[np.int64]
+    failed: NDArray[np.bool_]
+    ratios_with_failures: NDArray[np.float64]
+    incomplete: int
+    absent: tuple[str, ...]
+
+    @classmethod
+    def of(cls, table: StudyTable) -> Pairs:
+        """Return the pairs of a study's *table*.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from tasksim.study.report.table import StudyTable
+        >>> rows = [("a", "eager", 0, 2.0), ("b", "lws", 0, 1.0), ("c", "eager", 1, 2.0)]
+        >>> frame = pd.DataFrame(rows, columns=["cell", "scheduler", "seed", "makespan_s"])
+        >>> frame = frame.assign(graph="lu tiles=4", platform="p", status="done")
+        >>> pairs = Pairs.of(StudyTable.of(frame))
+        >>> pairs.schedulers, pairs.makespans_s.tolist(), pairs.incomplete
+        (('eager', 'lws'), [[2.0, 1.0]], 1)
+        """
+        rows = table.frame
+        present = set(rows.loc[rows["used"], "scheduler"])
+        schedulers = tuple(ordered(present))
+        absent = tuple(name for name in table.schedulers if name not in present)
+        compared = rows[rows["scheduler"].isin(present)].reset_index(drop=True)
+        place = {name: number for number, name in enumerate(schedulers)}
+        column = compared["scheduler"].map(place).to_numpy(dtype=np.int64)
+        seeds = [axis for axis in table.axes if axis.name == "seed"]
+        code = table.code(compared, [*table.configuration, *seeds])
+        shape = (int(code.max()) + 1 if len(code) else 0, len(schedulers))
+
+        def spread(name: str, empty: float | str) -> NDArray[np.object_]:
+            values = np.full(shape, empty, dtype=object)
+            values[code, column] = compared[name].to_numpy(dtype=object)
+            return values
+
+        known = spread("used", False).astype(bool)
+        makespans_s = np.where(known, spread("makespan_s", np.nan).astype(float), np.nan)
+        bounds = spread("lower_bound_s", np.nan) if "lower_bound_s" in compared else None
+        configuration = np.zeros(shape[0], dtype=np.int64)
+        configuration[code] = table.code(compared, table.configuration)
+        whole = known.all(axis=1)
+        tried = np.zeros(shape, dtype=bool)
+        tried[code, column] = True
+        answered = tried.all(axis=1) & known.any(axis=1)
+        return cls(
+            schedulers,
+            makespans_s[whole],
+            np.full((whole.sum(), shape[1]), np.nan)
+            if bounds is None
+            else bounds[whole].astype(float),
+            spread("cell", "")[whole],
+            configuration[whole],
+            ~known[answered],
+            _ratios_with_failures(makespans_s[answered]),
+            int((~whole).sum()),
+            absent,
+        )
+
+    def __len__(self) -> int:
+        return len(self.makespans_s)
+
+    @property
+    def configurations(self) -> int:
+        """How many graphs x platforms x settings there are."""
+        return len(np.unique(self.configuration))
+
+    @property
+    def ratios(self) -> NDArray[np.float64]:
+        """The makespans over the best of their group, at least 1."""
+        ratios: NDArray[np.float64] = self.makespans_s / _best_of(self.makespans_s)
+        return ratios
+
+    @property
+    def best(self) -> NDArray[np.bool_]:
+        """Where a scheduler is as good as the best of the group."""
+        return self.ratios <= 1.0 + TIE
+
+
+def _ratios_with_failures(makespans_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    filled = np.where(np.isfinite(makespans_s), makespans_s, np.inf)
+    ratios: NDArray[np.float64] = filled / _best_of(filled)
+    return ratios
+
+
+def _best_of(makespans_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    best: NDArray[np.float64] = makespans_s.min(axis=1, keepdims=True, initial=np.inf)
+    return best

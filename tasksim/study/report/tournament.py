@@ -1,0 +1,111 @@
+"""Tournament of schedulers: how often each is best, and how far from the best and the bound.
+
+::
+
+    for standing in standings(Pairs.of(table)):
+        print(standing.scheduler, standing.wins, standing.mean_ratio)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.study.report.pairs import Pairs
+
+__all__ = ["Standing", "geometric_mean", "standings"]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a scheduler did in all groups of the same graph, platform, settings and seed.
+
+    Parameters
+    ----------
+    scheduler : str
+    wins : int
+        Groups in which it alone is best.
+    ties : int
+        Groups in which it is best together with others.
+    mean_ratio, worst_ratio : float
+        Makespan over that of the best of the group: geometric mean, largest.
+    worst_cell : str
+        Where the ratio is largest.
+    mean_bound_ratio, worst_bound_ratio : float or None
+        Makespan over the lower bound of the same run; None where runs have none.
+    """
+
+    scheduler: str
+    wins: int
+    ties: int
+    mean_ratio: float
+    worst_ratio: float
+    worst_cell: str
+    mean_bound_ratio: float | None
+    worst_bound_ratio: float | None
+
+
+def standings(pairs: Pairs) -> list[Standing]:
+    """Return how each scheduler did, the lowest mean ratio first.
+
+    Parameters
+    ----------
+    pairs : Pairs
+
+    Returns
+    -------
+    list of Standing
+        Empty if there is no group in which all schedulers have a makespan.
+
+    See Also
+    --------
+    tasksim.study.report.verdict.judge : whether the first one is better, and how surely.
+
+    Notes
+    -----
+    Means of ratios are geometric: then who leads does not depend on whose makespan ratios are
+    taken to. Ph. J. Fleming and J. J. Wallace, "How not to lie with statistics: the correct way to
+    summarize benchmark results", Communications of the ACM 29 (1986), pp. 218-221.
+    """
+    if not len(pairs):
+        return []
+    ratios, best = pairs.ratios, pairs.best
+    alone = best & (best.sum(axis=1, keepdims=True) == 1)
+    means, worst = geometric_mean(ratios), ratios.argmax(axis=0)
+    found = [
+        Standing(
+            scheduler,
+            int(alone[:, k].sum()),
+            int((best & ~alone)[:, k].sum()),
+            float(means[k]),
+            float(ratios[worst[k], k]),
+            str(pairs.cells[worst[k], k]),
+            *_to_bound(pairs, k),
+        )
+        for k, scheduler in enumerate(pairs.schedulers)
+    ]
+    return sorted(found, key=lambda standing: standing.mean_ratio)
+
+
+def geometric_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the geometric means of the columns of *values*.
+
+    >>> geometric_mean(np.array([[1.0, 2.0], [4.0, 8.0]])).round(6).tolist()
+    [2.0, 4.0]
+    """
+    means: NDArray[np.float64] = np.exp(np.log(values).mean(axis=0))
+    return means
+
+
+def _to_bound(pairs: Pairs, k: int) -> tuple[float | None, float | None]:
+    bounds_s = pairs.bounds_s[:, k]
+    known = np.isfinite(bounds_s) & (bounds_s > 0)
+    if not known.any():
+        return None, None
+    ratios = pairs.makespans_s[known, k] / bounds_s[known]
+    return float(geometric_mean(ratios)), float(ratios.max())

@@ -1,0 +1,140 @@
+"""Verdict of a tournament: who wins and how surely, or why nobody does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from tasksim.study.report.differences import Difference, differences, leading_shares
+from tasksim.study.report.evidence import CONFIDENCE
+from tasksim.study.report.pairs import TIE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tasksim.study.report.evidence import Evidence
+
+__all__ = ["Verdict", "judge"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What can be said of the schedulers.
+
+    Parameters
+    ----------
+    kind : {"winner", "no winner", "unknown"}
+        One is faster than each other one; the fastest ones cannot be told apart; too little is
+        known to say either.
+    winner : str or None
+    alike : tuple of str
+        Without a winner, those that may be the fastest.
+    text : str
+        In a sentence or two, with the numbers it rests on.
+    differences : tuple of Difference
+        Of any two, where they can be said.
+    leading : mapping of str to float
+        In what share of resamples each has the lowest mean.
+
+    See Also
+    --------
+    judge : makes it.
+    """
+
+    kind: Literal["winner", "no winner", "unknown"]
+    winner: str | None
+    alike: tuple[str, ...]
+    text: str
+    differences: tuple[Difference, ...]
+    leading: Mapping[str, float]
+
+
+def judge(evidence: Evidence, schedulers: Sequence[str]) -> Verdict:
+    """Return the verdict: a winner only if it is faster than each other one, by an interval.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    schedulers : sequence of str
+        In the order of the evidence's columns.
+
+    Returns
+    -------
+    Verdict
+
+    See Also
+    --------
+    tasksim.study.report.tournament.standings : how often each was best, whoever wins.
+
+    Notes
+    -----
+    A winner has to pass every comparison at the level, so that chance names one no more often than
+    it passes one comparison (R. L. Berger, "Multiparameter hypothesis testing and acceptance
+    sampling", Technometrics 24 (1982), pp. 295-300): no correction for their number is due.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tasksim.study.report.evidence import Evidence
+    >>> same = Evidence("configuration", np.zeros((8, 2)), 8, 1)
+    >>> judge(same, ["eager", "lws"]).text
+    'No winner: eager and lws have the same makespans.'
+    """
+    if len(schedulers) < 2:
+        who = f"only {schedulers[0]} has" if schedulers else "none has"
+        return _unknown(f"Nobody to compare with: of all schedulers {who} makespans.", schedulers)
+    if not len(evidence):
+        why = "there is no graph, platform, settings and seed for which all schedulers have one"
+        return _unknown(f"Nothing can be said of a winner: {why}.", schedulers)
+    if not evidence.enough:
+        return _unknown(f"Nothing can be said of a winner: {evidence.lack}.", schedulers)
+    found = differences(evidence.log_s, schedulers)
+    shares = leading_shares(evidence.log_s, schedulers)
+    first = found[0].faster
+    rivals = [difference for difference in found if difference.faster == first]
+    close = [difference for difference in rivals if not difference.is_sure]
+    if close:
+        alike = (first, *(difference.slower for difference in close))
+        text = _of_no_winner(first, close, evidence.scope)
+        return Verdict("no winner", None, alike, text, tuple(found), shares)
+    return Verdict("winner", first, (), _of_winner(rivals, evidence.scope), tuple(found), shares)
+
+
+def _unknown(text: str, schedulers: Sequence[str]) -> Verdict:
+    return Verdict("unknown", None, tuple(schedulers), text, (), {})
+
+
+def _of_winner(rivals: Sequence[Difference], scope: str) -> str:
+    nearest = rivals[0]
+    others = "the other one" if len(rivals) == 1 else f"each of the {len(rivals)} others"
+    return (
+        f"{nearest.faster} wins: it is faster than {others}. Makespans of the next one, "
+        f"{nearest.slower}, are {interval_text(nearest)} longer. Over {scope}."
+    )
+
+
+def _of_no_winner(first: str, close: Sequence[Difference], scope: str) -> str:
+    names = [first, *(difference.slower for difference in close)]
+    listed = f"{', '.join(names[:-1])} and {names[-1]}"
+    if all(max(abs(d.low), abs(d.high)) <= TIE for d in close):
+        return f"No winner: {listed} have the same makespans."
+    nearest = next(d for d in close if max(abs(d.low), abs(d.high)) > TIE)
+    return (
+        f"No winner: {listed} cannot be told apart. {first} has the lowest mean, but those of "
+        f"{nearest.slower} are {interval_text(nearest)} longer, which may be nothing. Over {scope}."
+    )
+
+
+def interval_text(difference: Difference) -> str:
+    """Return a difference with its interval, in percent.
+
+    >>> interval_text(Difference("a", "b", 0.1, 0.05, 0.2))
+    '10 % (95 % interval 5 to 20 %)'
+    """
+    ends = f"{_percent(difference.low)} to {_percent(difference.high)} %"
+    confidence = f"{100 * CONFIDENCE:.0f} %"
+    return f"{_percent(difference.relative)} % ({confidence} interval {ends})"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value + 0.0:.3g}"
