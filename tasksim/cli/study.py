@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("tasksim.cli.study_run:run", "Compute the cells of a study; resumes."),
     "table": ("tasksim.cli.study_table:table", "Print the table of a study."),
     "show": ("tasksim.cli.study_show:show", "Simulate a cell again, and look at it."),
+    "report": ("tasksim.cli.study_report:report", "Who wins and how surely, curves, figures."),
 }
 """Name -> where the command is, and what it does."""
 
@@ -27,6 +28,7 @@ EXAMPLES = (
     "tasksim study new study.yaml",
     "tasksim study run study.yaml -o study --jobs 2",
     "tasksim study table study --csv > study.csv",
+    "tasksim study report study -o report",
 )
 
 

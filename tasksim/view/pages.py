@@ -99,7 +99,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Image:
-    """A figure, or one that is drawn: PNG; *name* is part of its file's name, *alt* what it shows."""
+    """A figure, or its PNG; *name* is part of its file's name, *alt* says what it shows."""
 
     name: str
     figure: Figure | bytes

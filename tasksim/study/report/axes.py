@@ -43,6 +43,9 @@ class Axis:
     numbers : tuple of float or None
         Of each value; None where one is no number. Quantities are in seconds, bytes, B/s, flop/s.
     unit : str, default ""
+    aliases : tuple of str, default ()
+        Columns that have one value for each value of this one: tiles, where the size of the matrix
+        stays and the size of tiles varies.
 
     Examples
     --------
@@ -55,6 +58,7 @@ class Axis:
     values: tuple[Any, ...]
     numbers: tuple[float, ...] | None
     unit: str = ""
+    aliases: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, name: str, values: Iterable[Any]) -> Axis:

@@ -14,6 +14,7 @@ from tasksim.view.pages import Callout, Heading, Image, Links, Listing, Table, T
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from tasksim.study.report.axes import Axis
     from tasksim.study.report.best import BestChoice
     from tasksim.study.report.figures.registry import Drawing
     from tasksim.study.report.findings import Findings
@@ -22,7 +23,16 @@ if TYPE_CHECKING:
     from tasksim.study.report.tournament import Standing
     from tasksim.view.pages import Block
 
-__all__ = ["STANDINGS_HEADER", "notes", "report_blocks", "show_command", "standing_cells"]
+__all__ = [
+    "BEST_HEADER",
+    "MOST_ROWS",
+    "STANDINGS_HEADER",
+    "best_cells",
+    "notes",
+    "report_blocks",
+    "show_command",
+    "standing_cells",
+]
 
 MOST_ROWS: Final = 30
 """Of a table on the page: a screen; the data have all."""
@@ -43,6 +53,10 @@ SECTIONS: Final = {
 STANDINGS_HEADER: Final = (
     "scheduler", "wins", "ties", "mean / best", "worst / best", "mean / bound", "worst / bound",
     "leads",
+)  # fmt: skip
+
+BEST_HEADER: Final = (
+    "question", "best", "makespan", "next", "longer (%)", "interval (%)", "how surely",
 )  # fmt: skip
 
 
@@ -125,12 +139,17 @@ def show_command(table: StudyTable, cell: str) -> str:
 
 def _opening(findings: Findings) -> list[Block]:
     table, verdict = findings.table, findings.verdict
-    axes = "; ".join(f"{axis.name}: {_values_text(axis.values)}" for axis in table.axes)
+    axes = "; ".join(f"{_axis_name(axis)}: {_values_text(axis.values)}" for axis in table.axes)
     return [
         Text(f"{len(table.frame):,} cells. {axes or 'Nothing varies'}."),
         Callout("verdict", verdict.text.removesuffix("."), "", ""),
         *(Callout("warning", note[0].upper() + note[1:], "", "") for note in notes(table)),
     ]
+
+
+def _axis_name(axis: Axis) -> str:
+    """Return the name of an axis, with those that vary with it."""
+    return f"{axis.name} (and with it {', '.join(axis.aliases)})" if axis.aliases else axis.name
 
 
 def _values_text(values: Sequence[Any]) -> str:
@@ -159,7 +178,8 @@ def _tournament(findings: Findings, data: Mapping[str, str]) -> list[Block]:
             f"Compared in {len(pairs):,} groups of the same graph, platform, settings and seed, in "
             f"which all schedulers have a makespan.{left_out}{absent} Ratios are means of all "
             "groups (geometric), and the worst; 'leads' is in what share of resampled studies the "
-            "mean is lowest."
+            "mean is lowest. Intervals are as sure as the study's configurations are like those "
+            "one cares for: ten bandwidths of one graph are less than ten graphs."
         ),
         Table(STANDINGS_HEADER, [standing_cells(s, findings) for s in findings.standings]),
         *_rank_text(findings),
@@ -222,15 +242,13 @@ def _best(findings: Findings, data: Mapping[str, str]) -> list[Block]:
             f"is better than each other choice by a {100 * CONFIDENCE:.0f} % interval over seeds."
             + (f" The first {MOST_ROWS} of {len(found):,}." if len(found) > MOST_ROWS else "")
         ),
-        Table(
-            ("question", "best", "makespan", "next", "longer (%)", "interval (%)", "how surely"),
-            [_best_cells(choice) for choice in found[:MOST_ROWS]],
-        ),
+        Table(BEST_HEADER, [best_cells(choice) for choice in found[:MOST_ROWS]]),
         *_links("best", data),
     ]
 
 
-def _best_cells(best: BestChoice) -> list[str]:
+def best_cells(best: BestChoice) -> list[str]:
+    """Return a row of the table of best settings as texts."""
     ends = (
         "–"
         if best.low is None or best.high is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -103,7 +103,7 @@ class StudyTable:
         axes = [Axis.of(column, rows[column]) for column in _in_order(asked)]
         rows = _sorted_rows(rows, axes)
         _refuse_doubles(rows, asked)
-        varied = tuple(axis for axis in axes if len(axis) > 1)
+        varied = _without_aliases(rows, [axis for axis in axes if len(axis) > 1])
         return cls(rows, varied, max(planned or 0, len(rows)), name, folder)
 
     @cached_property
@@ -145,9 +145,10 @@ class StudyTable:
         InputError
             If no axis, or several, are called so.
         """
-        found = [axis for axis in self.axes if axis.name == name]
+        called = [(axis, (axis.name, *axis.aliases)) for axis in self.axes]
+        found = [axis for axis, names in called if name in names]
         if not found:
-            found = [axis for axis in self.axes if axis.name.endswith(f".{name}")]
+            found = [a for a, names in called if any(n.endswith(f".{name}") for n in names)]
         if len(found) == 1:
             return found[0]
         known = [axis.name for axis in self.axes]
@@ -216,12 +217,12 @@ def _plain_values(frame: pd.DataFrame, asked: Sequence[str]) -> pd.DataFrame:
 
 
 def _text_or_nothing(value: Any) -> str:
-    return "" if value is None or value != value else str(value)
+    return "" if pd.isna(value) else str(value)
 
 
 def _setting(value: Any) -> Any:
     """Return a value that compares with others: whole floats of a CSV are whole numbers."""
-    if value is None or value is pd.NA or value != value:
+    if pd.isna(value):
         return ABSENT
     value = value.item() if hasattr(value, "item") else value
     if isinstance(value, float) and value.is_integer():
@@ -260,6 +261,27 @@ def _in_order(columns: Iterable[str]) -> list[str]:
     """Return names of columns: graph, platform, scheduler, then settings, then the seed."""
     settings = ordered(name for name in columns if name not in (*_FIRST, "seed"))
     return [*_FIRST, *settings, "seed"]
+
+
+def _without_aliases(rows: pd.DataFrame, axes: Sequence[Axis]) -> tuple[Axis, ...]:
+    """Return *axes*, settings that always vary together as one, a number where there is one."""
+    kept: list[Axis] = []
+    for axis in sorted(axes, key=lambda axis: not axis.is_numeric):
+        first = next((a for a in kept if _are_aliases(rows, a, axis)), None)
+        if first is None:
+            kept.append(axis)
+        else:
+            place = kept.index(first)
+            kept[place] = replace(first, aliases=(*first.aliases, axis.name))
+    order = [axis.name for axis in axes]
+    return tuple(sorted(kept, key=lambda axis: order.index(axis.name)))
+
+
+def _are_aliases(rows: pd.DataFrame, first: Axis, second: Axis) -> bool:
+    """Return whether two settings say the same, each value of one for one of the other."""
+    if len(first) != len(second) or {first.name, second.name} & {*_FIRST, "seed"}:
+        return False
+    return len(rows[[first.name, second.name]].drop_duplicates()) == len(first)
 
 
 def _sorted_rows(rows: pd.DataFrame, axes: Sequence[Axis]) -> pd.DataFrame:

@@ -37,7 +37,8 @@ def test_two_cells_of_one_question_are_refused():
 
 
 def test_what_graphs_differ_in_becomes_an_axis():
-    table = table_of({"eager": [1.0, 2.0]}, ["lu tiles=12 priorities=none", "lu tiles=8"])
+    graphs = ["lu tiles=12 priorities=none", "lu tiles=8", "lu tiles=12"]
+    table = table_of({"eager": [1.0, 2.0, 3.0]}, graphs)
     assert {axis.name: axis.values for axis in table.axes} == {
         "graph.priorities": ("", "none"),
         "graph.tiles": ("8", "12"),
@@ -140,3 +141,20 @@ def test_values_that_are_absent_are_no_numbers_and_last():
 )
 def test_axes_that_count(name, values, counts):
     assert Axis.of(name, values).is_count == counts
+
+
+def test_settings_that_vary_together_are_one_axis():
+    columns = {"graph.tiles": [32, 16, 8], "graph.tile_size": [128, 256, 512], "graph.a": [*"xyz"]}
+    table = table_of({"eager": [1.0, 2.0, 3.0]}, ["cholesky"] * 3, **columns)
+    (axis,) = table.axes
+    assert (axis.name, axis.aliases) == ("graph.tile_size", ("graph.tiles", "graph.a"))
+    assert table.axis("tiles") is axis
+
+
+def test_whatever_stands_for_nothing_is_nothing():
+    frame = frame_of({"eager": [1.0, 2.0, 3.0, 4.0]}, names(4), tasks=pd.array([1, 2, 3, None]))
+    frame.insert(5, "platform.speed", [None, pd.NA, np.nan, 2])
+    frame["error"] = [None, pd.NA, np.nan, "no"]
+    table = StudyTable.of(frame)
+    assert table.axis("speed").values == (2, "")
+    assert table.frame["error"].tolist() == ["", "", "", "no"]

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = [
     "BOUND_COLOUR",
     "MOST_PANELS",
-    "axis_label",
     "facet_panels",
     "facet_text",
     "legend_below",
@@ -128,11 +127,6 @@ def facet_text(values: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def axis_label(axis: Axis) -> str:
-    """Return the label of a numeric axis with its unit."""
-    return shortened(f"{axis.label} ({axis.unit})" if axis.unit else axis.label, 60)
-
-
 def ticks_of(axes: Axes, axis: Axis) -> None:
     """Let the x axis be over the values of *axis*: logarithmic where they are far apart."""
     pairs = [
@@ -141,12 +135,12 @@ def ticks_of(axes: Axes, axis: Axis) -> None:
         if math.isfinite(number)
     ]
     numbers = [number for number, _ in pairs]
-    # From a factor of eight on, equal steps on paper are factors in most studies: 1, 2, 4, 8.
-    if min(numbers) > 0 and max(numbers) / min(numbers) >= 8:
+    # From a factor of four on, the steps of most studies are factors: 1, 2, 4.
+    if min(numbers) > 0 and max(numbers) / min(numbers) >= 4:
         axes.set_xscale("log")
     kept = pairs if len(pairs) <= 9 else pairs[:: math.ceil(len(pairs) / 8)]
     axes.set_xticks(
         [number for number, _ in kept], [shortened(value_text(value), 14) for _, value in kept]
     )
     axes.set_xticks([], minor=True)
-    axes.set_xlabel(axis_label(axis), fontsize=TEXT["normal"])
+    axes.set_xlabel(shortened(axis.label, 60), fontsize=TEXT["normal"])

@@ -32,7 +32,8 @@ def _draw(findings: Findings) -> list[Drawing]:
         f"Average ranks over {findings.evidence.scope}, 1 is best. Those under one bar are within "
         f"the critical difference of Nemenyi's test at {100 * CONFIDENCE:.0f} %, "
         f"{ranks.critical_difference:.3g}: their ranks do not differ by more than chance makes "
-        "them, all comparisons taken together."
+        "them, all comparisons taken together. Ranks say nothing of by how much: the test tells "
+        "fewer apart than intervals do."
     )
     data = pd.DataFrame({"scheduler": ranks.schedulers, "average_rank": ranks.ranks})
     data["blocks"] = ranks.blocks

@@ -1,0 +1,116 @@
+"""``tasksim study report``: what the table of a study says, and how surely."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tasksim.cli.command import command
+from tasksim.cli.options import force_option, json_option
+from tasksim.cli.output import note, print_json, refuse_unwritable, warn
+
+if TYPE_CHECKING:
+    from tasksim.study.report.findings import Findings
+
+__all__ = ["report"]
+
+
+@command(
+    "report",
+    examples=[
+        "tasksim study report study -o report",
+        "tasksim study report study --choose tile_size -o report",
+        "tasksim study report study.csv --json",
+    ],
+)
+@click.argument("study", type=click.Path(path_type=Path), metavar="STUDY")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="A new folder for pages, figures and data. [default: only what is printed]",
+)
+@click.option(
+    "--choose",
+    multiple=True,
+    metavar="AXIS",
+    help="Best settings are chosen from this axis, too, beside the scheduler; may be repeated.",
+)
+@click.option(
+    "--sobol",
+    is_flag=True,
+    help="Sobol' indices, exact for the grid of the study, which has to be full.",
+)
+@force_option
+@json_option
+def report(
+    study: Path,
+    output: Path | None,
+    choose: tuple[str, ...],
+    sobol: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Report on a study: who wins and how surely, curves, what moves the makespan.
+
+    STUDY is the folder of a study, finished or not, or a CSV file with the columns of its table.
+    """
+    from tasksim.study.report.findings import examine
+    from tasksim.study.report.folder import refuse_report, write_report
+    from tasksim.study.report.reading import read_study_table
+
+    if output is not None:
+        refuse_report(output, force=force)
+        refuse_unwritable(output)
+    findings = examine(read_study_table(study), choose=choose, sobol=sobol)
+    files: list[str] = []
+    if output is not None:
+        from tasksim.study.report.gantts import gantt_blocks
+
+        files = write_report(findings, output, gantts=gantt_blocks(findings), force=force)
+    if as_json:
+        print_json({**findings.to_json(), "output": output, "files": files})
+    else:
+        _print(findings)
+        if choose:
+            _print_best(findings)
+    if output is not None:
+        note(f"Wrote {output}")
+
+
+def _print(findings: Findings) -> None:
+    """Print the tournament, its verdict and what moves the makespan; warn of what lacks."""
+    from tasksim.study.report.blocks import STANDINGS_HEADER, notes, standing_cells
+    from tasksim.view.texttables import table
+
+    for said in notes(findings.table):
+        warn(said)
+    if len(findings.standings) > 1:
+        rows = [standing_cells(standing, findings) for standing in findings.standings]
+        click.echo(table(STANDINGS_HEADER, rows) + "\n")
+    click.echo(findings.verdict.text)
+    moved = [found for found in findings.sensitivities if found.axis != "seed"]
+    if moved:
+        swings = [[s.axis, f"{s.swing:.3f}", _elasticity(s.elasticity)] for s in moved]
+        click.echo("\n" + table(("axis", "longest / shortest", "elasticity"), swings))
+    if findings.sobol:
+        shares = [
+            [i.axis, f"{100 * i.first:.1f} %", f"{100 * i.total:.1f} %"] for i in findings.sobol
+        ]
+        click.echo("\n" + table(("axis", "variance, alone", "with interactions"), shares))
+
+
+def _print_best(findings: Findings) -> None:
+    from tasksim.study.report.blocks import BEST_HEADER, MOST_ROWS, best_cells
+    from tasksim.view.texttables import table
+
+    rows = [best_cells(choice) for choice in findings.best[:MOST_ROWS]]
+    click.echo("\n" + table(BEST_HEADER, rows, left=2))
+    if len(findings.best) > MOST_ROWS:
+        note(f"{len(findings.best) - MOST_ROWS} more are in the report's data and in --json")
+
+
+def _elasticity(value: float | None) -> str:
+    return "–" if value is None else f"{value:+.3f}"

@@ -1,0 +1,92 @@
+"""Gantt charts of two cells: the worst of the tournament, and the best of its group."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.base.errors import TasksimError
+from tasksim.study.report.blocks import show_command
+from tasksim.view.pages import Image, Listing, Text
+
+if TYPE_CHECKING:
+    from tasksim.run.record import Run
+    from tasksim.study.report.findings import Findings
+    from tasksim.view.pages import Block
+
+__all__ = ["gantt_blocks"]
+
+MOST_TASKS: Final = 20_000
+"""Of a run that is simulated again for a picture: it takes a second or two, as the other figures
+do together."""
+
+
+def gantt_blocks(findings: Findings) -> list[Block]:
+    """Return a picture of the cell that is furthest from the best of its group, and of that one.
+
+    Parameters
+    ----------
+    findings : Findings
+        Of a study with a folder, whose cells can be simulated again.
+
+    Returns
+    -------
+    list of blocks
+        Empty where there are no such cells, or to simulate them again would take long. Where they
+        cannot be simulated, a sentence that says why.
+
+    See Also
+    --------
+    tasksim.study.sweep.lookup.find_cell : what of a cell is simulated again.
+    """
+    cells = _two_cells(findings)
+    if not cells or not findings.table.folder or _tasks(findings, cells) > MOST_TASKS:
+        return []
+    try:
+        runs = [_run(Path(findings.table.folder), cell) for cell in cells]
+    except TasksimError as error:
+        return [Text(f"Two cells could not be simulated again for a picture: {error}")]
+    known = [run for run in runs if run is not None]
+    if len(known) < len(cells):
+        return []
+    from tasksim.view.figure import figure
+
+    best, worst = (run.scheduler for run in known)
+    return [
+        Image("gantt", figure(known, ["gantt"]), f"Gantt charts of {best} and {worst}"),
+        Text(
+            f"Above {best}, the best of its group; below {worst}, the makespan furthest from the "
+            "best of its group in the whole study."
+        ),
+        Listing([show_command(findings.table, cell) for cell in cells]),
+    ]
+
+
+def _two_cells(findings: Findings) -> list[str]:
+    """Return the best cell of the group with the worst one, and that one."""
+    pairs = findings.pairs
+    if not len(pairs) or len(pairs.schedulers) < 2:
+        return []
+    ratios = pairs.ratios
+    group, worst = np.unravel_index(int(ratios.argmax()), ratios.shape)
+    best = int(ratios[group].argmin())
+    return [] if best == worst else [str(pairs.cells[group, k]) for k in (best, worst)]
+
+
+def _tasks(findings: Findings, cells: list[str]) -> float:
+    rows = findings.table.used
+    if "tasks" not in rows:
+        return float("inf")
+    return float(rows.loc[rows["cell"].isin(cells), "tasks"].max())
+
+
+def _run(folder: Path, cell: str) -> Run | None:
+    """Return the run of a cell, simulated again; None of one that would really be executed."""
+    from tasksim.scenario.resolved import resolve
+    from tasksim.scenario.solving import solve
+    from tasksim.study.sweep.lookup import find_cell
+
+    scenario = find_cell(folder, cell).scenario
+    return None if scenario.clock == "native" else solve(resolve(scenario))

@@ -1,0 +1,167 @@
+"""``tasksim study report``: of folders and CSV files, finished or not; what is refused."""
+
+import csv
+
+import pytest
+
+from tasksim.study.sweep.store import read_cells
+
+STUDY = """\
+version: 1
+name: small
+graphs:
+  - {graph: cholesky, set: {tiles: [3, 4, 5]}}
+  - {graph: lu, set: {tiles: [3, 4, 5]}}
+platforms: [xeon-24c]
+schedulers: [eager, prio]
+seeds: 2
+noise: model
+"""
+
+
+@pytest.fixture
+def study(tasksim, tmp_path):
+    """A small study, done, in the folder ``study``."""
+    (tmp_path / "study.yaml").write_text(STUDY)
+    assert tasksim("study run study.yaml -o study").code == 0
+    return tmp_path / "study"
+
+
+@pytest.fixture
+def rows(tasksim, study, tmp_path):
+    """A function that writes the rows of the study's table, changed, to ``study.csv``."""
+    done = list(csv.DictReader(tasksim("study table study --csv").out.splitlines()))
+
+    def write(change=lambda row: row, columns=None):
+        changed = [row for row in map(change, done) if row is not None]
+        with (tmp_path / "study.csv").open("w", newline="") as file:
+            writer = csv.DictWriter(file, columns or list(done[0]), extrasaction="ignore")
+            writer.writeheader()
+            writer.writerows(changed)
+
+    return write
+
+
+def test_a_finished_study(tasksim, study, tmp_path):
+    done = tasksim("study report study -o report")
+    assert (done.code, done.err) == (0, "Wrote report\n")
+    assert done.out.startswith("scheduler  wins")
+    page = (tmp_path / "report/index.html").read_text()
+    assert "<h1>Study small</h1>" in page
+    assert 'alt="Gantt charts of' in page
+    text = (tmp_path / "report/report.md").read_text()
+    command = next(line for line in text.splitlines() if line.startswith("tasksim study show"))
+    assert tasksim(command.partition("#")[0].removeprefix("tasksim ")).code == 0
+
+
+def test_a_csv_file_says_the_same(tasksim, rows):
+    rows()
+    of_folder = tasksim("study report study --json").json
+    of_file = tasksim("study report study.csv --json").json
+    assert of_file == of_folder | {"study": "study"}
+
+
+def test_an_unfinished_study_is_reported_as_far_as_it_is(tasksim, study):
+    whole = len(read_cells(study))
+    text = (study / "study.json").read_text()
+    (study / "study.json").write_text(text.replace(f'"cells": {whole}', f'"cells": {whole + 6}'))
+    done = tasksim("study report study")
+    assert done.code == 0
+    said = f"Warning: the study is not finished: 6 of {whole + 6} cells are not computed"
+    assert said in done.err
+
+
+def test_failures_are_told(tasksim, rows, tmp_path):
+    def one_fails(row):
+        failed = {"status": "timeout", "error": "took <10 min>", "makespan_s": ""}
+        row["cell"] = next(names)
+        return row | failed if row["scheduler"] == "prio" and row["seed"] == "0" else row
+
+    # They look like numbers, and are none.
+    names = iter(f"{number:016d}" if number % 2 else f"{number}e10" for number in range(1, 100))
+
+    rows(one_fails)
+    done = tasksim("study report study.csv -o report")
+    assert "Warning: 6 of 24 cells have no result (6 timeout)" in done.err
+    assert "took &lt;10 min&gt;" in (tmp_path / "report/index.html").read_text()
+    lines = (tmp_path / "report/data/cells.csv").read_text().splitlines()
+    assert {"2e10", "0000000000000001"} <= {row["cell"] for row in csv.DictReader(lines)}
+
+
+def test_nan_is_no_makespan(tasksim, rows):
+    rows(lambda row: row | {"makespan_s": "nan"} if row["seed"] == "0" else row)
+    done = tasksim("study report study.csv")
+    assert "Warning: 12 cells are done but have no makespan above 0" in done.err
+
+
+def test_one_scheduler_only(tasksim, rows):
+    rows(lambda row: row if row["scheduler"] == "prio" else None)
+    done = tasksim("study report study.csv")
+    assert done.code == 0
+    assert done.out.startswith("Nobody to compare with: of all schedulers only prio has makespans.")
+
+
+def test_one_seed_and_one_graph(tasksim, rows):
+    rows(lambda row: row if (row["seed"], row["graph.tiles"]) == ("0", "4") else None)
+    done = tasksim("study report study.csv")
+    assert "Nothing can be said of a winner: there are 2 configurations" in done.out
+
+
+def test_identical_schedulers_name_no_winner(tasksim, rows):
+    rows(lambda row: row | {"makespan_s": row["graph.tiles"]})
+    done = tasksim("study report study.csv --json").json
+    assert done["verdict"]["kind"] == "no winner"
+    assert done["verdict"]["text"] == "No winner: eager and prio have the same makespans."
+
+
+def test_columns_that_lack(tasksim, rows):
+    rows(columns=["cell", "graph", "platform", "scheduler", "seed", "status", "makespan"])
+    done = tasksim("study report study.csv")
+    assert done.code == 2
+    assert done.errors[0].startswith(
+        "Error: study.csv: the table lacks the column makespan_s, did you mean 'makespan'?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "study.csv: is not a table as CSV: No columns to parse"),
+        ("a,b\n1,2,3\n1,2,3,4\n", "study.csv: is not a table as CSV: Error tokenizing data"),
+        ("cell,graph\n", "study.csv: the table lacks the columns platform, scheduler"),
+    ],
+)
+def test_what_is_no_table(tasksim, tmp_path, text, problem):
+    (tmp_path / "study.csv").write_text(text)
+    done = tasksim("study report study.csv")
+    assert done.code == 2
+    assert done.errors[0].startswith(f"Error: {problem}")
+
+
+def test_what_is_no_study(tasksim, tmp_path):
+    (tmp_path / "empty").mkdir()
+    assert "is not a study's folder" in tasksim("study report empty").errors[0]
+    assert "nowhere" in tasksim("study report nowhere").errors[0]
+
+
+def test_axes_that_are_not_there(tasksim, study):
+    done = tasksim("study report study --choose tile")
+    assert done.code == 2
+    assert "no axis of the study is called 'tile', did you mean 'graph.tiles'?" in done.errors[0]
+
+
+def test_sobol_indices_of_a_full_grid_only(tasksim, rows):
+    found = tasksim("study report study --sobol --json").json["sobol"]
+    assert [index["axis"] for index in found][-1] == "scheduler"
+    assert all(0 <= index["first"] <= index["total"] <= 1 for index in found)
+    rows(lambda row: None if (row["scheduler"], row["graph.tiles"]) == ("prio", "3") else row)
+    done = tasksim("study report study.csv --sobol")
+    assert done.code == 2
+    assert "2 of the 12 combinations of graph, scheduler, graph.tiles" in done.errors[0]
+
+
+def test_an_older_report_is_replaced_only_when_asked(tasksim, study):
+    assert tasksim("study report study -o report").code == 0
+    assert tasksim("study report study -o report").code == 2
+    assert tasksim("study report study -o report --force").code == 0
+    assert tasksim("study report study -o study --force").code == 2
