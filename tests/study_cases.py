@@ -62,3 +62,16 @@ class DiesOnce(Eager):
 def answers(folder):
     """Return the table of a study but for how long it took."""
     return read_table(folder).drop(columns="seconds")
+
+
+SLOW = '''
+import time
+from tasksim.schedulers.eager import Eager
+
+class Slow(Eager):
+    """Takes its time, so that one can be in its way."""
+    needs_estimates = False
+    def __init__(self):
+        time.sleep(0.05)
+        super().__init__()
+'''

@@ -39,16 +39,20 @@ __all__ = ["run"]
     default="processes",
     help="What computes: serial, processes, threads, dask[:ADDRESS], mpi, slurm[:OPTIONS].",
 )
+@click.option("--dry-run", is_flag=True, help="Only say how many cells, how long, how much memory.")
 @click.option("--extend", is_flag=True, help="Add to a study whose file has changed.")
 @click.option("--retry", is_flag=True, help="Compute cells again that have failed.")
 @trust_option
 @json_option
-def run(file: Path, output: Path | None, as_json: bool, **how: Any) -> int:
+def run(file: Path, output: Path | None, dry_run: bool, as_json: bool, **how: Any) -> int:
     """Compute the cells of a study that its folder has not yet.
 
     It can be stopped at any time, with Ctrl-C or by pulling the plug; the same command goes on.
     Cells that fail are kept with what went wrong, and the exit code is 1.
     """
+    if dry_run:
+        _dry_run(file, output, as_json, how)
+        return 0
     if output is None:
         raise click.UsageError("Missing option '-o' / '--output'.")
     from tasksim.study.sweep.studies import run_study
@@ -65,6 +69,28 @@ def run(file: Path, output: Path | None, as_json: bool, **how: Any) -> int:
     else:
         _tell(outcome, output)
     return 1 if outcome.failed else 0
+
+
+def _dry_run(file: Path, output: Path | None, as_json: bool, how: dict[str, Any]) -> None:
+    """Print what a study will take."""
+    from tasksim.base.units import format_size, format_time
+    from tasksim.study.sweep.estimate import estimate, known_cells
+    from tasksim.study.sweep.plan import plan
+    from tasksim.study.sweep.studies import cores_to_use
+    from tasksim.study.sweep.study_file import read_study
+
+    study = read_study(file, trust=how["trust"])
+    cells = plan(study)
+    found = estimate(study, cells, known_cells(output), how["jobs"] or cores_to_use())
+    if as_json:
+        print_json(found._asdict())
+        return
+    before = f", {found.done} of them done" if found.done else ""
+    memory = "not known" if found.memory_bytes is None else format_size(found.memory_bytes)
+    click.echo(f"cells    {found.cells} in {found.groups} groups of one graph and platform{before}")
+    click.echo(f"time     about {format_time(found.seconds)} on {found.workers} at a time")
+    click.echo(f"memory   about {memory}")
+    note(f"from {found.sampled} cells computed now")
 
 
 def _tell(outcome: Outcome, output: Path) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tasksim.study.sweep.study import Study
 
-__all__ = ["Planned", "identity", "plan", "question_of", "scenario_from", "scenario_text"]
+__all__ = ["Planned", "plan", "question_of", "scenario_from", "scenario_text"]
 
 _DEFAULTS: Final = {field.name: field.default for field in fields(Scenario)}
 DIGITS: Final = 16
@@ -36,6 +36,8 @@ class Planned(NamedTuple):
     scenario: Scenario
     labels: dict[str, Any]
     """Column -> value: where it is on the axes."""
+    fingerprint: str
+    """Of the scenario: it tells what computes the cell whether its files are the same."""
 
 
 def plan(study: Study) -> list[Planned]:
@@ -52,9 +54,10 @@ def plan(study: Study) -> list[Planned]:
     resolver = Resolver()
     found: dict[str, Planned] = {}
     for scenario, labels in grid:
-        cell = identity(scenario, labels, resolver, study.metrics)
+        asked = fingerprint(scenario, resolver)
+        cell = _identity(asked, labels, study.metrics)
         if cell not in found:
-            found[cell] = Planned(cell, len(found), scenario, labels)
+            found[cell] = Planned(cell, len(found), scenario, labels, asked)
     if not found:
         raise InputError(
             f"{study.path}: no cells: the conditions under where: leave none of {grid.size}"
@@ -62,18 +65,13 @@ def plan(study: Study) -> list[Planned]:
     return list(found.values())
 
 
-def identity(
-    scenario: Scenario,
-    labels: Mapping[str, Any],
-    resolver: Resolver | None = None,
-    metrics: tuple[str, ...] = (),
-) -> str:
+def _identity(asked: str, labels: Mapping[str, Any], metrics: tuple[str, ...]) -> str:
     """Return what tells a cell from all others: of what is asked, its files, tasksim's version.
 
     Two names of one thing are two cells, for both stand in the table.
     """
-    asked = "\n".join([fingerprint(scenario, resolver), question_of(labels), *metrics])
-    return hashlib.sha256(asked.encode()).hexdigest()[:DIGITS]
+    whole = "\n".join([asked, question_of(labels), *metrics])
+    return hashlib.sha256(whole.encode()).hexdigest()[:DIGITS]
 
 
 def question_of(labels: Mapping[str, Any]) -> str:

@@ -73,6 +73,8 @@ class Sweep:
     pool : Pool
     limits : Limits
         Of each cell.
+    study : str
+        What tells the study, and the files that it names, from others.
     metrics : tuple of str
     tell : callable, optional
         Is told the progress, a few times a second.
@@ -84,12 +86,15 @@ class Sweep:
     store: Store
     pool: Pool
     limits: Limits
+    study: str
     metrics: tuple[str, ...] = ()
     tell: Callable[[Progress], None] | None = None
     failed: int = 0
     computed: int = 0
     engine_s: float = 0.0
     """What computing the cells took, on all workers together."""
+    _before: int = 0
+    """Cells that the store had when this began."""
     _todo: deque[Planned] = field(default_factory=deque)
     _suspects: deque[list[Planned]] = field(default_factory=deque)
     """Batches whose worker has died: computed one at a time, with nothing beside them."""
@@ -103,6 +108,7 @@ class Sweep:
         What is done is in the store, whatever ends this: an interrupt, a disk that is full.
         """
         self._todo.extend(one for one in self.cells if one.cell not in self.store.done)
+        self._before = len(self.cells) - len(self._todo)
         try:
             while self._todo or self._suspects or self._under_way:
                 self._submit()
@@ -119,7 +125,7 @@ class Sweep:
         """How far it is."""
         passed_s = monotonic() - self._begun
         rate = self.computed / passed_s if passed_s else 0.0
-        done = len(self.store.done)
+        done = self._before + self.computed
         left = len(self.cells) - done
         return Progress(len(self.cells), done, self.failed, rate, left / rate if rate else 0.0)
 
@@ -144,7 +150,7 @@ class Sweep:
         return -(-len(self.cells) // (2 * self.pool.workers))
 
     def _send(self, batch: list[Planned]) -> None:
-        jobs = [Job(one.cell, one.scenario, self.metrics) for one in batch]
+        jobs = [Job.of(one, self.study, self.metrics) for one in batch]
         try:
             future = self.pool.submit(jobs, self.limits)
         except BrokenExecutor as error:

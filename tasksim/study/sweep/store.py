@@ -181,8 +181,8 @@ class Store:
         self._written = monotonic()
         if not self._waiting:
             return
-        rows, self._waiting = self._waiting, []
-        self._write(_table(rows, self.columns))
+        self._write(_table(self._waiting, self.columns))
+        self._waiting = []  # not before: what is interrupted between the two stands there twice
         if len(_parts(self.folder)) > MOST_PARTS:
             self.compact()
 

@@ -131,7 +131,7 @@ def _run(
             _extend(store, header, before, cells)
         failed = _failed(store, cells, retry=retry)
         begun = perf_counter()
-        sweep = Sweep(cells, store, pool, asked.limits, asked.metrics, tell, failed)
+        sweep = Sweep(cells, store, pool, asked.limits, header.plan, asked.metrics, tell, failed)
         sweep.run()
         seconds = perf_counter() - begun
         store.compact()
@@ -186,10 +186,8 @@ def _extend(store: Store, header: Header, before: Header, cells: list[Planned]) 
             kept.append({**row, "position": len(cells) + len(kept) if known is None else known})
         store.columns = Columns(_both(before, header), header.metrics)
         header = Header(**{**vars(header), "columns": store.columns.settings})
-        header.write(store.folder)
         store.rewrite(kept)
-    else:
-        header.write(store.folder)
+    header.write(store.folder)  # the last: if this process is killed before, all is done again
 
 
 def _both(before: Header, header: Header) -> dict[str, str]:

@@ -12,7 +12,8 @@ from dataclasses import fields
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tasksim.base.errors import TasksimError
+from tasksim.base.errors import InputError, TasksimError
+from tasksim.scenario.fingerprints import fingerprint
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario
 from tasksim.study.sweep.columns import Answer
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
     from tasksim.engine.batch import Item, Settled
     from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolved
+    from tasksim.study.sweep.plan import Planned
 
-__all__ = ["Job", "Workbench", "compute", "failed"]
+__all__ = ["Job", "Workbench", "compute", "failed", "group_of"]
 
 GROUPS: Final = 8
 """Of cells that share a graph and a platform, so many are remembered: cells come group by group,
@@ -43,7 +45,16 @@ class Job(NamedTuple):
 
     cell: str
     scenario: Scenario
+    fingerprint: str
+    """Of the scenario, where the study was planned."""
+    study: str
+    """Of what study, of what content, the cell is."""
     metrics: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, asked: Planned, study: str, metrics: tuple[str, ...]) -> Job:
+        """Return the job that a planned cell is."""
+        return cls(asked.cell, asked.scenario, asked.fingerprint, study, metrics)
 
 
 class _Group(NamedTuple):
@@ -64,6 +75,11 @@ def compute(jobs: Iterable[Job]) -> list[Answer]:
     if bench is None:
         bench = _benches.bench = Workbench()
     return list(bench.answers(jobs))
+
+
+def group_of(scenario: Scenario) -> Hashable:
+    """Return what cells of one graph on one platform have in common, and no others."""
+    return tuple(getattr(scenario, name) for name in _OF_GROUP)
 
 
 def failed(cell: str, error: BaseException) -> Answer:
@@ -91,6 +107,7 @@ class Workbench:
         self._groups: OrderedDict[Hashable, _Group] = OrderedDict()
         self._resolver = Resolver()
         self._resolved = 0
+        self._study = ""
 
     def warm_up(self) -> None:
         """Import what cells will need, before the first one's time counts."""
@@ -104,6 +121,10 @@ class Workbench:
         """Yield the answer of each cell: also of those that fail."""
         for job in jobs:
             begun = perf_counter()
+            if job.study != self._study:  # files may have changed since the last one
+                self._study = job.study
+                self._groups.clear()
+                self._forget()
             try:
                 answer = self._answered(job)
             except KeyboardInterrupt:
@@ -120,7 +141,7 @@ class Workbench:
             if not _is_short_of_memory(error):
                 raise
             self._groups.clear()
-            self._resolver, self._resolved = Resolver(), 0
+            self._forget()
         return self._answer(job)
 
     def _answer(self, job: Job) -> Answer:
@@ -134,7 +155,7 @@ class Workbench:
         from tasksim.scenario.solving import policy_of
 
         scenario = job.scenario
-        group = self._group(scenario)
+        group = self._group(job)
         item = Item(
             group.resolved.graph,
             group.resolved.platform,
@@ -160,6 +181,7 @@ class Workbench:
         from tasksim.scenario.solving import solve
         from tasksim.study.sweep.metrics import measured
 
+        self._refuse_other_files(job)
         run = solve(self._resolver.resolve(job.scenario))
         return Answer(
             job.cell,
@@ -172,14 +194,28 @@ class Workbench:
             metrics=measured(run, job.metrics),
         )
 
-    def _group(self, scenario: Scenario) -> _Group:
-        key = tuple(getattr(scenario, name) for name in _OF_GROUP)
+    def _forget(self) -> None:
+        """Forget all that was read."""
+        self._resolver, self._resolved = Resolver(), 0
+
+    def _refuse_other_files(self, job: Job) -> None:
+        """Raise :exc:`InputError` if what is read here is not what the study was planned with."""
+        if fingerprint(job.scenario, self._resolver) != job.fingerprint:
+            raise InputError(
+                "the files that it names, or tasksim, are not the same where it is computed as "
+                "where the study was planned"
+            )
+
+    def _group(self, job: Job) -> _Group:
+        scenario = job.scenario
+        key = group_of(scenario)
         if key in self._groups:
             self._groups.move_to_end(key)
             return self._groups[key]
         if self._resolved >= RESOLVED:
-            self._resolver, self._resolved = Resolver(), 0
+            self._forget()
         self._resolved += 1
+        self._refuse_other_files(job)
         from tasksim.engine.batch import Settled
 
         resolved = self._resolver.resolve(scenario)
