@@ -37,6 +37,9 @@ has memory for, as the text and the values read from it."""
 MOST_BYTES: Final = 4 * 2**30
 """Of any other file: a graph of 20 million tasks has 4 GiB."""
 
+LEAST_READ: Final = 2**12
+"""Bytes that are read beyond the size that is told, which files under /proc have not."""
+
 _KINDS: Final = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
@@ -127,10 +130,20 @@ def read_bytes(path: Path, limit: int = MOST_BYTES) -> bytes:
     reading : The file itself, for readers that take a part of it.
     """
     with reading(path, limit) as file:
-        data = file.read(limit + 1)
+        data = _read_up_to(file, limit + 1)
     if len(data) > limit:  # it has grown since, or its size is not told, as under /proc
         raise _too_large(path, f"more than {limit} bytes", limit)
     return data
+
+
+def _read_up_to(file: BinaryIO, size_bytes: int) -> bytes:
+    """Return what is in *file*, at most *size_bytes*: for which no memory is asked beforehand."""
+    step = os.fstat(file.fileno()).st_size + LEAST_READ
+    parts = []
+    while size_bytes > 0 and (part := file.read(min(step, size_bytes))):
+        parts.append(part)
+        size_bytes -= len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 @contextmanager

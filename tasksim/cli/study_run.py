@@ -98,7 +98,8 @@ def _tell(outcome: Outcome, output: Path) -> None:
 
     before = outcome.cells - outcome.computed
     again = f", {before} of them before" if before else ""
-    click.echo(f"cells    {outcome.cells} done{again}")
+    of = f" of {outcome.cells}" if outcome.failed else ""
+    click.echo(f"cells    {outcome.cells - outcome.failed}{of} done{again}")
     if outcome.failed:
         click.echo(f"failed   {outcome.failed}: 'tasksim study table {output}' says why")
     click.echo(f"time     {format_time(outcome.seconds)} on {outcome.workers} at a time")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import tracemalloc
 from contextlib import suppress
 from pathlib import Path
 
@@ -272,3 +273,13 @@ def test_what_another_one_wrote_meanwhile_is_not_replaced(tmp_path):
     write_folder("mine", force=True, meanwhile=theirs)
     assert both() == ("mine", "mine")
     assert names(tmp_path) == ["a.txt", "run"]
+
+
+def test_a_small_file_takes_little_memory_whatever_the_limit(tmp_path):
+    (tmp_path / "small").write_bytes(b"text")
+    tracemalloc.start()
+    try:
+        assert read_bytes(tmp_path / "small") == b"text"
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()

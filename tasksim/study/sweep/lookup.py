@@ -42,7 +42,7 @@ def find_cell(folder: Path, text: str, *, trust: bool = False) -> Found:
     """
     table = read_cells(folder)
     cells = table.column("cell").to_pylist()
-    places = [place for place, cell in enumerate(cells) if text and cell.startswith(text)]
+    places = [place for place, cell in enumerate(cells) if cell.startswith(text)]
     if len(places) != 1:
         named = ", ".join(cells[place] for place in places[:NAMED])
         what = f"several begin so: {named}" if places else f"no such cell{nearest(text, cells)}"
