@@ -25,6 +25,7 @@ from tasksim.models.files.store import (
 )
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.uncertainty.conformal import calibrate
+from tasksim.models.uncertainty.runeffects import run_effects
 from tasksim.models.validation.crossvalidation import left_out
 from tasksim.native.cores import usable_cores
 from tasksim.platform.description import Overheads
@@ -110,6 +111,7 @@ def write_kernels(
     *written*, so that an interruption does not hide it.
     """
     machine = Machine(destination.machine, fingerprint(destination.workers))
+    effects = run_effects(collected.samples, written.models)
     for kernel in sorted(kernels):
         samples = collected.samples[kernel]
         try:
@@ -129,10 +131,12 @@ def write_kernels(
         measured = _measured(destination, collected.new[kernel], stopped, known)
         far = locality.get(kernel) or (known.locality if known is not None else None)
         free = lock_free.get(kernel, known.lock_free if known is not None else None)
+        if not effects[kernel].known:  # no configuration was in two runs: a model compares them
+            effects = run_effects(collected.samples, {**written.models, kernel: model})
         save_kernel(
             destination.models_folder,
             kernel,
-            {ARCHITECTURE: Entry(model, measured, far, free)},
+            {ARCHITECTURE: Entry(model, measured, far, free, effects[kernel])},
             machine=machine,
             samples={ARCHITECTURE: samples},
         )

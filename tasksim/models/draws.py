@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tasksim.base.errors import InputError
 from tasksim.models.quantiles import draw, mean_of_quantiles
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from tasksim.models.kernelmodel import KernelModel
 
-__all__ = ["Draw", "sampler_of", "scattered"]
+__all__ = ["Draw", "checked_generator", "sampler_of", "scattered"]
 
 Draw: TypeAlias = Callable[[np.random.Generator], NDArray[np.float64]]
 """What draws a duration for each row, in seconds."""
@@ -46,3 +47,10 @@ def scattered(predicted_s: NDArray[np.float64], ratios: NDArray[np.float64]) -> 
     quantiles, only = ratios[None, :], np.zeros(len(predicted_s), dtype=np.intp)
     mean = mean_of_quantiles(quantiles)
     return lambda rng: predicted_s * (draw(quantiles, only, rng) / mean)
+
+
+def checked_generator(rng: object) -> np.random.Generator:
+    """Return what draws random numbers, which must be NumPy's."""
+    if not isinstance(rng, np.random.Generator):
+        raise InputError(f"rng must be a numpy.random.Generator, got {type(rng).__name__}")
+    return rng

@@ -10,7 +10,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, ModelError, NotFittedError, OutOfDomainError
 from tasksim.models.document import Node
-from tasksim.models.draws import sampler_of
+from tasksim.models.draws import checked_generator, sampler_of
 from tasksim.models.modeldata import model_data, read_model
 from tasksim.models.quantiles import FENCE
 from tasksim.models.rows import describe_row
@@ -180,9 +180,13 @@ class KernelModel(ABC):
     def sample(self, parameters: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """Return a random duration for each row, in seconds; their mean is what predict says."""
         self._check_fitted("sample")
-        if not isinstance(rng, np.random.Generator):
-            raise InputError(f"rng must be a numpy.random.Generator, got {type(rng).__name__}")
-        return sampler_of(self, parameters)(rng)
+        return sampler_of(self, parameters)(checked_generator(rng))
+
+    def draw(self, parameters: ArrayLike, rng: Any, size: int = 1) -> NDArray[np.float64]:
+        """Return what models of other such samples would predict, drawn: shape (size, rows)."""
+        from tasksim.models.uncertainty.drawn import draws
+
+        return draws(self, parameters, rng, size)
 
     def interval(
         self, parameters: ArrayLike, level: float = 0.9
@@ -239,10 +243,7 @@ class KernelModel(ABC):
         return self
 
     def refitted(self, samples: Samples) -> Self:
-        """Return a model with the same options, fitted to a part of the samples of this one.
-
-        What a long search over many samples has found may be taken over.
-        """
+        """Return such a model of a part of the samples; what a search found may be taken over."""
         return self.clone().fit(samples)
 
     @classmethod

@@ -31,6 +31,7 @@ from tasksim.models.columns import SIZE
 from tasksim.models.document import FormatError, Node, format_json, position, to_data
 from tasksim.models.locality import Locality
 from tasksim.models.registry import from_json
+from tasksim.models.uncertainty.runeffects import RunEffect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -90,6 +91,8 @@ class Entry:
     lock_free: float | None = None
     """The share of its time in which it lets Python's lock go; None if it never needs it, or that
     is not known."""
+    runs: RunEffect | None = None
+    """How far whole runs differ; None where that was not measured, as in files of before."""
 
     @property
     def holds_lock(self) -> bool:
@@ -240,6 +243,7 @@ def _entry_data(entry: Entry) -> dict[str, Any]:
         "model": model,
         **locality,
         **lock,
+        **({} if entry.runs is None else {"run_to_run": entry.runs.to_json()}),
         "samples": {name: report[key] for name, key in COUNTS.items()},
         "fit": fit,
         "measured": {"when": measured.when, "how": measured.how, "stopped": stopped},
@@ -253,7 +257,8 @@ def _entry(node: Node) -> Entry:
     with_report = Node({**model.mapping(), "report": report}, model.path)
     locality = _locality(node["locality"]) if "locality" in node.mapping() else None
     lock_free = _share(node["lock_free"]) if "lock_free" in node.mapping() else None
-    return Entry(from_json(with_report), _measured(node["measured"]), locality, lock_free)
+    runs = RunEffect.from_json(node["run_to_run"]) if "run_to_run" in node.mapping() else None
+    return Entry(from_json(with_report), _measured(node["measured"]), locality, lock_free, runs)
 
 
 def _share(node: Node) -> float:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.locality import Locality
     from tasksim.models.samples import Samples
+    from tasksim.models.uncertainty.runeffects import RunEffect
 
 __all__ = [
     "CoefficientFile",
@@ -139,6 +140,14 @@ class ModelLibrary:
         """
         self.model(kernel, architecture)
         return self.file(kernel).architectures[architecture].locality
+
+    def run_effect(self, kernel: str, architecture: str) -> RunEffect | None:
+        """Return how far whole runs of *kernel* differ; None if that was not measured.
+
+        Raises what :meth:`model` raises.
+        """
+        self.model(kernel, architecture)
+        return self.file(kernel).architectures[architecture].runs
 
     def require(self, kernels: Iterable[str], architectures: Sequence[str] = ()) -> None:
         """Raise :exc:`InputError` naming all *kernels* of which there is nothing.

@@ -105,6 +105,7 @@ class SizeHistory(KernelModel):
     _size_: NDArray[np.float64]
     _mean_: NDArray[np.float64]
     _relative_: NDArray[np.float64]
+    _count_: NDArray[np.int64]
 
     def __init__(self, *, fence: float | None = FENCE) -> None:
         self.fence = fence
@@ -177,6 +178,7 @@ class SizeHistory(KernelModel):
         used = [best[size] for size in sorted(best)]
         self._size_ = np.array([e.size for e in used])
         self._mean_ = np.array([e.mean_s for e in used])
+        self._count_ = np.array([e.count for e in used], dtype=np.int64)
         self._relative_ = np.array([e.deviation_s for e in used]) / self._mean_
 
     def _exponent_of_entries(self) -> float:
@@ -219,6 +221,13 @@ class SizeHistory(KernelModel):
     def _sampler(self, table: NDArray[np.float64]) -> Draw:
         mean, relative = self._predict(table), np.interp(table[:, 0], self._size_, self._relative_)
         return lambda rng: log_normal(mean, relative, rng)
+
+    def _repetitions(
+        self, table: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the samples of the size next above, or of the largest; the spread between."""
+        count = self._count_[self._known(table[:, 0])[1]]
+        return count, np.interp(table[:, 0], self._size_, self._relative_)
 
     def _inside(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
         return self._known(table[:, 0])[0]

@@ -6,12 +6,15 @@ to resampled configurations. Which one a kind of model has, it says itself (``do
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
 
 import numpy as np
 
 from tasksim.base.errors import OutOfDomainError, TasksimError
+from tasksim.models.rows import distinct_rows
+from tasksim.models.uncertainty.spread import PRIOR, relative_spread, student_stretch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,11 +24,6 @@ if TYPE_CHECKING:
     from tasksim.models.samples import Samples
 
 __all__ = ["Anchors", "Counts", "Covariance", "Doubt", "read_doubt"]
-
-PRIOR: Final = 20.0
-"""So many samples weighs what is known of all configurations against the spread of one. Of
-generated histories with three samples each, 90 % intervals cover 86 % with 2, 90 % with 5, 92 %
-with 20 and 93 % with 100: rather too wide."""
 
 ANCHORS: Final = 48
 """Points where variances are taken. 6 and 12 cover as well in one parameter; several need more."""
@@ -46,6 +44,10 @@ SINGULAR: Final = 1e-12
 cannot be told apart have no covariance of their own."""
 
 
+Shifter = Callable[[np.random.Generator], "NDArray[np.float64]"]
+"""What draws how far the logarithms of predictions may be off, at rows that are settled."""
+
+
 class Doubt(Protocol):
     """The variance of the logarithm of a measurement, the noise being given."""
 
@@ -63,6 +65,9 @@ class Doubt(Protocol):
         self, model: KernelModel, table: NDArray[np.float64], noise: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return noise² and what the model does not know, per row of *table*."""
+
+    def shifter(self, model: KernelModel, table: NDArray[np.float64]) -> Shifter:
+        """Return what draws how far off *model* is at the rows of *table*, all together."""
 
     def to_json(self) -> dict[str, Any]:
         """Return it as data, its kind among them."""
@@ -108,6 +113,23 @@ class Covariance:
         g = model._elasticities(table)
         return np.asarray(noise**2 + np.maximum(((g @ self.matrix) * g).sum(axis=1), 0.0))
 
+    def shifter(self, model: KernelModel, table: NDArray[np.float64]) -> Shifter:
+        """Return what draws coefficients, multivariate t, and says what they change.
+
+        As many degrees of freedom as configurations beyond the coefficients, which is what the
+        covariance was estimated from.
+        """
+        values, vectors = np.linalg.eigh(self.matrix)
+        moved = model._elasticities(table) @ (vectors * np.sqrt(np.maximum(values, 0.0)))
+        configurations = model.report()["configurations"]
+        freedom = np.array([max(float(configurations - len(values)), 1.0)])
+
+        def shift(rng: np.random.Generator) -> NDArray[np.float64]:
+            normal = rng.standard_normal(len(values))
+            return np.asarray(moved @ normal * student_stretch(freedom, rng))
+
+        return shift
+
     def to_json(self) -> dict[str, Any]:
         """Return it as data."""
         return {"kind": self.kind, "matrix": self.matrix}
@@ -146,6 +168,18 @@ class Counts:
         mixed = (self.prior * noise**2 + freedom * own) / (self.prior + freedom)
         return np.asarray(mixed * (1 + 1 / count))
 
+    def shifter(self, model: KernelModel, table: NDArray[np.float64]) -> Shifter:
+        """Return what draws the means: Student's, those of different configurations apart."""
+        rows, index = distinct_rows(table)
+        count, spread, freedom = relative_spread(model, rows)
+        deviation = spread / np.sqrt(count)
+
+        def shift(rng: np.random.Generator) -> NDArray[np.float64]:
+            normal = rng.standard_normal(len(rows))
+            return np.asarray((deviation * normal * student_stretch(freedom, rng))[index])
+
+        return shift
+
     def to_json(self) -> dict[str, Any]:
         """Return it as data."""
         return {"kind": self.kind, "prior": self.prior}
@@ -161,6 +195,8 @@ class Anchors:
     """Variances at some points; between them, weighted by the inverse square of the distance.
 
     *points*, shape (n, p), are logarithms of 1 + parameter, each column divided by *scale*.
+    *shifts*, shape (fits, n), is how far each of the models that were fitted to resampled
+    configurations was off their mean; files of earlier versions have none.
     """
 
     kind: ClassVar[str] = "anchors"
@@ -168,6 +204,7 @@ class Anchors:
     points: NDArray[np.float64]
     scale: NDArray[np.float64]
     variances: NDArray[np.float64]
+    shifts: NDArray[np.float64] | None = None
 
     @classmethod
     def of(cls, model: KernelModel, samples: Samples, *, seed: int, resamples: int) -> Self:
@@ -185,23 +222,50 @@ class Anchors:
                 found.append(np.log(predicted))
         few = len(found) < FEWEST_FITS
         variances = np.zeros(len(points)) if few else np.var(found, axis=0, ddof=1)
-        variances = variances * (drawn_rows / len(rows))
+        shrunk = drawn_rows / len(rows)
+        variances = variances * shrunk
+        shifts = None if few else (found - np.mean(found, axis=0)) * shrunk**0.5
         logs = np.log1p(points)
         span = np.ptp(np.log1p(rows), axis=0)
         scale = np.where(span > 0, span, 1.0)
-        return cls(logs / scale, scale, variances)
+        return cls(logs / scale, scale, variances, shifts)
 
     def variance(
         self, model: KernelModel, table: NDArray[np.float64], noise: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return noise² + the variance interpolated at each row."""
         del model
+        return np.asarray(noise**2 + self._weights(table) @ self.variances)
+
+    def shifter(self, model: KernelModel, table: NDArray[np.float64]) -> Shifter:
+        """Return what draws a model as far off as those that were fitted to resampled samples.
+
+        A random sum of their differences, which has their covariance: near parameters are off
+        alike. Where these are not known, all parameters are off alike, which is wider.
+        """
+        del model
+        weights = self._weights(table)
+        if self.shifts is None:
+            parts, freedom = np.sqrt(weights @ self.variances)[:, None], float(FEWEST_FITS)
+        else:
+            freedom = float(len(self.shifts) - 1)
+            parts = weights @ self.shifts.T / freedom**0.5
+        known = np.array([freedom])
+
+        def shift(rng: np.random.Generator) -> NDArray[np.float64]:
+            normal = rng.standard_normal(parts.shape[1])
+            return np.asarray(parts @ normal * student_stretch(known, rng))
+
+        return shift
+
+    def _weights(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how much each point counts at each row; their sum is 1."""
         at = np.log1p(table) / self.scale
         # |a - b|² = a² - 2ab + b²: no array of rows × points × parameters.
         squares = (at**2).sum(axis=1)[:, None] + (self.points**2).sum(axis=1)
         distance = np.maximum(squares - 2 * at @ self.points.T, 0.0)
         weight = 1 / (distance + NEAR)
-        return np.asarray(noise**2 + (weight @ self.variances) / weight.sum(axis=1))
+        return np.asarray(weight / weight.sum(axis=1, keepdims=True))
 
     def to_json(self) -> dict[str, Any]:
         """Return it as data."""
@@ -210,6 +274,7 @@ class Anchors:
             "points": self.points,
             "scale": self.scale,
             "variances": self.variances,
+            **({} if self.shifts is None else {"shifts": self.shifts}),
         }
 
     @classmethod
@@ -221,6 +286,7 @@ class Anchors:
             points.reshape(-1, parameters),
             np.array([value.positive() for value in _rows(node["scale"], parameters)]),
             node["variances"].vector(len(points)),
+            _shifts(node["shifts"], len(points)) if "shifts" in node.mapping() else None,
         )
 
 
@@ -231,6 +297,13 @@ def read_doubt(node: Node, model: KernelModel) -> Doubt:
         if kind.value == known.kind:
             return known.from_json(node, model)
     raise kind.expected(f"the kind of doubt of {model.kind} models")
+
+
+def _shifts(node: Node, points: int) -> NDArray[np.float64]:
+    found = [row.vector(points) for row in node]
+    if len(found) < FEWEST_FITS:
+        raise node.expected(f"{FEWEST_FITS} rows or more")
+    return np.array(found)
 
 
 def _rows(node: Node, count: int) -> list[Node]:

@@ -1,0 +1,180 @@
+"""Run effects: whole runs are slower or faster than others, more than their tasks' noise explains.
+
+A duration in a run is taken for the kernel's mean, times a factor of the run that all kernels
+share, times one of kernel and run, times noise. Variances are estimated by moments: what the means
+of runs differ by beyond the noise of their samples (one-way analysis of variance, random effects,
+unbalanced: Searle, Casella and McCulloch, "Variance components", 1992, section 3.6), and of that,
+what the means of different kernels in the same runs have in common, their covariance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from tasksim.models.groups import group_means
+from tasksim.models.outliers import inliers
+from tasksim.models.quantiles import FENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from tasksim.models.document import Node
+    from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.samples import Samples
+
+__all__ = ["RunEffect", "run_effects"]
+
+LEAST_RUNS: Final = 2
+"""Runs without which their difference is not known at all."""
+LEAST_COMMON: Final = 3
+"""Runs that two kernels must share for a covariance: of two, its sign is chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunEffect:
+    """How far whole runs differ, for one kernel: deviations of logarithms.
+
+    Parameters
+    ----------
+    shared : float
+        Of the factor that all kernels of a run have in common.
+    own : float
+        Of the kernel's own factor on top.
+    runs : int
+        How many runs say so; with fewer than two nothing is known.
+
+    Examples
+    --------
+    >>> RunEffect(shared=0.03, own=0.01, runs=12).known
+    True
+    """
+
+    shared: float
+    own: float
+    runs: int
+
+    @property
+    def known(self) -> bool:
+        """Whether there were runs to compare."""
+        return self.runs >= LEAST_RUNS
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, node: Node) -> RunEffect:
+        """Return what :meth:`to_json` wrote."""
+        values = {name: node[name].number() for name in ("shared", "own")}
+        for name, value in values.items():
+            if value < 0:
+                raise node[name].expected("a deviation, not negative")
+        return cls(runs=node["runs"].integer(), **values)
+
+
+class _Runs(NamedTuple):
+    """What one kernel did in each run: mean ratio to the model, samples; and what that says."""
+
+    numbers: NDArray[np.int64]
+    means: NDArray[np.float64]
+    variance: float
+    """Between runs, beyond noise."""
+    total: float
+    """Of the means of runs, noise and all."""
+
+
+def run_effects(
+    samples: Mapping[str, Samples], models: Mapping[str, KernelModel]
+) -> dict[str, RunEffect]:
+    """Return how far runs differ, for each kernel of one calibration.
+
+    Parameters
+    ----------
+    samples : mapping
+        Kernel -> its samples; runs have the same numbers in all.
+    models : mapping
+        Kernel -> the model that was fitted to these; where there is none yet, the means of
+        configurations of several runs stand for it.
+
+    Returns
+    -------
+    dict
+        Kernel -> its effect; of one run, or of runs that are not known, one that is not known.
+    """
+    runs = {name: _runs(of, models.get(name)) for name, of in samples.items()}
+    variance = _shared(list(runs.values()))
+    return {
+        name: RunEffect(
+            shared=float(np.sqrt(variance)) if len(of.numbers) >= LEAST_RUNS else 0.0,
+            own=float(np.sqrt(max(of.variance - variance, 0.0))),
+            runs=len(of.numbers),
+        )
+        for name, of in runs.items()
+    }
+
+
+def _runs(samples: Samples, model: KernelModel | None) -> _Runs:
+    """Return how far each run of a kernel was off its model, outliers left out as in fits."""
+    group = samples.configurations()[1]
+    known = inliers(samples, group, FENCE if model is None else model.fence)
+    runs = np.full(len(samples), -1) if samples.runs is None else samples.runs
+    known &= runs >= 0
+    if model is None:
+        known &= _in_several_runs(group, runs)
+    if not known.any():
+        return _Runs(np.empty(0, np.int64), np.empty(0), 0.0, 0.0)
+    used = samples.select(known)
+    expected = _means(used) if model is None else model.predict(used.parameters)
+    return _compared(used.durations_s / expected, runs[known])
+
+
+def _in_several_runs(group: NDArray[np.intp], runs: NDArray[np.int64]) -> NDArray[np.bool_]:
+    pairs = np.unique(np.column_stack([group, runs]), axis=0)
+    return np.asarray(np.bincount(pairs[:, 0])[group] >= LEAST_RUNS)
+
+
+def _means(samples: Samples) -> NDArray[np.float64]:
+    group = samples.configurations()[1]
+    return group_means(samples.durations_s, group)[group]
+
+
+def _compared(ratio: NDArray[np.float64], runs: NDArray[np.int64]) -> _Runs:
+    """Return what the ratios of samples to what was expected say of their runs."""
+    numbers, run = np.unique(runs, return_inverse=True)
+    counts = np.bincount(run).astype(np.float64)
+    means = np.bincount(run, ratio) / counts
+    if len(numbers) < LEAST_RUNS:
+        return _Runs(numbers, means, 0.0, 0.0)
+    center = float(counts @ means / counts.sum())
+    free = counts.sum() - len(numbers)
+    within = float(((ratio - means[run]) ** 2).sum() / free) if free > 0 else 0.0
+    between = float(counts @ (means - center) ** 2 / (len(numbers) - 1))
+    size = (counts.sum() - counts @ counts / counts.sum()) / (len(numbers) - 1)
+    total = float(np.var(means, ddof=1))
+    return _Runs(numbers, means, max((between - within) / size, 0.0) / center**2, total)
+
+
+def _shared(runs: list[_Runs]) -> float:
+    """Return the variance of the factor that kernels share: the mean of their covariances.
+
+    Each pair weighs the more, the less noise is in the means of its runs. Of one kernel alone all
+    of its variance is shared.
+    """
+    measured = [of for of in runs if len(of.numbers) >= LEAST_RUNS]
+    if len(measured) == 1:
+        return measured[0].variance
+    sums = np.zeros(2)
+    for a, b in combinations(measured, 2):
+        _, in_a, in_b = np.intersect1d(a.numbers, b.numbers, return_indices=True)
+        if len(in_a) < LEAST_COMMON or not a.total * b.total:
+            continue
+        covariance = float(np.cov(a.means[in_a], b.means[in_b])[0, 1])
+        weight = (len(in_a) - 1) / (a.total * b.total)
+        sums += weight * covariance, weight
+    return max(float(sums[0] / sums[1]), 0.0) if sums[1] else 0.0

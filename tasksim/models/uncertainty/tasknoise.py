@@ -1,0 +1,121 @@
+"""Noise of tasks around a model that was drawn: by which factors equal tasks differ.
+
+Residuals are drawn in logarithms, from the quantiles of those that were measured. Few of them lie
+closer together than what they were drawn from, so that they are stretched to the deviation that is
+known; and how well that is known, a drawn model says by stretching them further.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasksim.models.draws import sampler_of
+from tasksim.models.quantiles import LEVELS
+from tasksim.models.rows import distinct_rows
+from tasksim.models.uncertainty.intervals import LEVELS as FINER
+from tasksim.models.uncertainty.spread import relative_spread
+
+if TYPE_CHECKING:
+    from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.kinds.history import HistoryModel
+
+__all__ = ["TaskNoise", "noise_of"]
+
+TaskNoise: TypeAlias = Callable[[np.random.Generator, NDArray[np.float64]], NDArray[np.float64]]
+"""What draws a factor for each of the rows that are settled, the noise of each being stretched."""
+
+NORMAL: Final = np.array(
+    [-2.9, -2.3263, -1.6449, -1.2816, -0.6745, 0.0, 0.6745, 1.2816, 1.6449, 2.3263, 2.9]
+)
+"""Quantiles of a normal number at the levels that are kept, the extremes as 500 samples have them:
+the form of noise that is known by its deviation alone."""
+SMALL: Final = 1e-9
+"""Steps below this have their mean without the quotient, in which they cancel."""
+MOST_STRETCH: Final = 20.0
+"""Two samples say next to nothing of their spread; a task is not exp(20) deviations off."""
+
+
+def noise_of(model: KernelModel, table: NDArray[np.float64]) -> TaskNoise:
+    """Return what draws the noise of *model* at the rows of *table*; the mean of factors is 1."""
+    if not model.needs_fit:
+        return lambda rng, stretch: np.ones(len(table))  # noqa: ARG005
+    from tasksim.models.kinds.history import HistoryModel as Histories
+
+    if isinstance(model, Histories):
+        return _of_history(model, table)
+    if model.uncertainty_ is not None:
+        return _of_uncertainty(model, table)
+    predicted, draw = model.predict(table), sampler_of(model, table)
+
+    def factors(rng: np.random.Generator, stretch: NDArray[np.float64]) -> NDArray[np.float64]:
+        del stretch  # its draws are as they are
+        return np.asarray(draw(rng) / predicted)
+
+    return factors
+
+
+def _of_history(model: HistoryModel, table: NDArray[np.float64]) -> TaskNoise:
+    rows, index = distinct_rows(table)
+    _, spread, _ = relative_spread(model, rows)
+    shapes = np.log(model.quantiles_[model._found(rows)])
+    shapes = shapes - shapes[:, LEVELS.index(0.5), None]
+    flat = np.ptp(shapes, axis=1) == 0
+    shapes[flat] = NORMAL
+    wanted = np.sqrt(np.log1p(spread**2))
+    scale = np.divide(wanted, _deviation(shapes), out=np.zeros(len(rows)), where=wanted > 0)
+    return partial(_drawn, np.asarray(LEVELS), shapes * scale[:, None], index)
+
+
+def _of_uncertainty(model: KernelModel, table: NDArray[np.float64]) -> TaskNoise:
+    known = model.uncertainty_
+    assert known is not None
+    rows, index = distinct_rows(table)
+    deviation = known.noise(model.predict(rows))
+    return partial(_drawn, np.asarray(FINER), deviation[:, None] * known.quantiles, index)
+
+
+def _drawn(
+    levels: NDArray[np.float64],
+    exponents: NDArray[np.float64],
+    index: NDArray[np.intp],
+    rng: np.random.Generator,
+    stretch: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return a factor for each row that *index* names, exponents being those at *levels*.
+
+    The stretch is that of the first row of each kind: rows of one kind have one.
+    """
+    of_kind = np.ones(len(exponents))
+    of_kind[index] = np.minimum(stretch, MOST_STRETCH)
+    stretched = exponents * of_kind[:, None]
+    uniform = rng.random(len(index))
+    segment = np.searchsorted(levels, uniform, side="right") - 1
+    share = (uniform - levels[segment]) / np.diff(levels)[segment]
+    low, high = stretched[index, segment], stretched[index, segment + 1]
+    drawn = np.exp(low + share * (high - low))
+    return np.asarray(drawn / _mean_of_exp(levels, stretched)[index])
+
+
+def _mean_of_exp(
+    levels: NDArray[np.float64], exponents: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the means of exp of what is distributed linearly between *exponents*."""
+    low, step = exponents[:, :-1], np.diff(exponents, axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        grown = np.where(
+            step > SMALL, np.expm1(step) / np.where(step > SMALL, step, 1), 1 + step / 2
+        )
+    return np.asarray((np.exp(low) * grown) @ np.diff(levels))
+
+
+def _deviation(exponents: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the standard deviation of what is distributed linearly between *exponents*."""
+    low, high, share = exponents[:, :-1], exponents[:, 1:], np.diff(LEVELS)
+    mean = (low + high) / 2 @ share
+    square = (low**2 + low * high + high**2) / 3 @ share
+    return np.asarray(np.sqrt(np.maximum(square - mean**2, 0.0)))
