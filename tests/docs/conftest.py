@@ -1,0 +1,29 @@
+"""The folder in which a page is executed."""
+
+import sys
+
+import pytest
+from executed_pages import STARPU
+
+from tasksim.graph.apps import registry
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The working directory: empty, with nothing of the user's in reach."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "user"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    if STARPU.is_dir():
+        (tmp_path / "home").mkdir()
+        (tmp_path / "home" / ".starpu").symlink_to(STARPU)
+    before, generators = set(sys.modules), set(registry.names())
+    # Last: what is asked of the folder now, before a page writes files to it, is remembered.
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    yield tmp_path
+    for name in set(registry.names()) - generators:
+        registry.GENERATORS._found.pop(name, None)
+    # What a page imports from its folder is not what another page means by the same name.
+    for name in set(sys.modules) - before:
+        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", None)):
+            del sys.modules[name]

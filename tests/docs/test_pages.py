@@ -1,0 +1,76 @@
+"""The pages of the documentation: links, commands, pictures, targets of make."""
+
+import re
+
+import click
+import pytest
+from executed_pages import DESIGN, PAGES, ROOT
+
+from tasksim.cli.main import cli
+
+
+def anchors(text: str) -> set[str]:
+    """Return what GitHub makes of the headings of a page."""
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+MADE = {"demo-output/runs.html"}
+"""What `make demo` writes, and a page may lead to."""
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page):
+    text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(), flags=re.DOTALL | re.MULTILINE)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in target or target in MADE:
+            continue
+        name, _, anchor = target.partition("#")
+        path = (ROOT / page).parent / name if name else ROOT / page
+        assert path.exists(), target
+        assert not anchor or anchor in anchors(path.read_text()), target
+
+
+def test_every_page_can_be_reached_from_the_readme():
+    """From the README to a page, or from there through the index of the design."""
+    readme = (ROOT / "README.md").read_text()
+    index = (ROOT / DESIGN / "index.md").read_text()
+    listed = {f"{DESIGN}{name}.md" for name in re.findall(r"^([a-z-]+)$", index, re.MULTILINE)}
+    assert f"({DESIGN}index.md)" in readme
+    assert [page for page in PAGES[1:] if f"({page})" not in readme and page not in listed] == []
+
+
+def test_make_has_the_targets_that_pages_name():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {
+        t for p in PAGES for t in re.findall(r"(?:^|`)make ([a-z-]+)", (ROOT / p).read_text(), re.M)
+    }
+    assert {"demo", "test"} <= named
+    assert named <= targets
+
+
+def test_pictures_are_small():
+    sizes = {path.name: path.stat().st_size for path in (ROOT / "docs" / "images").iterdir()}
+    assert "gantt.png" in sizes
+    assert max(sizes.values()) < 200_000
+
+
+def commands() -> dict[str, click.Command]:
+    """Return every command by its full name, those of other tools' formats too."""
+    context, found = click.Context(cli), {}
+    for name in cli.list_commands(context):
+        command = cli.get_command(context, name)
+        parts = command.list_commands(context) if isinstance(command, click.Group) else []
+        found |= {
+            f"tasksim {name} {part}": command.get_command(context, part) for part in parts
+        } or {f"tasksim {name}": command}
+    return found
+
+
+@pytest.mark.parametrize(("name", "command"), commands().items())
+def test_every_command_and_option_is_described(name, command):
+    sections = re.split(r"^## ", (ROOT / "docs/cli.md").read_text(), flags=re.MULTILINE)
+    by_name = {section.partition("\n")[0].strip("`"): section for section in sections}
+    shared = by_name["Options that all share"]
+    for option in (o for p in command.params for o in p.opts if o.startswith("--")):
+        assert f"`{option}`" in by_name[name] or f"`{option}`" in shared, f"{option}: not described"
