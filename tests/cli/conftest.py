@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 from click.testing import CliRunner
+from recorded_sizes import many_sizes, models  # noqa: F401  # fixtures
 
 from tasksim.cli.main import cli
 

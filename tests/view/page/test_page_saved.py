@@ -1,0 +1,114 @@
+"""What the page tells in tables and saves: CSV, SVG, PNG."""
+
+import csv
+import dataclasses
+import time
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from tests.view.conftest import make_hybrid, make_run
+from tests.view.page.onpage import state
+
+
+@pytest.fixture
+def saved(browser, tmp_path):
+    """Return a function that saves what is visible, and gives the file."""
+    browser.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+
+    def export(kind):
+        before = set(tmp_path.iterdir())
+        browser.evaluate(f"tasksimPage.export({kind!r})")
+        until = time.monotonic() + 30
+        while time.monotonic() < until:
+            made = [p for p in set(tmp_path.iterdir()) - before if p.suffix == f".{kind}"]
+            if made and made[0].stat().st_size:
+                return made[0]
+            time.sleep(0.05)
+        raise AssertionError(f"no {kind} was saved")
+
+    return export
+
+
+def test_what_is_visible_is_saved_as_csv(show, browser, saved, cholesky):
+    show(cholesky, names=['a "b", c'])
+    browser.evaluate("tasksimPage.viewport.set(0, 6), tasksimPage.draw(true)")
+    with saved("csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    tasks = cholesky.tasks
+    expected = [t for t in range(len(cholesky)) if tasks.start_s[t] <= 6]
+    assert sorted(int(row["task"]) for row in rows) == expected
+    for row in rows:
+        task = int(row["task"])
+        assert row["run"] == 'a "b", c'
+        assert float(row["end_s"]) == tasks.end_s[task]
+        assert row["kernel"] == cholesky.label(task).split()[0]
+
+
+def test_what_is_visible_is_saved_as_svg(show, browser, saved, cholesky):
+    evil = dataclasses.replace(cholesky, kernel_names=("<script>", "trsm", "syrk", "gemm"))
+    show(evil)
+    root = ET.parse(saved("svg")).getroot()
+    name = "{http://www.w3.org/2000/svg}"
+    titles = [found.text for found in root.iter(f"{name}title")]
+    assert sum("#" in text for text in titles) == len(cholesky)
+    assert "<script> #0" in titles
+    assert not list(root.iter(f"{name}script"))
+
+
+def test_many_tasks_are_saved_as_a_picture(show, browser, saved):
+    show(make_run(8, 25_000))
+    root = ET.parse(saved("svg")).getroot()
+    assert len(list(root.iter("{http://www.w3.org/2000/svg}image"))) == 1
+    assert not list(root.iter("{http://www.w3.org/2000/svg}text"))
+
+
+def test_copies_and_bands_are_saved_too(show, browser, saved):
+    run = make_hybrid()
+    show(run)
+    root = ET.parse(saved("svg")).getroot()
+    name = "{http://www.w3.org/2000/svg}"
+    titles = [found.text for found in root.iter(f"{name}title")]
+    assert sum(title.startswith("data #") for title in titles) == len(run.transfers)
+    assert len(list(root.iter(f"{name}polygon"))) == 3  # the run, its GPUs, its cores
+
+
+def test_what_is_visible_is_saved_as_png(show, browser, saved, cholesky):
+    show(cholesky)
+    data = saved("png").read_bytes()
+    size = state(browser, "[chart.picture.width, chart.picture.height]")
+    assert data.startswith(b"\x89PNG")
+    assert [int.from_bytes(data[i : i + 4], "big") for i in (16, 20)] == size
+
+
+def test_tasks_found_are_a_table(show, cholesky):
+    browser = show(cholesky, make_run(4, 600), names=["one", "other"])
+    browser.evaluate("tasksimPage.setQuery('potrf'), tasksimPage.change({ table: 'tasks' })")
+    browser.settle()
+    rows, note = browser.evaluate(
+        "(() => { const { rows, note } = tasksimPage.tables.made; return [rows, note]; })()"
+    )
+    assert [row[0] for row in rows[:6]] == ["one"] * 6
+    assert [row[1].split()[0] for row in rows] == ["potrf"] * len(rows)
+    assert note == ""
+    browser.evaluate("tasksimPage.setQuery('duration>0')")
+    browser.settle()
+    note = browser.evaluate("tasksimPage.tables.made.note")
+    assert note == 'The first 500 of 656: CSV with "only these" on has all.'
+
+
+def test_tables_are_sorted_by_any_column(show, cholesky):
+    browser = show(cholesky)
+    browser.key("t")
+    cells = (
+        "[...document.querySelectorAll('.place tbody tr')].map((r) => r.children[{}].textContent)"
+    )
+    assert browser.evaluate(cells.format(0)) == ["potrf", "trsm", "syrk", "gemm"]
+    browser.evaluate("document.querySelectorAll('.place th button')[1].click()")
+    assert browser.evaluate(cells.format(1)) == ["6", "15", "15", "20"]
+    browser.evaluate("document.querySelectorAll('.place th button')[1].click()")
+    assert browser.evaluate(cells.format(1)) == ["20", "15", "15", "6"]
+    assert browser.evaluate("document.querySelectorAll('.place th')[1].ariaSort") == "descending"
+    browser.evaluate("tasksimPage.viewport.set(0, 0.5), tasksimPage.change({ range: true })")
+    browser.settle()
+    assert browser.evaluate(cells.format(0)) == ["potrf"]
