@@ -50,7 +50,9 @@ a { color: var(--link); }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .9rem; margin: .6rem 0; }
 th, td { padding: .2rem .8rem; border-bottom: 1px solid var(--line); text-align: right; }
+td { white-space: nowrap; }
 th.text, td.text { text-align: left; }
+td.text { white-space: normal; }
 img { max-width: 100%; height: auto; display: block; margin: .8rem 0; }
 .finding { border-left: 4px solid var(--edge); background: var(--soft); padding: .5rem .9rem;
   margin: .6rem 0; }

@@ -2,7 +2,19 @@
 
 import pytest
 
-from tasksim.view.pages import Heading, Table, Text, html_page, markdown_page
+from tasksim.view.pages import (
+    Callout,
+    Heading,
+    Image,
+    Links,
+    Listing,
+    Table,
+    Text,
+    html_page,
+    markdown_page,
+    png,
+)
+from tasksim.view.style import new_figure
 
 
 @pytest.mark.parametrize(
@@ -41,3 +53,30 @@ def test_tables_in_both_languages():
 def test_tables_without_rows():
     assert Table(["a", "b"], []).texts() == [True, False]
     assert "<th>b</th>" in html_page("t", [Table(["a", "b"], [])])
+
+
+def test_commands_and_links_in_both_languages():
+    blocks = [
+        Listing(["tasksim study show s 3f # a < b", "echo ```"]),
+        Links("Data: a_b", [("x & y", "data/x y.csv")]),
+        Callout("warning", "few", "", ""),
+    ]
+    html = html_page("t", blocks)
+    assert "<pre>tasksim study show s 3f # a &lt; b\necho ```</pre>" in html
+    assert '<p>Data: a_b <a href="data/x%20y.csv">x &amp; y</a></p>' in html
+    assert 'class="evidence"' not in html
+    markdown = markdown_page("t", blocks, {})
+    assert "````\ntasksim study show s 3f # a < b\necho ```\n````" in markdown
+    assert "Data: a\\_b [x & y](data/x%20y.csv)" in markdown
+
+
+def test_a_figure_may_be_drawn_already():
+    figure = new_figure(1.0)
+    drawn = png(figure)
+    assert png(drawn) is drawn
+    pages = [html_page("t", [Image("f", what, "alt")]) for what in (figure, drawn)]
+    assert pages[0] == pages[1]
+
+
+def test_headers_are_text_in_markdown():
+    assert "| a\\|b | c\\_d |" in markdown_page("t", [Table(["a|b", "c_d"], [["1", "2"]])], {})

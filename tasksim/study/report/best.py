@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tasksim.base.errors import InputError
 from tasksim.study.report.differences import intervals
 from tasksim.study.report.evidence import FEWEST
 from tasksim.study.report.pairs import TIE
@@ -95,13 +96,15 @@ def best_choices(table: StudyTable, choose: Sequence[str] = ()) -> list[BestChoi
     Raises
     ------
     InputError
-        If *choose* names no axis.
+        If *choose* names no axis, or the seed.
 
     See Also
     --------
     tasksim.study.report.verdict.judge : over all questions.
     """
-    chosen = {table.axis(name).name for name in choose} - {"seed"}
+    chosen = {table.axis(name).name for name in choose}
+    if "seed" in chosen:
+        raise InputError("the seed is chance, and nothing to choose")
     choices = [a.name for a in table.axes if a.name in chosen or a.name == "scheduler"]
     given = [axis for axis in table.configuration if axis.name not in chosen]
     rows = table.used

@@ -214,14 +214,14 @@ def _rank_text(findings: Findings) -> list[Block]:
     return [
         Text(
             f"Friedman's test over {ranks.blocks} blocks: chi² = {ranks.chi_square:.3f}, Iman and "
-            f"Davenport's F = {ranks.f:.3f}, p = {_p_text(ranks.p_value)}: {what}. Nemenyi's "
+            f"Davenport's F = {ranks.f:.3f}, p {_p_text(ranks.p_value)}: {what}. Nemenyi's "
             f"critical difference is {ranks.critical_difference:.3f} ranks."
         )
     ]
 
 
 def _p_text(value: float) -> str:
-    return "< 1e-16" if value < 1e-16 else f"{value:.2g}"
+    return "< 1e-16" if value < 1e-16 else f"= {value:.2g}"
 
 
 def _number(value: float | None, form: str) -> str:

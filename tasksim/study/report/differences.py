@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +14,7 @@ from tasksim.study.report.evidence import CONFIDENCE
 from tasksim.study.report.pairs import TIE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -155,17 +156,31 @@ def leading_shares(log_s: NDArray[np.float64], schedulers: Sequence[str]) -> dic
 def _resampled(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return means of resampled rows, the same rows for all columns, and their standard errors."""
     blocks = len(values)
-    rng = np.random.default_rng(SEED)
-    step = max(1, _AT_ONCE // blocks)
     means, errors = [], []
-    for start in range(0, RESAMPLES, step):
-        size = min(step, RESAMPLES - start)
-        shares = rng.multinomial(blocks, np.full(blocks, 1.0 / blocks), size=size) / blocks
+    for shares in _shares(blocks):
         mean = shares @ values
         variance = shares @ values**2 - mean**2
         means.append(mean)
         errors.append(np.sqrt(np.maximum(variance, 0.0) / max(blocks - 1, 1)))
     return np.concatenate(means), np.concatenate(errors)
+
+
+def _shares(blocks: int) -> Iterable[NDArray[np.float64]]:
+    """Return the share of each block in each resample, in parts that fit into memory."""
+    if RESAMPLES * blocks <= _AT_ONCE:
+        return (_drawn(blocks, RESAMPLES),)
+    rng, step = np.random.default_rng(SEED), max(1, _AT_ONCE // blocks)
+    sizes = (min(step, RESAMPLES - start) for start in range(0, RESAMPLES, step))
+    return (_draw(rng, blocks, size) for size in sizes)
+
+
+@lru_cache(maxsize=4)  # 32 MB each: best settings are judged by the same few seeds again and again
+def _drawn(blocks: int, size: int) -> NDArray[np.float64]:
+    return _draw(np.random.default_rng(SEED), blocks, size)
+
+
+def _draw(rng: np.random.Generator, blocks: int, size: int) -> NDArray[np.float64]:
+    return rng.multinomial(blocks, np.full(blocks, 1.0 / blocks), size=size) / blocks
 
 
 def _order(log_s: NDArray[np.float64], schedulers: Sequence[str]) -> list[int]:

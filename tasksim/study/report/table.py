@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from tasksim.base.errors import InputError, nearest
+from tasksim.base.errors import InputError, nearest, readable
 from tasksim.study.report.axes import ABSENT, Axis, ordered
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ def _plain_values(frame: pd.DataFrame, asked: Sequence[str]) -> pd.DataFrame:
 
 
 def _text_or_nothing(value: Any) -> str:
-    return "" if pd.isna(value) else str(value)
+    return "" if pd.isna(value) else readable(str(value))
 
 
 def _setting(value: Any) -> Any:
@@ -227,7 +227,8 @@ def _setting(value: Any) -> Any:
     value = value.item() if hasattr(value, "item") else value
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    return value if isinstance(value, str | int | float) else str(value)
+    # What a file has goes to terminals and pages.
+    return value if isinstance(value, int | float) else readable(str(value))
 
 
 def _without_count(platform: Any) -> str:

@@ -158,3 +158,9 @@ def test_whatever_stands_for_nothing_is_nothing():
     table = StudyTable.of(frame)
     assert table.axis("speed").values == (2, "")
     assert table.frame["error"].tolist() == ["", "", "", "no"]
+
+
+def test_names_cannot_steer_a_terminal():
+    table = table_of({"\x1b[31mred": [1.0]}, ["lu\x07 tiles=4"])
+    assert table.schedulers == (r"\x1b[31mred",)
+    assert table.frame["graph"].tolist() == [r"lu\x07 tiles=4"]

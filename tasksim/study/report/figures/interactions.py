@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import pandas as pd
+from matplotlib.colors import LogNorm, Normalize
 
 from tasksim.study.report.axes import value_text
 from tasksim.study.report.figures.look import plain_axes, shortened
@@ -24,8 +25,10 @@ MOST_MAPS: Final = 4
 """Drawn, the strongest ones: beyond, there is little to see."""
 WRITTEN_IN: Final = 120
 """Fields of a map up to which each has its number in it."""
-WEAKEST: Final = 1.001
-"""Strength below which there is nothing to see: a thousandth of the makespan."""
+WEAKEST: Final = 1.005
+"""Strength below which there is nothing to see: half a percent of the makespan."""
+WIDE: Final = 10.0
+"""Longest over shortest from which colours are of powers: else all but the longest look alike."""
 
 
 def _draw(findings: Findings) -> list[Drawing]:
@@ -39,9 +42,9 @@ def _map(interaction: Interaction) -> Drawing:
     _heat(plain_axes(figure.add_subplot()), interaction)
     title = f"{first.label} and {second.label}"
     caption = (
-        f"Geometric means of makespans over the shortest. What one axis does depends on the other "
-        f"by a factor of {interaction.strength:.3g}: so far off is, typically, what is foretold "
-        f"from each by itself.{_slices_text(interaction)}"
+        "Geometric means of makespans over the shortest. What one axis does depends on the other: "
+        f"foretold from each by itself they are, typically, {100 * (interaction.strength - 1):.2g} "
+        f"% off.{_slices_text(interaction)}"
     )
     data = pd.DataFrame(
         [
@@ -56,7 +59,9 @@ def _map(interaction: Interaction) -> Drawing:
 
 def _heat(axes: Axes, interaction: Interaction) -> None:
     first, second, relative = interaction.first, interaction.second, interaction.relative
-    drawn = axes.imshow(relative, cmap="viridis_r", aspect="auto", vmin=1.0)
+    most = max(float(relative.max()), 1.0 + 1e-9)
+    scale = LogNorm(1.0, most) if most > WIDE else Normalize(1.0, most)
+    drawn = axes.imshow(relative, cmap="Blues", aspect="auto", norm=scale)
     axes.grid(False)
     axes.set_yticks(range(len(first)), [shortened(value_text(v), 30) for v in first.values])
     axes.set_xticks(range(len(second)), [shortened(value_text(v), 30) for v in second.values])
@@ -64,16 +69,15 @@ def _heat(axes: Axes, interaction: Interaction) -> None:
         axes.tick_params(axis="x", rotation=30)
     axes.set_ylabel(shortened(first.label, 40), fontsize=TEXT["normal"])
     axes.set_xlabel(shortened(second.label, 60), fontsize=TEXT["normal"])
-    bar = axes.figure.colorbar(drawn, ax=axes, pad=0.01)
+    bar = axes.figure.colorbar(drawn, ax=axes, pad=0.01, format="%g")
     bar.ax.tick_params(labelsize=TEXT["small"])
     if relative.size > WRITTEN_IN:
         return
-    middle = (1.0 + relative.max()) / 2.0
     for row, line in enumerate(relative):
         for column, value in enumerate(line):
             axes.text(
                 column, row, f"{value:.3g}", ha="center", va="center", fontsize=TEXT["small"],
-                color="white" if value > middle else "black",
+                color="white" if scale(value) > 0.5 else "black",
             )  # fmt: skip
 
 

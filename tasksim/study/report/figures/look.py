@@ -122,6 +122,8 @@ def facet_text(values: Mapping[str, Any]) -> str:
     parts = []
     for name, value in values.items():
         text = value_text(value)
+        if name == "platform":  # of a file, the name
+            text = text.rpartition("/")[2]
         label = name.partition(".")[2] or name
         parts.append(text if name in ("graph", "platform", "scheduler") else f"{label}={text}")
     return ", ".join(parts)

@@ -37,6 +37,7 @@ def _draw(findings: Findings) -> list[Drawing]:
     # A factor of two up counts as much as a factor of two down.
     if max(s.largest_swing for s in found) > 10:
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlim(left=1.0)
     axes.set_yticks(rows, [shortened(s.axis, 40) for s in found])
     axes.set_ylim(len(found) - 0.5, -0.5)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tasksim.study.report.curves import facets_of, makespan_curve, speedup
 from tasksim.study.report.figures.curves import of_how_many
 from tasksim.study.report.figures.look import (
@@ -46,14 +48,19 @@ def _over(findings: Findings, axis: Axis) -> Drawing:
             look = line_looks(table)[str(name)]
             gain.plot(line["x"], line["speedup"], label=str(name), **look)
             share.plot(line["x"], 100.0 * line["efficiency"], **look)
-        ends = part["x"].agg(["min", "max"])
+        counts = np.linspace(part["x"].min(), part["x"].max())
         ideal: dict[str, Any] = {"color": BOUND_COLOUR, "linestyle": "--", "linewidth": 1.2}
-        gain.plot(ends, ends / ends["min"], label="ideal", **ideal)
+        gain.plot(counts, counts / counts[0], label="ideal", **ideal)
         share.axhline(100.0, **ideal)
+        share.set_ylim(bottom=0.0)
         for axes, what in ((gain, "speed-up"), (share, "efficiency (%)")):
             ticks_of(axes, axis)
-            axes.set_ylim(bottom=0.0)
             axes.set_ylabel(what, fontsize=TEXT["normal"])
+        if gain.get_xscale() == "log":  # then what is ideal is a straight line
+            gain.set_yscale("log", base=2)
+            gain.yaxis.set_major_formatter("{x:g}")
+        else:
+            gain.set_ylim(bottom=0.0)
     legend_below(figure, figure.axes[0])
     caption = (
         f"Speed-up over the smallest {axis.label} of each line, and efficiency: speed-up over how "
