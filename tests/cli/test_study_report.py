@@ -1,7 +1,10 @@
 """``tasksim study report``: of folders and CSV files, finished or not; what is refused."""
 
 import csv
+import sys
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tasksim.study.sweep.store import read_cells
@@ -142,6 +145,22 @@ def test_what_is_no_study(tasksim, tmp_path):
     (tmp_path / "empty").mkdir()
     assert "is not a study's folder" in tasksim("study report empty").errors[0]
     assert "nowhere" in tasksim("study report nowhere").errors[0]
+
+
+def test_what_a_store_names_is_not_imported(tasksim, study, tmp_path):
+    """To draw two cells is to simulate them, and a store is a file that anybody may have made."""
+    (tmp_path / "hostile.py").write_text("raise SystemExit('imported')")
+    rows = read_cells(study)
+    hostile = [text.replace("prio", "hostile:Policy") for text in rows["scenario"].to_pylist()]
+    place = rows.schema.get_field_index("scenario")
+    for path in (study / "cells").glob("*.parquet"):
+        path.unlink()
+    pq.write_table(rows.set_column(place, "scenario", pa.array(hostile)), study / "cells/a.parquet")
+    done = tasksim("study report study -o report")
+    assert done.code == 0
+    page = (tmp_path / "report/index.html").read_text()
+    assert "Two cells could not be simulated again for a picture" in page
+    assert "hostile" not in sys.modules
 
 
 def test_axes_that_are_not_there(tasksim, study):

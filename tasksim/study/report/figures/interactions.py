@@ -77,7 +77,7 @@ def _heat(axes: Axes, interaction: Interaction) -> None:
         for column, value in enumerate(line):
             axes.text(
                 column, row, f"{value:.3g}", ha="center", va="center", fontsize=TEXT["small"],
-                color="white" if scale(value) > 0.5 else "black",
+                color="white" if scale(value) > 0.6 else "black",
             )  # fmt: skip
 
 
