@@ -17,6 +17,8 @@ __all__ = [
     "TIME",
     "WORKERS",
     "WholeNumber",
+    "auto_option",
+    "automatic",
     "force_option",
     "graph_argument",
     "json_option",
@@ -33,6 +35,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 if TYPE_CHECKING:
+    from tasksim.scenario.scenario import Scenario
+
     FloatType = click.ParamType[float]
 else:
     FloatType = click.ParamType  # which click 8.2 has not as a generic class
@@ -117,6 +121,15 @@ seed_option = click.option(
 )
 
 
+auto_option = click.option(
+    "--auto",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What settings KEY=auto, and --scheduler auto, become: a tree that 'tasksim study tree'"
+    " wrote, or a result of 'tasksim tune'; both .json.",
+)
+
+
 def scheduler_option(default: str) -> Decorator:
     """Return the option ``--scheduler``."""
     return click.option(
@@ -124,6 +137,18 @@ def scheduler_option(default: str) -> Decorator:
         default=default,
         help="A name (see 'tasksim list schedulers'), NAME:OPTION=VALUE, or MODULE:CLASS.",
     )
+
+
+def automatic(scenario: Scenario, file: Path | None) -> Scenario:
+    """Return the scenario with what is ``auto`` chosen by *file*, if one is given; say what."""
+    if file is None:
+        return scenario
+    from tasksim.cli.output import note
+    from tasksim.tuning.automatic import settled
+
+    found, chosen = settled(scenario, file)
+    note("chosen    " + " ".join(f"{n.removeprefix('graph.')}={v}" for n, v in chosen.items()))
+    return found
 
 
 def graph_argument(*, required: bool = True) -> Decorator:

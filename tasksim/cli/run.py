@@ -9,6 +9,8 @@ import click
 from tasksim.cli.command import command
 from tasksim.cli.options import (
     WORKERS,
+    auto_option,
+    automatic,
     graph_argument,
     library_option,
     result_options,
@@ -56,6 +58,7 @@ __all__ = ["run"]
     is_flag=True,
     help="On a shared machine: run again, for a minute at most, until nobody else used the cores.",
 )
+@auto_option
 @seed_option
 @click.option(
     "--check/--no-check", default=True, help="Verify the result of the computation, and the run."
@@ -85,6 +88,7 @@ def run(
     check: bool,
     check_accesses: bool,
     isolate: bool,
+    auto: Path | None,
     **where: Any,
 ) -> None:
     """Run a task graph for real, on this machine's cores.
@@ -113,7 +117,7 @@ def run(
         seed=seed,
         clock="native",
     )
-    resolved = resolve(scenario)
+    resolved = resolve(automatic(scenario, auto))
     if isolate:
         done, calmness = (
             execute_isolated(resolved, check=check, check_accesses=check_accesses),

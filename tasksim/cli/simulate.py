@@ -10,6 +10,8 @@ from click.core import ParameterSource
 
 from tasksim.cli.command import command
 from tasksim.cli.options import (
+    auto_option,
+    automatic,
     graph_argument,
     result_options,
     scenario_options,
@@ -46,6 +48,7 @@ WITH_FROM = {
 @graph_argument(required=False)
 @scenario_options
 @scheduler_option("lws")
+@auto_option
 @seed_option
 @click.option(
     "--noise",
@@ -77,6 +80,7 @@ def simulate(
     engine: Engine,
     from_run: Path | None,
     trust: bool,
+    auto: Path | None,
     **where: Any,
 ) -> None:
     """Predict a run: replay a task graph on a platform.
@@ -106,7 +110,8 @@ def simulate(
         raise click.UsageError("Missing argument 'GRAPH' (or --from RUN).")
     else:
         scheduler = _scheduler(scenario, scheduler)
-        scenario = scenario.vary(scheduler=scheduler, seed=seed, noise=noise)
+        asked = scenario.vary(scheduler=scheduler, seed=seed, noise=noise)
+        scenario = automatic(asked, auto)
     from tasksim.scenario.solving import solve
 
     results.refuse_early()

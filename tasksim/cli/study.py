@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "table": ("tasksim.cli.study_table:table", "Print the table of a study."),
     "show": ("tasksim.cli.study_show:show", "Simulate a cell again, and look at it."),
     "report": ("tasksim.cli.study_report:report", "Who wins and how surely, curves, figures."),
+    "tree": ("tasksim.cli.study_tree:tree", "Make a decision tree: C, Python, text, picture."),
 }
 """Name -> where the command is, and what it does."""
 

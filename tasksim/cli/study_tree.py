@@ -1,0 +1,129 @@
+"""``tasksim study tree``: a decision tree of what a study says, as C, Python, text or a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tasksim.base.errors import InputError
+from tasksim.base.files import refuse_existing, write_text
+from tasksim.cli.command import command
+from tasksim.cli.options import force_option, json_option
+from tasksim.cli.output import note, print_json, refuse_figure, refuse_unwritable, warn
+from tasksim.cli.tune_table import growth_options
+
+if TYPE_CHECKING:
+    from tasksim.tuning.table import PerformanceTable
+    from tasksim.tuning.tree_file import ChoosingTree
+
+__all__ = ["refuse_tree_file", "tree", "write_tree"]
+
+TEXTS = (".h", ".py", ".txt", ".json")
+PICTURES = (".png", ".pdf", ".svg")
+
+
+@command(
+    "tree",
+    examples=[
+        "tasksim study tree study --choose tile_size -o choose.h",
+        "tasksim study tree study --choose scheduler -o choose.json -o choose.png",
+    ],
+)
+@click.argument("folder", type=click.Path(path_type=Path), metavar="STUDY")
+@click.option("--choose", required=True, metavar="AXIS", help="What the tree is to say.")
+@growth_options
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A file: .h, .py, .txt, .json or a picture; may be repeated.",
+)
+@force_option
+@json_option
+def tree(
+    folder: Path,
+    choose: str,
+    outputs: tuple[Path, ...],
+    force: bool,
+    as_json: bool,
+    **growth: Any,
+) -> None:
+    """Make a decision tree of a study: which choice along an axis, given everything else.
+
+    STUDY is a folder that 'tasksim study run' has filled. The tree is the one whose choices lose
+    least; it goes into a program as a C header or a Python function.
+    """
+    for output in outputs:
+        refuse_tree_file(output, force=force)
+    found, table, left_out = _grown(folder, choose, growth)
+    if left_out:
+        warn(f"{left_out} examples have not all choices of {found.choose}: they teach nothing")
+    for output in outputs:
+        write_tree(found, output, force=force)
+    if as_json:
+        sizes = {"nodes": len(found.tree), "depth": found.tree.depth, "left_out": left_out}
+        print_json({**found.to_json(), **sizes, "constant": _constant(table), "output": outputs})
+        return
+    from tasksim.tuning.tree_code import readable_text
+
+    click.echo(readable_text(found), nl=False)
+
+
+def refuse_tree_file(path: Path, *, force: bool) -> None:
+    """Raise if no tree can be written to *path*."""
+    suffix = path.suffix.lower()
+    if suffix in PICTURES:
+        refuse_figure(path, force=force)
+        return
+    if suffix not in TEXTS:
+        legal = ", ".join([*TEXTS, *PICTURES])
+        raise InputError(f"{path}: trees are written to files that end in {legal}")
+    refuse_existing(path, force=force)
+    refuse_unwritable(path)
+
+
+def write_tree(found: ChoosingTree, path: Path, *, force: bool) -> None:
+    """Write a tree as what the suffix of *path* says."""
+    from tasksim.tuning.tree_code import c_header, python_function, readable_text
+
+    suffix = path.suffix.lower()
+    if suffix in PICTURES:
+        from tasksim.tuning.tree_picture import picture
+        from tasksim.view.figure import save_figure
+
+        save_figure(picture(found), path, force=force)
+    else:
+        made = {".h": c_header, ".py": python_function, ".txt": readable_text}
+        text = found.text() if suffix == ".json" else made[suffix](found)
+        write_text(path, text)
+    note(f"Wrote {path}")
+
+
+def _grown(
+    folder: Path, choose: str, growth: dict[str, Any]
+) -> tuple[ChoosingTree, PerformanceTable, int]:
+    from tasksim.study.sweep.table import read_table
+    from tasksim.tuning.methods import TreeChoice
+    from tasksim.tuning.study_table import chosen_column, performance_of_study
+    from tasksim.tuning.tree import Growth, grow
+    from tasksim.tuning.tree_file import ChoosingTree
+
+    limits = Growth(**growth)
+    cells = read_table(folder)
+    column = chosen_column(cells, choose)
+    table, left_out = performance_of_study(cells, column)
+    made = grow(table, limits)
+    msop = float(TreeChoice(made).shares(table).mean())
+    return ChoosingTree(column, made, msop, len(table)), table, left_out
+
+
+def _constant(table: PerformanceTable) -> dict[str, Any]:
+    """Return the choice that is best if it is always the same, for comparison."""
+    from tasksim.tuning.methods import best_constant
+
+    found = best_constant(table)
+    return {"choice": table.choices[found.choice], "msop": float(found.shares(table).mean())}

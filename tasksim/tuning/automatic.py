@@ -1,0 +1,133 @@
+"""Automatic settings: ``tile_size=auto`` becomes what a tree says, or what tuning has found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.base.jsontext import read_json
+from tasksim.base.numerals import decimal_number
+from tasksim.platform.description import Platform
+from tasksim.tuning.matrix_size import SIZE, TILE_SIZE, TILES, in_tiles, takes_size
+from tasksim.tuning.tree_file import tree_from_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from tasksim.scenario.scenario import Scenario
+
+__all__ = ["AUTO", "TUNED", "settled"]
+
+AUTO: Final = "auto"
+"""The value of what is to be chosen."""
+TUNED: Final = "tasksim-tuned"
+"""What a file says that it is which holds a result of tuning."""
+
+
+def settled(scenario: Scenario, path: Path) -> tuple[Scenario, dict[str, str]]:
+    """Return the scenario with what is ``auto`` chosen, and what was chosen.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With ``KEY=auto`` among its settings, or the scheduler ``auto``. Of a factorisation ``n``,
+        the rows of the matrix, may stand in the place of the tiles.
+    path : Path
+        A tree (``tasksim study tree -o FILE.json``) or a result of tuning (``tasksim tune -o``).
+
+    Raises
+    ------
+    InputError
+        If nothing is ``auto``, the file does not choose all that is, or the tree asks for what the
+        scenario does not say.
+    """
+    given = _settings(scenario)
+    wanted = [f"graph.{key}" for key, value in given.items() if value == AUTO]
+    wanted += ["scheduler"] if scenario.scheduler == AUTO else []
+    if not wanted:
+        raise InputError(f"{path}: nothing to choose; give KEY={AUTO} or --scheduler {AUTO}")
+    data = read_json(path)
+    if isinstance(data, dict) and data.get("format") == TUNED:
+        chosen = _of_tuning(data, path, scenario)
+    else:
+        chosen = _of_tree(data, path, scenario, given)
+    for name in wanted:
+        if name not in chosen:
+            raise InputError(f"{path}: chooses {', '.join(chosen)}, not {name}")
+    found = {name: chosen[name] for name in wanted}
+    return _with(scenario, given, found), found
+
+
+def _settings(scenario: Scenario) -> dict[str, str]:
+    pairs = (text.partition("=") for text in scenario.settings)
+    return {key: value for key, _, value in pairs}
+
+
+def _with(scenario: Scenario, given: Mapping[str, str], found: Mapping[str, str]) -> Scenario:
+    """Return the scenario with what was *found*."""
+    from dataclasses import replace
+
+    settings: dict[str, Any] = dict(given)
+    settings |= {n.removeprefix("graph."): v for n, v in found.items() if n.startswith("graph.")}
+    if takes_size(str(scenario.graph)):
+        settings = in_tiles(settings)
+    texts = tuple(f"{key}={value}" for key, value in settings.items())
+    scheduler = found.get("scheduler", scenario.scheduler)
+    return replace(scenario, settings=texts, scheduler=scheduler)
+
+
+def _of_tuning(data: Mapping[str, Any], path: Path, scenario: Scenario) -> dict[str, str]:
+    """Return what a result of tuning has found, for a graph of the same generator."""
+    best, graph = data.get("best"), data.get("graph")
+    if not isinstance(best, dict) or not isinstance(graph, str):
+        raise InputError(f"{path}: is no result of tuning that can be read")
+    name = str(scenario.graph)
+    if graph.partition(" ")[0] != name:
+        raise InputError(f"{path}: was found for {graph}, not for {name}")
+    return {key: str(value) for key, value in best.items()}
+
+
+def _of_tree(data: Any, path: Path, scenario: Scenario, given: Mapping[str, str]) -> dict[str, str]:
+    """Return what a tree says."""
+    found = tree_from_json(data, path)
+    known = _known(scenario, given)
+    row = [_feature(name, known, path) for name in found.tree.features]
+    choice = int(found.tree.choose(np.array([row]))[0])
+    return {found.choose: found.tree.choices[choice]}
+
+
+def _known(scenario: Scenario, given: Mapping[str, str]) -> dict[str, str]:
+    """Return what is known of the scenario, by the names that columns of studies have."""
+    platform = scenario.platform
+    found = {f"graph.{key}": value for key, value in given.items() if value != AUTO}
+    changes = (text.partition("=") for text in scenario.changes)
+    found |= {key: value for key, _, value in changes}
+    found["graph"] = str(scenario.graph)
+    found["scheduler"] = scenario.scheduler_label
+    if platform is not None:
+        found["platform"] = platform.name if isinstance(platform, Platform) else platform
+    elif scenario.workers is not None:
+        found["platform"] = f"{scenario.workers} worker{'s' if scenario.workers > 1 else ''}"
+        found["workers"] = str(scenario.workers)
+    tiles, size = (decimal_number(given.get(key, "")) for key in (TILES, TILE_SIZE))
+    if tiles is not None and size is not None:
+        found.setdefault(f"graph.{SIZE}", f"{tiles * size:g}")
+    return found
+
+
+def _feature(name: str, known: Mapping[str, str], path: Path) -> float:
+    """Return the value of a feature: a number, or whether something is this value."""
+    column, equals, value = name.partition("=")
+    if equals:
+        return float(known.get(column, "none") == value)
+    if name == "examples":  # of a study that varies nothing else
+        return 1.0
+    number = decimal_number(known[name]) if name in known else None
+    if number is None:
+        told = name.removeprefix("graph.")
+        how = f"{told}=NUMBER" if told != name else f"--set {name}=NUMBER"
+        raise InputError(f"{path}: the tree asks for {name}; give {how}")
+    return number

@@ -1,0 +1,62 @@
+"""Size of a matrix in tiles: ``n``, which stays when tiles are made smaller or larger.
+
+Generators of factorisations are told how many tiles, and how large: whoever looks for the best
+size of a tile means a matrix of a given size.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.errors import InputError
+from tasksim.base.numerals import whole_number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["SIZE", "TILES", "TILE_SIZE", "in_tiles", "takes_size"]
+
+SIZE, TILES, TILE_SIZE = "n", "tiles", "tile_size"
+"""The settings; of the generator's the last two."""
+DEFAULT: Final = 256
+"""The tile size of generators where none is given."""
+
+
+def takes_size(generator: str) -> bool:
+    """Return whether graphs of this *generator* have tiles whose size can be set, and no ``n``."""
+    from tasksim.graph.apps.registry import GENERATORS, find
+
+    if generator not in GENERATORS:
+        return False
+    known = {parameter.name for parameter in find(generator).parameters}
+    return {TILES, TILE_SIZE} <= known and SIZE not in known
+
+
+def in_tiles(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *settings* with the number of tiles in the place of ``n``, if that is among them.
+
+    Raises
+    ------
+    InputError
+        If the tiles do not make up the matrix, or their number is given, too.
+
+    Examples
+    --------
+    >>> in_tiles({"n": "1024", "tile_size": 256})
+    {'tile_size': 256, 'tiles': 4}
+    >>> in_tiles({"tiles": 8})
+    {'tiles': 8}
+    """
+    if SIZE not in settings:
+        return dict(settings)
+    if TILES in settings:
+        raise InputError(f"{SIZE} and {TILES} are both given; tiles are {SIZE} / {TILE_SIZE}")
+    size = whole_number(str(settings[SIZE]))
+    tile = whole_number(str(settings.get(TILE_SIZE, DEFAULT)))
+    if size is None or tile is None or tile < 1 or size < 1 or size % tile:
+        raise InputError(
+            f"{SIZE}={settings[SIZE]}: no matrix of whole tiles of {TILE_SIZE}="
+            f"{settings.get(TILE_SIZE, DEFAULT)}; legal: a multiple of it"
+        )
+    others = {key: value for key, value in settings.items() if key != SIZE}
+    return {**others, TILES: size // tile}

@@ -1,0 +1,142 @@
+"""Performance table of a study: what its cells say about the choice along one of its axes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError, nearest
+from tasksim.tuning.matrix_size import SIZE, TILE_SIZE, TILES
+from tasksim.tuning.table import PerformanceTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["chosen_column", "performance_of_study"]
+
+NO_AXES: Final = ("cell", "seed")
+"""Columns before the results that are no axes of a choice."""
+
+
+def chosen_column(table: pd.DataFrame, choose: str) -> str:
+    """Return the column that *choose* means: its whole name, or the last part of it.
+
+    Raises
+    ------
+    InputError
+        If there is none, or the study has one value of it only.
+    """
+    names = _axes(table)
+    found = [name for name in names if choose in (name, name.removeprefix("graph."))] or [
+        name for name in names if name.rpartition(".")[2] == choose
+    ]
+    if len(found) != 1:
+        known = ", ".join(names)
+        raise InputError(f"--choose: no column '{choose}'{nearest(choose, names)} (axes: {known})")
+    if table[found[0]].nunique() < 2:
+        raise InputError(f"--choose: the study has one value of {found[0]}: nothing to choose")
+    return found[0]
+
+
+def performance_of_study(table: pd.DataFrame, choose: str) -> tuple[PerformanceTable, int]:
+    """Return a performance table of the cells, and how many examples lack a choice.
+
+    An example is whatever else the study varies, but for seeds: the mean over them counts. A
+    choice that failed has performance 0; examples for which not all choices were computed, or all
+    failed, are left out.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of the study.
+    choose : str
+        What is to be chosen: a column of :func:`chosen_column`.
+
+    Raises
+    ------
+    InputError
+        If no example has all choices.
+    """
+    import pandas as pd
+
+    cells = _with_size(table, choose)
+    keys = [name for name in _axes(cells) if name != choose and cells[name].nunique(dropna=False)]
+    keys = _without_graph_text(cells, keys, choose)
+    choices = sorted(cells[choose].dropna().unique().tolist(), key=_order)
+    done = cells[choose].notna()
+    rates = np.where(cells["status"] == "done", 1 / cells["makespan_s"].astype(float), 0.0)
+    frame = cells[done].assign(rate=rates[done]) if keys else cells[done].assign(rate=rates, all=0)
+    groups = frame.groupby(keys or ["all"], dropna=False, sort=False)
+    wide = groups.apply(lambda g: g.groupby(choose)["rate"].apply(_mean_rate)).reset_index()
+    if choose in wide and "rate" in wide:  # pandas keeps it long where examples differ in choices
+        wide = wide.pivot_table(
+            index=keys or ["all"], columns=choose, values="rate", dropna=False, sort=False
+        ).reset_index()
+    whole = wide[choices].notna().all(axis=1) & (wide[choices].max(axis=1) > 0)
+    kept = pd.DataFrame(wide[whole])
+    if kept.empty:
+        raise InputError(f"--choose: no example of the study has all choices of {choose}")
+    performance = {_text(choice): kept[choice].astype(float).tolist() for choice in choices}
+    return PerformanceTable.of(_features(kept, keys), performance), len(wide) - len(kept)
+
+
+def _axes(table: pd.DataFrame) -> list[str]:
+    names = list(table.columns)
+    return [name for name in names[: names.index("status")] if name not in NO_AXES]
+
+
+def _with_size(table: pd.DataFrame, choose: str) -> pd.DataFrame:
+    """Return the table with the size of matrices, where that of their tiles is chosen."""
+    tiles, tile_size = f"graph.{TILES}", f"graph.{TILE_SIZE}"
+    if choose != tile_size or tiles not in table:
+        return table
+    place = list(table.columns).index(tiles)
+    made = table.drop(columns=tiles)
+    made.insert(place, f"graph.{SIZE}", table[tiles] * table[tile_size])
+    return made
+
+
+def _without_graph_text(table: pd.DataFrame, keys: list[str], choose: str) -> list[str]:
+    """Return *keys* with the graph's generator in the place of its text, which has settings."""
+    table["graph"] = [text.partition(" ")[0] for text in table["graph"]]
+    if choose.startswith("scheduler."):
+        table["scheduler"] = [text.partition(":")[0] for text in table["scheduler"]]
+    elif choose == "scheduler":  # its options are part of its name
+        keys = [key for key in keys if not key.startswith("scheduler.")]
+    return keys
+
+
+def _mean_rate(rates: pd.Series[float]) -> float:
+    """Return the performance over seeds: one over the mean time; 0 if one failed."""
+    values = rates.to_numpy(float)
+    return 0.0 if (values == 0).any() else float(1 / (1 / values).mean())
+
+
+def _features(kept: pd.DataFrame, keys: list[str]) -> dict[str, list[float]]:
+    """Return columns of numbers: of texts, and of what only some have, one per value."""
+    found: dict[str, list[float]] = {}
+    for name in keys:
+        values = kept[name].tolist()
+        if all(isinstance(value, int | float) and np.isfinite(value) for value in values):
+            if len(set(values)) > 1:
+                found[name] = [float(value) for value in values]
+            continue
+        texts = [_text(value) for value in values]
+        if len(set(texts)) > 1:
+            for text in dict.fromkeys(texts):
+                found[f"{name}={text}"] = [float(other == text) for other in texts]
+    return found or {"examples": [1.0] * len(kept)}
+
+
+def _order(value: Any) -> tuple[bool, Any]:
+    return (True, value) if isinstance(value, str) else (False, float(value))
+
+
+def _text(value: Any) -> str:
+    """Return a value as a choice or feature is called: 256 for 256.0."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    import pandas as pd
+
+    return "none" if pd.isna(value) else str(value)

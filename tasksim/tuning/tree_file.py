@@ -1,0 +1,125 @@
+"""Files of decision trees: what they choose, by which features, in JSON that is read back."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.errors import InputError
+from tasksim.tuning.tree import DEEPEST, Leaf, Node, Split, Tree
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["FORMAT", "ChoosingTree", "tree_from_json"]
+
+FORMAT: Final = "tasksim-tree"
+"""What such a file says that it is."""
+VERSION: Final = 1
+
+
+@dataclass(frozen=True)
+class ChoosingTree:
+    """A tree, and what it is for.
+
+    Attributes
+    ----------
+    choose : str
+        What is chosen: ``tile_size``, ``scheduler``.
+    tree : Tree
+        What says which.
+    msop : float
+        The mean share of the best performance that its choices have, of what taught it.
+    examples : int
+        How many taught it.
+    """
+
+    choose: str
+    tree: Tree
+    msop: float
+    examples: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON data."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "choose": self.choose,
+            "features": list(self.tree.features),
+            "choices": list(self.tree.choices),
+            "msop": self.msop,
+            "examples": self.examples,
+            "tree": _plain(self.tree, self.tree.root),
+        }
+
+    def text(self) -> str:
+        """Return it as the text of a JSON file."""
+        return json.dumps(self.to_json(), indent=1) + "\n"
+
+
+def tree_from_json(data: Any, path: Path) -> ChoosingTree:
+    """Return the tree that JSON *data* of a file say.
+
+    Raises
+    ------
+    InputError
+        If they say none, or one of a newer version.
+    """
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise InputError(f"{path}: is no decision tree; legal: a file with 'format': '{FORMAT}'")
+    if data.get("version") != VERSION:
+        raise InputError(
+            f"{path}: version {data.get('version')!r} of trees; this tasksim reads {VERSION}"
+        )
+    try:
+        features, choices = _names(data["features"]), _names(data["choices"])
+        root = _node(data["tree"], features, choices, 0)
+        made = Tree(features, choices, root)
+        examples = int(data["examples"])
+        return ChoosingTree(str(data["choose"]), made, _number(data["msop"]), examples)
+    except (KeyError, TypeError, ValueError) as error:
+        said = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise InputError(f"{path}: is no decision tree that can be read: {said}") from None
+
+
+def _plain(tree: Tree, node: Node) -> dict[str, Any]:
+    if isinstance(node, Leaf):
+        return {
+            "choice": tree.choices[node.choice], "msop": node.msop, "examples": node.examples,
+        }  # fmt: skip
+    return {
+        "feature": tree.features[node.feature],
+        "threshold": node.threshold,
+        "low": _plain(tree, node.low),
+        "high": _plain(tree, node.high),
+    }
+
+
+def _names(data: Any) -> tuple[str, ...]:
+    if not isinstance(data, list) or not all(isinstance(name, str) for name in data):
+        raise TypeError(f"got {data!r:.60}; legal: a list of names")
+    return tuple(data)
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise TypeError(f"got {value!r:.60}; legal: a number")
+    return float(value)
+
+
+def _node(data: Any, features: tuple[str, ...], choices: tuple[str, ...], depth: int) -> Node:
+    if not isinstance(data, dict):
+        raise TypeError(f"got {data!r:.60}; legal: a node")
+    if depth > DEEPEST:
+        raise ValueError(f"it asks more than {DEEPEST} questions")
+    if "choice" in data:
+        choice = choices.index(data["choice"])
+        return Leaf(choice, _number(data["msop"]), int(data["examples"]))
+    return Split(
+        features.index(data["feature"]),
+        _number(data["threshold"]),
+        _node(data["low"], features, choices, depth + 1),
+        _node(data["high"], features, choices, depth + 1),
+    )

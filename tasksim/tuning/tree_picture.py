@@ -1,0 +1,77 @@
+"""Picture of a decision tree: questions above, choices below, wider where more examples are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tasksim.tuning.tree import Leaf, Node, Split
+from tasksim.view.style import new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from tasksim.tuning.tree_file import ChoosingTree
+
+__all__ = ["picture"]
+
+LEAF_INCH, LEVEL_INCH = 0.95, 0.85
+"""Room for a box of three short lines of small print."""
+WIDEST_INCH: Final = 60.0
+"""A picture of more leaves is no longer read; the text is."""
+
+
+def picture(found: ChoosingTree) -> Figure:
+    """Return the tree drawn: each question with its two answers, each leaf with its choice."""
+    leaves = (len(found.tree) + 1) // 2
+    width = min(max(4.0, LEAF_INCH * leaves), WIDEST_INCH)
+    figure = new_figure(max(1.6, LEVEL_INCH * (found.tree.depth + 1.4)), width)
+    axes = figure.add_subplot()
+    axes.set_axis_off()
+    axes.set_xlim(-0.6, leaves - 0.4)
+    axes.set_ylim(-found.tree.depth - 0.6, 0.6)
+    axes.set_title(
+        f"{found.choose}: {100 * found.msop:.1f} % of the best over {found.examples} examples",
+        fontsize=9,
+    )
+    _draw(axes, found, found.tree.root, 0, 0)
+    return figure
+
+
+def _leaves(node: Node) -> int:
+    return 1 if isinstance(node, Leaf) else _leaves(node.low) + _leaves(node.high)
+
+
+def _centre(node: Node, first: int) -> float:
+    """Return where a node is drawn whose leaves are numbered from *first*."""
+    if isinstance(node, Leaf):
+        return float(first)
+    return (_centre(node.low, first) + _centre(node.high, first + _leaves(node.low))) / 2
+
+
+def _draw(axes: Axes, found: ChoosingTree, node: Node, first: int, depth: int) -> None:
+    x = _centre(node, first)
+    if isinstance(node, Leaf):
+        choice = found.tree.choices[node.choice]
+        _box(axes, x, -depth, f"{choice}\n{node.examples}\n{100 * node.msop:.1f} %", leaf=True)
+        return
+    _draw_split(axes, found, node, x, first, depth)
+
+
+def _draw_split(
+    axes: Axes, found: ChoosingTree, node: Split, x: float, first: int, depth: int
+) -> None:
+    parts = ((node.low, first, "yes"), (node.high, first + _leaves(node.low), "no"))
+    for part, begin, answer in parts:
+        below = _centre(part, begin)
+        axes.plot([x, below], [-depth, -depth - 1], color="0.6", linewidth=0.8, zorder=1)
+        axes.text((x + below) / 2, -depth - 0.5, answer, fontsize=6, color="0.4", ha="center")
+        _draw(axes, found, part, begin, depth + 1)
+    feature = found.tree.features[node.feature].removeprefix("graph.")
+    _box(axes, x, -depth, f"{feature}\n≤ {node.threshold:.5g}", leaf=False)
+
+
+def _box(axes: Axes, x: float, y: float, text: str, *, leaf: bool) -> None:
+    colour = "#e8f1e4" if leaf else "#ffffff"
+    box = {"boxstyle": "round,pad=0.3", "facecolor": colour, "edgecolor": "0.4", "linewidth": 0.7}
+    axes.text(x, y, text, fontsize=6.5, ha="center", va="center", bbox=box, zorder=2)
