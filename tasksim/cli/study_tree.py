@@ -62,15 +62,15 @@ def tree(
     found, table, left_out = _grown(folder, choose, growth)
     if left_out:
         warn(f"{left_out} examples have not all choices of {found.choose}: they teach nothing")
-    for output in outputs:
-        write_tree(found, output, force=force)
     if as_json:
         sizes = {"nodes": len(found.tree), "depth": found.tree.depth, "left_out": left_out}
         print_json({**found.to_json(), **sizes, "constant": _constant(table), "output": outputs})
-        return
-    from tasksim.tuning.tree_code import readable_text
+    else:
+        from tasksim.tuning.tree_code import readable_text
 
-    click.echo(readable_text(found), nl=False)
+        click.echo(readable_text(found), nl=False)
+    for output in outputs:
+        write_tree(found, output, force=force)
 
 
 def refuse_tree_file(path: Path, *, force: bool) -> None:
