@@ -64,6 +64,8 @@ class Ledger:
         self.all_submitted = False
         """Whether the clock has submitted all tasks."""
         self.state = [WAITING] * tasks
+        self.taken: set[int] = set()
+        """The tasks that are taken, and not done."""
         self.worker = [-1] * tasks
         """Who took it; -1: nobody yet."""
         self.released_by = [-1] * tasks
@@ -103,6 +105,7 @@ class Ledger:
         ):
             raise self._illegal_pop(popped, worker, scheduler)
         state[task] = TAKEN
+        self.taken.add(task)
         self.worker[task] = worker
         return task
 
@@ -112,6 +115,7 @@ class Ledger:
         if state[task] != TAKEN:
             raise illegal_move("finish", self._graph, state, task)
         state[task] = DONE
+        self.taken.remove(task)
 
     # What is known of all together
 
@@ -121,7 +125,7 @@ class Ledger:
 
     def idle(self) -> bool:
         """Return whether no task is executed and none will be submitted."""
-        return self.all_submitted and TAKEN not in self.state
+        return self.all_submitted and not self.taken
 
     def moves(self) -> int:
         """Return how many moves there were: with each, something has happened."""

@@ -24,6 +24,7 @@ struct alignas(64) Life {
   double popped = std::numeric_limits<double>::quiet_NaN();  // where that is not noted
   double start = 0.0, end = 0.0;
   std::int32_t worker = -1, released_by = -1;
+  std::int32_t place = 0;  // among those that are taken
   State state = WAITING;
   bool hinted = false;  // its end is awaited by hints
 };
@@ -50,20 +51,23 @@ class Ledger {
       throw Broken{TASKSIM_ILLEGAL_POP, task, taker};
     of[task].state = TAKEN;
     of[task].worker = taker;
-    ++taken_;
+    of[task].place = static_cast<std::int32_t>(taken.size());
+    taken.push_back(static_cast<std::int32_t>(task));
     return static_cast<int>(task);
   }
 
   void finish(int task) {
     if (of[task].state != TAKEN) throw Broken{TASKSIM_BUG, task};
     of[task].state = DONE;
-    --taken_;
+    const int last = taken.back();  // takes its place
+    taken[of[last].place = of[task].place] = last;
+    taken.pop_back();
     ++done_;
   }
 
   i64 done() const { return done_; }  // how many
   bool over() const { return done_ == static_cast<i64>(of.size()); }
-  bool idle() const { return all_submitted && !taken_; }
+  bool idle() const { return all_submitted && taken.empty(); }
 
   // How many moves there were: with each, something has happened.
   i64 moves() const {
@@ -88,12 +92,13 @@ class Ledger {
   }
 
   bool all_submitted = false;
-  std::vector<Life> of;  // per task
+  std::vector<Life> of;             // per task
+  std::vector<std::int32_t> taken;  // the tasks that are taken, and not done
 
  private:
   const std::vector<u64> &able_;
   const Platform &platform_;
-  i64 taken_ = 0, done_ = 0;
+  i64 done_ = 0;
 };
 
 // Per task a mask of the classes where its cost is finite; throws Broken for the first that none can

@@ -48,6 +48,12 @@ class ReadyTasks {
       tasks_.push_front(task);
   }
 
+  // Where there is none left: as if there had never been any.
+  void begin_again() {
+    tasks_.clear();
+    looks_ = 0;
+  }
+
   // The task that goes first, removed.
   int pop() {
     if (kept_) return pop_kept();

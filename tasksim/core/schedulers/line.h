@@ -39,6 +39,11 @@ class Line {
     return item;
   }
 
+  void clear() {
+    items_.clear();
+    first_ = 0;
+  }
+
   T pop_front() { return std::move(items_[first_++]); }
 
   T pop_back() {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "data_readiness.h"
 #include "scheduler.h"
@@ -41,14 +43,14 @@ class SortedTasks : public TaskList {
   std::size_t size() const override { return size_; }
 
   void append(int task) override {
-    levels_.try_emplace(key_of(task), where_).first->second.push_back(task);
+    level(key_of(task)).push_back(task);
     ++size_;
   }
 
   int pop() override {
     const auto level = levels_.begin();
     const int task = level->second.pop();
-    if (!level->second.size()) levels_.erase(level);
+    if (!level->second.size()) spare_.push_back(levels_.extract(level));
     --size_;
     return task;
   }
@@ -61,8 +63,23 @@ class SortedTasks : public TaskList {
   std::map<i64, ReadyTasks> levels_;  // by priority negated: the most urgent first
 
  private:
+  using Levels = std::map<i64, ReadyTasks>;
+
+  // Where tasks often have priorities of their own, levels come and go with each: they are kept.
+  ReadyTasks &level(i64 key) {
+    const auto next = levels_.lower_bound(key);
+    if (next != levels_.end() && next->first == key) return next->second;
+    if (spare_.empty()) return levels_.try_emplace(next, key, where_)->second;
+    Levels::node_type made = std::move(spare_.back());
+    spare_.pop_back();
+    made.key() = key;
+    made.mapped().begin_again();
+    return levels_.insert(next, std::move(made))->second;
+  }
+
   ReadyFirst where_;
   std::size_t size_ = 0;
+  std::vector<Levels::node_type> spare_;  // levels without tasks
 };
 
 }  // namespace tasksim

@@ -100,12 +100,11 @@ class Hints(NamedTuple):
     """What the graph says will not be used any more.
 
     ``said`` has a (number of tasks submitted before, handle) per hint; ``writer`` the last task
-    before each that writes its datum, -1 if none; ``writers`` all tasks that write a datum.
+    before each that writes its datum, -1 if none.
     """
 
     said: list[tuple[int, int]]
     writer: dict[tuple[int, int], int]
-    writers: dict[int, list[int]]
 
     @classmethod
     def of(cls, graph: TaskGraph) -> Hints:
@@ -120,8 +119,4 @@ class Hints(NamedTuple):
         found = keys[np.maximum(place, 0)] if len(keys) else np.zeros(len(place), np.int64)
         known = (place >= 0) & (found >= asked)
         writer = np.where(known, found - asked, -1).tolist()
-        data = np.unique(graph.hint_handle).astype(np.int64)
-        first, last = (np.searchsorted(keys, (data + k) * (len(graph) + 1)) for k in (0, 1))
-        spans = zip(data.tolist(), first.tolist(), last.tolist(), strict=True)
-        writers = {handle: (keys[a:b] % (len(graph) + 1)).tolist() for handle, a, b in spans}
-        return cls(said, dict(zip(said, writer, strict=True)), writers)
+        return cls(said, dict(zip(said, writer, strict=True)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tasksim.runtime.ledger import DONE, TAKEN
+from tasksim.runtime.ledger import DONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tasksim.engine.data.accesses import Hints
     from tasksim.engine.data.memories import Memories
     from tasksim.engine.machine.ticks import OverheadTicks
+    from tasksim.engine.machine.writing import Writing
     from tasksim.runtime.ledger import Ledger
 
 __all__ = ["HintFollower"]
@@ -22,12 +23,17 @@ class HintFollower:
     """What becomes of the *hints* of a graph: each lets its datum leave first, and go home."""
 
     def __init__(
-        self, hints: Hints, ledger: Ledger, memories: Memories, overheads: OverheadTicks
+        self,
+        hints: Hints,
+        ledger: Ledger,
+        writing: Writing,
+        memories: Memories,
+        overheads: OverheadTicks,
     ) -> None:
         self.said = hints.said
         """The hints in order: how many tasks had been submitted before, and which datum."""
         self._hints = hints
-        self._state = ledger.state
+        self._state, self._writing = ledger.state, writing
         self._memories = memories
         # Two pushes and a submission: StarPU submits a task for it (datawizard/coherency.c).
         self._cost = 2 * overheads.push + overheads.submission if overheads.push else 0
@@ -47,7 +53,7 @@ class HintFollower:
 
         Else a task that comes after the hint is writing it already.
         """
-        return not any(self._state[task] == TAKEN for task in self._hints.writers[handle])
+        return not self._writing.is_written(handle)
 
     def follow_all(self, task: int) -> Steps:
         """Follow the hints that waited for the end of *task*."""

@@ -20,6 +20,7 @@ from tasksim.engine.machine.instant import BY_NUMBER, in_steps
 from tasksim.engine.machine.intake import COMING, Intake
 from tasksim.engine.machine.keeper import keeper
 from tasksim.engine.machine.view import NodeView
+from tasksim.engine.machine.writing import Writing
 from tasksim.engine.threads.suits import can_be_threads
 from tasksim.engine.threads.threads import Threads
 from tasksim.runtime.hooks import chooses_apart, unless_default
@@ -104,8 +105,9 @@ class Node:
         self._drivers = self._make_drivers(routines, priorities)
         seen = facts._replace(estimates=estimates)
         accesses = TaskAccesses(self.needs, reads, priorities)
-        self.view = NodeView(seen, clock, ledger, routines, self.memories, accesses)
-        self.hints = HintFollower(Hints.of(graph), ledger, self.memories, overheads)
+        writing = Writing(graph, self.needs, ledger)
+        self.view = NodeView(seen, clock, routines, self.memories, accesses, writing)
+        self.hints = HintFollower(Hints.of(graph), ledger, writing, self.memories, overheads)
         self._patience = Patience(facts, ledger, self._idle)
         # What the hot loops look up, without the way to it.
         self._locked = self.memories.locks.until

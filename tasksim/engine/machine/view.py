@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tasksim.engine.data.accesses import writers
 from tasksim.engine.data.readiness import Readiness
 from tasksim.engine.data.requests import NOBODY
-from tasksim.runtime.ledger import TAKEN
 from tasksim.runtime.sleepers import Sleepers
 from tasksim.runtime.view import RunView
 
@@ -18,8 +15,8 @@ if TYPE_CHECKING:
     from tasksim.engine.clock import Routine, TickClock
     from tasksim.engine.data.accesses import TaskAccesses
     from tasksim.engine.data.memories import Memories
+    from tasksim.engine.machine.writing import Writing
     from tasksim.runtime.facts import Facts
-    from tasksim.runtime.ledger import Ledger
 
 __all__ = ["NodeView"]
 
@@ -27,22 +24,22 @@ __all__ = ["NodeView"]
 class NodeView(RunView):
     """The time, the workers and where data are, for the scheduler of a node.
 
-    *ledger* is that of the run; *routines* are those of the workers.
+    *routines* are those of the workers.
     """
 
     def __init__(
         self,
         facts: Facts,
         clock: TickClock,
-        ledger: Ledger,
         routines: Sequence[Routine],
         memories: Memories,
         accesses: TaskAccesses,
+        writing: Writing,
     ) -> None:
         super().__init__(facts)
         platform = facts.platform
         self._clock = clock
-        self._state = ledger.state
+        self._writing = writing
         self._routines = routines
         self._drives = [bool(platform.device(w.architecture).pipeline) for w in platform.workers]
         self._driven = [worker for worker, drives in enumerate(self._drives) if drives]
@@ -163,14 +160,7 @@ class NodeView(RunView):
     def prefetch_handle(self, handle: int, memory: int) -> None:
         """Start to bring one datum, as it is now, to *memory*; nothing while a task writes it."""
         if (
-            not self._is_written(handle)
+            not self._writing.is_written(handle)
             and not (self._valid[handle] | self._coming[handle]) >> memory & 1
         ):
             self._mover.prefetch(((handle, True, False),), memory, NOBODY, 0)
-
-    @cached_property
-    def _writers(self) -> list[list[int]]:
-        return writers(self.graph)
-
-    def _is_written(self, handle: int) -> bool:
-        return any(self._state[task] == TAKEN for task in self._writers[handle])

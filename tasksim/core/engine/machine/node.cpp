@@ -299,10 +299,20 @@ Steps<> Node::follow_hint(int handle) {
   if (holds(handle)) mover.will_not_be_used(handle);
 }
 
-bool Node::holds(int handle) const {
-  const auto writers = graph.writers[handle];
-  return std::none_of(writers.begin(), writers.end(),
-                      [this](int task) { return ledger.of[task].state == TAKEN; });
+bool Node::holds(int handle) const { return !is_written(handle); }
+
+// Looks at the tasks that write it ever, or at those that were taken, whichever are fewer.
+bool Node::is_written(int handle) const {
+  const auto ever = graph.writers[handle];
+  if (ever.size() <= ledger.taken.size())
+    return std::any_of(ever.begin(), ever.end(),
+                       [this](int task) { return ledger.of[task].state == TAKEN; });
+  return std::any_of(ledger.taken.begin(), ledger.taken.end(), [&](int task) {
+    const auto needs = graph.needs[task];
+    return std::any_of(needs.begin(), needs.end(), [handle](const Need &need) {
+      return need.writes && need.handle == handle;
+    });
+  });
 }
 
 std::span<const int> Node::hinted(int task) const {

@@ -58,8 +58,6 @@ class NodeView : public View {
   Sleepers sleepers;
 
  private:
-  bool is_written(int handle) const;
-
   Node &node_;
   std::vector<int> driven_;  // the workers that drive a device
   u64 cores_ = 0;            // the classes of those that do not
@@ -92,6 +90,7 @@ class Node {
   Steps<> say_hint(int hint);
   Steps<> follow_hint(int handle);
   bool holds(int handle) const;  // a hint about it: no task that comes after it writes it already
+  bool is_written(int handle) const;  // by a task that was taken (engine/machine/writing.py)
   std::span<const int> hinted(int task) const;  // the data of the hints that wait for its end
 
   // For the push of *task*, for its end: its successors, then what each of them still waits for.

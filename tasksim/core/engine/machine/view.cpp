@@ -91,17 +91,10 @@ void NodeView::prefetch(int task, int memory) {
 }
 
 void NodeView::prefetch_handle(int handle, int memory) {
-  if (is_written(handle)) return;
+  if (node_.is_written(handle)) return;
   const Whereabouts &where = node_.copies.of[handle];
   if ((where.valid | where.coming) >> memory & 1) return;
   const Need need{handle, true, false};
   node_.mover.prefetch({&need, 1}, memory, NOBODY, 0);
 }
-
-bool NodeView::is_written(int handle) const {
-  for (const int task : graph.writers[handle])
-    if (node_.ledger.of[task].state == TAKEN) return true;
-  return false;
-}
-
 }  // namespace tasksim
