@@ -44,7 +44,7 @@ def listing(kind: str | None, library: Path | None, as_json: bool) -> None:
         raise unknown("kind of thing", kind, KINDS)
     found = {name: _LISTERS[name](library) for name in ([kind] if kind else KINDS)}
     if as_json:
-        print_json(found)
+        print_json({name.replace("-", "_"): entries for name, entries in found.items()})
         return
     click.echo("\n\n".join(_text(name, entries) for name, entries in found.items()))
 

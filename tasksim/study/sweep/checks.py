@@ -39,9 +39,10 @@ def problems(study: Study, *, trust: bool = False) -> list[FileProblem]:
     ):
         for entry in entries:
             found += _tried(entry, check)
+    where = f"{study.path}: "  # which stands before every problem anyway
     found += _tried(Entry(None, study.settings, ("settings",)), checks.setting)
     found += _conditions(study)
-    return found
+    return [problem._replace(what=problem.what.removeprefix(where)) for problem in found]
 
 
 def _conditions(study: Study) -> Iterator[FileProblem]:

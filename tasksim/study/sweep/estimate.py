@@ -33,7 +33,7 @@ class Estimate(NamedTuple):
     done : int
         That are in the store already.
     groups : int
-        Cells that share a graph and a platform count once.
+        Of all cells: those that share a graph and a platform count once.
     sampled : int
         Cells that were computed for this.
     seconds : float
@@ -70,7 +70,7 @@ def estimate(
     return Estimate(
         cells=len(cells),
         done=len(cells) - len(todo),
-        groups=len(groups),
+        groups=len({group_of(one.scenario) for one in cells}),
         sampled=sampled,
         seconds=total_s / workers,
         workers=workers,
