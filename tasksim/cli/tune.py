@@ -7,17 +7,21 @@ from typing import Any
 
 import click
 
-from tasksim.base.errors import nearest
 from tasksim.cli.command import Group
 
 __all__ = ["tuning"]
 
+GRAPH = "GRAPH"
+"""In the place of a subcommand: a graph."""
 PARTS = {
+    GRAPH: ("tasksim.cli.tune_graph:graph", "Find the best choice for a graph."),
     "table": ("tasksim.cli.tune_table:table", "Judge methods on measurements made elsewhere."),
 }
-"""Subcommand -> where it is, and what it does. Everything else is a graph."""
+"""Subcommand -> where it is, and what it does."""
 
 EXAMPLES = (
+    "tasksim tune cholesky n=8192 --platform xeon-24c --over tile_size=128..1024:log"
+    " scheduler=lws,prio,dmdas",
     "tasksim tune table blaze.csv --features Nthr,Ms,Mflop,Nite --choices 1,2,3,4,5,6,7,8,9,10"
     " --limit Nite",
 )
@@ -38,15 +42,16 @@ class Tuning(Group):
         found: click.Command = getattr(import_module(module), attribute)
         return found
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse *args*; what begins with no subcommand is about a graph."""
+        if args and args[0] not in (*PARTS, *ctx.help_option_names, "--debug"):
+            args = [GRAPH, *args]
+        return super().parse_args(ctx, args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the subcommand that *args* name; for an unknown one, say the nearest."""
-        name = args[0]
-        if name not in PARTS and not name.startswith("-") and not ctx.resilient_parsing:
-            ctx.fail(
-                f"unknown {self.what} '{name}'{nearest(name, PARTS)} (known: {', '.join(PARTS)})"
-            )
+        """Return the subcommand that *args* name."""
         return click.Group.resolve_command(self, ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

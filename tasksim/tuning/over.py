@@ -1,0 +1,121 @@
+"""Axes of tuning, as users write them, and a question for every combination of values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.errors import InputError
+from tasksim.study.sweep.axes import number_or_text, values_of
+from tasksim.tuning.matrix_size import in_tiles, takes_size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tasksim.scenario.scenario import Scenario
+
+__all__ = ["MOST", "Candidate", "axes_of", "candidates"]
+
+MOST: Final = 100_000
+"""Combinations: a thousandth of a second each is minutes; a study can be stopped and resumed."""
+_OWN: Final = ("scheduler", "models", "seed")
+"""Axes that are parameters of the scenario by themselves."""
+_PREFIXES: Final = ("graph.", "platform.", "engine.")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One combination of values.
+
+    Attributes
+    ----------
+    values : mapping
+        Path of each axis -> value.
+    scenario : Scenario or None
+        The question; None where there is none.
+    error : str or None
+        Why there is none: a tile that does not divide the matrix, say.
+    """
+
+    values: Mapping[str, Any]
+    scenario: Scenario | None
+    error: str | None = None
+
+
+def axes_of(texts: Iterable[str]) -> dict[str, Sequence[Any]]:
+    """Return path -> values for texts such as ``tile_size=128..1024:log``, ``scheduler=lws,prio``.
+
+    A bare name is a setting of the graph, but for ``scheduler`` and ``models``.
+
+    Raises
+    ------
+    InputError
+        If a text is none, an axis is given twice, or a value.
+
+    Examples
+    --------
+    >>> axes_of(["tile_size=128..512:log", "scheduler=lws,dmda:alpha=2"])
+    {'graph.tile_size': (128, 256, 512), 'scheduler': ('lws', 'dmda:alpha=2')}
+    """
+    found: dict[str, Sequence[Any]] = {}
+    for text in texts:
+        name, equals, values = (part.strip() for part in text.partition("="))
+        if not (name and equals and values):
+            raise InputError(f"--over: got '{text}'; legal: NAME=VALUE,VALUE or NAME=128..1024:log")
+        path = name if name in _OWN or name.startswith(_PREFIXES) else f"graph.{name}"
+        if path in found:
+            raise InputError(f"--over: {name} is given twice")
+        found[path] = _values(name, values)
+    return found
+
+
+def _values(name: str, text: str) -> Sequence[Any]:
+    try:
+        several = values_of(text)
+    except ValueError as error:
+        raise InputError(f"--over: {name}={text}: {error}") from None
+    if several is not None:
+        return several
+    parts = [part.strip() for part in text.split(",")]
+    if not all(parts) or len(set(parts)) < len(parts):
+        raise InputError(f"--over: {name}: got '{text}'; legal: different values, none empty")
+    return tuple(number_or_text(part) for part in parts)
+
+
+def candidates(base: Scenario, axes: Mapping[str, Sequence[Any]]) -> list[Candidate]:
+    """Return a candidate for every combination of values, the last axis changing fastest.
+
+    Of a factorisation ``n``, the rows of the matrix, may stand in the place of the tiles.
+
+    Raises
+    ------
+    InputError
+        If there are too many, or an axis is none of a scenario.
+    """
+    count = 1
+    for values in axes.values():
+        count *= len(values)
+    if not axes or count > MOST:
+        raise InputError(
+            f"--over: {count if axes else 0} combinations; legal: from 1 to {MOST}; "
+            "'tasksim study run' takes more, and can be stopped"
+        )
+    sized = isinstance(base.graph, str) and takes_size(base.graph)
+    return [
+        _candidate(base, dict(zip(axes, values, strict=True)), sized)
+        for values in product(*axes.values())
+    ]
+
+
+def _candidate(base: Scenario, values: dict[str, Any], sized: bool) -> Candidate:
+    changed = base.vary(values)
+    if not sized:
+        return Candidate(values, changed)
+    settings = {key: value for key, _, value in (t.partition("=") for t in changed.settings)}
+    try:
+        tiled = in_tiles(settings)
+    except InputError as error:
+        return Candidate(values, None, str(error))
+    texts = tuple(f"{key}={value}" for key, value in tiled.items())
+    return Candidate(values, replace(changed, settings=texts))

@@ -1,0 +1,227 @@
+"""Search for the best choice: all of them, or fewer and fewer by successive halving."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+
+from tasksim.base.arguments import one_of, whole_number
+from tasksim.base.errors import InputError, TasksimError
+from tasksim.scenario.many import simulate_many
+from tasksim.tuning.judging import LEVEL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from tasksim.scenario.scenario import Noise, Scenario
+    from tasksim.tuning.over import Candidate
+
+__all__ = ["Tried", "Tuned", "search"]
+
+Search = Literal["exhaustive", "halving"]
+SEARCHES: Final = ("exhaustive", "halving")
+KEPT: Final = 3
+"""One in so many goes on to the next round, with so many times as many seeds: between 2 and 4 it
+makes little difference (Jamieson, Talwalkar, 2016)."""
+RESAMPLES: Final = 1000
+TOGETHER: Final = 16
+"""Choices that are simulated together: what they share is made once, and all cores have work."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A choice, and how it did.
+
+    Attributes
+    ----------
+    values : mapping
+        Path of each axis -> value.
+    makespans_s : tuple of float
+        One per seed, the seeds from 0 on.
+    error : str or None
+        Why it failed.
+    """
+
+    values: Mapping[str, Any]
+    makespans_s: tuple[float, ...] = ()
+    error: str | None = None
+
+    @property
+    def mean_s(self) -> float:
+        """The mean makespan; infinite of what failed."""
+        return sum(self.makespans_s) / len(self.makespans_s) if self.makespans_s else math.inf
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What a search found.
+
+    Attributes
+    ----------
+    tried : tuple of Tried
+        All choices, the best first, those that failed last.
+    simulations : int
+        How many runs were simulated.
+    """
+
+    tried: tuple[Tried, ...]
+    simulations: int
+
+    @property
+    def best(self) -> Tried:
+        """The best choice."""
+        return self.tried[0]
+
+    def ratio(self, tried: Tried) -> float | None:
+        """Return how many times as long as the best a choice takes, under the same seeds."""
+        if not tried.makespans_s:
+            return None
+        count = len(tried.makespans_s)
+        return sum(tried.makespans_s) / sum(self.best.makespans_s[:count])
+
+    def interval(self, tried: Tried) -> tuple[float, float] | None:
+        """Return the interval of the ratio over the seeds, which both were given; None of one."""
+        count = len(tried.makespans_s)
+        if count < 2:
+            return None
+        own, best = np.array(tried.makespans_s), np.array(self.best.makespans_s[:count])
+        drawn = np.random.default_rng(0).integers(count, size=(RESAMPLES, count))
+        ratios = own[drawn].sum(axis=1) / best[drawn].sum(axis=1)
+        low, high = np.quantile(ratios, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        return float(low), float(high)
+
+    @property
+    def losses(self) -> list[float]:
+        """The share of the best performance that each choice loses; all of it where it failed."""
+        ratios = [self.ratio(tried) for tried in self.tried]
+        return [1.0 if ratio is None else 1 - 1 / ratio for ratio in ratios]
+
+    @property
+    def expected_loss(self) -> float:
+        """What one loses who chooses at random among those that work."""
+        losses = [x for x, tried in zip(self.losses, self.tried, strict=True) if tried.makespans_s]
+        return sum(losses) / len(losses)
+
+    def losses_along(self, path: str) -> dict[Any, float]:
+        """Return what each value of an axis loses, if all other axes have their best values.
+
+        Values with which everything fails are not among them.
+        """
+        found: dict[Any, float] = {}
+        for tried, loss in zip(self.tried, self.losses, strict=True):
+            if tried.makespans_s:
+                value = tried.values[path]
+                found[value] = min(loss, found.get(value, 1.0))
+        return found
+
+
+def search(
+    candidates: Sequence[Candidate],
+    *,
+    seeds: int = 1,
+    noise: Noise = "none",
+    how: Search = "exhaustive",
+    progress: Callable[[int, int], None] | None = None,
+) -> Tuned:
+    """Simulate *candidates*, all under the same seeds, and return them in order.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+        What there is to choose from.
+    seeds : int, default 1
+        How many runs the best ones get; chance does to all candidates the same.
+    noise : {"none", "model"}, default "none"
+        As of a scenario.
+    how : {"exhaustive", "halving"}
+        Whether all get all seeds, or the better third of each round three times as many.
+    progress : callable, optional
+        Called with the number of simulations done, and of all.
+
+    Raises
+    ------
+    InputError
+        If every candidate fails, with the error of the first; halving of one seed.
+    """
+    one_of(how, SEARCHES, "search")
+    whole_number(seeds, "seeds", 1)
+    if how == "halving" and seeds == 1:
+        raise InputError("--search halving: there is one seed to begin with; give --seeds")
+    rounds = _rounds(len(candidates), seeds) if how == "halving" else [(len(candidates), seeds)]
+    total, done = _simulations(rounds), 0
+    tried = [Tried(candidate.values, (), candidate.error) for candidate in candidates]
+    going = [index for index, candidate in enumerate(candidates) if candidate.scenario is not None]
+    for kept, count in rounds:
+        going = sorted(going, key=lambda index: (tried[index].mean_s, index))[:kept]
+        for begin in range(0, len(going), TOGETHER):
+            some = going[begin : begin + TOGETHER]
+            runs = {index: _runs(candidates[index], tried[index], count, noise) for index in some}
+            tried_more = _simulated([tried[index] for index in some], list(runs.values()))
+            for index, one in zip(some, tried_more, strict=True):
+                tried[index] = one
+            done += sum(map(len, runs.values()))
+            if progress is not None:
+                progress(done, max(total, done))
+        going = [index for index in going if tried[index].error is None]
+    return _ordered(tried, done)
+
+
+def _runs(candidate: Candidate, tried: Tried, count: int, noise: Noise) -> list[Scenario]:
+    """Return the runs that a candidate still lacks, to have one per seed up to *count*."""
+    assert candidate.scenario is not None
+    seeds = range(len(tried.makespans_s), count)
+    return [replace(candidate.scenario, seed=seed, noise=noise) for seed in seeds]
+
+
+def _simulated(tried: Sequence[Tried], runs: Sequence[Sequence[Scenario]]) -> list[Tried]:
+    """Return what is known of some choices after more runs, which share graphs and platforms."""
+    try:
+        together = simulate_many(scenario for some in runs for scenario in some)
+    except TasksimError as error:
+        if len(tried) == 1:
+            return [Tried(tried[0].values, (), str(error))]
+        return [_simulated([one], [some])[0] for one, some in zip(tried, runs, strict=True)]
+    makespans = iter(together.makespan_s.tolist())
+    return [
+        replace(one, makespans_s=(*one.makespans_s, *islice(makespans, len(some))))
+        for one, some in zip(tried, runs, strict=True)
+    ]
+
+
+def _rounds(candidates: int, seeds: int) -> list[tuple[int, int]]:
+    """Return how many go on in each round, and how many seeds they have then.
+
+    >>> _rounds(12, 18)
+    [(12, 1), (4, 2), (2, 6), (1, 18)]
+    """
+    found = [(candidates, seeds)]
+    kept = candidates
+    while kept > 1:
+        kept = math.ceil(kept / KEPT)
+        found.append((kept, seeds))
+    last = len(found) - 1
+    return [
+        (kept, max(1, math.ceil(seeds / KEPT ** (last - number))))
+        for number, (kept, _) in enumerate(found)
+    ]
+
+
+def _simulations(rounds: Sequence[tuple[int, int]]) -> int:
+    before, found = 0, 0
+    for kept, count in rounds:
+        found += kept * (count - before)
+        before = count
+    return found
+
+
+def _ordered(tried: Sequence[Tried], simulations: int) -> Tuned:
+    """Return the choices in order: those with more seeds first, then the faster ones."""
+    if not any(one.makespans_s for one in tried):
+        raise InputError(f"no choice works; the first: {tried[0].error}")
+    order = sorted(tried, key=lambda one: (-len(one.makespans_s), one.mean_s))
+    return Tuned(tuple(order), simulations)
