@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from tasksim.engine.choice import Question, replayed, series_of
+from tasksim.base.stop import Stop, give_up_if_asked
+from tasksim.engine.choice import Question, replayed, replayed_by_core, series_of
 from tasksim.engine.durations import Demands
 from tasksim.engine.locality import far_part
 from tasksim.engine.simulate import at_home, bounds_of
@@ -119,35 +121,70 @@ def _looked_at(
     settled: Settled | None = None,
 ) -> Iterator[T]:
     settled = settled or Settled()
-    if threads == 1:
-        for item in items:
-            yield _looked_at_one(settled, item, look, engine)
+    here = _Here(settled, look, engine)
+    if threads == 1 or engine == "simpy":
+        yield from map(here.looked_at, items)
         return
+    by_core = _by_core(_Here(settled, look, "compiled"), items, threads)
+    for item, found in zip(items, by_core, strict=True):
+        yield here.looked_at(item) if found is None else found
+
+
+def _by_core(here: _Here[T], items: Sequence[Item], threads: int) -> Iterator[T | None]:
+    """Yield what the core makes of each item, on several threads; None if it refuses one.
+
+    The caller has that replayed: with Python's lock, threads would not make SimPy's engine faster,
+    and Ctrl-C would have to wait for it.
+    """
+
+    def looked_at(part: Sequence[Item]) -> list[T | None]:
+        return [here.looked_at_if_known(item) for item in part]
+
     size = max(1, min(TOGETHER, len(items) // (SHARES * threads)))
     parts = [items[begin : begin + size] for begin in range(0, len(items), size)]
-    with ThreadPoolExecutor(threads) as pool:
+    stop = Stop()
+    with ThreadPoolExecutor(threads, initializer=stop.begin) as pool:
         try:
-            found = pool.map(
-                lambda part: [_looked_at_one(settled, item, look, engine) for item in part], parts
-            )
-            yield from chain.from_iterable(found)
+            yield from chain.from_iterable(pool.map(looked_at, parts))
         finally:
+            stop.ask()
             pool.shutdown(cancel_futures=True)
 
 
-def _looked_at_one(settled: Settled, item: Item, look: _Look[T], engine: Engine) -> T:
-    shared = settled.shared(item)
-    costs, given = shared.costs(item), item.scheduler
-    if isinstance(given, str):
-        series = None if engine == "simpy" else shared.series(item, given)
-        found = None if series is None else series.replay(item.seed, costs, look.at_desk)
-        if found is not None:
-            return found
-        question = shared.question(item, create(given), costs)
-        return look.at_replay(shared.graph, replayed(question, item.seed, engine))
-    question = shared.question(item, given, costs)
-    with settled.turn_of(given):
-        return look.at_replay(shared.graph, replayed(question, item.seed, engine))
+class _Here(NamedTuple, Generic[T]):
+    """Where items are replayed one after the other, by which engine."""
+
+    settled: Settled
+    look: _Look[T]
+    engine: Engine
+
+    def looked_at(self, item: Item) -> T:
+        """Replay *item* and look at it."""
+        return self._looked_at(item, partial(replayed, engine=self.engine))
+
+    def looked_at_if_known(self, item: Item) -> T | None:
+        """Do so on the core; return None if that does not know what is asked."""
+        from tasksim.runtime.flat import Refused
+
+        give_up_if_asked()
+        try:
+            return self._looked_at(item, replayed_by_core)
+        except Refused:
+            return None
+
+    def _looked_at(self, item: Item, replay: Callable[[Question, int], Replayed]) -> T:
+        shared = self.settled.shared(item)
+        costs, given = shared.costs(item), item.scheduler
+        if isinstance(given, str):
+            series = None if self.engine == "simpy" else shared.series(item, given)
+            found = None if series is None else series.replay(item.seed, costs, self.look.at_desk)
+            if found is not None:
+                return found
+            question = shared.question(item, create(given), costs)
+            return self.look.at_replay(shared.graph, replay(question, item.seed))
+        question = shared.question(item, given, costs)
+        with self.settled.turn_of(given):
+            return self.look.at_replay(shared.graph, replay(question, item.seed))
 
 
 def _totals_of_desk(desk: Desk) -> Totals:

@@ -104,9 +104,7 @@ def replayed(question: Question, seed: int, engine: Engine = "auto") -> Replayed
         from tasksim.runtime.flat import Refused
 
         try:
-            compiled = _compiled(question)
-            compiled.run(random.Random(seed))
-            return Replayed(compiled, "compiled", compiled.why)
+            return replayed_by_core(question, seed)
         except Refused as refusal:
             why = str(refusal)
         if engine == "compiled":
@@ -114,6 +112,13 @@ def replayed(question: Question, seed: int, engine: Engine = "auto") -> Replayed
     replay = _simpy(question)
     replay.run(random.Random(seed))
     return Replayed(replay, "simpy", why)
+
+
+def replayed_by_core(question: Question, seed: int) -> Replayed:
+    """Replay what is asked on the core; raise ``Refused`` if it does not know all of it."""
+    replay = _compiled(question)
+    replay.run(random.Random(seed))
+    return Replayed(replay, "compiled", replay.why)
 
 
 def series_of(question: Question) -> Series | None:

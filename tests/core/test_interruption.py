@@ -6,6 +6,7 @@ import random
 import signal
 import threading
 import time
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -15,11 +16,16 @@ from questions import drawn_question
 from scripted import machine
 
 from tasksim.base.errors import TasksimError
-from tasksim.core.interface import MORE
+from tasksim.core import interface
+from tasksim.core.interface import DONE, MORE
 from tasksim.core.library import status
+from tasksim.engine import choice
+from tasksim.engine.batch import Item, totals
 from tasksim.engine.choice import Question, _compiled
 from tasksim.graph.apps.registry import generate
-from tasksim.platform.description import Platform
+from tasksim.models.kinds.constant import ConstantLibrary
+from tasksim.platform.description import Overheads, Platform
+from tasksim.schedulers.eager import Eager
 from tasksim.schedulers.registry import create
 
 pytestmark = pytest.mark.skipif(not status().available, reason=f"the core is {status().why}")
@@ -117,3 +123,47 @@ def test_no_event_is_no_progress_and_no_end():
     replay._go_on = patient
     assert replay.run(random.Random(0)) > 0
     assert calls[:5] == [MORE] * 5
+
+
+class Own(Eager):
+    """One that the core calls."""
+
+
+@pytest.mark.parametrize("given", ["dmdas", create("dmdas"), Own()])
+def test_replays_of_other_threads_are_not_waited_for(monkeypatch, given):
+    """They would go on for some seconds, but look between two calls whether they are wanted."""
+    main, calls, many = threading.get_ident(), [], 5_000
+
+    def slow(handle, events):
+        calls.append(handle)
+        if len(calls) == 20:
+            signal.pthread_kill(main, signal.SIGINT)
+        time.sleep(0.001)
+        return MORE if len(calls) < many else DONE
+
+    for functions in (interface.functions(), interface.locked_functions()):
+        monkeypatch.setattr(functions, "tasksim_replay_go_on", slow)
+    graph = generate("cholesky", tiles=4)
+    models = ConstantLibrary(dict.fromkeys(graph.kernels, 1.0))
+    item = Item(graph, Platform.identical(2), models, given)
+    with pytest.raises(KeyboardInterrupt):
+        list(totals([item._replace(seed=seed) for seed in range(8)], threads=2))
+    assert 20 <= len(calls) < many
+
+
+def test_what_the_core_refuses_is_replayed_by_the_caller(monkeypatch):
+    replaying = []
+
+    def simpy(question, make=choice._simpy):
+        replaying.append(threading.current_thread())
+        return make(question)
+
+    monkeypatch.setattr(choice, "_simpy", simpy)
+    graph = generate("cholesky", tiles=3)
+    models = ConstantLibrary(dict.fromkeys(graph.kernels, 1.0))
+    known = Item(graph, Platform.identical(2), models, "eager")
+    more_than_a_day = replace(known.platform, overheads=Overheads(submission_s=1e5))
+    refused = known._replace(platform=more_than_a_day)
+    found = list(totals([known, refused, known], threads=2))
+    assert [each.engine for each in found] == ["compiled", "simpy", "compiled"]
+    assert replaying == [threading.main_thread()]

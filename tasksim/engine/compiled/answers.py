@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from tasksim.base.stop import give_up_if_asked
 from tasksim.core import interface
 from tasksim.run.record import MemoryTable, TaskTable, TransferTable
 from tasksim.run.recordtables import frozen
@@ -26,10 +27,12 @@ EVENTS: Final = 100_000
 
 
 def ended(go_on: Callable[[int | None, int], int], handle: int | None) -> int:
-    """Let a replay go on until it ends; return the status."""
-    status = interface.MORE
-    while status == interface.MORE:
-        status = go_on(handle, EVENTS)
+    """Let a replay go on until it ends; return the status.
+
+    Raises :exc:`~tasksim.base.stop.Stopped` in a thread that was asked to give up.
+    """
+    while (status := go_on(handle, EVENTS)) == interface.MORE:
+        give_up_if_asked()
     return status
 
 
