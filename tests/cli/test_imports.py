@@ -59,6 +59,8 @@ def folder(tmp_path_factory):
         ("--help", "", 12, 150),
         ("--version", "", 12, 150),
         ("simulate --help", "", 30, 185),
+        ("study --help", "", 15, 155),
+        ("study new", "", 35, 190),
         ("list generators", "numpy importlib.metadata", 80, 360),
         ("list schedulers", "numpy importlib.metadata", 85, 380),
         ("list platforms", "yaml", 45, 210),

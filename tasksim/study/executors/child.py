@@ -72,7 +72,7 @@ class Child:
         waiting = iter(jobs)
         job = next(waiting, None)
         try:
-            self._await()
+            self.wait()
             self._connection.send((list(jobs), limits.memory_bytes))
             while job is not None:
                 if not self._connection.poll(limits.time_s):
@@ -96,7 +96,7 @@ class Child:
         self.kill()
         self._connection.close()
 
-    def _await(self) -> None:
+    def wait(self) -> None:
         """Wait until the process has imported what it needs."""
         if self._ready:
             return
@@ -133,6 +133,12 @@ class Children:
         with self._lock:
             self._idle += children
             self._all.update(children)
+
+    def wait(self) -> None:
+        """Wait until those that were started are ready; of one that died, its cells will tell."""
+        for child in tuple(self._all):
+            with suppress(EOFError, OSError):
+                child.wait()
 
     def compute(self, jobs: Sequence[Job], limits: Limits) -> list[Answer]:
         """Return the answers of cells, computed in a child; of a child that dies, in the next."""

@@ -34,6 +34,8 @@ class Pool:
         Whether it takes seconds to begin, so that it is given much at a time.
     compute : callable
         What it calls: returns the answers of cells, within limits.
+    wait : callable, optional
+        Waits until the workers are ready.
     renew : callable, optional
         Returns another executor when this one is broken.
     """
@@ -42,6 +44,7 @@ class Pool:
     workers: int
     coarse: bool = False
     compute: Callable[..., list[Answer]] = compute_here
+    wait: Callable[[], None] | None = None
     renew: Callable[[], Executor] | None = None
 
     def submit(self, *arguments: Any) -> Future[list[Answer]]:

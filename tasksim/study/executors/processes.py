@@ -26,7 +26,7 @@ def open_pool(jobs: int, argument: str) -> Iterator[Pool]:  # noqa: ARG001
     executor = ThreadPoolExecutor(jobs, thread_name_prefix="cells")
     try:
         children.start(jobs)
-        yield Pool(executor, jobs, compute=children.compute)
+        yield Pool(executor, jobs, compute=children.compute, wait=children.wait)
     finally:
         children.close()
         executor.shutdown(cancel_futures=True)

@@ -130,6 +130,8 @@ def _run(
         if before is not None and before != header:
             _extend(store, header, before, cells)
         failed = _failed(store, cells, retry=retry)
+        if pool.wait is not None:
+            pool.wait()
         begun = perf_counter()
         sweep = Sweep(cells, store, pool, asked.limits, header.plan, asked.metrics, tell, failed)
         sweep.run()

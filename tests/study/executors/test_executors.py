@@ -135,7 +135,7 @@ def test_a_cell_that_kills_its_process_costs_no_other(study_file, tmp_path, monk
 
 def test_a_process_for_cells_ends_with_its_parent(study_file, tmp_path):
     code = "import sys, time\nfrom tasksim.study.executors.child import Child\nchild = Child()\n"
-    code += "child._await()\nprint(child._process.pid, flush=True)\ntime.sleep(60)\n"
+    code += "child.wait()\nprint(child._process.pid, flush=True)\ntime.sleep(60)\n"
     parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     with parent:
         pid = int(parent.stdout.readline())

@@ -99,7 +99,7 @@ def test_a_study_is_finished_after_it_was_interrupted(study_file, tmp_path):
 
 @pytest.mark.usefixtures("slowly")
 def test_a_study_is_finished_after_its_process_was_killed(study_file, tmp_path):
-    run_study(study_file(*SLOWLY), tmp_path / "whole", trust=True, executor="threads", jobs=8)
+    run_study(study_file(*SLOWLY), tmp_path / "whole", trust=True, executor="threads", jobs=2)
     process = started(study_file(*SLOWLY), tmp_path / "study", "processes")
     wait_for_a_part(tmp_path / "study", process)
     process.kill()
@@ -118,7 +118,7 @@ def test_a_study_is_finished_after_its_process_was_killed(study_file, tmp_path):
 def test_a_study_is_finished_after_ten_murders(study_file, tmp_path, executor):
     """Of the command or of a process of it, at any moment; or the disk is full."""
     file = study_file(*SLOWLY, ("seeds: 2", "seeds: 8"))
-    run_study(file, tmp_path / "whole", trust=True, executor="threads", jobs=16)
+    run_study(file, tmp_path / "whole", trust=True, executor="threads", jobs=4)
     moments = random.Random(executor)
     for murder in range(10):
         full = {"preexec_fn": disk_of_some_bytes} if murder % 5 == 4 else {}
