@@ -10,6 +10,7 @@ import click
 from tasksim.cli.command import command
 from tasksim.cli.options import force_option, json_option
 from tasksim.cli.output import note, print_json, refuse_unwritable, warn
+from tasksim.cli.progress import showing
 
 if TYPE_CHECKING:
     from tasksim.study.report.findings import Findings
@@ -69,7 +70,9 @@ def report(
     if output is not None:
         from tasksim.study.report.gantts import gantt_blocks
 
-        files = write_report(findings, output, gantts=gantt_blocks(findings), force=force)
+        with showing("figures") as progress:
+            gantts = gantt_blocks(findings)
+            files = write_report(findings, output, gantts=gantts, force=force, progress=progress)
     if as_json:
         print_json({**findings.to_json(), "output": output, "files": files})
     else:

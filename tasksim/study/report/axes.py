@@ -24,6 +24,8 @@ ABSENT: Final = ""
 COUNTS: Final = ("count", "workers", "nodes", "cores", "threads")
 """How paths end of which more means more machine: speed-up is over them."""
 
+FARTHEST: Final = 1e100
+"""What is beyond, or nearer to 0 than its inverse, is no quantity, and no axis of a figure."""
 _DIMENSIONS: Final[tuple[Dimension, ...]] = ("factor", "bandwidth", "size", "time", "flop_rate")
 _UNITS: Final[dict[Dimension, str]] = {
     "factor": "", "bandwidth": "B/s", "size": "B", "time": "s", "flop_rate": "flop/s",
@@ -66,7 +68,7 @@ class Axis:
         distinct = list(dict.fromkeys(values))
         present = [value for value in distinct if value != ABSENT]
         numbers, unit = numbers_of(present)
-        if numbers is None:
+        if numbers is None or not all(map(_is_drawable, numbers)):
             return cls(name, tuple(ordered(distinct)), None)
         pairs = sorted(zip(numbers, present, strict=True), key=lambda pair: (pair[0], str(pair[1])))
         absent = [ABSENT] if len(present) < len(distinct) else []
@@ -123,12 +125,16 @@ def numbers_of(values: Sequence[Any]) -> tuple[list[float] | None, str]:
     return None, ""
 
 
+def _is_drawable(number: float) -> bool:
+    return number == 0 or FARTHEST > abs(number) > 1.0 / FARTHEST
+
+
 def _plain(value: Any) -> float | None:
     if isinstance(value, str):
         return decimal_number(value.strip())
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return number if math.isfinite(number) else None
 

@@ -112,7 +112,7 @@ def notes(table: StudyTable) -> list[str]:
     if table.missing:
         found.append(
             f"the study is not finished: {table.missing:,} of {table.planned:,} cells are not "
-            "computed yet, and what is said is about the others"
+            f"computed yet, and what is said is about the others{_least(table)}"
         )
     if len(table.failed):
         counts = table.failed["status"].value_counts()
@@ -127,6 +127,17 @@ def notes(table: StudyTable) -> list[str]:
             f"{cells}; they are left out"
         )
     return found
+
+
+def _least(table: StudyTable) -> str:
+    """Return which values of axes have the fewest cells yet, in words."""
+    found = []
+    for axis in table.axes:
+        counts = table.frame[axis.name].value_counts().reindex(list(axis.values))
+        if counts.min() < counts.max():
+            value = value_text(axis.values[int(counts.to_numpy().argmin())])
+            found.append(f"{axis.name} {value} ({counts.min():,}; others up to {counts.max():,})")
+    return f"; fewest cells have {', '.join(found)}" if found else ""
 
 
 def show_command(table: StudyTable, cell: str) -> str:
@@ -204,7 +215,7 @@ def standing_cells(standing: Standing, findings: Findings) -> list[str]:
 
 def _rank_text(findings: Findings) -> list[Block]:
     ranks = findings.ranks
-    if ranks is None or ranks.p_value is None or not findings.evidence.enough:
+    if ranks is None or ranks.p_value is None:
         return []
     what = (
         "the schedulers' ranks differ"

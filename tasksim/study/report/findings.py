@@ -116,7 +116,7 @@ def examine(table: StudyTable, *, choose: Sequence[str] = (), sobol: bool = Fals
     """
     pairs = Pairs.of(table)
     evidence = Evidence.of(pairs)
-    tested = len(pairs) > 0 and len(pairs.schedulers) > 1
+    tested = evidence.enough and len(pairs.schedulers) > 1
     return Findings(
         table,
         pairs,

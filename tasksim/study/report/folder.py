@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
     from tasksim.study.report.findings import Findings
     from tasksim.view.pages import Block
 
-__all__ = ["MARK", "refuse_report", "write_report"]
+__all__ = ["MARK", "Progress", "refuse_report", "write_report"]
+
+Progress = Callable[[str, float], None]
+"""Called with what is drawn, and the share of the whole that is done."""
 
 MARK: Final = "report.json"
 """The findings as JSON; what has it is a folder of a report."""
@@ -43,7 +47,12 @@ def refuse_report(folder: Path, *, force: bool) -> None:
 
 
 def write_report(
-    findings: Findings, folder: Path, *, gantts: Sequence[Block] = (), force: bool = False
+    findings: Findings,
+    folder: Path,
+    *,
+    gantts: Sequence[Block] = (),
+    force: bool = False,
+    progress: Progress | None = None,
 ) -> list[str]:
     """Write the report on a study to *folder*, all or nothing.
 
@@ -57,6 +66,8 @@ def write_report(
         Pictures of cells to put into it.
     force : bool, default False
         Replace an older report.
+    progress : callable, optional
+        Called with what is drawn, and the share of the whole that is done.
 
     Returns
     -------
@@ -75,10 +86,11 @@ def write_report(
     tasksim.study.report.findings.examine : what is written.
     """
     refuse_report(folder, force=force)
-    drawings = _drawings(findings)
+    tell = progress or _silent
+    drawings = _drawings(findings, tell)
     tables = _tables(findings, [d for found in drawings.values() for d in found])
     data = {name: f"data/{name}.csv" for name in tables}
-    blocks = [_drawn(block) for block in report_blocks(findings, drawings, data, gantts)]
+    blocks = _painted(report_blocks(findings, drawings, data, gantts), tell)
     title = f"Study {findings.table.name}"
     with new_folder(folder, force=force) as temporary:
         (temporary / "data").mkdir()
@@ -94,11 +106,18 @@ def write_report(
         )
 
 
-def _drawings(findings: Findings) -> dict[str, list[Drawing]]:
+def _silent(what: str, share: float) -> None:
+    """Tell nobody."""
+
+
+def _drawings(findings: Findings, tell: Progress) -> dict[str, list[Drawing]]:
     """Return what each figure draws, with names that no two have."""
     found: dict[str, list[Drawing]] = {}
     taken = set(_TABLES)
-    for name, figure in FIGURES.items().items():
+    figures = FIGURES.items()
+    for step, (name, figure) in enumerate(figures.items()):
+        # Half of the work is drawing, the other half painting.
+        tell(name, 0.5 * step / len(figures))
         found[name] = []
         for drawing in figure.draw(findings):
             stem = unique = file_name(drawing.name)
@@ -147,9 +166,16 @@ def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _drawn(block: Block) -> Block:
-    """Return the block with its figure as PNG, which two pages have."""
-    return replace(block, figure=png(block.figure)) if isinstance(block, Image) else block
+def _painted(blocks: Sequence[Block], tell: Progress) -> list[Block]:
+    """Return the blocks with their figures as PNG, which two pages have."""
+    painted: list[Block] = []
+    for step, block in enumerate(blocks):
+        if isinstance(block, Image):
+            tell(block.name, 0.5 + 0.5 * step / len(blocks))
+            painted.append(replace(block, figure=png(block.figure)))
+        else:
+            painted.append(block)
+    return painted
 
 
 def _write_images(folder: Path, blocks: Sequence[Block]) -> dict[str, str]:

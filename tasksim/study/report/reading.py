@@ -63,6 +63,7 @@ def _csv(path: Path) -> pd.DataFrame:
         return pd.read_csv(
             StringIO(text),
             dtype=dict.fromkeys(_TEXTS, str),
+            low_memory=False,
             keep_default_na=False,
             na_values={
                 name: ["", "nan", "NaN", "inf", "-inf"] if name == "makespan_s" else [""]

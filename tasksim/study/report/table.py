@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -32,6 +33,9 @@ RESULTS: Final = frozenset(
 """Columns that all studies have of what came out."""
 NUMBERS: Final = ("makespan_s", "lower_bound_s", "critical_path_s", "tasks", "seconds")
 DONE: Final = "done"
+SHORTEST_S: Final = 1e-30
+LONGEST_S: Final = 1e30
+"""Makespans that are none: beyond, ratios and their squares are no numbers any more."""
 _FIRST: Final = ("graph", "platform", "scheduler")
 _SETTING: Final = re.compile(r"(\w+)=(\S+)")
 
@@ -200,7 +204,7 @@ def _plain_values(frame: pd.DataFrame, asked: Sequence[str]) -> pd.DataFrame:
     rows = frame.rename(columns=str).reset_index(drop=True).copy()
     for column in rows.columns:
         if column in NUMBERS:
-            rows[column] = pd.to_numeric(rows[column], errors="coerce").astype(float)
+            rows[column] = rows[column].map(_number).astype(float)
         elif column in asked:
             rows[column] = rows[column].map(_setting).astype(object)
         elif column in RESULTS:
@@ -212,8 +216,17 @@ def _plain_values(frame: pd.DataFrame, asked: Sequence[str]) -> pd.DataFrame:
         rows["error"] = ""
     makespans = rows["makespan_s"].to_numpy()
     # Of a makespan of 0 there are no ratios.
-    rows["used"] = (rows["status"] == DONE) & np.isfinite(makespans) & (makespans > 0)
+    usable = (makespans > SHORTEST_S) & (makespans < LONGEST_S)
+    rows["used"] = (rows["status"] == DONE) & usable
     return rows
+
+
+def _number(value: Any) -> float:
+    """Return a value of a column of numbers, NaN for whatever is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def _text_or_nothing(value: Any) -> str:

@@ -116,7 +116,7 @@ def test_they_are_what_scipy_estimates():
 
 
 def test_they_are_what_salib_estimates():
-    sample = pytest.importorskip("SALib.sample.sobol", reason="pip install tasksim[sensitivity]")
+    sample = pytest.importorskip("SALib.sample.sobol", reason="pip install SALib")
     from SALib.analyze import sobol
 
     problem = {"num_vars": 3, "names": list("abc"), "bounds": [[0, 1]] * 3}

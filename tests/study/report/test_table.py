@@ -164,3 +164,29 @@ def test_names_cannot_steer_a_terminal():
     table = table_of({"\x1b[31mred": [1.0]}, ["lu\x07 tiles=4"])
     assert table.schedulers == (r"\x1b[31mred",)
     assert table.frame["graph"].tolist() == [r"lu\x07 tiles=4"]
+
+
+def test_an_unfinished_study_says_where_least_is_done():
+    frame = frame_of({"eager": [1.0, 2.0, 3.0], "lws": [1.0]}, names(3))
+    (said,) = notes(StudyTable.of(frame, planned=6))
+    assert said.endswith(
+        "fewest cells have graph graphb (1; others up to 2), scheduler lws (1; others up to 3)"
+    )
+
+
+@pytest.mark.parametrize("value", ["9" * 400, 10**400, "1e400", "abc"])
+def test_whatever_is_no_number_is_none(value):
+    frame = frame_of({"eager": [1.0, 2.0]}, names(2)).assign(tasks=[value, 3])
+    assert np.nan_to_num(StudyTable.of(frame).frame["tasks"]).tolist()[1] == 3.0
+
+
+@pytest.mark.parametrize("value", ["1e308", "1e-308", 10**400])
+def test_numbers_that_no_figure_can_have_are_names(value):
+    axis = Axis.of("platform.x", [1, value])
+    assert not axis.is_numeric
+    assert axis.values == (1, value)
+
+
+@pytest.mark.parametrize("makespan", [1e-300, 1e300])
+def test_makespans_without_ratios_are_left_out(makespan):
+    assert len(table_of({"eager": [makespan]}).unusable) == 1

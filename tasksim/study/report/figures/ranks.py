@@ -22,7 +22,7 @@ __all__ = ["RANKS"]
 
 def _draw(findings: Findings) -> list[Drawing]:
     ranks = findings.ranks
-    if ranks is None or ranks.p_value is None or not findings.evidence.enough:
+    if ranks is None or ranks.p_value is None:
         return []
     figure = new_figure(1.5 + 0.24 * (len(ranks.schedulers) / 2 + len(ranks.alike)))
     axes = figure.add_subplot()
