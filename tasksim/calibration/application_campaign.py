@@ -187,6 +187,11 @@ def measure_application(
         interrupted = True
     finally:
         campaign.write()
+    if not (interrupted or campaign.collected.samples):
+        raise InputError(
+            f"{domain.application}: {len(campaign.measured)} of {len(campaign.settings)} settings "
+            "were run, and no task ran: there is nothing to measure"
+        )
     return campaign.summary(interrupted=interrupted)
 
 
@@ -217,7 +222,9 @@ class _Campaign:
                     self.write()
 
     def write(self) -> None:
-        """Write all samples."""
+        """Write all samples, if there are any."""
+        if not self.collected.samples:
+            return
         self.output.mkdir(parents=True, exist_ok=True)
         for kernel, samples in self.collected.samples.items():
             write_samples(samples_path(self.output, kernel), {ARCHITECTURE: samples})
@@ -234,6 +241,8 @@ class _Campaign:
     def _measure(self, settings: dict[str, Any]) -> None:
         """Run the application with these *settings* until its time is known, or often enough."""
         graph = generate(self.domain.application, **settings)
+        if not len(graph):
+            return
         program, platform = bind(graph, 1, self.options.seed), Platform.identical(1)
         execute(graph, platform, "eager", program=program)  # what is cold is not measured
         fewest = min(self.options.min_repetitions, self.options.repetitions)

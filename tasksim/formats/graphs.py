@@ -7,9 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError, expect, unknown
-from tasksim.base.files import is_file
+from tasksim.base.files import exists, is_file
 from tasksim.base.registry import is_own
-from tasksim.formats.registry import FORMATS, Format, GraphInput, format_of, refuse_missing
+from tasksim.formats.registry import (
+    FORMATS,
+    Format,
+    GraphInput,
+    format_of,
+    formats_that,
+    refuse_missing,
+)
 from tasksim.graph.apps import registry
 
 if TYPE_CHECKING:
@@ -17,7 +24,14 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["graph_format", "graph_in", "load_graph", "names_generator", "read_graph"]
+__all__ = [
+    "graph_format",
+    "graph_in",
+    "load_graph",
+    "names_generator",
+    "read_graph",
+    "refuse_unknown",
+]
 
 
 def load_graph(text: str, settings: Iterable[str] = ()) -> TaskGraph:
@@ -91,10 +105,29 @@ def read_graph(text: str, settings: Iterable[str] = ()) -> GraphInput:
 
 
 def graph_in(path: Path) -> GraphInput:
-    """Return the task graph in the file at *path*, with what the file brings along."""
+    """Return the task graph in the file at *path*, with what the file brings along.
+
+    Raises
+    ------
+    InputError
+        If it is of no format of graphs, or something in it is wrong.
+    """
+    if is_file(path) and format_of(path, "reads_graph") is None:
+        known = formats_that("reads_graph").items()
+        legal = [
+            f"{name} ({', '.join(it.suffixes)})" if it.suffixes else name for name, it in known
+        ]
+        raise InputError(f"{path}: of no format of task graphs; legal: {', '.join(legal)}")
     reader = graph_format(str(path)).reads_graph
     assert reader is not None  # that is what it was chosen by
     return reader(path)
+
+
+def refuse_unknown(text: str) -> None:
+    """Raise :exc:`InputError` if *text* names neither a generator nor a file that is there."""
+    if not names_generator(text) and not exists(Path(text)):
+        refuse_missing(text)
+        raise unknown("task graph", text, registry.names())
 
 
 def names_generator(text: str) -> bool:

@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tasksim.base import library as libraries
 from tasksim.base.errors import InputError
 from tasksim.base.wording import option
-from tasksim.formats.graphs import graph_format, load_graph, names_generator, read_graph
-from tasksim.formats.registry import refuse_missing
+from tasksim.formats.graphs import (
+    graph_format,
+    load_graph,
+    names_generator,
+    read_graph,
+    refuse_unknown,
+)
 from tasksim.platform.description import Platform
 from tasksim.scenario.durations import constants, seconds_of_graph
 from tasksim.scenario.model_names import require_models
@@ -344,8 +349,8 @@ def _check_place(scenario: Scenario) -> None:
     if nowhere and names_run(scenario.graph):
         return
     if nowhere and not brings_platform(scenario.graph):
-        if isinstance(scenario.graph, str) and not names_generator(scenario.graph):
-            refuse_missing(scenario.graph)
+        if isinstance(scenario.graph, str):
+            refuse_unknown(scenario.graph)
         given = scenario.durations is not None
         more = "" if given else f" or {option('platform', 'NAME')}"
         raise InputError(f"where to run? give {option('workers', 'N')}{more}")

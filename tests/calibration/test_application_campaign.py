@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
+import tasksim
 from tasksim.base.errors import InputError
 from tasksim.calibration import application_campaign
 from tasksim.calibration.application_campaign import measure_application, parse_settings_domain
@@ -88,3 +89,12 @@ def test_the_command_takes_kernels_and_applications(tmp_path):
     result = CliRunner().invoke(cli, [*line, str(tmp_path / "other"), "--resume"])
     assert result.exit_code == 2
     assert "--resume and --dtype are for kernels that come with tasksim" in result.output
+
+
+def test_an_application_without_tasks_is_refused_and_nothing_is_written(tmp_path, monkeypatch):
+    empty = tasksim.GraphBuilder("nothing").build()
+    monkeypatch.setattr(application_campaign, "generate", lambda *_, **__: empty)
+    domain = parse_settings_domain("cholesky", ["tiles=1,2"])
+    with pytest.raises(InputError, match="cholesky: 2 of 2 settings were run, and no task ran"):
+        measure_application(domain, tmp_path / "samples", QUICK)
+    assert not (tmp_path / "samples").exists()

@@ -180,6 +180,21 @@ def test_a_damaged_graph_file(tasksim, tmp_path):
     assert called.err.startswith("Error: g.npz: not a task graph file, or damaged: ")
 
 
+def test_a_graph_that_is_not_there_is_told_before_where_to_run(tasksim):
+    (error,) = tasksim("simulate choleski --durations measured").errors
+    assert error.startswith("Error: unknown task graph 'choleski', did you mean 'cholesky'?")
+
+
+@pytest.mark.parametrize("line", [f"simulate a.txt {W}", "import workflow a.txt -o a.npz"])
+def test_a_file_of_no_format_of_graphs(tasksim, tmp_path, line):
+    (tmp_path / "a.txt").write_text("x = 1\n")
+    called = tasksim(line)
+    assert called.code == 2
+    (error,) = called.errors
+    assert error.startswith("Error: a.txt: of no format of task graphs; legal: graph (.npz), ")
+    assert not (tmp_path / "a.npz").exists()
+
+
 def test_outputs_that_cannot_be_written_fail_before_the_work(tasksim, tmp_path):
     (tmp_path / "file").write_text("")
     called = tasksim(f"simulate cholesky tiles=2 {W} {D} -o file/run")
