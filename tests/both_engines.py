@@ -79,7 +79,7 @@ def _keeping(begin, twins):
 
 def _asked(
     twins, machine, graph, platform, scheduler, costs, estimates=None, far=None, pushes="serial", *,
-    simultaneous_pushes=None,
+    simultaneous_pushes=None, submitted_s=None,
 ):  # fmt: skip
     if scheduler not in twins:
         twins[scheduler] = deepcopy(scheduler)
@@ -87,7 +87,9 @@ def _asked(
     costs = np.array(costs, np.float64).reshape(shape)
     estimates = costs if estimates is None else np.array(estimates, np.float64).reshape(shape)
     pushes = simultaneous_pushes or pushes
-    return Asked(graph, platform, twins[scheduler], costs, estimates, far, pushes, machine)
+    due = None if submitted_s is None else np.array(submitted_s, np.float64)
+    its = twins[scheduler]
+    return Asked(graph, platform, its, costs, estimates, far, pushes, due, machine=machine)
 
 
 def _compared(run):

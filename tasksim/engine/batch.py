@@ -19,7 +19,7 @@ from tasksim.base.stop import Stop, give_up_if_asked
 from tasksim.engine.choice import Question, replayed, replayed_by_core, series_of
 from tasksim.engine.durations import Demands
 from tasksim.engine.locality import far_part
-from tasksim.engine.simulate import at_home, bounds_of
+from tasksim.engine.simulate import at_home, bounds_of, submission_times
 from tasksim.schedulers.registry import create
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class Item(NamedTuple):
     seed: int = 0
     noise: str = "none"
     simultaneous_pushes: SimultaneousPushes = "serial"
+    submitted_s: NDArray[np.float64] | None = None
 
 
 class Totals(NamedTuple):
@@ -268,10 +269,15 @@ class _Shared:
         """Return what an item asks, of a scheduler and with costs of its own."""
         far = None if self._far is None else self._far.charge(self.graph)
         pushes = item.simultaneous_pushes
-        return Question(self.graph, self._platform, scheduler, costs, self._estimates, far, pushes)
+        due = submission_times(self.graph, item.submitted_s)
+        return Question(
+            self.graph, self._platform, scheduler, costs, self._estimates, far, pushes, due
+        )
 
     def series(self, item: Item, scheduler: str) -> Series | None:
         """Return the core's replays under a scheduler; None if it makes them one by one."""
+        if item.submitted_s is not None:
+            return None
         key = scheduler, item.simultaneous_pushes
         with self._lock:
             if key not in self._series:

@@ -47,6 +47,8 @@ class Question:
         What is added when a task starts, for data that left the cache.
     simultaneous_pushes : {"serial", "blind"}
         Whether a push sees the others of its instant.
+    submitted_s : ndarray or None
+        When each task is submitted, in order; None: one after the other, as the platform says.
     """
 
     graph: TaskGraph
@@ -56,6 +58,7 @@ class Question:
     estimates: NDArray[np.float64]
     far: FarCharge | None = None
     simultaneous_pushes: SimultaneousPushes = "serial"
+    submitted_s: NDArray[np.float64] | None = None
 
     @property
     def needs_machine(self) -> bool:
@@ -65,7 +68,7 @@ class Question:
     @property
     def needs_threads(self) -> bool:
         """Whether the workers are StarPU-SimGrid's threads."""
-        if self.simultaneous_pushes != "blind":
+        if self.simultaneous_pushes != "blind" or self.submitted_s is not None:
             return False
         from tasksim.engine.threads.suits import can_be_threads
 
@@ -152,6 +155,7 @@ def _compiled(question: Question) -> CompiledReplay:
         question.estimates,
         question.far,
         machine=question.needs_machine,
+        submitted_s=question.submitted_s,
         blind=question.simultaneous_pushes == "blind",
         threads=threads,
     )
@@ -174,9 +178,14 @@ def _simpy(question: Question) -> AnyReplay:
         believed = question.estimates.tolist()
         alike = question.costs is question.estimates
         charged = believed if alike else question.costs.tolist()
+        times = question.submitted_s
+        submitted_s = None if times is None else times.tolist()
         if question.needs_machine:
             pushes = question.simultaneous_pushes
             return MachineReplay(
-                graph, platform, scheduler, charged, believed, question.far, pushes
-            )
-        return Replay(graph, platform, scheduler, charged, believed, question.far)
+                graph, platform, scheduler, charged, believed, question.far, pushes,
+                submitted_s=submitted_s,
+            )  # fmt: skip
+        return Replay(
+            graph, platform, scheduler, charged, believed, question.far, submitted_s=submitted_s
+        )

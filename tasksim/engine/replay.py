@@ -47,6 +47,8 @@ class Replay:
         What the scheduler believes of that; by default the truth.
     far : FarCharge, optional
         What is added to a task's cost when it starts, for data that left the cache.
+    submitted_s : sequence of float, optional
+        When each task is submitted, none before the one before it; by default as the platform says.
 
     Attributes
     ----------
@@ -68,6 +70,8 @@ class Replay:
         costs: Sequence[Sequence[float]],
         estimates: Sequence[Sequence[float]] | None = None,
         far: FarCharge | None = None,
+        *,
+        submitted_s: Sequence[float] | None = None,
     ) -> None:
         able = able_classes(graph, costs)
         believed = costs if estimates is None else estimates
@@ -80,7 +84,9 @@ class Replay:
         self._class_of = class_of(platform)
         self._costs = [costs[group] for group in self._class_of]
         self._far = far
-        self._release = Release(graph, submitted=not self._submission_s)
+        self._due = submitted_s
+        self._one_by_one = bool(self._submission_s) or submitted_s is not None
+        self._release = Release(graph, submitted=not self._one_by_one)
         self.ledger = Ledger(graph, platform, able)
         self.view = ReplayView(facts, self._clock, self._on_awake)
         # What the hot loop looks up, without the way to it.
@@ -113,12 +119,15 @@ class Replay:
         return Outcome(self.ledger)
 
     def _submit(self) -> None:
-        """Submit all tasks now, or the first of them where a submission takes time."""
-        if not self._submission_s:
+        """Submit all tasks now, or the first of them where they are submitted one by one."""
+        if not self._one_by_one:
             self.ledger.all_submitted = True
             self._push(self._release.sources())
         elif len(self._graph):
-            self._submit_from(0)
+            if self._due is not None and self._due[0] > 0.0:
+                Alarm(self._clock, self._due[0], 0, self._on_submission)
+            else:
+                self._submit_from(0)
 
     def _submit_from(self, task: int) -> None:
         """Submit *task* and those after it, each when it is time.
@@ -128,10 +137,11 @@ class Replay:
         """
         clock, submitted_s, cost_s = self._clock, self.ledger.submitted, self._submission_s
         last, queue, submit = len(self._graph) - 1, clock._queue, self._release.submit
+        dues = self._due
         while True:
             submitted_s[task] = clock._now
             released = submit(task)
-            due = (task + 1) * cost_s
+            due = (task + 1) * cost_s if dues is None or task == last else dues[task + 1]
             if released or task == last or self.view.awake or (queue and queue[0][0] <= due):
                 break
             task += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["Noise", "at_home", "bounds_of", "simulate"]
+__all__ = ["Noise", "at_home", "bounds_of", "simulate", "submission_times"]
 
 Noise = Literal["none", "model"]
+LONGEST_S: Final = 1e9
+"""Thirty years; their nanoseconds are numbers of 64 bits."""
 
 
 def simulate(
@@ -42,6 +44,7 @@ def simulate(
     noise: Noise = "none",
     check: bool = False,
     simultaneous_pushes: SimultaneousPushes = "serial",
+    submitted_s: NDArray[np.float64] | None = None,
     engine: Engine = "auto",
     config: Mapping[str, Any] | None = None,
 ) -> Run:
@@ -64,6 +67,9 @@ def simulate(
     simultaneous_pushes : {"serial", "blind"}, optional
         Whether a push sees those before it at the same instant, or, as in StarPU-SimGrid, all
         schedulers that choose a worker at push choose before any choice counts.
+    submitted_s : ndarray, optional
+        When each task is submitted, seconds from the start, none before the one before it; then
+        the platform's cost of a submission does not count. By default one after the other.
     engine : {"auto", "simpy", "compiled"}, optional
         What replays: the compiled core, SimPy's engine, or the core where it is there and knows
         all that is asked. The result is the same to the last bit.
@@ -86,7 +92,8 @@ def simulate(
     if noise == "model":
         drawn = demands.draws(np.random.default_rng([seed, 1]))
     costs, far = near_and_far(graph, platform, models, drawn, estimates)
-    question = Question(graph, platform, policy, costs, estimates, far, simultaneous_pushes)
+    due = submission_times(graph, submitted_s)
+    question = Question(graph, platform, policy, costs, estimates, far, simultaneous_pushes, due)
     begun = time.perf_counter()
     done = replayed(question, seed, engine)
     wall_s = time.perf_counter() - begun
@@ -111,6 +118,24 @@ def simulate(
 
         check_run(run, graph)
     return run
+
+
+def submission_times(
+    graph: TaskGraph, submitted_s: NDArray[np.float64] | None
+) -> NDArray[np.float64] | None:
+    """Return when tasks are submitted, each not before the one before it.
+
+    Raises :exc:`InputError` unless there is a finite time from 0 for each task.
+    """
+    if submitted_s is None:
+        return None
+    times = np.asarray(submitted_s, dtype=np.float64)
+    if times.shape != (len(graph),) or not bool(((times >= 0) & (times <= LONGEST_S)).all()):
+        raise InputError(
+            f"graph {graph.name}: submitted_s: legal: for each of {len(graph)} tasks a time from 0 "
+            f"to {LONGEST_S:g} s"
+        )
+    return np.maximum.accumulate(times)
 
 
 def at_home(graph: TaskGraph, platform: Platform) -> TaskGraph:

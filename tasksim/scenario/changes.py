@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ENGINE_OPTIONS", "changed", "engine_options", "setting_texts", "with_texts"]
 
-ENGINE_OPTIONS: Final = {"simultaneous_pushes": ("serial", "blind")}
+ENGINE_OPTIONS: Final = {
+    "simultaneous_pushes": ("serial", "blind"), "submission": ("costs", "recorded"),
+}  # fmt: skip
 """What ``--set engine.OPTION=VALUE`` can set, and to what."""
 
 PATHS: Final = ("graph.", "platform.", "engine.")

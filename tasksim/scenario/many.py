@@ -205,7 +205,7 @@ def _items(scenarios: Sequence[Scenario]) -> list[Item]:
                 policy_of(scenario.scheduler),
                 scenario.seed,
                 scenario.noise,
-                **scenario.engine,
+                **resolved.engine,
             )
         )
     return items

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.base.wording import option
@@ -17,10 +19,13 @@ from tasksim.run.record import Run
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
+    from tasksim.scenario.scenario import Scenario
 
-__all__ = ["Replayed", "names_run", "no_run"]
+__all__ = ["Replayed", "engine_arguments", "names_run", "no_run"]
 
 
 def names_run(graph: object) -> bool:
@@ -76,6 +81,13 @@ class Replayed:
         """Return what its tasks took."""
         return MeasuredDurations(self.run, self.graph, what, self._speeds)
 
+    @cached_property
+    def submitted_s(self) -> NDArray[np.float64]:
+        """When each of its tasks was submitted."""
+        times = np.zeros(len(self.graph))
+        times[self.run.tasks.task] = self.run.tasks.submitted_s
+        return times
+
     @property
     def _speeds(self) -> dict[str, float]:
         """How fast its workers were, as far as its platform is still known."""
@@ -91,3 +103,20 @@ def no_run(word: Word, graph: str) -> InputError:
         f"{option('durations')} {word}: graph {graph} is no recorded run; legal: the folder of "
         "one, or KERNEL=SECONDS,..."
     )
+
+
+def engine_arguments(scenario: Scenario, replayed: Replayed | None) -> dict[str, Any]:
+    """Return what the engine is told besides: the options of *scenario*, times of its run.
+
+    Raises :exc:`InputError` if times of submission are asked of what is no recorded run.
+    """
+    options = dict(scenario.engine)
+    if options.pop("submission", "costs") != "recorded":
+        return options
+    if replayed is None or scenario.clock == "native":
+        what = "a native run" if scenario.clock == "native" else scenario.graph_label
+        raise InputError(
+            f"{option('set')} engine.submission=recorded: legal in simulations of a recorded run; "
+            f"got {what}"
+        )
+    return {**options, "submitted_s": replayed.submitted_s}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,7 +19,7 @@ from tasksim.formats.graphs import (
 from tasksim.platform.description import Platform
 from tasksim.scenario.durations import constants, seconds_of_graph
 from tasksim.scenario.model_names import require_models
-from tasksim.scenario.replayed import Replayed, names_run, no_run
+from tasksim.scenario.replayed import Replayed, engine_arguments, names_run, no_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -59,6 +59,8 @@ class Resolved:
         The models, where they are files; None for durations that were given.
     seconds : dict of str -> float, or None
         Seconds per kernel, or ``ARCHITECTURE:KERNEL``, where they were given so.
+    engine : dict
+        What the engine is told besides, as :func:`tasksim.engine.simulate.simulate` has it.
     """
 
     scenario: Scenario
@@ -67,6 +69,7 @@ class Resolved:
     models: Models | None
     library: ModelLibrary | None = None
     seconds: dict[str, float] | None = None
+    engine: dict[str, Any] = field(default_factory=dict)
 
     def bounds(self) -> dict[str, float]:
         """Return the lower bounds on the makespan, the same as those of a simulation."""
@@ -218,7 +221,8 @@ class Resolver:
         if key not in self._known:
             refuse_misspelt_synchronous(*parts)
             self._known[key] = parts  # while they are there, so are their ids
-        return Resolved(scenario, graph, platform, models, library, seconds)
+        engine = engine_arguments(scenario, self._replayed(scenario))
+        return Resolved(scenario, graph, platform, models, library, seconds, engine)
 
     def _graph(self, scenario: Scenario) -> TaskGraph:
         named: Any = scenario.graph

@@ -86,7 +86,8 @@ class Scenario:
         A folder with ``platforms/`` and ``models/`` that is searched before the others.
     changes : sequence of str, default ()
         As ``--set`` has them: ``"platform.workers.cpu.count=24"``,
-        ``"engine.simultaneous_pushes=blind"``.
+        ``"engine.simultaneous_pushes=blind"``; of a recorded run, ``"engine.submission=recorded"``
+        submits no task before it was.
     scheduler : str, Scheduler or class, default "lws"
         A name, with options if wanted (``"dmda:alpha=2"``); a scheduler, or its class.
     seed : int, default 0

@@ -96,7 +96,7 @@ def simulate(resolved: Resolved, *, check: bool = False, engine: Engine = "auto"
         check=check,
         engine=engine,
         config=encode(resolved.scenario, resolved),
-        **scenario.engine,
+        **resolved.engine,
     )
     return _with_graph(done, resolved)
 

@@ -356,6 +356,12 @@ def test_qr_mumps_is_imported_and_accounted_for(tmp_path):
     static = f"static:file={tmp_path / 'tf16'}"
     again = tasksim.simulate(tmp_path / "tf16", durations="measured", scheduler=static)
     assert again.makespan_s == pytest.approx(run.makespan_s, rel=0.03)
+    held_back = {"durations": "measured", "changes": ["engine.submission=recorded"]}
+    exactly = tasksim.simulate(tmp_path / "tf16", scheduler=static, **held_back)
+    assert exactly.makespan_s == pytest.approx(run.makespan_s, rel=0.001)
+    for scheduler in ("lws", "prio", "eager"):
+        other = tasksim.simulate(tmp_path / "tf16", scheduler=scheduler, **held_back)
+        assert other.makespan_s == pytest.approx(run.makespan_s, rel=0.03), scheduler
     parts = account(run, graph)
     assert parts.replayed_s == pytest.approx(run.makespan_s, rel=0.03)
     total = parts.replayed_s + parts.submission_s + parts.busy_s + parts.idle_s

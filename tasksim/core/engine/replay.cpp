@@ -93,10 +93,11 @@ class MemoryReplay : public Replay {
         question_(question),
         scheduler_(scheduler),
         submission_s_(platform.given.submission_s),
+        due_(question.submitted_s),
         task_s_(platform.given.task_s),
         view_(graph, platform, clock_),
         ledger_(graph, platform, view_.able),
-        release_(graph, !submission_s_),
+        release_(graph, !submission_s_ && !due_),
         charges_(graph, platform, question),
         running_(platform.workers, -1),
         patience_(ledger_, platform.workers, graph.tasks) {
@@ -106,9 +107,11 @@ class MemoryReplay : public Replay {
 
   void begin() override {
     scheduler_.attach(view_);
-    if (!submission_s_) {
+    if (!submission_s_ && !due_) {
       ledger_.all_submitted = true;
       push(release_.sources());
+    } else if (graph_.tasks && due_ && due_[0] > 0.0) {
+      clock_.after(due_[0], SecondsClock::SUBMISSION, 0);
     } else if (graph_.tasks) {
       submit_from(0);
     }
@@ -155,7 +158,7 @@ class MemoryReplay : public Replay {
     for (;;) {
       ledger_.of[task].submitted = clock_.now;
       released = release_.submit(task);
-      due = (task + 1) * submission_s_;
+      due = !due_ || task == graph_.tasks - 1 ? (task + 1) * submission_s_ : due_[task + 1];
       if (!released.empty() || task == graph_.tasks - 1 || !view_.awake.empty() ||
           (!clock_.empty() && clock_.next() <= due))
         break;
@@ -228,7 +231,9 @@ class MemoryReplay : public Replay {
   const Graph &graph_;
   const tasksim_question question_;
   Scheduler &scheduler_;
-  const double submission_s_, task_s_;
+  const double submission_s_;
+  const double *const due_;  // per task, when it is submitted; null: by its cost
+  const double task_s_;
   SecondsClock clock_;
   MemoryView view_;
   Ledger ledger_;

@@ -18,6 +18,7 @@ from tasksim.engine.compiled.answers import NotedCopies, ended, read_tasks, task
 from tasksim.engine.compiled.flat import flat_platform
 from tasksim.engine.compiled.view import KnownView
 from tasksim.engine.outcome import Outcome
+from tasksim.engine.ticks import TICKS_PER_S
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.collector import no_garbage_collection
 from tasksim.runtime.flat import Refused, flat_graph, policy_structure
@@ -50,6 +51,8 @@ class CompiledReplay:
         What tasks take, and what the scheduler believes of it, seconds.
     far : FarCharge or None
         What is added to a task's cost when it starts.
+    submitted_s : ndarray or None
+        When each task is submitted; None: as the platform says.
     machine, blind, threads : bool
         Whether the replay is that of machines with devices; whether pushes of one instant do not
         see each other; whether the workers are threads.
@@ -74,6 +77,7 @@ class CompiledReplay:
         far: FarCharge | None = None,
         *,
         machine: bool,
+        submitted_s: NDArray[np.float64] | None = None,
         blind: bool = False,
         threads: bool = False,
     ) -> None:
@@ -85,6 +89,10 @@ class CompiledReplay:
         self._costs = np.ascontiguousarray(costs, np.float64)
         self._estimates = np.ascontiguousarray(estimates, np.float64)
         self._far = far
+        self._submitted_s = self._submitted = None
+        if submitted_s is not None:
+            self._submitted_s = np.ascontiguousarray(submitted_s, np.float64)
+            self._submitted = np.rint(self._submitted_s * TICKS_PER_S).astype(np.int64)
         self._machine, self._blind, self._threads = machine, blind, threads
         self._flat = flat_graph(graph), flat_platform(platform)
         self._outcome = interface.Outcome()
@@ -197,6 +205,8 @@ class CompiledReplay:
             reach_bytes=interface.address(far[0], np.float64),
             far_s_per_byte=interface.address(far[1], np.float64),
             alone=interface.address(self._alone, np.int8),
+            submitted_s=interface.address(self._submitted_s, np.float64),
+            submitted=interface.address(self._submitted, np.int64),
             machine=self._machine,
             blind=self._blind,
             threads=self._threads,

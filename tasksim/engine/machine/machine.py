@@ -19,6 +19,7 @@ from tasksim.engine.machine.node import Node
 from tasksim.engine.machine.submission import Submission
 from tasksim.engine.machine.ticks import OverheadTicks
 from tasksim.engine.outcome import Outcome
+from tasksim.engine.ticks import ticks
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.collector import no_garbage_collection
 from tasksim.runtime.facts import Facts
@@ -50,6 +51,8 @@ class MachineReplay:
     simultaneous_pushes : {"serial", "blind"}
         ``blind``: pushes of one instant all choose before any of them is booked, as in
         StarPU-SimGrid.
+    submitted_s
+        As for :class:`~tasksim.engine.replay.Replay`.
 
     Attributes
     ----------
@@ -68,13 +71,16 @@ class MachineReplay:
         estimates: Sequence[Sequence[float]] | None = None,
         far: FarCharge | None = None,
         simultaneous_pushes: SimultaneousPushes = "serial",
+        *,
+        submitted_s: Sequence[float] | None = None,
     ) -> None:
         self._graph = graph
         self._scheduler = scheduler
         self._clock = TickClock()
         overheads = OverheadTicks.of(platform.overheads)
         able = able_classes(graph, costs)
-        release = Release(graph, submitted=not overheads.submission)
+        due = None if submitted_s is None else [ticks(time_s) for time_s in submitted_s]
+        release = Release(graph, submitted=not overheads.submission and due is None)
         self.ledger = Ledger(graph, platform, able)
         self.node = Node(
             Facts(graph, platform, scheduler, costs if estimates is None else estimates, able),
@@ -85,7 +91,7 @@ class MachineReplay:
             Charges(platform, costs, far),
             blind=simultaneous_pushes == "blind",
         )
-        self._submission = Submission(self.node, release, overheads.submission)
+        self._submission = Submission(self.node, release, overheads.submission, due)
 
     def run(self, rng: random.Random) -> float:
         """Replay the graph; return the makespan in seconds.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tasksim.engine.clock import Steps
     from tasksim.engine.machine.node import Node
     from tasksim.runtime.release import Release
@@ -16,16 +18,20 @@ class Submission:
     """The main thread of a replay.
 
     Task *i* is submitted at ``i * cost`` ticks, later where earlier ones were ready and had to be
-    pushed first; hints cost as much as tasks do. Without a cost all are submitted at once.
+    pushed first; hints cost as much as tasks do. Without a cost all are submitted at once. Where it
+    is known when each is *due*, in ticks, none is submitted before that, and nothing costs besides.
     """
 
-    def __init__(self, node: Node, release: Release, cost: int) -> None:
+    def __init__(
+        self, node: Node, release: Release, cost: int, due: Sequence[int] | None = None
+    ) -> None:
         self._clock = node.clock
         self._node = node
         self._release = release
         self._hints = node.hints
         self._said = node.hints.said
-        self._cost = cost
+        self._due = due
+        self._cost = cost if due is None else 0
         self._routine = node.routine()
 
     def begin(self) -> None:
@@ -34,7 +40,7 @@ class Submission:
 
     def _steps(self) -> Steps:
         """Submit all tasks, each after the hints that come before it."""
-        if self._cost:
+        if self._cost or self._due is not None:
             yield from self._one_by_one()
         else:
             for task in self._release.sources():
@@ -55,6 +61,8 @@ class Submission:
                 yield from self._hints.say(*self._said[position])
                 due = max(due, clock._now)
                 position += 1
+            if self._due is not None:
+                due = max(due, self._due[task])
             if self._something_by(due):
                 yield due - clock._now
             submitted[task] = max(due, clock._now)

@@ -38,7 +38,7 @@ Node::Node(const Graph &graph, const Platform &platform, const tasksim_question 
       instant(blind ? Instant::in_steps(platform.driven_memories) : Instant{}),
       view(*this, graph, platform),
       ledger(graph, platform, view.able),
-      release(graph, !overheads.submission),
+      release(graph, !overheads.submission && !question.submitted),
       charges(graph, platform, question),
       threads(new_threads(*this)),
       drivers(new_drivers(*this)),

@@ -18,7 +18,8 @@ Steps<> all_at_once(Node &node, Routine &main) {
 
 Steps<> one_by_one(Node &node, Routine &main) {
   Clock &clock = node.clock;
-  const i64 cost = node.overheads.submission;
+  const i64 *const all_due = node.question.submitted;
+  const i64 cost = all_due ? 0 : node.overheads.submission;
   const int hints = static_cast<int>(node.graph.hint_handle.size());
   int hint = 0;
   i64 due = clock.now;
@@ -29,6 +30,7 @@ Steps<> one_by_one(Node &node, Routine &main) {
       co_await node.say_hint(hint);
       due = std::max(due, clock.now);
     }
+    if (all_due) due = std::max(due, all_due[task]);
     if (something_by(clock, due)) co_await Wait{due - clock.now};
     node.ledger.of[task].submitted = static_cast<double>(std::max(due, clock.now));
     const std::vector<int> released = node.release.submit(task);
@@ -50,7 +52,7 @@ Steps<> one_by_one(Node &node, Routine &main) {
 }  // namespace
 
 Steps<> submission(Node &node, Routine &main) {
-  if (node.overheads.submission) {
+  if (node.overheads.submission || node.question.submitted) {
     co_await one_by_one(node, main);
   } else {
     co_await all_at_once(node, main);
