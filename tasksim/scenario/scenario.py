@@ -86,8 +86,7 @@ class Scenario:
         A folder with ``platforms/`` and ``models/`` that is searched before the others.
     changes : sequence of str, default ()
         As ``--set`` has them: ``"platform.workers.cpu.count=24"``,
-        ``"engine.simultaneous_pushes=blind"``; of a recorded run, ``"engine.submission=recorded"``
-        submits no task before it was.
+        ``"engine.simultaneous_pushes=blind"``, ``"engine.submission=recorded"``.
     scheduler : str, Scheduler or class, default "lws"
         A name, with options if wanted (``"dmda:alpha=2"``); a scheduler, or its class.
     seed : int, default 0
