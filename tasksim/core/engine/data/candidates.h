@@ -12,8 +12,8 @@
 
 namespace tasksim {
 
-// In which of a store's orders a datum is.
-enum Order : std::int8_t { OUT, RECENT, UNNEEDED };
+// Through which ring of a store a datum is linked, in the order of its use.
+enum Ring : std::int8_t { OUT, RECENT, UNNEEDED };
 
 // What a store knows of a datum: half a line of the cache.
 struct Kept {
@@ -21,11 +21,11 @@ struct Kept {
   static constexpr std::int32_t NO_SORT = -1;
 
   i64 place = NO_PLACE;                  // its place among the candidates; negative: not needed
-  std::int32_t before = -1, after = -1;  // in its order
+  std::int32_t before = -1, after = -1;  // in its ring
   std::int32_t wanted = 0;    // tasks for which it was brought and that have not taken it
   std::int32_t pinned = 0;    // who uses it or its place right now
   std::int32_t sort = NO_SORT;  // in whose heap it has an entry
-  Order order = OUT;
+  Ring ring = OUT;
 };
 
 // What eviction has passed, sorted by why it may not leave now, so that no search passes it again; a

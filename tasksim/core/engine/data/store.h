@@ -38,7 +38,7 @@ class Store {
 
   // *handle* was used just now; what is unneeded stays so.
   void touch(int handle) {
-    if (kept_[handle].order == RECENT) {
+    if (kept_[handle].ring == RECENT) {
       put(handle, RECENT);
     } else if (candidates_.has(handle)) {
       if (candidates_.is_needed(handle)) {
@@ -78,7 +78,7 @@ class Store {
 
   // Lets *handle* leave before all that may be needed, if it is here.
   void will_not_be_used(int handle) {
-    if (kept_[handle].order == RECENT) {
+    if (kept_[handle].ring == RECENT) {
       put(handle, UNNEEDED);
     } else if (candidates_.has(handle) && candidates_.is_needed(handle)) {
       candidates_.remove(handle);
@@ -113,34 +113,34 @@ class Store {
   i64 used_bytes = 0;
 
  private:
-  int head_of(Order order) const { return handles_ + (order == UNNEEDED); }
+  int head_of(Ring ring) const { return handles_ + (ring == UNNEEDED); }
 
-  // Puts *handle* at the end of *order*, or out of all.
-  void put(int handle, Order order) {
+  // Puts *handle* at the end of *ring*, or out of all.
+  void put(int handle, Ring ring) {
     Kept &kept = kept_[handle];
-    if (kept.order != OUT) {
+    if (kept.ring != OUT) {
       kept_[kept.before].after = kept.after;
       kept_[kept.after].before = kept.before;
     }
-    kept.order = order;
-    if (order == OUT) return;
-    const int head = head_of(order);
+    kept.ring = ring;
+    if (ring == OUT) return;
+    const int head = head_of(ring);
     kept.before = kept_[head].before;
     kept.after = head;
     kept_[kept.before].after = handle;
     kept_[head].before = handle;
   }
 
-  bool sort_first(Order order) {
-    const int handle = kept_[head_of(order)].after;
-    if (handle == head_of(order)) return false;
+  bool sort_first(Ring ring) {
+    const int handle = kept_[head_of(ring)].after;
+    if (handle == head_of(ring)) return false;
     put(handle, OUT);
-    candidates_.add(handle, order == UNNEEDED);
+    candidates_.add(handle, ring == UNNEEDED);
     return true;
   }
 
-  void sort_all(Order order) {
-    while (sort_first(order)) {
+  void sort_all(Ring ring) {
+    while (sort_first(ring)) {
     }
   }
 
