@@ -98,11 +98,15 @@ class Ledger:
         """
         task = popped if popped.__class__ is int else self._number(popped, worker, scheduler)
         state = self.state
-        if (
-            not 0 <= task < len(state)
-            or state[task] != READY
-            or not self._able[task] >> self._class_of[worker] & 1
-        ):
+        try:
+            legal = (
+                state[task] == READY
+                and self._able[task] >> self._class_of[worker] & 1
+                and task >= 0
+            )
+        except IndexError:
+            legal = False
+        if not legal:
             raise self._illegal_pop(popped, worker, scheduler)
         state[task] = TAKEN
         self.taken.add(task)
@@ -111,11 +115,11 @@ class Ledger:
 
     def finish(self, task: int) -> None:
         """Note that *task* is finished; what it releases comes next."""
-        state = self.state
-        if state[task] != TAKEN:
-            raise illegal_move("finish", self._graph, state, task)
-        state[task] = DONE
-        self.taken.remove(task)
+        try:
+            self.taken.remove(task)
+        except KeyError:
+            raise illegal_move("finish", self._graph, self.state, task) from None
+        self.state[task] = DONE
 
     # What is known of all together
 
