@@ -122,7 +122,7 @@ def examine(table: StudyTable, *, choose: Sequence[str] = (), sobol: bool = Fals
         pairs,
         evidence,
         standings(pairs),
-        judge(evidence, pairs.schedulers),
+        judge(evidence, pairs.schedulers, pairs.failed.sum(axis=0).tolist()),
         rank_test(evidence.log_s, pairs.schedulers) if tested else None,
         best_choices(table, choose),
         sensitivities(table),

@@ -49,7 +49,7 @@ class Verdict:
     leading: Mapping[str, float]
 
 
-def judge(evidence: Evidence, schedulers: Sequence[str]) -> Verdict:
+def judge(evidence: Evidence, schedulers: Sequence[str], failures: Sequence[int] = ()) -> Verdict:
     """Return the verdict: a winner only if it is faster than each other one, by an interval.
 
     Parameters
@@ -57,6 +57,8 @@ def judge(evidence: Evidence, schedulers: Sequence[str]) -> Verdict:
     evidence : Evidence
     schedulers : sequence of str
         In the order of the evidence's columns.
+    failures : sequence of int, default ()
+        In how many groups each had no makespan while another had one; groups that are no evidence.
 
     Returns
     -------
@@ -97,7 +99,11 @@ def judge(evidence: Evidence, schedulers: Sequence[str]) -> Verdict:
         alike = (first, *(difference.slower for difference in close))
         text = _of_no_winner(first, close, evidence.scope)
         return Verdict("no winner", None, alike, text, tuple(found), shares)
-    return Verdict("winner", first, (), _of_winner(rivals, evidence.scope), tuple(found), shares)
+    text = _of_winner(rivals, evidence.scope)
+    failed = failures[schedulers.index(first)] if failures else 0
+    if failed:
+        text += f" But it failed in {failed:,} groups in which another did not."
+    return Verdict("winner", first, (), text, tuple(found), shares)
 
 
 def _unknown(text: str, schedulers: Sequence[str]) -> Verdict:

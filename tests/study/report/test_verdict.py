@@ -110,3 +110,10 @@ def test_seeds_are_no_further_configurations():
 def test_seeds_that_change_nothing_are_one_run():
     evidence = Evidence.of(Pairs.of(table_of({"a": [1.0] * 9, "b": [2.0] * 9}, None, range(9))))
     assert (len(evidence), evidence.seeds, evidence.enough) == (1, 1, False)
+
+
+def test_a_winner_that_failed_elsewhere_is_said_to():
+    values = [*TEN, None, None]
+    found = verdict({"prio": values, "eager": [*(1.1 * TEN), 1.0, None]}, names(12))
+    assert found.winner == "prio"
+    assert found.text.endswith("But it failed in 1 groups in which another did not.")
