@@ -8,7 +8,7 @@ Another package adds its own by an entry point of the group ``tasksim.executors`
 from __future__ import annotations
 
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import InputError, TasksimError
@@ -62,12 +62,8 @@ def opened(text: str, jobs: int) -> Iterator[Pool]:
     """
     name, _, argument = text.partition(":")
     opener = EXECUTORS.find(name) if name in EXECUTORS else EXECUTORS.resolve(text)
-    context = _entered(text, lambda: opener(jobs, argument))
-    pool = _entered(text, context.__enter__)
-    try:
-        yield pool if isinstance(pool, Pool) else _of_executor(text, pool, jobs)
-    finally:
-        context.__exit__(None, None, None)
+    with ExitStack() as stack:
+        yield _opened(text, lambda: opener(jobs, argument), stack, jobs)
 
 
 def describe() -> dict[str, str]:
@@ -96,9 +92,21 @@ def _entered(text: str, call: Callable[[], Any]) -> Any:
         raise InputError(f"executor '{text}': {type(error).__name__}: {error}") from error
 
 
-def _of_executor(text: str, found: Any, jobs: int) -> Pool:
+def _opened(text: str, make: Callable[[], Any], stack: ExitStack, jobs: int) -> Pool:
+    """Return the pool that *make* opens, to be closed by *stack*, and opened anew when broken."""
+    context = _entered(text, make)
+    if not hasattr(context, "__enter__"):
+        raise InputError(f"executor '{text}': got {context!r}; legal: a context manager")
+    found = _entered(text, lambda: stack.enter_context(context))
+    if isinstance(found, Pool):
+        return found
     if not isinstance(found, Executor):
         raise InputError(
             f"executor '{text}': got {found!r}; legal: an executor of concurrent.futures"
         )
-    return Pool(found, getattr(found, "_max_workers", None) or jobs)
+
+    def renew() -> Executor:
+        stack.close()
+        return _opened(text, make, stack, jobs).executor
+
+    return Pool(found, getattr(found, "_max_workers", None) or jobs, renew=renew)

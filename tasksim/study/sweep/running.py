@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from tasksim.base.errors import TasksimError
 from tasksim.study.sweep.columns import LOST, Answer
 from tasksim.study.sweep.workbench import Job
 
@@ -115,9 +116,7 @@ class Sweep:
                 self._collect()
             self.store.flush()
         except BaseException:
-            for future in self._under_way:
-                future.cancel()
-            self.store.flush()
+            self._keep_what_is_done()
             raise
 
     @property
@@ -169,6 +168,8 @@ class Sweep:
             else:
                 broken = broken or isinstance(error, BrokenExecutor)
                 self._try_again(batch, error)
+        if broken and self.pool.renew is None:
+            raise TasksimError("the executor is broken; what is done is kept, run the study again")
         if broken and self.pool.renew is not None:
             self.pool.executor = self.pool.renew()
         if self.tell is not None:
@@ -185,6 +186,17 @@ class Sweep:
                 self._add(asked, answer)
         if by_cell:
             self._try_again(list(by_cell.values()), "no answer came back")
+
+    def _keep_what_is_done(self) -> None:
+        """Call off the batches that are under way, keep the answers of those that have ended."""
+        for future, batch in self._under_way.items():
+            if not future.cancel() and future.done() and future.exception() is None:
+                answers = {answer.cell: answer for answer in future.result()}
+                for asked in batch:
+                    answer = answers.get(asked.cell)
+                    if answer is not None and answer.status != LOST:
+                        self._add(asked, answer)
+        self.store.flush()
 
     def _add(self, asked: Planned, answer: Answer) -> None:
         self.store.add(asked, answer)

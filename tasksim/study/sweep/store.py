@@ -328,7 +328,8 @@ def _durably(path: Path) -> Iterator[Path]:
     with writing(path) as temporary:
         yield temporary
         _synchronise(temporary)
-    _synchronise(path.parent)
+    with suppress(OSError):  # not all file systems bring a folder to the disk
+        _synchronise(path.parent)
 
 
 def _synchronise(path: Path) -> None:

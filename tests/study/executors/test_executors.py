@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 from shutil import which
@@ -15,8 +15,10 @@ import pandas as pd
 import pytest
 from study_cases import CELLS, MISBEHAVING, answers
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, TasksimError
+from tasksim.study.executors.pool import Pool
 from tasksim.study.executors.registry import EXECUTORS, describe, opened
+from tasksim.study.executors.serial import SerialExecutor
 from tasksim.study.sweep.studies import run_study
 
 ONE = [("[3, 4]", "[3]"), ("[4, 8]", "[4]"), ("[1, 2]", "[1]"), ("seeds: 2", "seeds: 1")]
@@ -181,3 +183,23 @@ def test_an_executor_that_refuses_is_told(monkeypatch, study_file, tmp_path, yie
 
 def test_each_executor_says_where_it_computes():
     assert all(text.startswith("Compute ") for text in describe().values())
+
+
+def test_an_executor_that_is_broken_ends_the_study_and_no_cell(study_file, tmp_path, monkeypatch):
+    class Broken(SerialExecutor):
+        def submit(self, *arguments):
+            self.calls = getattr(self, "calls", 0) + 1
+            if self.calls > 2:
+                raise BrokenExecutor("a cable")
+            return super().submit(*arguments)
+
+    @contextmanager
+    def breaking(jobs, argument):
+        yield Pool(Broken(), 1)
+
+    monkeypatch.setitem(EXECUTORS._found, "breaking", breaking)
+    with pytest.raises(TasksimError, match="the executor is broken; what is done is kept"):
+        run_study(study_file(), tmp_path / "study", executor="breaking")
+    kept = answers(tmp_path / "study")
+    assert 0 < len(kept) < CELLS
+    assert set(kept["status"]) == {"done"}
