@@ -3,7 +3,6 @@
 import gzip
 import shutil
 import subprocess
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -186,35 +185,6 @@ def test_paje_is_read_back_through_pj_dump(tmp_path, run):
     done = subprocess.run(command, capture_output=True, check=True)
     (tmp_path / "run.csv").write_bytes(done.stdout)
     assert_same(read_trace(tmp_path / "run.csv").run, run)
-
-
-def test_slices_of_a_thread_nest_in_chrome_json(tmp_path):
-    """Of each process and thread, a slice begins when the one before has ended, in nanoseconds."""
-    run = tasksim.simulate("cholesky tiles=6", "xeon-2c", noise="model")
-    write_chrome([run, run], tmp_path / "run.json", arrows="critical")
-    import json
-
-    events = json.loads((tmp_path / "run.json").read_text())["traceEvents"]
-    assert {event["pid"] for event in events} == {1, 2}
-    slices = sorted(
-        (e["pid"], e["tid"], round(e["ts"] * 1e3), round(e["dur"] * 1e3))
-        for e in events
-        if e["ph"] == "X"
-    )
-    for one, other in pairwise(slices):
-        assert one[:2] != other[:2] or one[2] + one[3] <= other[2]
-    begun = {event["id"]: event for event in events if event["ph"] == "s"}
-    ended = {event["id"]: event for event in events if event["ph"] == "f"}
-    assert begun
-    assert begun.keys() == ended.keys()
-    by_thread = {}
-    for pid, tid, start, took in slices:
-        by_thread.setdefault((pid, tid), []).append((start, start + took))
-    for event in begun.values():
-        at = round(event["ts"] * 1e3)
-        inside = [it for it in by_thread[event["pid"], event["tid"]] if it[0] < at < it[1]]
-        assert [end - at for _, end in inside] == [1]
-    assert "displayTimeUnit" not in (tmp_path / "run.json").read_text()
 
 
 def test_tasks_rec_of_starpu(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from os import PathLike
 from typing import TYPE_CHECKING, Final
@@ -25,6 +26,8 @@ __all__ = ["MOST_RUNS", "refuse_page", "save_page"]
 
 MOST_RUNS: Final = 4
 """Above each other more would each have too little of a screen."""
+LARGE_BYTES: Final = 20_000_000
+"""Of a page: what one sends to a colleague. Nothing is left out of larger ones; they are told."""
 
 
 def save_page(
@@ -87,7 +90,15 @@ def save_page(
     subjects = [
         subject_of(r, str(name), trust=trust) for r, name in zip(shown, called, strict=True)
     ]
-    write_text(target, document(subjects, _title(shown)), force=force)
+    text = document(subjects, _title(shown))
+    write_text(target, text, force=force)
+    if len(text) > LARGE_BYTES:
+        tasks = sum(len(run) for run in shown)
+        warnings.warn(
+            f"{target} has {len(text) / 1e6:.0f} MB: all {tasks} tasks are in it, and browsers take"
+            " seconds to open it",
+            stacklevel=2,
+        )
 
 
 def refuse_page(path: Path, runs: int, *, force: bool) -> None:

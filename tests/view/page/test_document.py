@@ -133,3 +133,10 @@ def test_a_run_without_tasks_has_a_page(tmp_path, cholesky):
     header, [columns] = read(saved(tmp_path, empty))
     assert header["runs"][0]["makespan_s"] == 0
     assert len(columns["task"]) == 0
+
+
+def test_a_large_page_is_told(tmp_path, cholesky, monkeypatch):
+    monkeypatch.setattr("tasksim.view.page.pagefile.LARGE_BYTES", 1000)
+    with pytest.warns(UserWarning, match=r"page.html has 0 MB: all 56 tasks are in it"):
+        header, _ = read(saved(tmp_path, cholesky))
+    assert header["runs"]
