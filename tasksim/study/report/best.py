@@ -71,11 +71,15 @@ class BestChoice:
     def surely(self) -> str:
         """How surely it is best, in words."""
         if self.next_choice is None:
-            return f"ties with {self.ties} others" if self.ties else "the only choice"
+            return f"ties with {_others(self.ties)}" if self.ties else "the only choice"
         if self.sure is not None and not self.ties:
             return "sure" if self.sure else "not sure"
-        seeds = f"best with {self.best_in} of {self.seeds} seeds"
-        return f"ties with {self.ties} others, {seeds}" if self.ties else seeds
+        seeds = f"best with {self.best_in} of {self.seeds} seeds" if self.seeds > 1 else "one run"
+        return f"ties with {_others(self.ties)}, {seeds}" if self.ties else seeds
+
+
+def _others(count: int) -> str:
+    return "1 other" if count == 1 else f"{count} others"
 
 
 def best_choices(table: StudyTable, choose: Sequence[str] = ()) -> list[BestChoice]:

@@ -102,7 +102,8 @@ def judge(evidence: Evidence, schedulers: Sequence[str], failures: Sequence[int]
     text = _of_winner(rivals, evidence.scope)
     failed = failures[schedulers.index(first)] if failures else 0
     if failed:
-        text += f" But it failed in {failed:,} groups in which another did not."
+        groups = "1 group" if failed == 1 else f"{failed:,} groups"
+        text += f" But it failed in {groups} in which another did not."
     return Verdict("winner", first, (), text, tuple(found), shares)
 
 

@@ -22,14 +22,14 @@ def test_the_best_scheduler_of_each_graph():
         "a-0",
     )
     assert second.choice == {"scheduler": "b"}
-    assert second.surely == "best with 1 of 1 seeds"
+    assert second.surely == "one run"
 
 
 def test_ties_are_told():
     (found,) = best_choices(table_of({"a": [1.0], "b": [1.0], "c": [2.0]}))
     assert (found.choice["scheduler"], found.ties) == ("a", 1)
     assert found.next_choice == {"scheduler": "c"}
-    assert found.surely == "ties with 1 others, best with 1 of 1 seeds"
+    assert found.surely == "ties with 1 other, one run"
 
 
 def test_how_surely_is_said_by_an_interval_over_seeds():

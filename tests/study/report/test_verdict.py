@@ -116,4 +116,4 @@ def test_a_winner_that_failed_elsewhere_is_said_to():
     values = [*TEN, None, None]
     found = verdict({"prio": values, "eager": [*(1.1 * TEN), 1.0, None]}, names(12))
     assert found.winner == "prio"
-    assert found.text.endswith("But it failed in 1 groups in which another did not.")
+    assert found.text.endswith("But it failed in 1 group in which another did not.")
