@@ -15,6 +15,7 @@ GRAPH = "GRAPH"
 """In the place of a subcommand: a graph."""
 PARTS = {
     GRAPH: ("tasksim.cli.tune_graph:graph", "Find the best choice for a graph."),
+    "report": ("tasksim.cli.tune_report:reporting", "Judge choices by real runs, here."),
     "table": ("tasksim.cli.tune_table:table", "Judge methods on measurements made elsewhere."),
 }
 """Subcommand -> where it is, and what it does."""
@@ -22,6 +23,7 @@ PARTS = {
 EXAMPLES = (
     "tasksim tune cholesky n=8192 --platform xeon-24c --over tile_size=128..1024:log"
     " scheduler=lws,prio,dmdas",
+    "tasksim tune report --native",
     "tasksim tune table blaze.csv --features Nthr,Ms,Mflop,Nite --choices 1,2,3,4,5,6,7,8,9,10"
     " --limit Nite",
 )

@@ -1,0 +1,82 @@
+"""What choices lose that the simulator makes, and learners, in real runs of this machine.
+
+    python benchmarks/tuning.py                 all of it: some 8 minutes on a quiet machine
+    python benchmarks/tuning.py --quick         a minute
+    python benchmarks/tuning.py -o tuning.json  all that was measured
+
+Tile sizes and schedulers of Cholesky, LU and QR, group sizes of the FMM, chunk sizes of five
+operations over vectors and matrices, on one and on all cores: every choice is simulated, and
+really run, interleaved with the others. MSOP: the mean performance of what was chosen, as a share
+of the best. Exit code 3 if the simulator's MSOP of tile sizes, schedulers and group sizes is below
+.97, or that of chunk sizes (or the tree's) below .95, equal share's or the best constant's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tasksim.cli.tune_report import text_of
+from tasksim.native.calm_moments import Probe
+from tasksim.native.cores import usable_cores
+from tasksim.tuning.native_answers import Effort, answer
+from tasksim.tuning.native_questions import graph_questions, loop_questions
+from tasksim.tuning.native_report import report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tasksim.tuning.native_report import NativeReport
+
+GRAPHS, LOOPS = 0.97, 0.95
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--patience", type=float, default=5.0, help="seconds, per question")
+    parser.add_argument("-o", "--output", type=Path)
+    given = parser.parse_args()
+    workers, begun = len(usable_cores()), time.monotonic()
+    questions = graph_questions(workers, quick=given.quick)
+    questions += loop_questions(workers, quick=given.quick)
+    effort = Effort(given.repetitions, 2.0 if given.quick else 4.0, given.patience)
+    answers = answer(questions, effort, probe=Probe, progress=told)
+    found = report(answers)
+    if given.output is not None:
+        given.output.write_text(json.dumps(found.to_json(), indent=1) + "\n")
+    print("\n".join(text_of(found)))
+    runs = sum(len(one.measured_s) for one in answers) * given.repetitions
+    disturbed = sum(one.disturbed for one in answers)
+    print(f"\n{time.monotonic() - begun:.0f} s; {disturbed} of {runs} runs disturbed by others")
+    missed = list(missing(found))
+    for line in missed:
+        print(line)
+    sys.exit(3 if missed else 0)
+
+
+def told(what: str, share: float) -> None:
+    print(f"{100 * share:3.0f} %  {what}", file=sys.stderr)
+
+
+def missing(found: NativeReport) -> Iterator[str]:
+    for name, score in found.tunables.items():
+        if name != "chunk size" and score.msop < GRAPHS:
+            yield f"{name}: MSOP {score.msop:.3f}, wanted {GRAPHS}"
+    scores = found.splits["shuffled"]
+    for name in ("tree", "simulator"):
+        others = max(scores["equal-share"].msop, scores["constant"].msop)
+        if scores[name].msop < max(LOOPS, others):
+            yield (
+                f"{name}: MSOP {scores[name].msop:.3f}, wanted {LOOPS}, and more than equal share"
+                f" and the best constant, {others:.3f}"
+            )
+
+
+if __name__ == "__main__":
+    main()

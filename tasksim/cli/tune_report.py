@@ -1,0 +1,155 @@
+"""``tasksim tune report``: what the simulator's choices lose in real runs, here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tasksim.base.files import refuse_existing, write_text
+from tasksim.cli.command import command
+from tasksim.cli.options import TIME, WORKERS, WholeNumber, force_option, json_option
+from tasksim.cli.output import note, print_json, refuse_unwritable, warn
+from tasksim.cli.progress import showing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tasksim.tuning.judging import Score
+    from tasksim.tuning.native_answers import Answered
+    from tasksim.tuning.native_report import NativeReport
+
+__all__ = ["reporting", "text_of"]
+
+PARTS = ("all", "graphs", "loops")
+
+
+@command(
+    "report",
+    examples=[
+        "tasksim tune report --native",
+        "tasksim tune report --native --quick --part loops",
+        "tasksim tune report --native --repetitions 9 --patience 60s -o tuning.json",
+    ],
+)
+@click.option(
+    "--native", is_flag=True, required=True, help="Really run every choice, on this machine."
+)
+@click.option(
+    "--part",
+    type=click.Choice(PARTS),
+    default="all",
+    help="Tile sizes, schedulers and group sizes of graphs; chunk sizes of loops.",
+)
+@click.option("--quick", is_flag=True, help="Few and small questions: a minute, not ten.")
+@click.option("--workers", type=WORKERS, help="Threads. [default: all cores one may use]")
+@click.option("--repetitions", type=WholeNumber(1), default=5, help="Runs of each choice.")
+@click.option(
+    "--patience",
+    type=TIME,
+    default=5.0,
+    show_default="5s",
+    help="How long each question waits for calm moments.",
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="All that was measured: a .json file."
+)
+@force_option
+@json_option
+def reporting(
+    native: bool,  # noqa: ARG001 - it is required: nothing else is there yet, and it takes minutes
+    part: str,
+    quick: bool,
+    workers: int | None,
+    repetitions: int,
+    patience: float,
+    output: Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Judge the simulator's choices, and those of learners, by real runs on this machine.
+
+    For each question kernels are calibrated on other graphs, all choices are simulated, and all
+    of them are really run, interleaved, in calm moments as far as there are some. MSOP is the mean
+    performance of what was chosen, as a share of the best as measured.
+    """
+    from tasksim.native.calm_moments import Probe
+    from tasksim.native.cores import usable_cores
+    from tasksim.tuning.native_answers import Effort, answer
+    from tasksim.tuning.native_questions import graph_questions, loop_questions
+    from tasksim.tuning.native_report import report
+
+    if output is not None:
+        refuse_existing(output, force=force)
+        refuse_unwritable(output)
+    count = workers or len(usable_cores())
+    questions = graph_questions(count, quick=quick) if part != "loops" else []
+    questions += loop_questions(count, quick=quick) if part != "graphs" else []
+    effort = Effort(repetitions, 2.0 if quick else 4.0, patience)
+    with showing("tuning") as progress:
+        answers = answer(questions, effort, probe=Probe, progress=progress)
+    found = report(answers)
+    if output is not None:
+        write_text(output, json.dumps(found.to_json(), indent=1) + "\n")
+    if as_json:
+        print_json({"workers": count, "output": output, **found.to_json()})
+    else:
+        click.echo("\n".join(text_of(found)))
+    if output is not None:
+        note(f"Wrote {output}")
+    _warn(answers, repetitions)
+
+
+def _warn(answers: list[Answered], repetitions: int) -> None:
+    disturbed = sum(answered.disturbed for answered in answers)
+    if disturbed:
+        runs = sum(len(answered.measured_s) for answered in answers) * repetitions
+        warn(
+            f"the machine was not calm: {disturbed} of {runs} runs were made while others used its"
+            " cores; what they lose is then the machine's as much as the choices'"
+        )
+
+
+def text_of(found: NativeReport) -> Iterator[str]:
+    """Yield the lines of the report."""
+    from tasksim.view.texttables import table
+
+    rows = [_question(answered) for answered in found.answers if answered.question.loop is None]
+    if rows:
+        headers = ["question", "workers", "best", "time", "chosen", "time", "share"]
+        yield table(headers, rows)
+        yield ""
+    yield "simulator's choice of   MSOP   95 % interval"
+    for name, score in found.tunables.items():
+        yield f"{name:22} {_numbers(score)}"
+    for split, scores in found.splits.items():
+        yield ""
+        how = "shuffled splits" if split == "shuffled" else "each operation judged by the others"
+        yield f"chunk sizes, {how}"
+        yield "method                  MSOP   95 % interval   nodes   on simulated loops"
+        for name, score in sorted(scores.items(), key=lambda item: -item[1].msop):
+            nodes = "" if score.nodes is None else f"{score.nodes:.0f}"
+            simulated = found.simulated.get(name) if split == "shuffled" else None
+            beside = "" if simulated is None else f"{simulated.msop:.4f}"
+            yield f"{name:22} {_numbers(score)} {nodes:>7}   {beside}".rstrip()
+
+
+def _numbers(score: Score) -> str:
+    return f"{score.msop:.4f}   {score.low:.4f} {score.high:.4f}"
+
+
+def _question(answered: Answered) -> list[Any]:
+    from tasksim.base.units import format_time
+
+    medians = answered.medians_s
+    return [
+        f"{answered.question.what}: {answered.question.label}",
+        str(answered.question.workers),
+        answered.best,
+        format_time(medians[answered.best]),
+        answered.chosen,
+        format_time(medians[answered.chosen]),
+        f"{answered.share:.3f}",
+    ]

@@ -1,0 +1,190 @@
+"""Answers of this machine and of the simulator to the same questions of tuning."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.calibration.calibrate import calibrate
+from tasksim.calibration.calibration_options import CalibrationOptions
+from tasksim.scenario.many import simulate_many
+from tasksim.scenario.scenario import Scenario
+from tasksim.study.repetitions import measure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tasksim.tuning.native_questions import Question
+
+__all__ = ["Answered", "Effort", "answer"]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is measured.
+
+    Attributes
+    ----------
+    repetitions : int
+        Runs of each choice, interleaved.
+    calibration_s : float
+        How long the kernels of a question are measured, at most; of loops half as long.
+    patience_s : float
+        How long calm moments are waited for, for each question.
+    calm : bool
+        Whether they are.
+    """
+
+    repetitions: int = 5
+    calibration_s: float = 4.0
+    patience_s: float = 5.0
+    calm: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """What a question came to.
+
+    Attributes
+    ----------
+    question : Question
+    measured_s : mapping of str to list of float
+        The makespans of each choice, in the order of the rounds.
+    simulated_s : mapping of str to float
+        What the simulator says.
+    disturbed : int
+        Runs that others disturbed, among those that count.
+    """
+
+    question: Question
+    measured_s: dict[str, list[float]]
+    simulated_s: dict[str, float]
+    disturbed: int = 0
+
+    @property
+    def medians_s(self) -> dict[str, float]:
+        """The median makespan of each choice."""
+        return {choice: statistics.median(runs) for choice, runs in self.measured_s.items()}
+
+    @property
+    def best(self) -> str:
+        """The choice that is best as measured."""
+        return min(self.medians_s, key=self.medians_s.__getitem__)
+
+    @property
+    def chosen(self) -> str:
+        """The choice that the simulator says is best."""
+        return min(self.simulated_s, key=self.simulated_s.__getitem__)
+
+    @property
+    def share(self) -> float:
+        """The share of the best performance that the simulator's choice has, as measured."""
+        return self.medians_s[self.best] / self.medians_s[self.chosen]
+
+    def resampled_share(self, rng: np.random.Generator) -> float:
+        """Return the share of other runs that might have been: rounds drawn with replacement."""
+        runs = np.array(list(self.measured_s.values()))
+        drawn = runs[:, rng.integers(runs.shape[1], size=runs.shape[1])]
+        medians = np.median(drawn, axis=1)
+        return float(medians.min() / medians[list(self.measured_s).index(self.chosen)])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "what": self.question.what,
+            "graph": self.question.label,
+            "workers": self.question.workers,
+            "best": self.best,
+            "chosen": self.chosen,
+            "share": self.share,
+            "measured_s": self.measured_s,
+            "simulated_s": self.simulated_s,
+            "disturbed": self.disturbed,
+        }
+
+
+def answer(
+    questions: Sequence[Question],
+    effort: Effort,
+    *,
+    probe: Callable[[int], Callable[[], float]] | None = None,
+    progress: Callable[[str, float], None] | None = None,
+) -> list[Answered]:
+    """Answer *questions*, one after the other: calibrate, simulate, measure all choices.
+
+    Parameters
+    ----------
+    questions : sequence of Question
+    effort : Effort
+        How much is measured.
+    probe : callable, optional
+        Makes a probe for so many workers.
+    progress : callable, optional
+        Called with what goes on, and the share of the questions that is done.
+    """
+    found = []
+    for number, question in enumerate(questions):
+        if progress is not None:
+            progress(f"{question.what}, {question.label}", number / len(questions))
+        found.append(_answer(question, effort, probe if effort.calm else None))
+    return found
+
+
+def _answer(
+    question: Question, effort: Effort, probe: Callable[[int], Callable[[], float]] | None
+) -> Answered:
+    with tempfile.TemporaryDirectory(prefix="tasksim-tuning-") as folder:
+        platform, models = _calibrated(question, effort, Path(folder))
+        asked = [_scenario(question, change, platform=platform) for change in _changes(question)]
+        simulated = simulate_many(asked).makespan_s.tolist()
+        native = [
+            _scenario(question, change, workers=question.workers, models=models, clock="native")
+            for change in _changes(question)
+        ]
+        done = measure(
+            native,
+            effort.repetitions,
+            probe=None if probe is None else probe(question.workers),
+            patience_s=effort.patience_s,
+            check=False,
+        )
+    pairs = zip(question.choices, done.cells, strict=True)
+    return Answered(
+        question,
+        {choice: cell.makespans_s for choice, cell in pairs},
+        dict(zip(question.choices, simulated, strict=True)),
+        0 if done.calm is None else done.calm.disturbed,
+    )
+
+
+def _changes(question: Question) -> list[dict[str, Any]]:
+    return [dict(change) for change in question.choices.values()]
+
+
+def _scenario(question: Question, change: dict[str, Any], **where: Any) -> Scenario:
+    return Scenario(question.graph, **{"scheduler": "lws", **change, **where})
+
+
+def _calibrated(question: Question, effort: Effort, folder: Path) -> tuple[str, str]:
+    """Return the platform file of this machine, and the folder of its models."""
+    report = calibrate(
+        list(question.calibrated),
+        folder,
+        workers=question.workers,
+        machine="here",
+        options=CalibrationOptions(
+            max_seconds=effort.calibration_s / (2 if question.loop is not None else 1),
+            min_runs=3,
+            schedulers=question.schedulers,
+            calm=effort.calm,
+        ),
+        terms=dict(question.terms),
+    )
+    if report.interrupted:
+        raise KeyboardInterrupt
+    return str(report.platform_path), str(report.models_folder)

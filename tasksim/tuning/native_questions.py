@@ -1,0 +1,195 @@
+"""Questions of tuning that this machine answers: what is chosen, of which graphs, how calibrated.
+
+Kernels are calibrated on other graphs than those that are asked about: of a factorisation smaller
+ones, of the FMM with fewer particles, of loops with three of the chunk sizes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["CHUNKS", "LoopSize", "Question", "graph_questions", "loop_questions"]
+
+CHUNKS: Final = (1, 2, 4, 8, 16, 32)
+"""Blocks per chunk: from as many tasks as blocks to a task per worker."""
+CALIBRATED_CHUNKS: Final = (1, 4, 16)
+"""Enough for a line, with one to spare."""
+FMM_TERMS: Final = {
+    "P2M": "NbParticles",
+    "L2P": "NbParticles",
+    "M2M": "NbChildParent",
+    "L2L": "NbChildParent",
+    "M2L_in": "NbInteractions",
+    "M2L_out": "OutsideInteractionsSize + NbDiff0",
+    "P2P_in": "NbInteractions + NbParticles",
+    "P2P_out": "NbInteractions + OutsideInteractionsSize",
+}
+"""What the kernels' durations follow (docs/irregular.md), few enough for a short calibration."""
+RUN_S: Final = 4e-3
+"""A run of a loop has passes enough to take as long, a hundred times what waking threads takes."""
+MOST_PASSES: Final = 1000
+"""Of small loops: tens of thousands of tasks."""
+RATES: Final = {
+    "vector-add": 4e9, "daxpy": 8e9, "matrix-add": 3e9, "matrix-vector": 8e9,
+    "matrix-multiply": 5e10,
+}  # fmt: skip
+"""Flop/s, to an order of magnitude: only how many passes a run has hangs on it."""
+TERMS: Final = {
+    "vector-add": ("vector_add", "n"),
+    "daxpy": ("daxpy", "n"),
+    "matrix-add": ("matrix_add", "rows*columns"),
+    "matrix-vector": ("matrix_vector", "rows*columns"),
+    "matrix-multiply": ("matrix_multiply", "rows*columns*inner"),
+}
+"""Kernel and terms of its model."""
+
+
+@dataclass(frozen=True)
+class LoopSize:
+    """What a tuner may know of a loop: the features of its performance table."""
+
+    operation: str
+    threads: int
+    n: int
+    flop: float
+    blocks: int
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which choice is best: a graph, what is chosen of it, what is calibrated before.
+
+    Attributes
+    ----------
+    what : str
+        What is chosen, in a word: ``tile size``.
+    label : str
+        The graph without what is chosen.
+    choices : mapping of str to mapping
+        Choice -> what it changes: ``settings`` and ``scheduler`` of a scenario.
+    graph : str
+        The generator.
+    workers : int
+    calibrated : sequence of str
+        Graphs that kernels are measured in.
+    schedulers : tuple of str
+        Under which.
+    terms : mapping
+        Of linear models, by kernel.
+    loop : LoopSize or None
+        Of a loop, its features.
+    """
+
+    what: str
+    label: str
+    choices: Mapping[str, Mapping[str, Any]]
+    graph: str
+    workers: int
+    calibrated: Sequence[str]
+    schedulers: tuple[str, ...] = ("lws",)
+    terms: Mapping[str, str] = field(default_factory=dict)
+    loop: LoopSize | None = None
+
+
+def graph_questions(workers: int, *, quick: bool = False) -> list[Question]:
+    """Return questions about tile sizes, schedulers, and group sizes of the FMM."""
+    sizes = (512,) if quick else (768, 1152, 1536)
+    tiles = (64, 128, 256) if quick else (64, 96, 128, 192, 256, 384)
+    names = ("cholesky",) if quick else ("cholesky", "lu", "qr")
+    particles = (10_000,) if quick else (20_000, 50_000, 100_000)
+    found = [_tile_size(name, n, tiles, workers) for name in names for n in sizes]
+    found += [_scheduler(name, n, workers) for name in names for n in sizes[:2]]
+    found += [_group_size(count, workers, quick=quick) for count in particles]
+    return found
+
+
+def _fewer(tiles: int) -> int:
+    """Return a number of tiles to calibrate with: half as many; three at least have all kernels."""
+    fewer = max(3, tiles // 2)
+    return fewer if fewer != tiles else tiles + 1
+
+
+def _tile_size(name: str, n: int, tiles: Sequence[int], workers: int) -> Question:
+    legal = [tile for tile in tiles if n % tile == 0]
+    return Question(
+        "tile size",
+        f"{name} n={n}",
+        {str(tile): {"settings": {"tiles": n // tile, "tile_size": tile}} for tile in legal},
+        name,
+        workers,
+        [f"{name} tiles={_fewer(n // tile)} tile_size={tile}" for tile in legal],
+    )
+
+
+def _scheduler(name: str, n: int, workers: int) -> Question:
+    tile, schedulers = 128, ("eager", "lws", "prio", "ws", "dmdas")
+    settings = {"tiles": n // tile, "tile_size": tile}
+    return Question(
+        "scheduler",
+        f"{name} n={n} tile_size={tile}",
+        {scheduler: {"settings": settings, "scheduler": scheduler} for scheduler in schedulers},
+        name,
+        workers,
+        [f"{name} tiles={_fewer(n // tile)} tile_size={tile}"],
+        ("lws", "eager", "prio"),
+    )
+
+
+def _group_size(particles: int, workers: int, *, quick: bool) -> Question:
+    height = 4 if particles < 50_000 else 5
+    sizes = (8, 64, 512) if quick else (8, 16, 32, 64, 128, 256, 512)
+    settings = {"particles": particles, "height": height}
+    fewer = f"fmm particles={particles // 2} height={height}"
+    return Question(
+        "FMM group size",
+        f"fmm particles={particles} height={height}",
+        {str(size): {"settings": {**settings, "group_size": size}} for size in sizes},
+        "fmm",
+        workers,
+        [f"{fewer} group_size={size}" for size in sizes],
+        terms=FMM_TERMS,
+    )
+
+
+def loop_questions(workers: int, *, quick: bool = False) -> list[Question]:
+    """Return questions about chunk sizes of loops, on one worker up to *workers*."""
+    if workers < 1:
+        raise InputError(f"workers: got {workers}; legal: a number from 1")
+    vectors = (20_000, 200_000) if quick else (20_000, 100_000, 400_000, 1_600_000)
+    matrices = (96, 256) if quick else (96, 192, 384, 768)
+    threads = [workers] if quick else list(range(1, workers + 1))
+    return [
+        _chunk_size(operation, n, count)
+        for operation in TERMS
+        for n in (matrices if operation.startswith("matrix") else vectors)
+        for count in threads
+    ]
+
+
+def _chunk_size(operation: str, n: int, threads: int) -> Question:
+    from tasksim.applications.loop import OPERATIONS
+
+    block = 8 if operation.startswith("matrix") else 4096 if n > 100_000 else 1024
+    blocks = -(-n // block)
+    flop = OPERATIONS[operation].flop(n)
+    passes = min(MOST_PASSES, max(1, round(RUN_S * RATES[operation] / flop)))
+    settings = {"operation": operation, "n": n, "block": block, "iterations": passes}
+    words = " ".join(f"{key}={value}" for key, value in settings.items())
+    chunks = [chunk for chunk in CHUNKS if chunk <= blocks]
+    kernel, terms = TERMS[operation]
+    return Question(
+        "chunk size",
+        f"loop {words}",
+        {str(chunk): {"settings": {**settings, "chunk_size": chunk}} for chunk in chunks},
+        "loop",
+        threads,
+        [f"loop {words} chunk_size={chunk}" for chunk in CALIBRATED_CHUNKS if chunk <= blocks],
+        terms={kernel: terms},
+        loop=LoopSize(operation, threads, n, flop, blocks),
+    )

@@ -1,0 +1,179 @@
+"""Report of tuning on this machine: what the choices of the simulator and of learners lose."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.tuning.judging import LEVEL, Score, judge, score
+from tasksim.tuning.methods import (
+    EqualShare,
+    Method,
+    Random,
+    best_constant,
+    chosen_shares,
+    tree_method,
+)
+from tasksim.tuning.native_questions import CHUNKS
+from tasksim.tuning.splits import Splits, leave_one_out, shuffled
+from tasksim.tuning.table import PerformanceTable
+from tasksim.tuning.tree import Growth
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from tasksim.tuning.native_answers import Answered
+
+__all__ = ["NativeReport", "loop_tables", "report"]
+
+RESAMPLES: Final = 1000
+SPLITS: Final = 100
+FEATURES: Final = ("Nthr", "Ms", "Mflop", "Nite")
+"""As the measurements of Blaze's operations have them: threads, size, work, iterations."""
+
+
+@dataclass(frozen=True)
+class NativeReport:
+    """What was found.
+
+    Attributes
+    ----------
+    answers : tuple of Answered
+        Of all questions.
+    tunables : mapping of str to Score
+        By what is chosen: MSOP of the simulator's choices.
+    splits : mapping of str to mapping of str to Score
+        ``shuffled`` and ``operation`` (one left out) -> method -> its score on what was measured.
+    simulated : mapping of str to Score
+        The same methods taught and judged by simulated loops, in shuffled splits.
+    """
+
+    answers: tuple[Answered, ...]
+    tunables: dict[str, Score]
+    splits: dict[str, dict[str, Score]]
+    simulated: dict[str, Score]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "tunables": {name: asdict(found) for name, found in self.tunables.items()},
+            "loops": {
+                split: {name: asdict(found) for name, found in scores.items()}
+                for split, scores in self.splits.items()
+            },
+            "loops_simulated": {name: asdict(found) for name, found in self.simulated.items()},
+            "questions": [answered.to_json() for answered in self.answers],
+        }
+
+
+def report(answers: Sequence[Answered], seed: int = 0) -> NativeReport:
+    """Return the report on *answers*; loops are there if they were asked about."""
+    kinds = dict.fromkeys(answered.question.what for answered in answers)
+    tunables = {
+        kind: _tunable([a for a in answers if a.question.what == kind], seed) for kind in kinds
+    }
+    loops = [answered for answered in answers if answered.question.loop is not None]
+    if len({a.question.loop.operation for a in loops if a.question.loop is not None}) < 2:
+        return NativeReport(tuple(answers), tunables, {}, {})
+    measured, simulated = loop_tables(loops)
+    plans = {
+        "shuffled": shuffled(len(loops), SPLITS, 1 / 3, seed),
+        "operation": leave_one_out(measured, "operation"),
+    }
+    judged = {name: _judged(measured, simulated, plan, seed) for name, plan in plans.items()}
+    on_simulated = judge(simulated, _methods(measured, seed), plans["shuffled"], seed=seed)
+    return NativeReport(tuple(answers), tunables, judged, on_simulated)
+
+
+def _tunable(answers: Sequence[Answered], seed: int) -> Score:
+    """Return the MSOP of the simulator's choices; the interval is over questions and rounds."""
+    shares = np.array([answered.share for answered in answers])
+    rng = np.random.default_rng(seed)
+    means = [
+        np.mean(
+            [answers[i].resampled_share(rng) for i in rng.integers(len(answers), size=len(answers))]
+        )
+        for _ in range(RESAMPLES)
+    ]
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Score(float(shares.mean()), float(low), float(high))
+
+
+def loop_tables(answers: Sequence[Answered]) -> tuple[PerformanceTable, PerformanceTable]:
+    """Return the performance tables of loops, as measured and as simulated."""
+    rows = [answered.question.loop for answered in answers if answered.question.loop is not None]
+    features = {
+        "Nthr": [float(row.threads) for row in rows],
+        "Ms": [float(row.n) for row in rows],
+        "Mflop": [row.flop / 1e6 for row in rows],
+        "Nite": [float(row.blocks) for row in rows],
+    }
+    others = {"operation": [row.operation for row in rows]}
+    return (
+        _table(features, [a.medians_s for a in answers], others),
+        _table(features, [a.simulated_s for a in answers], others),
+    )
+
+
+def _table(
+    features: Mapping[str, Sequence[float]],
+    times: Sequence[Mapping[str, float]],
+    others: Mapping[str, Sequence[str]],
+) -> PerformanceTable:
+    """Return the table of one over the times; what a loop is too short for is not allowed."""
+    performance = {
+        str(chunk): [1 / row.get(str(chunk), math.inf) for row in times] for chunk in CHUNKS
+    }
+    return PerformanceTable.of(features, performance, features["Nite"], others)
+
+
+@dataclass(frozen=True, eq=False)
+class _Simulator:
+    """What the simulator chooses: of each row the best as simulated, without being taught."""
+
+    table: PerformanceTable
+    nodes: None = None
+
+    def shares(self, table: PerformanceTable) -> NDArray[np.float64]:
+        return chosen_shares(table, self.table.shares.argmax(axis=1))
+
+
+def _methods(table: PerformanceTable, seed: int) -> dict[str, Method]:
+    from tasksim.tuning import learners
+
+    found: dict[str, Method] = {"tree": tree_method(Growth())}
+    if learners.available():
+        found["preto"] = learners.preto("tree", seed)
+        found["posto"] = learners.posto("tree", seed)
+    equal = EqualShare("Nthr", "Nite")
+    assert equal.left_out(table) is None
+    found["equal-share"] = lambda _: equal
+    found["constant"] = best_constant
+    found["random"] = lambda _: Random()
+    return found
+
+
+def _judged(
+    measured: PerformanceTable, simulated: PerformanceTable, plan: Splits, seed: int
+) -> dict[str, Score]:
+    """Return the scores on what was measured, those of the simulator and its tree among them."""
+    found = judge(measured, _methods(measured, seed), plan, seed=seed)
+    counts = np.zeros(len(measured))
+    own, taught = np.zeros(len(measured)), np.zeros(len(measured))
+    nodes = []
+    simulator = _Simulator(simulated).shares(measured)
+    for test in plan.tests:
+        rest = np.setdiff1d(np.arange(len(measured)), test)
+        tree = tree_method(Growth())(simulated.select(rest))
+        counts[test] += 1
+        own[test] += simulator[test]
+        taught[test] += tree.shares(measured.select(test))
+        nodes.append(tree.nodes or 0)
+    found["simulator"] = score(own, counts, plan.groups, seed)
+    found["tree of simulated"] = score(taught, counts, plan.groups, seed, nodes)
+    return found

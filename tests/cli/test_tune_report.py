@@ -1,0 +1,63 @@
+"""`tasksim tune report --native`: what is printed; what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tasksim.tuning import native_answers, native_questions
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    """Answers in which the first choice is best and the simulator knows it."""
+
+    def answer(questions, effort, *, probe, progress):
+        return [
+            native_answers.Answered(
+                question,
+                {
+                    choice: [1.0 + i] * effort.repetitions
+                    for i, choice in enumerate(question.choices)
+                },
+                {choice: 1.0 + i for i, choice in enumerate(question.choices)},
+            )
+            for question in questions
+        ]
+
+    monkeypatch.setattr(native_answers, "answer", answer)
+
+
+def test_the_report_has_scores_side_by_side(tasksim, made_up, tmp_path):
+    done = tasksim("tune report --native --workers 2 -o report.json --json")
+    assert done.code == 0, done.err
+    assert {name: score["msop"] for name, score in done.json["tunables"].items()} == {
+        "tile size": 1, "scheduler": 1, "FMM group size": 1, "chunk size": 1,
+    }  # fmt: skip
+    assert done.json["loops"]["operation"]["simulator"]["msop"] == 1
+    assert len(json.loads((tmp_path / "report.json").read_text())["questions"]) == 58
+    text = tasksim("tune report --native --workers 2").out
+    assert "tile size: cholesky n=768" in text
+    assert "chunk sizes, each operation judged by the others" in text
+    assert tasksim("tune report --native -o report.json").code == 2
+
+
+def test_one_part_alone(tasksim, made_up):
+    done = tasksim("tune report --native --quick --part graphs --json")
+    assert list(done.json["tunables"]) == ["tile size", "scheduler", "FMM group size"]
+    assert done.json["loops"] == {}
+
+
+def test_it_says_that_it_really_runs(tasksim):
+    done = tasksim("tune report")
+    assert done.code == 2
+    assert "--native" in done.err
+
+
+@pytest.mark.slow
+def test_the_quick_report_for_real(tasksim):
+    done = tasksim("tune report --native --quick --repetitions 1 --patience 1ms --json")
+    assert done.code == 0, done.err
+    assert native_questions.CHUNKS
+    assert 0 < done.json["tunables"]["tile size"]["msop"] <= 1

@@ -1,0 +1,101 @@
+"""The report on native choices: on measurements made up; one question for real."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tasksim.graph.apps.registry import parse_settings
+from tasksim.tuning import learners, native_report
+from tasksim.tuning.native_answers import Answered, Effort, answer
+from tasksim.tuning.native_questions import graph_questions, loop_questions
+from tasksim.tuning.native_report import loop_tables, report
+
+
+def best_first(question, best=0, rounds=3):
+    """Answers in which the choice number *best* is best, and others 10 % worse each."""
+    times = {choice: 1 + 0.1 * abs(i - best) for i, choice in enumerate(question.choices)}
+    runs = {
+        choice: [value * (1 + 0.01 * r) for r in range(rounds)] for choice, value in times.items()
+    }
+    return runs, times
+
+
+def answered(question, simulated_best=0, measured_best=0):
+    measured, _ = best_first(question, measured_best)
+    _, simulated = best_first(question, simulated_best)
+    return Answered(question, measured, simulated)
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    """Fewer draws: what is judged here is the same in all of them."""
+    monkeypatch.setattr(native_report, "RESAMPLES", 20)
+    monkeypatch.setattr(native_report, "SPLITS", 5)
+
+
+def test_all_questions_are_about_graphs_that_exist():
+    for quick in (True, False):
+        for question in [*graph_questions(2, quick=quick), *loop_questions(2, quick=quick)]:
+            assert len(question.choices) >= 2
+            for change in question.choices.values():
+                words = [f"{key}={value}" for key, value in change["settings"].items()]
+                parse_settings(question.graph, words)
+            for text in question.calibrated:
+                name, *words = text.split()
+                parse_settings(name, words)
+
+
+def test_what_is_asked_is_not_what_is_calibrated():
+    for question in graph_questions(2):
+        if question.what != "chunk size":
+            for change in question.choices.values():
+                words = " ".join(f"{k}={v}" for k, v in change["settings"].items())
+                assert f"{question.graph} {words}" not in question.calibrated
+
+
+def test_the_share_is_of_what_was_chosen():
+    question = graph_questions(2)[0]
+    right, wrong = answered(question, 1, 1), answered(question, 0, 1)
+    choices = list(question.choices)
+    assert (right.best, right.chosen, right.share) == (choices[1], choices[1], 1.0)
+    assert (wrong.chosen, wrong.share) == (choices[0], pytest.approx(1 / 1.1))
+    found = report([right, wrong])
+    assert found.tunables["tile size"].msop == pytest.approx((1 + 1 / 1.1) / 2)
+    assert found.tunables["tile size"].low <= found.tunables["tile size"].msop
+    assert found.splits == {}
+
+
+def test_loops_become_tables_with_what_they_are_too_short_for_left_out():
+    answers = [answered(question, 1, 2) for question in loop_questions(1)]
+    measured, simulated = loop_tables(answers)
+    assert measured.features == ("Nthr", "Ms", "Mflop", "Nite")
+    assert len(measured) == len(answers) == 20
+    for row, one in enumerate(answers):
+        assert measured.allowed[row].sum() == len(one.question.choices)
+        assert measured.shares[row].argmax() == 2
+        assert simulated.shares[row].argmax() == 1
+
+
+def test_methods_are_judged_by_what_was_measured():
+    found = report([answered(question, 1, 2) for question in loop_questions(1)])
+    scores = found.splits["shuffled"]
+    # Chunk 4 is always the best; the simulator says 2.
+    assert scores["tree"].msop == scores["constant"].msop == 1
+    assert scores["simulator"].msop == pytest.approx(1 / 1.1)
+    assert scores["tree of simulated"].msop == pytest.approx(1 / 1.1)
+    assert found.simulated["tree"].msop == 1
+    assert ("preto" in scores) == learners.available()
+    assert list(found.splits) == ["shuffled", "operation"]
+    json.dumps(found.to_json(), allow_nan=False)
+
+
+@pytest.mark.slow
+def test_a_question_is_answered_for_real():
+    question = next(q for q in loop_questions(1, quick=True) if q.loop.operation == "matrix-vector")
+    (found,) = answer([question], Effort(2, 0.2, 0.0, calm=False))
+    assert found.measured_s.keys() == found.simulated_s.keys() == question.choices.keys()
+    assert all(len(runs) == 2 and min(runs) > 0 for runs in found.measured_s.values())
+    assert min(found.simulated_s.values()) > 0
+    assert 0 < found.share <= 1
