@@ -112,7 +112,7 @@ class _Checks:
 
     def graph(self, entry: Entry, values: dict[str, Any]) -> None:
         """Check a graph and its settings, without making it."""
-        name = str(entry.name)
+        name = entry.found
         first = name.split()[0] if name.split() else name
         if names_generator(first) and not self._trust:
             registry.refuse_foreign(first, self._study.path)
@@ -128,7 +128,7 @@ class _Checks:
         """Check a platform and what is set of it."""
         asked = Scenario("chain", **self._study.base)
         if entry.name is not None:
-            asked = replace(asked, platform=entry.name)
+            asked = replace(asked, platform=entry.found)
         self._resolver.platform(asked.vary(values))
 
     def scheduler(self, entry: Entry, values: dict[str, Any]) -> None:

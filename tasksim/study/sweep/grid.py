@@ -95,9 +95,8 @@ class Grid:
             where = _placed(study, graph, platform)
             for change in combinations(study.settings):
                 changed = where.vary(change)
-                kept = {"graph": changed.graph_label, **_written(changed)}
-                before = {**kept, **_platform_labels(*platform), **graph[1], **change}
-                seeds = [(seed, draw_seed(changed, seed)) for seed in study.seeds]
+                before = {**_labels(changed, graph, platform), **change}
+                seeds = [(seed, draw_seed(before, seed)) for seed in study.seeds]
                 for entry, options in _each(study.schedulers):
                     scheduler = with_options(str(entry.name), options)
                     asked = replace(changed, scheduler=scheduler)
@@ -124,13 +123,13 @@ def with_options(scheduler: str, options: Mapping[str, Any]) -> str:
     return f"{scheduler}{',' if '=' in scheduler else ':'}{','.join(texts)}"
 
 
-def draw_seed(scenario: Scenario, seed: int) -> int:
-    """Return the seed of a scenario's draws: another one for each graph and platform.
+def draw_seed(labels: Mapping[str, Any], seed: int) -> int:
+    """Return the seed of a cell's draws: another one for each graph and platform.
 
     Schedulers are compared under the same draws (common random numbers), and so are the what-ifs
     of one platform, which its changes make: neither is part of the key.
     """
-    key = f"{scenario.graph_label}\n{scenario.platform or scenario.workers}"
+    key = f"{labels['graph']}\n{labels['platform']}"
     words = np.frombuffer(hashlib.sha256(key.encode()).digest(), "<u4")[:4]
     sequence = np.random.SeedSequence(seed, spawn_key=[int(word) for word in words])
     return int(sequence.generate_state(1)[0])
@@ -146,20 +145,28 @@ def _placed(
     study: Study, graph: tuple[Entry, dict[str, Any]], platform: tuple[Entry, dict[str, Any]]
 ) -> Scenario:
     """Return a scenario of a graph on a platform."""
-    asked = Scenario(str(graph[0].name), **study.base).vary(graph[1])
+    asked = Scenario(graph[0].found, **study.base).vary(graph[1])
     if platform[0].name is not None:
-        asked = replace(asked, platform=platform[0].name)
+        asked = replace(asked, platform=platform[0].found)
     return asked.vary(platform[1])
 
 
 def _graph(entry: Entry) -> Scenario:
-    return Scenario(str(entry.name))
+    return Scenario(entry.found)
 
 
 def _written(scenario: Scenario) -> dict[str, Any]:
     """Return the settings of a graph as columns have them."""
     pairs = (text.partition("=") for text in scenario.settings)
     return {f"graph.{key}": number_or_text(value) for key, _, value in pairs}
+
+
+def _labels(
+    scenario: Scenario, graph: tuple[Entry, dict[str, Any]], platform: tuple[Entry, dict[str, Any]]
+) -> dict[str, Any]:
+    """Return the labels of a graph on a platform: files are called as the study calls them."""
+    name = scenario.graph_label.replace(graph[0].found, str(graph[0].name), 1)
+    return {"graph": name, **_written(scenario), **_platform_labels(*platform), **graph[1]}
 
 
 def _platform_labels(entry: Entry, values: dict[str, Any]) -> dict[str, Any]:

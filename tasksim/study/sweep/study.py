@@ -23,6 +23,13 @@ class Entry(NamedTuple):
     """None: identical workers in the place of a platform."""
     axes: Axes
     location: Location = ()
+    path: str | None = None
+    """Where the file or folder is that the name means, if it is beside the study file."""
+
+    @property
+    def found(self) -> str:
+        """What a scenario takes for it."""
+        return self.path or str(self.name)
 
 
 class Limits(NamedTuple):

@@ -217,9 +217,9 @@ def _study(file: Any, document: YamlDocument, found: Found) -> Study:
         name=file.name or document.path.stem,
         text=document.text,
         path=document.path,
-        graphs=tuple(entry._replace(name=_beside(folder, entry.name)) for entry in file.graphs),
+        graphs=tuple(entry._replace(path=_beside(folder, entry.name)) for entry in file.graphs),
         platforms=tuple(
-            entry._replace(name=_beside(folder, entry.name)) for entry in file.platforms
+            entry._replace(path=_beside(folder, entry.name)) for entry in file.platforms
         ),
         schedulers=tuple(file.schedulers),
         settings=file.settings,

@@ -109,3 +109,17 @@ def test_a_study_may_name_nothing_that_is_not_there(study_file, tmp_path):
     path = study_file(text=BASE.replace("cholesky", "runs/ghost"))
     with pytest.raises(tasksim.InputError, match=r"study.yaml:2:10: graphs.0: .*runs/ghost"):
         run_study(path, tmp_path / "study")
+
+
+def test_a_study_gives_the_same_in_another_folder(tmp_path):
+    """Files that it names are called as it calls them, and known by what is in them."""
+    tables = []
+    for folder in (tmp_path / "here", tmp_path / "there"):
+        folder.mkdir()
+        (folder / "mine.yaml").write_text("version: 1\nextends: xeon-24c\nname: mine\n")
+        text = "version: 1\ngraphs: [cholesky tiles=3]\nplatforms: [mine.yaml]\nnoise: model\n"
+        (folder / "study.yaml").write_text(text)
+        run_study(folder / "study.yaml", folder / "study")
+        tables.append(answers(folder / "study"))
+    assert tables[0]["platform"].tolist() == ["mine.yaml"]
+    assert tables[0].equals(tables[1])

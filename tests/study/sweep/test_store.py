@@ -47,6 +47,8 @@ def started(file, folder, executor, **more):
     """Return a command that runs the study *file*, started."""
     command = [sys.executable, "-m", "tasksim", "study", "run", file, "-o", folder, "--trust"]
     command += ["--executor", executor, "--jobs", "2"]
+    if executor == "mpi":
+        command = ["mpiexec", "-n", "3", *command]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more
     )
@@ -114,7 +116,9 @@ def test_a_study_is_finished_after_its_process_was_killed(study_file, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("slowly")
-@pytest.mark.parametrize("executor", ["serial", "threads", "processes", "dask", "slurm:local"])
+@pytest.mark.parametrize(
+    "executor", ["serial", "threads", "processes", "dask", "slurm:local", "mpi"]
+)
 def test_a_study_is_finished_after_ten_murders(study_file, tmp_path, executor):
     """Of the command or of a process of it, at any moment; or the disk is full."""
     file = study_file(*SLOWLY, ("seeds: 2", "seeds: 8"))
