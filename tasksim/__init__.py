@@ -75,6 +75,10 @@ View                     what it sees of a run
 simulate                 replays a graph on a platform
 simulate_many            replays many scenarios; results in columns
 Replays                  what came out of those
+how_sure                 replays with what is uncertain drawn: intervals of the makespan
+Prediction               what came out of that
+difference               of two predictions: which is faster, how surely
+Difference               what came out of that
 durations                the expected duration of each task on each class of workers
 execute                  runs a graph for real, here
 calibrate                measures kernels here, and writes models and a platform
@@ -165,8 +169,10 @@ if TYPE_CHECKING:
     from tasksim.run.record import Run
     from tasksim.run.recordtables import MemoryTable, TransferTable
     from tasksim.scenario.many import Replays, simulate_many
+    from tasksim.scenario.prediction import Difference, Prediction, difference
     from tasksim.scenario.public import bounds, durations, execute, simulate
     from tasksim.scenario.scenario import Scenario
+    from tasksim.scenario.sureness import how_sure
     from tasksim.schedulers.base import Scheduler, View
     from tasksim.schedulers.static import (
         Plan,
@@ -226,8 +232,10 @@ _HOMES = {
     "tasksim.formats.runs_by_name": ("check_run", "compare", "practical_critical_path"),
     "tasksim.run.recordtables": ("MemoryTable", "TransferTable"),
     "tasksim.scenario.many": ("Replays", "simulate_many"),
+    "tasksim.scenario.prediction": ("Difference", "Prediction", "difference"),
     "tasksim.scenario.public": ("bounds", "durations", "execute", "simulate"),
     "tasksim.scenario.scenario": ("Scenario",),
+    "tasksim.scenario.sureness": ("how_sure",),
     "tasksim.schedulers.base": ("Scheduler", "View"),
     "tasksim.schedulers.static": (
         "Plan",
@@ -256,6 +264,7 @@ __all__ = [
     "Copying",
     "Device",
     "Diagnosis",
+    "Difference",
     "Finding",
     "GraphBuilder",
     "HistoryModel",
@@ -271,6 +280,7 @@ __all__ = [
     "Plan",
     "Platform",
     "PowerLaw",
+    "Prediction",
     "Problem",
     "R",
     "Recording",
@@ -298,6 +308,7 @@ __all__ = [
     "check_run",
     "compare",
     "diagnose",
+    "difference",
     "durations",
     "execute",
     "export_models",
@@ -306,6 +317,7 @@ __all__ = [
     "from_networkx",
     "generate",
     "generator",
+    "how_sure",
     "import_machine",
     "kernel",
     "load_graph",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
+from tasksim.base.interruption import INTERRUPTED
 from tasksim.cli.command import command
 from tasksim.cli.options import (
     auto_option,
@@ -20,10 +22,12 @@ from tasksim.cli.options import (
     trust_option,
 )
 from tasksim.cli.output import Results, describe_run, print_json, warn
+from tasksim.cli.uncertainty import OPTIONS, Asked, uncertainty_options
 
 if TYPE_CHECKING:
     from tasksim.engine.choice import Engine
     from tasksim.run.record import Run
+    from tasksim.scenario.prediction import Prediction
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.scenario import Noise, Scenario
 
@@ -41,6 +45,7 @@ WITH_FROM = {
         "tasksim simulate cholesky tiles=20 --workers 8 --durations potrf=1,trsm=3,syrk=3,gemm=6",
         "tasksim simulate cholesky tiles=20 --platform mymachine --scheduler dm -o runs/dm",
         "tasksim simulate qr tiles=16 --platform mymachine --set platform.workers.cpu.count=24",
+        "tasksim simulate cholesky tiles=14 --platform mymachine --uncertainty both",
         "tasksim simulate --from runs/dm --gantt dm.pdf",
         "tasksim simulate runs/native --durations measured --scheduler dm",
     ],
@@ -56,6 +61,7 @@ WITH_FROM = {
     default="none",
     help="What a task costs: its model's mean, or a draw from its model's distribution.",
 )
+@uncertainty_options
 @click.option("--check", is_flag=True, help="Verify every invariant of the result.")
 @click.option(
     "--engine",
@@ -71,7 +77,10 @@ WITH_FROM = {
 )
 @trust_option
 @result_options
+@click.pass_context
 def simulate(
+    ctx: click.Context,
+    /,
     scenario: Scenario,
     scheduler: str,
     seed: int,
@@ -96,6 +105,8 @@ def simulate(
     measured each task takes what it took there, with --durations means what its configuration
     did in the mean.
     """
+    asked = Asked(**{name: where.pop(name) for name in OPTIONS})
+    asked.refuse_early(noise)
     results = Results(**where)
     recorded: Run | None = None
     changed = False
@@ -119,10 +130,15 @@ def simulate(
     run = solve(resolved, check=check, engine=engine)
     if recorded is not None and not changed:
         _warn_of_differences(recorded, run)
+    sure = asked.answer(resolved, engine)
+    if sure is not None:
+        run = replace(run, uncertainty=sure.to_json())
     try:
         results.keep(run)
     finally:  # a full disk does not take the answer away
-        _print(run, resolved, results)
+        _print(run, resolved, results, sure)
+    if sure is not None and sure.interrupted:
+        ctx.exit(INTERRUPTED)
 
 
 def _scheduler(scenario: Scenario, given: str) -> str:
@@ -184,15 +200,17 @@ def _warn_of_differences(recorded: Run, run: Run) -> None:
     )
 
 
-def _print(run: Run, resolved: Resolved, results: Results) -> None:
+def _print(run: Run, resolved: Resolved, results: Results, sure: Prediction | None) -> None:
     extrapolated = resolved.extrapolated()
-    for message in [*resolved.without_models(), *extrapolated, *resolved.without_noise()]:
+    said = [] if sure is None else sure.warnings()
+    for message in [*resolved.without_models(), *extrapolated, *resolved.without_noise(), *said]:
         warn(message)
     if results.as_json:
         print_json(
             {
                 **describe_run(run, resolved.graph),
                 "noise": resolved.scenario.noise,
+                **({} if sure is None else {"uncertainty": run.uncertainty}),
                 "extrapolated": extrapolated,
                 "engine": run.engine,
                 "engine_why": run.engine_why,
@@ -206,3 +224,5 @@ def _print(run: Run, resolved: Resolved, results: Results) -> None:
     from tasksim.view.texttables import kernel_table, run_summary
 
     click.echo(f"{run_summary(run)}\n\n{kernel_table(run)}")
+    if sure is not None:
+        click.echo(f"\n{sure.text()}")

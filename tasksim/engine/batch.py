@@ -58,6 +58,8 @@ class Item(NamedTuple):
     noise: str = "none"
     simultaneous_pushes: SimultaneousPushes = "serial"
     submitted_s: NDArray[np.float64] | None = None
+    drawn: Callable[[], NDArray[np.float64]] | None = None
+    """Returns what tasks take, shape (classes, tasks), instead of noise."""
 
 
 class Totals(NamedTuple):
@@ -261,6 +263,8 @@ class _Shared:
 
     def costs(self, item: Item) -> NDArray[np.float64]:
         """Return what tasks take; drawn anew where there is noise."""
+        if item.drawn is not None:
+            return self._near(item.drawn())
         if item.noise == "none":
             return self._means
         return self._near(self._demands.draws(np.random.default_rng([item.seed, 1])))

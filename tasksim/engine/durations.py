@@ -13,7 +13,7 @@ from tasksim.models.columns import SIZE, columns
 from tasksim.models.draws import sampler_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tasksim.models.locality import Locality
     from tasksim.platform.description import Platform
 
-__all__ = ["Asked", "Demands", "Models", "PerTask", "durations"]
+__all__ = ["Asked", "Demand", "Demands", "Models", "PerTask", "durations"]
 
 
 class Models(Protocol):
@@ -87,6 +87,11 @@ class Demands:
         if self._seconds is None:
             self._all = list(_demands(graph, platform, models))
 
+    @property
+    def asked(self) -> Sequence[Demand] | None:
+        """What is asked of each model; None where each task's duration is known by itself."""
+        return self._all if self._seconds is None else None
+
     def means(self) -> NDArray[np.float64]:
         """Return the mean duration of each task in each class of workers."""
         if self._seconds is not None:
@@ -110,7 +115,7 @@ class Demands:
         return [sampler_of(demand.model, demand.table[demand.rows]) for demand in self._all]
 
 
-class _Demand(NamedTuple):
+class Demand(NamedTuple):
     """Tasks of one kernel in one class of workers, and the model that says what they take."""
 
     group: int
@@ -121,13 +126,13 @@ class _Demand(NamedTuple):
     speed: float
 
 
-def _demands(graph: TaskGraph, platform: Platform, models: Models) -> Iterator[_Demand]:
+def _demands(graph: TaskGraph, platform: Platform, models: Models) -> Iterator[Demand]:
     asked = Asked(graph)
     for kernel, name in enumerate(graph.model_names):
         tasks = asked.tasks(kernel)
         for group, model in _models_per_class(name, platform, models).items():
             speed = platform.speeds[platform.classes[group].architecture]
-            yield _Demand(group, tasks, model, *asked.rows(kernel, model), speed)
+            yield Demand(group, tasks, model, *asked.rows(kernel, model), speed)
 
 
 class Asked:

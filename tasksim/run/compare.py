@@ -15,6 +15,7 @@ from tasksim.base.units import format_time
 from tasksim.base.wording import option
 from tasksim.run.copystatistics import moved_bytes
 from tasksim.run.idleness import idle_time
+from tasksim.run.inside import Inside, inside
 from tasksim.run.metrics import idleness_percent, kernel_durations, task_counts
 from tasksim.run.record import Run
 from tasksim.run.runchecks import check_records
@@ -92,6 +93,8 @@ class Comparison:
     kernels: tuple[KernelComparison, ...]
     end_shift: EndShift | None
     """None if the runs are of different graphs."""
+    inside: Inside | None = None
+    """Whether one is where the other says that runs are; None if neither says, or both."""
 
     def __repr__(self) -> str:
         a, b = duration_text(self.a.makespan_s), duration_text(self.b.makespan_s)
@@ -108,7 +111,10 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as plain JSON data."""
-        return {"schema_version": 1, **asdict(self)}
+        data = {"schema_version": 1, **asdict(self)}
+        if self.inside is None:
+            del data["inside"]
+        return data
 
 
 def compare(a: Run, b: Run, *, any_graph: bool = False) -> Comparison:
@@ -168,6 +174,7 @@ def compare(a: Run, b: Run, *, any_graph: bool = False) -> Comparison:
         error_percent=100.0 * (b.makespan_s / a.makespan_s - 1.0),
         kernels=_kernels(a, b),
         end_shift=None if difference else _end_shift(a, b),
+        inside=None if difference else inside(a, b),
     )
 
 

@@ -54,6 +54,7 @@ def encode(run: Run) -> str:
         "kernels": run.kernel_names,
         "workers": [_worker_json(worker) for worker in run.workers],
         **_memories_json(run),
+        **({} if run.uncertainty is None else {"uncertainty": run.uncertainty}),
         "config": run.config,
         "versions": run.versions,
     }
@@ -147,7 +148,12 @@ def _run(root: Node) -> Run:
         bounds=None if bounds.value is None else {n: node.number() for n, node in bounds.items()},
         memories=tuple(_memory(node) for node in root.get("memories", [])),
         evictions=root.get("evictions", 0).integer(),
+        uncertainty=_uncertainty(root.get("uncertainty", None)),
     )
+
+
+def _uncertainty(node: Node) -> dict[str, Any] | None:
+    return None if node.value is None else dict(node.mapping())
 
 
 def _kind(node: Node) -> RunKind:

@@ -109,6 +109,8 @@ class Run:
         The memories of the platform.
     evictions : int, default 0
         How many copies of data were dropped to make room.
+    uncertainty : dict or None, default None
+        How sure the makespan is, of a simulation that was asked for it.
     graph : TaskGraph or None, default None
         What was run, where no generator makes it again: it is kept with the run.
 
@@ -158,6 +160,8 @@ class Run:
     """The memories of the platform; none if ``transfers`` and ``memory`` are None."""
     evictions: int = 0
     """How many copies of data were dropped to make room."""
+    uncertainty: dict[str, Any] | None = None
+    """How sure the makespan is: what ``Prediction.to_json`` says."""
     graph: TaskGraph | None = field(default=None, compare=False)
     """What was run, where it is kept with the run, as no generator makes it again."""
 

@@ -194,6 +194,8 @@ def comparison_table(comparison: Comparison) -> str:
     parts = [table(["", "a", "b", "b against a"], facts), _kernel_comparison(comparison.kernels)]
     if a.graph != b.graph:
         parts.insert(0, f"graph of a: {a.graph}\ngraph of b: {b.graph}")
+    if comparison.inside is not None:
+        parts.append(comparison.inside.text())
     return "\n\n".join([*parts, *_shift_lines(comparison)])
 
 

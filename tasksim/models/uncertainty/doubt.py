@@ -6,17 +6,17 @@ to resampled configurations. Which one a kind of model has, it says itself (``do
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from tasksim.base.errors import OutOfDomainError, TasksimError
 from tasksim.models.rows import distinct_rows
-from tasksim.models.uncertainty.spread import PRIOR, relative_spread, student_stretch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from tasksim.models.document import Node
@@ -44,8 +44,19 @@ SINGULAR: Final = 1e-12
 cannot be told apart have no covariance of their own."""
 
 
-Shifter = Callable[[np.random.Generator], "NDArray[np.float64]"]
-"""What draws how far the logarithms of predictions may be off, at rows that are settled."""
+class Shifter(NamedTuple):
+    """What draws how far the logarithms of predictions may be off, at rows that are settled.
+
+    Parameters
+    ----------
+    normal : callable
+        Draws as if the variance were known.
+    freedom : ndarray, shape (rows,)
+        From how many degrees of freedom it is.
+    """
+
+    normal: Callable[[np.random.Generator], NDArray[np.float64]]
+    freedom: NDArray[np.float64]
 
 
 class Doubt(Protocol):
@@ -122,13 +133,11 @@ class Covariance:
         values, vectors = np.linalg.eigh(self.matrix)
         moved = model._elasticities(table) @ (vectors * np.sqrt(np.maximum(values, 0.0)))
         configurations = model.report()["configurations"]
-        freedom = np.array([max(float(configurations - len(values)), 1.0)])
-
-        def shift(rng: np.random.Generator) -> NDArray[np.float64]:
-            normal = rng.standard_normal(len(values))
-            return np.asarray(moved @ normal * student_stretch(freedom, rng))
-
-        return shift
+        freedom = max(float(configurations - len(values)), 1.0)
+        return Shifter(
+            lambda rng: np.asarray(moved @ rng.standard_normal(len(values))),
+            np.full(len(table), freedom),
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return it as data."""
@@ -156,6 +165,8 @@ class Counts:
     @classmethod
     def of(cls, model: KernelModel, samples: Samples, *, seed: int, resamples: int) -> Self:  # noqa: ARG003
         """Return it, whatever the samples: the model knows their counts."""
+        from tasksim.models.uncertainty.spread import PRIOR
+
         return cls(PRIOR)
 
     def variance(
@@ -170,15 +181,15 @@ class Counts:
 
     def shifter(self, model: KernelModel, table: NDArray[np.float64]) -> Shifter:
         """Return what draws the means: Student's, those of different configurations apart."""
+        from tasksim.models.uncertainty.spread import relative_spread
+
         rows, index = distinct_rows(table)
         count, spread, freedom = relative_spread(model, rows)
         deviation = spread / np.sqrt(count)
-
-        def shift(rng: np.random.Generator) -> NDArray[np.float64]:
-            normal = rng.standard_normal(len(rows))
-            return np.asarray((deviation * normal * student_stretch(freedom, rng))[index])
-
-        return shift
+        return Shifter(
+            lambda rng: np.asarray((deviation * rng.standard_normal(len(rows)))[index]),
+            freedom[index],
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return it as data."""
@@ -250,13 +261,10 @@ class Anchors:
         else:
             freedom = float(len(self.shifts) - 1)
             parts = weights @ self.shifts.T / freedom**0.5
-        known = np.array([freedom])
-
-        def shift(rng: np.random.Generator) -> NDArray[np.float64]:
-            normal = rng.standard_normal(parts.shape[1])
-            return np.asarray(parts @ normal * student_stretch(known, rng))
-
-        return shift
+        return Shifter(
+            lambda rng: np.asarray(parts @ rng.standard_normal(parts.shape[1])),
+            np.full(len(table), freedom),
+        )
 
     def _weights(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how much each point counts at each row; their sum is 1."""

@@ -8,14 +8,15 @@ resampled configurations.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from tasksim.base.errors import InputError, ModelError
 from tasksim.models.draws import checked_generator
 from tasksim.models.rows import describe_row, distinct_rows
+from tasksim.models.uncertainty.doubt import Shifter
 from tasksim.models.uncertainty.spread import relative_spread, student_stretch
 
 if TYPE_CHECKING:
@@ -46,8 +47,40 @@ class Drawn(NamedTuple):
     stretch: NDArray[np.float64]
 
 
-Drawer: TypeAlias = Callable[[np.random.Generator], Drawn]
-"""What draws a model, at rows that are settled."""
+@dataclass(frozen=True)
+class Drawer:
+    """What draws a model, at rows that are settled.
+
+    Parameters
+    ----------
+    shifter : Shifter
+        Draws shifts, at distinct rows.
+    index : ndarray
+        Which of these each row is.
+    noise_freedom : ndarray
+        From how many degrees of freedom the noise of each of these is known.
+    """
+
+    shifter: Shifter
+    index: NDArray[np.intp]
+    noise_freedom: NDArray[np.float64]
+
+    def __call__(self, rng: np.random.Generator, stretch: float | None = None) -> Drawn:
+        """Return a model; *stretch* makes its normal numbers Student's, by default each its own.
+
+        Where several kernels make up a sum, theirs together is less than each of them by itself.
+        """
+        shift = self.shifter.normal(rng)
+        freedom = self.shifter.freedom
+        own = student_stretch(freedom, rng) if stretch is None else np.full(len(shift), stretch)
+        alike = self.noise_freedom is freedom
+        of_noise = own if alike else student_stretch(self.noise_freedom[:1], rng).repeat(len(shift))
+        return Drawn(np.clip(shift * own, -FURTHEST, FURTHEST)[self.index], of_noise[self.index])
+
+    @property
+    def freedom(self) -> NDArray[np.float64]:
+        """From how many degrees of freedom it is known, for each row."""
+        return self.shifter.freedom[self.index]
 
 
 def draws(
@@ -67,12 +100,14 @@ def draws(
     if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
         raise InputError(f"size: got {size!r}; legal: a whole number, at least 0")
     predicted, drawer = model.predict(table), drawer_of(model, table)
+    if drawer is None:
+        return np.tile(predicted, (int(size), 1))
     shifts = [drawer(generator).shift for _ in range(int(size))]
     return np.asarray(predicted * np.exp(np.reshape(shifts, (int(size), len(predicted)))))
 
 
-def drawer_of(model: KernelModel, table: NDArray[np.float64]) -> Drawer:
-    """Return what draws *model* at the rows of *table*.
+def drawer_of(model: KernelModel, table: NDArray[np.float64]) -> Drawer | None:
+    """Return what draws *model* at the rows of *table*; None if it was given and is known.
 
     Raises
     ------
@@ -80,8 +115,7 @@ def drawer_of(model: KernelModel, table: NDArray[np.float64]) -> Drawer:
         If it says nothing of how well it is known; with what to do.
     """
     if not model.needs_fit:
-        known = Drawn(np.zeros(len(table)), np.ones(len(table)))
-        return lambda rng: known  # noqa: ARG005
+        return None
     if _has_counts(model):
         return _of_counts(model, table)
     if model.uncertainty_ is not None:
@@ -114,14 +148,9 @@ def _of_counts(model: KernelModel, table: NDArray[np.float64]) -> Drawer:
             "how far that is from the mean nobody knows; measure it again (tasksim calibrate), or "
             "ask for another uncertainty"
         )
-    deviation = spread / np.sqrt(np.maximum(count, 1))
-
-    def draw(rng: np.random.Generator) -> Drawn:
-        stretch = student_stretch(freedom, rng)
-        shift = deviation * rng.standard_normal(len(rows)) * stretch
-        return Drawn(np.clip(shift, -FURTHEST, FURTHEST)[index], stretch[index])
-
-    return draw
+    deviation = spread / np.sqrt(count)
+    shifter = Shifter(lambda rng: deviation * rng.standard_normal(len(rows)), freedom)
+    return Drawer(shifter, index, freedom)
 
 
 def _of_doubt(model: KernelModel, known: Uncertainty, table: NDArray[np.float64]) -> Drawer:
@@ -134,11 +163,8 @@ def _of_doubt(model: KernelModel, known: Uncertainty, table: NDArray[np.float64]
     drift = np.zeros(len(rows))
     if known.drift is not None:
         drift = known.drift.deviation(model.domain_, rows)
-    freedom = np.array([max(known.count - 1.0, 1.0)])
-
-    def draw(rng: np.random.Generator) -> Drawn:
-        shift = shifter(rng) + drift * rng.standard_normal()
-        stretch = np.broadcast_to(student_stretch(freedom, rng), len(table))
-        return Drawn(np.clip(shift, -FURTHEST, FURTHEST)[index], stretch)
-
-    return draw
+    of_noise = np.full(len(rows), max(known.count - 1.0, 1.0))
+    normal = Shifter(
+        lambda rng: shifter.normal(rng) + drift * rng.standard_normal(), shifter.freedom
+    )
+    return Drawer(normal, index, of_noise)

@@ -93,24 +93,16 @@ def _drawn(
     of_kind = np.ones(len(exponents))
     of_kind[index] = np.minimum(stretch, MOST_STRETCH)
     stretched = exponents * of_kind[:, None]
+    steps, widths = stretched[:, 1:] - stretched[:, :-1], levels[1:] - levels[:-1]
     uniform = rng.random(len(index))
-    segment = np.searchsorted(levels, uniform, side="right") - 1
-    share = (uniform - levels[segment]) / np.diff(levels)[segment]
-    low, high = stretched[index, segment], stretched[index, segment + 1]
-    drawn = np.exp(low + share * (high - low))
-    return np.asarray(drawn / _mean_of_exp(levels, stretched)[index])
-
-
-def _mean_of_exp(
-    levels: NDArray[np.float64], exponents: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the means of exp of what is distributed linearly between *exponents*."""
-    low, step = exponents[:, :-1], np.diff(exponents, axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        grown = np.where(
-            step > SMALL, np.expm1(step) / np.where(step > SMALL, step, 1), 1 + step / 2
-        )
-    return np.asarray((np.exp(low) * grown) @ np.diff(levels))
+    segment = levels.searchsorted(uniform, side="right") - 1
+    share = (uniform - levels[segment]) / widths[segment]
+    drawn = np.exp(stretched[index, segment] + share * steps[index, segment])
+    # The mean of exp over a segment is (exp(step) - 1)/step, but for steps that cancel.
+    some = steps > SMALL
+    grown = np.where(some, np.expm1(steps) / np.where(some, steps, 1.0), 1.0 + steps / 2)
+    means = (np.exp(stretched[:, :-1]) * grown) @ widths
+    return np.asarray(drawn / means[index])
 
 
 def _deviation(exponents: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,287 @@
+"""Replications: what tasks take if models, the run and the noise of tasks are drawn anew.
+
+Every draw has a generator of its own, by what it is of and which replication, and not by the
+scheduler: two schedulers, or two platforms, meet the same luck, and their difference has little.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.engine.durations import Demands
+from tasksim.models.uncertainty.drawn import drawer_of
+from tasksim.models.uncertainty.spread import student_stretch
+from tasksim.models.uncertainty.tasknoise import noise_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from numpy.typing import NDArray
+
+    from tasksim.engine.durations import Demand, Models
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.models.uncertainty.drawn import Drawer, Drawn
+    from tasksim.models.uncertainty.runeffects import RunEffect
+    from tasksim.models.uncertainty.tasknoise import TaskNoise
+    from tasksim.platform.description import Platform
+
+__all__ = ["SOURCES", "Drawing", "Replication", "Replicator"]
+
+SOURCES: Final = ("models", "runs", "tasks")
+"""What may be uncertain, the outermost first."""
+_MODELS, _RUNS, _TASKS = range(3)
+FURTHEST_RUN: Final = float(np.log(3.0))
+"""Runs do not differ by more than a factor of 3, as a rule: of two runs that were measured,
+Student's distribution would have them differ by anything."""
+LOOKS: Final = 200
+"""Draws that tell the variance of a model: to a tenth, which moves no quantile noticeably."""
+KEPT: Final = 256
+"""Drawn models that are kept: as many groups as threads work on at a time ask for them again."""
+FEW_RUNS: Final = 5
+"""Of fewer runs the difference between runs is known to a factor of two at best."""
+
+
+class Replication(NamedTuple):
+    """Which luck a replication has: its group draws models, and within it a run, and the tasks."""
+
+    group: int
+    run: int
+    tasks: int
+
+
+class Drawing(NamedTuple):
+    """What was drawn for a replication.
+
+    Parameters
+    ----------
+    durations_s : ndarray, shape (classes, tasks)
+        What tasks take.
+    ratios : ndarray, shape (kernels on architectures,)
+        What the tasks of each take in the mean, over what its model says.
+    model_ratios : ndarray, shape (kernels on architectures,)
+        The same of the models alone.
+    """
+
+    durations_s: NDArray[np.float64]
+    ratios: NDArray[np.float64]
+    model_ratios: NDArray[np.float64]
+
+
+class _Part(NamedTuple):
+    """A kernel in a class of workers, and how it is drawn."""
+
+    demand: Demand
+    expected_s: NDArray[np.float64]
+    key: int
+    of_run: int
+    drawer: Drawer | None
+    noise: TaskNoise | None
+    effect: RunEffect | None
+
+
+class Replicator:
+    """Draws what tasks take; what graph, platform and models say is settled once.
+
+    Parameters
+    ----------
+    graph, platform, models : TaskGraph, Platform, Models
+        What is replayed.
+    sources : collection of str
+        What is uncertain: of :data:`SOURCES`.
+    seed : int
+        Of all luck.
+
+    Attributes
+    ----------
+    sources : tuple of str
+        What is uncertain and known to be so, the outermost first.
+    kernels : list of (str, str)
+        Kernel and architecture of each ratio of a :class:`Drawing`.
+    expected_s : ndarray
+        What the tasks of each take in the mean, as its model says.
+    notes : list of str
+        What is not known, or taken as known.
+
+    Raises
+    ------
+    InputError
+        If nothing is known of what is asked for; with what to do.
+    ModelError
+        If a model does not say how well it is known.
+    """
+
+    def __init__(
+        self,
+        graph: TaskGraph,
+        platform: Platform,
+        models: Models,
+        sources: Collection[str],
+        seed: int,
+    ) -> None:
+        demands = Demands(graph, platform, models).asked
+        if demands is None:
+            raise InputError(
+                "durations that were measured task by task have no uncertainty of their own: give "
+                "models, or durations by kernel and noise"
+            )
+        self._seed, self._shape = seed, (len(platform.classes), len(graph))
+        self.notes: list[str] = []
+        used = [demand for demand in demands if len(demand.tasks)]
+        self._parts = [_part(graph, platform, models, demand, sources) for demand in used]
+        self.kernels = [
+            (
+                graph.kernels[int(graph.kernel[part.demand.tasks[0]])],
+                platform.classes[part.demand.group].architecture,
+            )
+            for part in self._parts
+        ]
+        self.expected_s = np.array([part.expected_s.mean() for part in self._parts])
+        self.sources = tuple(name for name in SOURCES if name in sources and self._known(name))
+        self._freedom = _freedom_together(self._parts)
+        self._model = lru_cache(maxsize=KEPT)(self._drawn)
+        if not self.sources:
+            raise InputError(f"nothing is known of what is uncertain: {'; '.join(self.notes)}")
+
+    def _known(self, source: str) -> bool:
+        """Return whether anything is known of a *source*; note of which kernels nothing is."""
+        given = [part for part in self._parts if not part.demand.model.needs_fit]
+        if source != "runs":
+            if given:
+                named = _named(part.demand.model.label or part.demand.model.kind for part in given)
+                note = f"{named}: durations that are given are taken as known exactly"
+                self.notes += [note] if note not in self.notes else []
+            return len(given) < len(self._parts)
+        fitted = [part for part in self._parts if part.demand.model.needs_fit]
+        silent = [part for part in fitted if part.effect is None]
+        single = [part for part in fitted if part.effect is not None and not part.effect.known]
+        known = [part.effect.runs for part in fitted if part.effect and part.effect.known]
+        if silent:
+            self.notes.append(
+                f"run to run: nothing is known of {_named(p.demand.model.label for p in silent)}, "
+                "whose files were written without it; calibrate again (tasksim calibrate)"
+            )
+        if single:
+            self.notes.append(
+                f"run to run: {_named(p.demand.model.label for p in single)} measured in one run, "
+                "which tells nothing of others; calibrate again (tasksim calibrate)"
+            )
+        if known and min(known) < FEW_RUNS:
+            self.notes.append(f"run to run: known from {min(known)} runs only")
+        return bool(known)
+
+    def draw(self, which: Replication) -> Drawing:
+        """Return what tasks take in a replication: the same for the same *which*."""
+        durations = np.full(self._shape, np.inf)
+        ratios, of_models = np.ones(len(self._parts)), np.ones(len(self._parts))
+        for index, part in enumerate(self._parts):
+            rows = part.demand.rows
+            drawn = self._model(index, which.group)
+            run, level = self._run(part, which)
+            taken = part.expected_s
+            if drawn is not None:
+                taken = taken * np.exp(drawn.shift + level)[rows]
+                of_models[index] = taken.mean() / self.expected_s[index]
+            taken = taken * np.exp(run)
+            if part.noise is not None and "tasks" in self.sources:
+                stretch = np.ones(len(rows)) if drawn is None else drawn.stretch[rows]
+                taken = taken * part.noise(self._luck(_TASKS, part.key, *which), stretch)
+            durations[part.demand.group, part.demand.tasks] = taken
+            ratios[index] = taken.mean() / self.expected_s[index]
+        return Drawing(durations, ratios, of_models)
+
+    def _drawn(self, index: int, group: int) -> Drawn | None:
+        """Return the model of a part that a group draws."""
+        part = self._parts[index]
+        if part.drawer is None or "models" not in self.sources:
+            return None
+        return part.drawer(self._luck(_MODELS, part.key, group), self._stretch(group))
+
+    def _stretch(self, group: int) -> float:
+        """Return what makes normal numbers Student's, with the freedom of all models together."""
+        if self._freedom is None:
+            return 1.0
+        freedom = np.array([self._freedom])
+        return float(student_stretch(freedom, self._luck(_MODELS, group))[0])
+
+    def _run(self, part: _Part, which: Replication) -> tuple[float, float]:
+        """Return the logarithms of how slow the run is, and of how slow those measured were.
+
+        Of the runs that were measured the mean is known, not how slow they were: that is the
+        model's uncertainty, and all kernels of the calibration share it.
+        """
+        effect = part.effect
+        if effect is None or not effect.known:
+            return 0.0, 0.0
+        run, level = 0.0, 0.0
+        scale = np.ones(2)
+        luck = np.zeros(2)
+        keys = part.of_run, part.key
+        if "models" in self.sources:
+            found = [self._luck(_MODELS, _RUNS, key, which.group) for key in keys]
+            freedom = np.array([effect.runs - 1.0])
+            scale = np.array([student_stretch(freedom, rng)[0] for rng in found])
+            luck = np.array([rng.standard_normal() for rng in found])
+        deviations = np.clip(np.array([effect.shared, effect.own]) * scale, 0.0, FURTHEST_RUN)
+        level = float(deviations @ luck) / effect.runs**0.5
+        if "runs" in self.sources:
+            luck = np.array([self._luck(_RUNS, key, *which[:2]).standard_normal() for key in keys])
+            # The mean of runs is what models say: that of the exponential is divided out.
+            run = float(deviations @ luck - deviations @ deviations / 2)
+        return run, level
+
+    def _luck(self, *of: int) -> np.random.Generator:
+        return np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=of))
+
+
+def _freedom_together(parts: list[_Part]) -> float | None:
+    """Return the degrees of freedom of the time of all tasks, after Welch and Satterthwaite.
+
+    Student's numbers of each kernel, added, are known to be too wide (the problem of Behrens and
+    Fisher: of four kernels alike with 5 samples each, 95 % intervals hold 99 %). None: nothing is
+    drawn.
+    """
+    variances, freedoms = [], []
+    for part in parts:
+        if part.drawer is None:
+            continue
+        rng, rows = np.random.default_rng(part.key), part.demand.rows
+        weights = np.bincount(rows, part.expected_s, len(part.demand.table))
+        shifts = [part.drawer(rng, 1.0).shift @ weights for _ in range(LOOKS)]
+        variances.append(float(np.mean(np.square(shifts))))
+        freedoms.append(float(part.drawer.freedom @ weights / weights.sum()))
+    whole = sum(variances)
+    if not whole:
+        return None
+    parts_of = sum(v**2 / f for v, f in zip(variances, freedoms, strict=True))
+    return float(whole**2 / parts_of)
+
+
+def _part(
+    graph: TaskGraph,
+    platform: Platform,
+    models: Models,
+    demand: Demand,
+    sources: Collection[str],
+) -> _Part:
+    """Return how a kernel in a class of workers is drawn."""
+    model, group = demand.model, platform.classes[demand.group]
+    name = graph.model_names[int(graph.kernel[demand.tasks[0]])]
+    find = getattr(models, "run_effect", None)
+    return _Part(
+        demand,
+        np.asarray(model.predict(demand.table)[demand.rows] / demand.speed),
+        crc32(f"{name} on {group.models}".encode()),
+        crc32(group.models.encode()),
+        drawer_of(model, demand.table) if "models" in sources and model.needs_fit else None,
+        noise_of(model, demand.table[demand.rows]) if "tasks" in sources else None,
+        None if find is None else find(name, group.models),
+    )
+
+
+def _named(labels: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(labels))

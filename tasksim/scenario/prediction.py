@@ -1,0 +1,369 @@
+"""Predictions with their uncertainty: what replications say of a makespan, and of two."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError, expect
+from tasksim.base.times import duration_text
+from tasksim.run.replicated import Replicates, components, contributions, errors, summary
+
+if TYPE_CHECKING:
+    from tasksim.engine.replications import Replicator
+
+__all__ = ["Difference", "KernelShare", "Prediction", "difference", "predicted"]
+
+MOST_NAMED: Final = 4
+"""Kernels in a line: all of a factorisation."""
+_WORDS: Final = {"models": "models", "runs": "run to run", "tasks": "tasks"}
+
+
+@dataclass(frozen=True, slots=True)
+class KernelShare:
+    """What one kernel on one architecture adds to the spread of the makespan.
+
+    Parameters
+    ----------
+    kernel, architecture : str
+        Which.
+    share : float
+        Of the variance of makespans, what goes along with its mean duration.
+    mean_s : float
+        The mean duration of its tasks, as the model says.
+    run_low_s, run_high_s : float
+        Between which the mean duration of its tasks in one run is.
+    """
+
+    kernel: str
+    architecture: str
+    share: float
+    mean_s: float
+    run_low_s: float
+    run_high_s: float
+
+
+@dataclass(frozen=True, repr=False)
+class Prediction:
+    """A makespan, and how sure that is.
+
+    Parameters
+    ----------
+    label : str
+        What was asked.
+    sources : tuple of str
+        What was drawn: of ``models``, ``runs``, ``tasks`` what is known to be uncertain.
+    level : float
+        Of the intervals.
+    seed : int
+        Of all luck.
+    replications : int
+        How many there were.
+    mean_s : float
+        The mean of the makespan over all replications, seconds.
+    median_s : float
+        Its median.
+    mean_low_s : float
+        The least that the mean of many runs is at the level.
+    mean_high_s : float
+        The most that it is.
+    run_low_s : float
+        The least that the next run takes at the level.
+    run_high_s : float
+        The most that it takes.
+    means_s : float
+        The makespan of a run in which every task takes its mean.
+    error_s : float
+        How far the mean may be off because replications are few, at the *level*.
+    largest_error_s : float
+        The largest such error of all numbers.
+    shares : dict
+        Source -> its share of the variance of makespans.
+    kernels : tuple of KernelShare
+        What each kernel adds to it, the largest first.
+    found : Replicates
+        The replications themselves.
+    until : float or None
+        The precision that was asked for.
+    interrupted : bool
+        Whether somebody ended it before it was done.
+    notes : tuple of str
+        What is not known, or taken as known.
+
+    See Also
+    --------
+    how_sure : makes them.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> scenario = tasksim.Scenario("cholesky tiles=8", platform="xeon-2c", scheduler="lws")
+    >>> sure = tasksim.how_sure(scenario, replications=200)
+    >>> sure.run_low_s < sure.mean_low_s < sure.mean_s < sure.mean_high_s < sure.run_high_s
+    True
+    """
+
+    label: str
+    sources: tuple[str, ...]
+    level: float
+    seed: int
+    replications: int
+    mean_s: float
+    median_s: float
+    mean_low_s: float
+    mean_high_s: float
+    run_low_s: float
+    run_high_s: float
+    means_s: float
+    error_s: float
+    largest_error_s: float
+    shares: dict[str, float]
+    kernels: tuple[KernelShare, ...]
+    found: Replicates = field(compare=False)
+    until: float | None = None
+    interrupted: bool = False
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Prediction {self.label}: {self}>"
+
+    def __str__(self) -> str:
+        level = f"{100 * self.level:g} %"
+        shares = ", ".join(f"{_WORDS[name]} {100 * s:.0f} %" for name, s in self.shares.items())
+        return (
+            f"makespan {duration_text(self.mean_s)}; the mean run: "
+            f"{_between(self.mean_low_s, self.mean_high_s)} ({level}); one run: "
+            f"{_between(self.run_low_s, self.run_high_s)}; shares: {shares}"
+        )
+
+    @property
+    def bias_s(self) -> float:
+        """How much longer runs take in the mean than a run in which every task takes its mean.
+
+        A makespan is a maximum: a late task delays others, an early one hurries nobody.
+        """
+        return self.mean_s - self.means_s
+
+    @property
+    def converged(self) -> bool | None:
+        """Whether the precision that was asked for was reached; None if none was."""
+        return None if self.until is None else self.largest_error_s <= self.until * self.mean_s
+
+    def text(self) -> str:
+        """Return it for people, a few lines."""
+        bias = 100 * self.bias_s / self.means_s if self.means_s else 0.0
+        lines = [
+            str(self),
+            f"{self.replications} replications: the mean is known to "
+            f"{_percent(self.error_s, self.mean_s)}, all numbers to "
+            f"{_percent(self.largest_error_s, self.mean_s)}; runs take {bias:+.2f} % longer in the "
+            "mean than one of mean times",
+        ]
+        named = ", ".join(
+            f"{k.kernel} on {k.architecture} {100 * k.share:.0f} %"
+            for k in self.kernels[:MOST_NAMED]
+        )
+        return "\n".join([*lines, f"the spread goes along with {named}"])
+
+    def warnings(self) -> list[str]:
+        """Return what is to be said besides: what is not known, what was not reached."""
+        said = list(self.notes)
+        if self.interrupted:
+            said.append(f"interrupted: of {self.replications} replications only")
+        if self.converged is False:
+            said.append(
+                f"after {self.replications} replications the numbers are known to "
+                f"{_percent(self.largest_error_s, self.mean_s)}, not to {100 * self.until:g} %"  # type: ignore[operator]
+            )
+        return said
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data, without the replications."""
+        names = (
+            "mean_s", "median_s", "mean_low_s", "mean_high_s", "run_low_s", "run_high_s", "level",
+            "shares", "sources", "replications", "seed", "means_s", "bias_s", "error_s",
+            "largest_error_s", "until", "converged", "interrupted",
+        )  # fmt: skip
+        data = {name: getattr(self, name) for name in names}
+        finite = None if np.isinf(self.largest_error_s) else self.largest_error_s
+        return {
+            **data,
+            "sources": list(self.sources),
+            "largest_error_s": finite,
+            "kernels": [asdict(kernel) for kernel in self.kernels],
+            "notes": list(self.notes),
+        }
+
+
+def predicted(
+    found: Replicates,
+    replicator: Replicator,
+    *,
+    label: str,
+    level: float,
+    means_s: float,
+    until: float | None,
+    interrupted: bool,
+    seed: int,
+) -> Prediction:
+    """Return what the replications that were *found* say."""
+    models = "models" in replicator.sources
+    said = summary(found, level, models=models)
+    off = errors(found, level, models=models)
+    variances = components(found.makespans_s)
+    whole = sum(variances)
+    shares = [variance / whole if whole else 0.0 for variance in variances]
+    return Prediction(
+        label=label,
+        sources=replicator.sources,
+        level=level,
+        seed=seed,
+        replications=found.makespans_s.size,
+        **said._asdict(),
+        means_s=means_s,
+        error_s=_error(found, level),
+        largest_error_s=max(off),
+        shares=dict(zip(replicator.sources, shares, strict=True)),
+        kernels=_kernels(found, replicator, level),
+        found=found,
+        until=until,
+        interrupted=interrupted,
+        notes=tuple(replicator.notes),
+    )
+
+
+def _error(found: Replicates, level: float) -> float:
+    """Return how far the mean may be off: groups are independent of each other."""
+    without = summary(found, level, models=False)
+    return (without.mean_high_s - without.mean_low_s) / 2
+
+
+def _kernels(found: Replicates, replicator: Replicator, level: float) -> tuple[KernelShare, ...]:
+    tails = (1 - level) / 2, (1 + level) / 2
+    ratios = found.ratios.reshape(found.makespans_s.size, -1)
+    bounds = np.quantile(ratios, tails, axis=0, method="weibull") * replicator.expected_s
+    rows = zip(
+        replicator.kernels,
+        contributions(found).tolist(),
+        replicator.expected_s.tolist(),
+        *bounds.tolist(),
+        strict=True,
+    )
+    shares = [KernelShare(*names, *numbers) for names, *numbers in rows]
+    return tuple(sorted(shares, key=lambda kernel: -kernel.share))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How two predictions differ, met by the same luck: the second minus the first.
+
+    Parameters
+    ----------
+    mean_s : float
+        Of the difference of makespans, seconds; negative where the second is faster.
+    mean_low_s : float
+        The least that the difference of means of many runs is at the level.
+    mean_high_s : float
+        The most that it is.
+    run_low_s : float
+        The least that two runs of the same luck differ by at the level.
+    run_high_s : float
+        The most that they do.
+    level : float
+        Of the intervals.
+    first_wins : float
+        The probability that the first is faster in a run of the same luck; ties count half.
+
+    See Also
+    --------
+    difference : makes them.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> base = tasksim.Scenario("cholesky tiles=8", platform="xeon-2c")
+    >>> lws, eager = (
+    ...     tasksim.how_sure(base.vary(scheduler=name), replications=200)
+    ...     for name in ("lws", "eager")
+    ... )
+    >>> 0 <= tasksim.difference(lws, eager).first_wins <= 1
+    True
+    """
+
+    mean_s: float
+    mean_low_s: float
+    mean_high_s: float
+    run_low_s: float
+    run_high_s: float
+    level: float
+    first_wins: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return asdict(self)
+
+
+def difference(first: Prediction, second: Prediction) -> Difference:
+    """Return how two predictions of the same luck differ: schedulers, say, or what-ifs.
+
+    Parameters
+    ----------
+    first : Prediction
+        One of them.
+    second : Prediction
+        The other, of the same seed and of the same sources of uncertainty.
+
+    Returns
+    -------
+    Difference
+
+    Raises
+    ------
+    InputError
+        If their luck is not the same.
+
+    See Also
+    --------
+    how_sure : makes predictions.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> base = tasksim.Scenario("cholesky tiles=8", platform="xeon-2c")
+    >>> sure = tasksim.how_sure(base, replications=100)
+    >>> difference(sure, sure).first_wins
+    0.5
+    """
+    for name, given in (("first", first), ("second", second)):
+        expect(given, Prediction, name)
+    for what in ("seed", "sources"):
+        a, b = getattr(first, what), getattr(second, what)
+        if a != b:
+            raise InputError(f"{what}: {a} and {b}; predictions are compared with the same luck")
+    groups = min(len(p.found.makespans_s) for p in (first, second))
+    mine, other = (p.found.part(slice(groups)) for p in (first, second))
+    apart = other.makespans_s - mine.makespans_s
+    said = summary(
+        Replicates(apart, mine.ratios, mine.model_ratios),
+        first.level,
+        models="models" in first.sources,
+    )
+    return Difference(
+        said.mean_s,
+        said.mean_low_s,
+        said.mean_high_s,
+        said.run_low_s,
+        said.run_high_s,
+        first.level,
+        float((apart > 0).mean() + (apart == 0).mean() / 2),
+    )
+
+
+def _between(low_s: float, high_s: float) -> str:
+    return f"{duration_text(low_s)} to {duration_text(high_s)}"
+
+
+def _percent(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.2g} %" if whole and np.isfinite(part) else "nobody knows what"
