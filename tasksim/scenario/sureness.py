@@ -197,7 +197,7 @@ class _Series:
             resolved.known_models(),
             policy_of(scenario.scheduler),
             scenario.seed,
-            **scenario.engine,
+            **resolved.engine,
         )
         self._replay: Callable[[list[Item]], Iterator[Any]] = partial(
             totals, threads=threads, engine=engine
