@@ -105,8 +105,8 @@ def simulate(
     measured each task takes what it took there, with --durations means what its configuration
     did in the mean.
     """
-    asked = Asked(**{name: where.pop(name) for name in OPTIONS})
-    asked.refuse_early(noise)
+    doubts = Asked(**{name: where.pop(name) for name in OPTIONS})
+    doubts.refuse_early(noise)
     results = Results(**where)
     recorded: Run | None = None
     changed = False
@@ -130,7 +130,7 @@ def simulate(
     run = solve(resolved, check=check, engine=engine)
     if recorded is not None and not changed:
         _warn_of_differences(recorded, run)
-    sure = asked.answer(resolved, engine)
+    sure = doubts.answer(resolved, engine)
     if sure is not None:
         run = replace(run, uncertainty=sure.to_json())
     try:
