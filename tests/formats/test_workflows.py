@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from growth import nearly_linear
 from hypothesis import HealthCheck, given, settings
 from strategies import graphs
 
@@ -275,3 +276,15 @@ def test_real_workflows_are_read_and_simulated(name):
 def test_a_chain_takes_the_sum_of_its_times():
     run = tasksim.simulate(DATA / "helloworld-chain-5-chameleon.json", workers=1)
     assert run.makespan_s == pytest.approx(501.24)
+
+
+@pytest.mark.slow
+def test_names_of_kernels_in_dot_take_a_time_in_proportion(tmp_path):
+    """Labels that several nodes share are kernels: each is looked up, not counted again."""
+
+    def read(nodes):
+        lines = "\n".join(f'n{i} [size="1e9", label="l{i}"];' for i in range(nodes))
+        (tmp_path / "labels.dot").write_text(f"digraph G {{\n{lines}\n}}\n")
+        assert len(graph_in(tmp_path / "labels.dot").graph) == nodes
+
+    assert nearly_linear(read, 2_000, 16_000)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -62,8 +63,8 @@ def read_dot(path: Path) -> GraphInput:
     """
     jobs = Jobs(path)
     found = _Parser(jobs, read_text(path)).parse()
-    labels = [attributes.get("label", "") for attributes in found.nodes.values()]
-    shared = {label for label in labels if label and labels.count(label) > 1} if labels else set()
+    labels = Counter(attributes.get("label", "") for attributes in found.nodes.values())
+    shared = {label for label, count in labels.items() if label and count > 1}
     silent = 0
     for name, attributes in found.nodes.items():
         line = found.line[name]
@@ -98,25 +99,25 @@ class _Found(NamedTuple):
 
 
 class _Parser:
-    """A DOT file, token by token."""
+    """A DOT file, token by token: the next one is seen, and no other is kept."""
 
     def __init__(self, jobs: Jobs, text: str) -> None:
         self._jobs = jobs
-        self._tokens = list(self._split(text))
-        self._at = 0
+        self._tokens = self._split(text)
+        self._token = next(self._tokens, None)
         self._found = _Found({}, {}, [])
         self._defaults: dict[str, str] = {}
 
     def parse(self) -> _Found:
         """Return nodes and edges."""
         if self._peek("strict"):
-            self._at += 1
+            self._pass()
         kind = self._next("digraph")
         if kind.text != "digraph":
             raise self._error(f"got '{kind.text[:40]}'; legal: digraph", kind)
-        if self._at < len(self._tokens) and self._tokens[self._at].is_name:
-            self._jobs.name = self._tokens[self._at].text or self._jobs.name
-            self._at += 1
+        if self._token is not None and self._token.is_name:
+            self._jobs.name = self._token.text or self._jobs.name
+            self._pass()
         self._mark("{")
         while not self._peek("}"):
             self._statement()
@@ -125,13 +126,13 @@ class _Parser:
 
     def _statement(self) -> None:
         if self._peek(";") or self._peek(","):
-            self._at += 1
+            self._pass()
             return
         first = self._next("a node")
         if not first.is_name:
             raise self._error(f"got '{first.text}'; legal: a node, or an edge", first)
         if self._peek("="):  # an attribute of the whole graph
-            self._at += 1
+            self._pass()
             self._next("a value")
             return
         names = [first]
@@ -156,15 +157,15 @@ class _Parser:
     def _attributes(self) -> dict[str, str]:
         found: dict[str, str] = {}
         while self._peek("["):
-            self._at += 1
+            self._pass()
             while not self._peek("]"):
                 key = self._name().text
                 found[key] = "true"
                 if self._peek("="):
-                    self._at += 1
+                    self._pass()
                     found[key] = self._name().text
                 if self._peek(",") or self._peek(";"):
-                    self._at += 1
+                    self._pass()
             self._mark("]")
         return found
 
@@ -183,16 +184,20 @@ class _Parser:
             at = match.end()
 
     def _peek(self, text: str) -> bool:
-        if self._at >= len(self._tokens):
+        token = self._token
+        if token is None:
             raise self._jobs.error("the file ends before the graph does: a '}' is missing")
-        token = self._tokens[self._at]
         return token.text == text and (not token.is_name or text.isalpha())
 
     def _next(self, legal: str) -> Token:
-        if self._at >= len(self._tokens):
+        token = self._token
+        if token is None:
             raise self._jobs.error(f"the file ends; expected {legal}")
-        self._at += 1
-        return self._tokens[self._at - 1]
+        self._pass()
+        return token
+
+    def _pass(self) -> None:
+        self._token = next(self._tokens, None)
 
     def _name(self) -> Token:
         token = self._next("a name")
