@@ -58,7 +58,19 @@ def settled(scenario: Scenario, path: Path) -> tuple[Scenario, dict[str, str]]:
         if name not in chosen:
             raise InputError(f"{path}: chooses {', '.join(chosen)}, not {name}")
     found = {name: chosen[name] for name in wanted}
+    _refuse_foreign(found.get("scheduler"), path)
     return _with(scenario, given, found), found
+
+
+def _refuse_foreign(scheduler: str | None, path: Path) -> None:
+    """Raise :exc:`InputError` for a scheduler that would be imported because a file names it."""
+    from tasksim.schedulers.registry import SCHEDULERS
+
+    if scheduler is not None and scheduler.partition(":")[0] not in SCHEDULERS:
+        raise InputError(
+            f"{path}: it chooses the scheduler '{scheduler}', which is not registered: nothing is "
+            "imported because a file names it; give it with --scheduler if you trust it"
+        )
 
 
 def _settings(scenario: Scenario) -> dict[str, str]:

@@ -79,7 +79,7 @@ def tree_from_json(data: Any, path: Path) -> ChoosingTree:
         made = Tree(features, choices, root)
         examples = int(data["examples"])
         return ChoosingTree(str(data["choose"]), made, _number(data["msop"]), examples)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         said = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise InputError(f"{path}: is no decision tree that can be read: {said}") from None
 

@@ -117,3 +117,38 @@ def test_a_study_that_is_none(tasksim, tmp_path):
     (tmp_path / "empty").mkdir()
     assert tasksim("study tree empty --choose n").code == 2
     assert tasksim("study tree nothing --choose n").code == 2
+
+
+@pytest.mark.parametrize("tuned", [True, False])
+def test_nothing_is_imported_because_a_file_names_it(tasksim, tmp_path, monkeypatch, tuned):
+    (tmp_path / "canary.py").write_text("from pathlib import Path\nPath('EXECUTED').touch()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    leaf = {"choice": "canary:Policy", "msop": 1.0, "examples": 1}
+    tree = {
+        "format": "tasksim-tree", "version": 1, "choose": "scheduler", "features": [],
+        "choices": ["canary:Policy"], "msop": 1.0, "examples": 1, "tree": leaf,
+    }  # fmt: skip
+    best = {"format": "tasksim-tuned", "graph": "chain", "best": {"scheduler": "canary:Policy"}}
+    (tmp_path / "c.json").write_text(json.dumps(best if tuned else tree))
+    done = tasksim("simulate chain length=2 --workers 1 --scheduler auto --auto c.json")
+    assert done.code == 2
+    assert "nothing is imported because a file names it" in done.err
+    assert not (tmp_path / "EXECUTED").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is empty"),
+        ("[]", "is no decision tree"),
+        ("[" * 200, "c.json"),
+        ('{"format": "tasksim-tuned", "graph": 3}', "no result of tuning"),
+        ('{"format": "tasksim-tree", "version": 1}', "'features' is missing"),
+    ],
+)
+def test_files_that_are_no_trees(tasksim, tmp_path, text, said):
+    (tmp_path / "c.json").write_text(text)
+    done = tasksim("simulate chain length=auto --workers 1 --auto c.json")
+    assert done.code == 2
+    assert len(done.errors) == 1
+    assert said in done.err
