@@ -125,11 +125,12 @@ def test_a_cell_whose_process_is_killed_is_tried_again(study_file, tmp_path, mon
 )
 def test_a_cell_that_kills_its_process_costs_no_other(study_file, tmp_path, monkeypatch, executor):
     monkeypatch.setitem(EXECUTORS._found, "spawning", spawning)
-    path = study_file(*ONE, ("- lws", "- misbehaving:Dies\n  - lws"))
+    one = [*ONE, ("  - qr tiles=3\n", "")]
+    path = study_file(*one, ("- lws", "- misbehaving:Dies\n  - lws"))
     outcome = run_study(path, tmp_path / "study", executor=executor, jobs=2, trust=True)
     found = answers(tmp_path / "study")
     bad = found["scheduler"] == "misbehaving:Dies"
-    assert outcome.failed == bad.sum() == 4
+    assert outcome.failed == bad.sum() == 2
     assert set(found.loc[~bad, "status"]) == {"done"}
     assert set(found.loc[bad, "status"]) == {"failed"}
     assert found.loc[bad, "error"].str.startswith("given up after 3 attempts").all()
