@@ -102,7 +102,7 @@ def graph_questions(workers: int, *, quick: bool = False) -> list[Question]:
     sizes = (512,) if quick else (768, 1152, 1536)
     tiles = (64, 128, 256) if quick else (64, 96, 128, 192, 256, 384)
     names = ("cholesky",) if quick else ("cholesky", "lu", "qr")
-    particles = (10_000,) if quick else (20_000, 50_000, 100_000)
+    particles = (5_000,) if quick else (10_000, 20_000, 40_000)
     found = [_tile_size(name, n, tiles, workers) for name in names for n in sizes]
     found += [_scheduler(name, n, workers) for name in names for n in sizes[:2]]
     found += [_group_size(count, workers, quick=quick) for count in particles]
@@ -142,7 +142,7 @@ def _scheduler(name: str, n: int, workers: int) -> Question:
 
 
 def _group_size(particles: int, workers: int, *, quick: bool) -> Question:
-    height = 4 if particles < 50_000 else 5
+    height = 4  # 512 leaves: dozens of particles in each
     sizes = (8, 64, 512) if quick else (8, 16, 32, 64, 128, 256, 512)
     settings = {"particles": particles, "height": height}
     fewer = f"fmm particles={particles // 2} height={height}"
