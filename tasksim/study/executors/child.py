@@ -159,6 +159,12 @@ class Children:
             self._give_back(child)
         return found
 
+    def compute_limited(self, jobs: Sequence[Job], limits: Limits) -> list[Answer]:
+        """Return the answers of cells: from a child if they have limits, else of this thread."""
+        if any(limit is not None for limit in limits):
+            return self.compute(jobs, limits)
+        return compute(jobs)
+
     def close(self) -> None:
         """End all children; calls that are under way return what they have."""
         with self._lock:
@@ -185,10 +191,8 @@ class Children:
 
 
 def compute_here(jobs: Sequence[Job], limits: Limits) -> list[Answer]:
-    """Return the answers of cells: from a child if they have limits, else made by this thread."""
-    if any(limit is not None for limit in limits):
-        return _children().compute(jobs, limits)
-    return compute(jobs)
+    """Return the answers of cells, as this process makes them that others gave them."""
+    return _children().compute_limited(jobs, limits)
 
 
 @cache

@@ -6,6 +6,7 @@ from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from tasksim.study.executors.child import Children
 from tasksim.study.executors.pool import Pool
 
 if TYPE_CHECKING:
@@ -36,4 +37,8 @@ class SerialExecutor(Executor):
 @contextmanager
 def open_pool(jobs: int, argument: str) -> Iterator[Pool]:  # noqa: ARG001
     """Compute one cell after the other, in this process."""
-    yield Pool(SerialExecutor(), workers=1)
+    children = Children()  # of this study: the next one's may find other modules
+    try:
+        yield Pool(SerialExecutor(), workers=1, compute=children.compute_limited)
+    finally:
+        children.close()

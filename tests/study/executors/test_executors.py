@@ -204,3 +204,20 @@ def test_an_executor_that_is_broken_ends_the_study_and_no_cell(study_file, tmp_p
     kept = answers(tmp_path / "study")
     assert 0 < len(kept) < CELLS
     assert set(kept["status"]) == {"done"}
+
+
+@pytest.mark.parametrize("executor", ["serial", "threads"])
+def test_processes_for_cells_with_limits_know_what_can_be_imported_now(
+    study_file, tmp_path, monkeypatch, executor
+):
+    """Those of an earlier study of this process knew other places."""
+    limited = [*ONE, ("noise: model", "noise: model\nlimits: {time: 1 h}")]
+    assert run_study(study_file(*limited), tmp_path / "one", executor=executor).failed == 0
+    (tmp_path / "later").mkdir()
+    (tmp_path / "later" / "own_scheduler_of_later.py").write_text(
+        "from tasksim.schedulers.eager import Eager\nclass Later(Eager):\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path / "later")
+    path = study_file(*limited, ("- lws", "- own_scheduler_of_later:Later\n  - lws"))
+    outcome = run_study(path, tmp_path / "two", executor=executor, trust=True)
+    assert (outcome.failed, set(answers(tmp_path / "two")["error"].dropna())) == (0, set())
