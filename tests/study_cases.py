@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+from shutil import which
+
+import pytest
+
 from tasksim.study.sweep.table import read_table
 
 SMALL = """\
@@ -75,3 +81,12 @@ class Slow(Eager):
         time.sleep(0.05)
         super().__init__()
 '''
+
+
+def mpiexec():
+    """Return the command that starts MPI's processes: a package's lies beside Python; or skip."""
+    pytest.importorskip("mpi4py")
+    found = which("mpiexec", path=Path(sys.executable).parent) or which("mpiexec")
+    if found is None:
+        pytest.skip("no mpiexec")
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -15,10 +15,21 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["FormatError", "Keys", "Node", "format_json", "position", "read_domain", "to_data"]
+__all__ = [
+    "LIMIT",
+    "FormatError",
+    "Keys",
+    "Node",
+    "format_json",
+    "position",
+    "read_domain",
+    "to_data",
+]
 
 Keys = tuple[str | int, ...]
 
+LIMIT: Final = 2**63
+"""Whole numbers are below: arrays hold them in 64 bits with a sign."""
 WIDTH = 100
 """Columns of a line of the files: two of them fit beside each other on a screen, for diff."""
 
@@ -81,6 +92,8 @@ class Node:
         """Return a whole number, not negative."""
         if isinstance(self.value, bool) or not isinstance(self.value, int) or self.value < 0:
             raise self.expected("a whole number, not negative")
+        if self.value >= LIMIT:
+            raise self.expected("a whole number below 2^63")
         return self.value
 
     def number(self) -> float:

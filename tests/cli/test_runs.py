@@ -245,6 +245,7 @@ def test_list_describes_what_there_is(tasksim):
         "formats",
         "panels",
         "executors",
+        "study_executors",
     ]
     assert result["kinds"]["constant"].startswith("The same duration for any parameters.")
     assert result["formats"]["costs"].endswith("(.csv)\nreads graphs, reads platforms")

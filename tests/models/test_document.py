@@ -97,6 +97,7 @@ def test_plain_data():
             "expected a finite number, got 1000000000000000000000000000000000000...",
         ),
         (-1, "integer", "expected a whole number, not negative, got -1"),
+        (2**63, "integer", "expected a whole number below 2^63, got 9223372036854775808"),
         (0, "positive", "expected a number larger than 0, got 0"),
         (["a", "a"], "texts", "'a' is given twice"),
         ("ab", "texts", 'expected a list, got "ab"'),

@@ -175,7 +175,7 @@ def test_what_is_done_is_kept_when_interrupted(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("samples", [5, 20])
 def test_intervals_hold_the_truth_as_often_as_they_say(samples):
-    from benchmarks.coverage import coverage
+    from benchmarks.interval_coverage import coverage
 
     cell = coverage(0.1, samples, tiles=4, repetitions=100, replications=300, truths=500)
     assert cell.mean_holds >= 0.88
@@ -183,7 +183,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(samples):
 
 
 def test_the_coverage_benchmark_works():
-    from benchmarks.coverage import coverage
+    from benchmarks.interval_coverage import coverage
 
     cell = coverage(0.1, 20, tiles=3, repetitions=12, replications=60, truths=60)
     assert cell.mean_holds >= 0.7

@@ -9,11 +9,10 @@ import time
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
-from shutil import which
 
 import pandas as pd
 import pytest
-from study_cases import CELLS, MISBEHAVING, answers
+from study_cases import CELLS, MISBEHAVING, answers, mpiexec
 
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.study.executors.pool import Pool
@@ -60,10 +59,7 @@ def test_clusters_compute_the_same_table(serial, study_file, tmp_path, executor,
 
 @pytest.mark.slow
 def test_mpi_computes_the_same_table(serial, study_file, tmp_path):
-    pytest.importorskip("mpi4py")
-    if which("mpiexec") is None:
-        pytest.skip("no mpiexec")
-    command = ["mpiexec", "-n", "3", sys.executable, "-m", "tasksim", "study", "run"]
+    command = [mpiexec(), "-n", "3", sys.executable, "-m", "tasksim", "study", "run"]
     command += [study_file(), "-o", tmp_path / "study", "--executor", "mpi"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

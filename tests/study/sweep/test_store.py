@@ -15,7 +15,7 @@ from shutil import copytree
 
 import pandas as pd
 import pytest
-from study_cases import CELLS, SLOW, answers
+from study_cases import CELLS, SLOW, answers, mpiexec
 
 from tasksim.base.errors import InputError
 from tasksim.base.lockfile import locked
@@ -48,7 +48,7 @@ def started(file, folder, executor, **more):
     command = [sys.executable, "-m", "tasksim", "study", "run", file, "-o", folder, "--trust"]
     command += ["--executor", executor, "--jobs", "2"]
     if executor == "mpi":
-        command = ["mpiexec", "-n", "3", *command]
+        command = [mpiexec(), "-n", "3", *command]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more
     )

@@ -5,8 +5,8 @@ noise. Each repetition measures every kernel n times, predicts the makespan from
 whether the interval of the mean holds the mean of many true runs, and how many true runs that of
 one run holds. 95 % of each are asked for:
 
-    python benchmarks/coverage.py
-    python benchmarks/coverage.py --repetitions 1000 --json coverage.json
+    python benchmarks/interval_coverage.py
+    python benchmarks/interval_coverage.py --repetitions 1000 --json coverage.json
 """
 
 from __future__ import annotations
