@@ -33,6 +33,7 @@ def entry(library, kernel="task"):
 
 
 def test_kernels_by_themselves(tmp_path):
+    before = threading.active_count()
     report = here(
         [POTRF, KernelCall("gemm_float32", {"m": 8, "n": 8, "k": 16})],
         tmp_path,
@@ -44,7 +45,7 @@ def test_kernels_by_themselves(tmp_path):
     assert report.overheads is None
     assert entry(tmp_path, "potrf").measured.how == "by itself, 2 workers busy"
     assert len(load(str(report.platform_path)).workers) == 2
-    assert threading.active_count() == 1
+    assert threading.active_count() <= before
 
 
 def gemm_graph(m):
@@ -109,6 +110,7 @@ def test_a_tiny_kernel_does_not_flood_the_files(tmp_path, monkeypatch):
 
 def test_a_kernel_that_fails_ends_the_measuring(tmp_path, monkeypatch):
     """On whichever worker it happens; no thread is left behind."""
+    before = threading.active_count()
 
     class Fails:
         def __init__(self, seed):
@@ -126,4 +128,4 @@ def test_a_kernel_that_fails_ends_the_measuring(tmp_path, monkeypatch):
     )
     with pytest.raises(TaskFailed, match="not positive definite"):
         here([POTRF], tmp_path, workers=3)
-    assert threading.active_count() == 1
+    assert threading.active_count() <= before

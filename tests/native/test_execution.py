@@ -81,6 +81,7 @@ def test_a_run_records_its_releases_and_submissions():
 
 
 def test_a_failing_kernel_stops_the_run_and_is_named():
+    before = threading.active_count()
     graph = generate("chain", length=5)
     executed = []
 
@@ -92,7 +93,7 @@ def test_a_failing_kernel_stops_the_run_and_is_named():
     with pytest.raises(TaskFailed, match=r"task #2 .*failed on worker cpu0: .*division by zero"):
         run(graph, 1, program=of_functions(graph, kernel))
     assert executed == [0, 1, 2]
-    assert threading.active_count() == 1
+    assert threading.active_count() <= before
 
 
 class Fifo(Scheduler):
