@@ -21,7 +21,7 @@ HEAVY = (
 )  # fmt: skip
 BY_OTHERS = {"importlib.metadata"}
 """What simpy and pyarrow import themselves."""
-SIMPY_ENGINE = 50
+SIMPY_ENGINE = 55
 """Modules of the engine that replays where there is no core, rounded up; SimPy has as many."""
 
 CODE = """
