@@ -39,7 +39,9 @@ def modules_of(line, folder):
     """Return what is imported when a command line has ended well."""
     command = [sys.executable, "-c", CODE, *line.split()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=folder)
-    code, modules = json.loads(done.stderr.splitlines()[-1])
+    said = [text for text in done.stderr.splitlines() if text.startswith("[")]
+    assert said, done.stderr
+    code, modules = json.loads(said[-1])
     assert code == 0, done.stderr
     return set(modules)
 
