@@ -7,6 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import InputError
+from tasksim.schedulers import registry as schedulers
 from tasksim.study.sweep.axes import number_or_text, values_of
 from tasksim.tuning.matrix_size import in_tiles, takes_size
 
@@ -91,7 +92,8 @@ def candidates(base: Scenario, axes: Mapping[str, Sequence[Any]]) -> list[Candid
     Raises
     ------
     InputError
-        If there are too many, or an axis is none of a scenario.
+        If there are too many, an axis is none of a scenario, or a scheduler has no such name or
+        option: that is no choice that fails, but a word that is wrong.
     """
     count = 1
     for values in axes.values():
@@ -101,6 +103,9 @@ def candidates(base: Scenario, axes: Mapping[str, Sequence[Any]]) -> list[Candid
             f"--over: {count if axes else 0} combinations; legal: from 1 to {MOST}; "
             "'tasksim study run' takes more, and can be stopped"
         )
+    for named in axes.get("scheduler", ()):
+        if isinstance(named, str):
+            schedulers.create(named)
     sized = isinstance(base.graph, str) and takes_size(base.graph)
     return [
         _candidate(base, dict(zip(axes, values, strict=True)), sized)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tasksim.base.errors import InputError
@@ -31,17 +33,18 @@ def test_all_combinations_in_order_of_their_makespans():
 
 
 def test_what_fails_is_last_and_says_why():
-    found = search(candidates(WIDE, axes_of(["scheduler=eager,nonsense"])))
+    found = search(candidates(WIDE, axes_of(["width=2,nonsense"])))
     assert [t.error is None for t in found.tried] == [True, False]
     assert "nonsense" in found.tried[1].error
     assert found.losses == [0, 1]
     assert found.expected_loss == 0
-    assert found.losses_along("scheduler") == {"eager": 0}
+    assert found.losses_along("graph.width") == {2: 0}
 
 
 def test_when_nothing_works_the_first_error_is_told():
-    with pytest.raises(InputError, match="no choice works; the first: unknown scheduler"):
-        search(candidates(WIDE, axes_of(["scheduler=nonsense,rubbish"])))
+    first = re.escape("no choice works; the first: fork-join: width: got 'nonsense'")
+    with pytest.raises(InputError, match=first):
+        search(candidates(WIDE, axes_of(["width=nonsense,rubbish"])))
 
 
 def test_tiles_that_do_not_divide_the_matrix_are_no_choice():
@@ -92,3 +95,9 @@ def test_axes_that_make_no_sense(over, said):
 def test_halving_of_one_seed_is_refused():
     with pytest.raises(InputError, match="give --seeds"):
         search(candidates(FORK, axes_of(["width=2,4"])), how="halving")
+
+
+@pytest.mark.parametrize("wrong", ["eagre", "dmda:alhpa=2"])
+def test_a_scheduler_that_is_misspelt_is_no_choice_that_fails(wrong):
+    with pytest.raises(InputError, match=r"did you mean|unknown"):
+        candidates(WIDE, axes_of([f"scheduler=lws,{wrong}"]))
