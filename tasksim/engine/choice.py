@@ -137,13 +137,15 @@ def series_of(question: Question) -> Series | None:
 
 def _compiled(question: Question) -> CompiledReplay:
     from tasksim.core.library import status
-    from tasksim.engine.compiled.replay import CompiledReplay
     from tasksim.runtime.flat import Refused
-    from tasksim.runtime.policies import ported
 
     core = status()
     if not core.available:
         raise Refused(f"the core is {core.why}")
+
+    from tasksim.engine.compiled.replay import CompiledReplay
+    from tasksim.runtime.policies import ported
+
     own, threads = ported(question.scheduler), question.needs_threads
     if threads and own is None:
         raise Refused(f"{question.scheduler.name} was changed, and threads do not call it")

@@ -21,8 +21,6 @@ from tasksim.engine.machine.intake import COMING, Intake
 from tasksim.engine.machine.keeper import keeper
 from tasksim.engine.machine.view import NodeView
 from tasksim.engine.machine.writing import Writing
-from tasksim.engine.threads.suits import can_be_threads
-from tasksim.engine.threads.threads import Threads
 from tasksim.runtime.hooks import chooses_apart, unless_default
 from tasksim.runtime.ledger import DONE, TAKEN
 from tasksim.runtime.livelock import Patience
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
     from tasksim.engine.data.accesses import Needs
     from tasksim.engine.machine.charges import Charges
     from tasksim.engine.machine.ticks import OverheadTicks
+    from tasksim.engine.threads.threads import Threads
     from tasksim.platform.description import Platform
     from tasksim.runtime.facts import Facts
     from tasksim.runtime.ledger import Ledger
@@ -86,9 +85,7 @@ class Node:
         self._overheads = overheads
         self._blind = blind and chooses_apart(scheduler)
         self.instant = in_steps(platform) if self._blind else BY_NUMBER
-        self.threads: Threads | None = None
-        if blind and can_be_threads(graph, platform, scheduler):
-            self.threads = Threads(clock)
+        self.threads = _threads(clock, facts) if blind else None
         if self.instant.stepwise or self.threads is not None:
             clock.end_waits_in_reverse()
         self._looks = scheduler.looks_at_data
@@ -290,3 +287,15 @@ def _keepers(clock: TickClock, platform: Platform, routines: list[Routine]) -> l
         if platform.device(worker.architecture).pipeline and keepers[worker.memory] is None:
             keepers[worker.memory] = routine
     return [routine or Routine(clock) for routine in keepers]
+
+
+def _threads(clock: TickClock, facts: Facts) -> Threads | None:
+    """Return the threads that answer the question, imported only where they can."""
+    from tasksim.engine.threads.suits import can_be_threads
+
+    if not can_be_threads(facts.graph, facts.platform, facts.scheduler):
+        return None
+
+    from tasksim.engine.threads.threads import Threads
+
+    return Threads(clock)

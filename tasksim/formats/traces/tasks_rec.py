@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tasksim.formats.registry import Format
-from tasksim.formats.traces.comms_rec import add_messages
-from tasksim.formats.traces.ownnotes import own_notes
 from tasksim.formats.traces.records import Records
 from tasksim.formats.traces.recutils import add_record, node_memory, rank_of, records
-from tasksim.formats.traces.sched_rec import add_scheduling
 from tasksim.formats.traces.textlines import head_text
 
 if TYPE_CHECKING:
@@ -41,6 +38,7 @@ def read_tasks_rec(path: Path, *, skip_bad: bool = False) -> RecordedTrace:
     InputError
         ``file:line: what is wrong``.
     """
+    from tasksim.formats.traces.ownnotes import own_notes
     from tasksim.formats.traces.recorded_trace import assembled
 
     hints = 0
@@ -77,8 +75,12 @@ def _add_beside(found: Records) -> None:
     else:
         found.note(NO_HOMES)
     if scheduling.is_file():
+        from tasksim.formats.traces.sched_rec import add_scheduling
+
         add_scheduling(found, scheduling)
     if messages.is_file():
+        from tasksim.formats.traces.comms_rec import add_messages
+
         add_messages(found, messages)
 
 
