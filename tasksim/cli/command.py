@@ -12,10 +12,12 @@ from tasksim.base.wording import on_command_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["EXIT_CODES", "SETTINGS", "Command", "Group", "command"]
+__all__ = ["Command", "Group", "command"]
 
 EXIT_CODES = """\
 Exit codes: 0 ok, 1 failed, 2 usage or invalid file, 3 a check failed, 130 interrupted."""
+
+DEBUG = "Show the traceback of an error."
 
 SETTINGS: dict[str, Any] = {
     "help_option_names": ["-h", "--help"],
@@ -32,7 +34,8 @@ class Command(click.Command):
         kwargs.setdefault("epilog", EXIT_CODES)
         super().__init__(*args, **kwargs)
         self.examples = list(examples)
-        self.params.append(debug_option())
+        # tasksim.cli.main looks for it among the arguments.
+        self.params.append(click.Option(["--debug"], is_flag=True, expose_value=False, help=DEBUG))
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command; messages name options as the command line does."""
@@ -50,7 +53,7 @@ class Command(click.Command):
 class Group(Command, click.Group):
     """Commands by the name of *what* they deal with: a format, a subject."""
 
-    def __init__(self, *args: Any, what: str, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, what: str = "command", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.what = what
 
@@ -58,21 +61,13 @@ class Group(Command, click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that *args* name; for an unknown one, say the nearest."""
-        name = args[0]
-        if name not in self.commands and not name.startswith("-") and not ctx.resilient_parsing:
-            known = ", ".join(self.commands)
-            close = nearest(name, self.commands)
-            ctx.fail(f"unknown {self.what} '{name}'{close} (known: {known})")
+        name, known = args[0], self.list_commands(ctx)
+        if name not in known and not name.startswith("-") and not ctx.resilient_parsing:
+            near = nearest(name, known)
+            ctx.fail(f"unknown {self.what} '{name}'{near} (known: {', '.join(known)})")
         return super().resolve_command(ctx, args)
 
 
 def command(name: str, *, examples: Sequence[str]) -> Callable[[Callable[..., Any]], click.Command]:
     """Make the decorated function the command *name*; its docstring is the help."""
     return click.command(name, cls=Command, examples=examples)
-
-
-def debug_option() -> click.Option:
-    """Return the option ``--debug``; :mod:`tasksim.cli.main` looks for it among the arguments."""
-    return click.Option(
-        ["--debug"], is_flag=True, expose_value=False, help="Show the traceback of an error."
-    )

@@ -11,15 +11,14 @@ import sys
 import warnings
 from contextlib import contextmanager
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from tasksim.base.errors import TasksimError, nearest
+from tasksim.base.errors import TasksimError
 from tasksim.base.interruption import INTERRUPTED, Interrupts
 from tasksim.base.wording import on_command_line
-from tasksim.cli.command import EXIT_CODES, SETTINGS, debug_option
+from tasksim.cli.lazygroup import LazyGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -60,40 +59,8 @@ AGAIN_S = 0.5
 """Two signals within so short a time are one: a person has not read yet what the first one did."""
 
 
-class LazyGroup(click.Group):
-    """The commands of :data:`COMMANDS`, imported when called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Return the names of the commands, in the order of their use."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import and return a command."""
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
-        found: click.Command = getattr(import_module(module), attribute)
-        return found
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that *args* name; for an unknown one, say the nearest."""
-        name = args[0]
-        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
-            known = ", ".join(COMMANDS)
-            ctx.fail(f"unknown command '{name}'{nearest(name, COMMANDS)} (known: {known})")
-        return super().resolve_command(ctx, args)
-
-    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples, then what tasksim does."""
-        formatter.write("\nExamples:\n" + "".join(f"  {line}\n" for line in EXAMPLES))
-        super().format_help_text(ctx, formatter)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+class Tasksim(LazyGroup):
+    """All commands; it ends with the exit codes of their errors."""
 
     def main(  # type: ignore[override]  # one signature for click's two overloads
         self, args: Any = None, prog_name: Any = None, **extra: Any
@@ -109,13 +76,7 @@ class LazyGroup(click.Group):
         return exit_after(run, sys.argv[1:] if args is None else list(args))
 
 
-@click.group(
-    cls=LazyGroup,
-    name="tasksim",
-    context_settings=SETTINGS,
-    epilog=EXIT_CODES,
-    invoke_without_command=True,
-)
+@click.group("tasksim", cls=Tasksim, parts=COMMANDS, examples=EXAMPLES, invoke_without_command=True)
 @click.option(
     "--version",
     is_flag=True,
@@ -135,9 +96,6 @@ def cli(ctx: click.Context) -> None:
         click.echo("Predict how long a task graph takes on a machine. For example:\n")
         click.echo("".join(f"  {line}\n" for line in EXAMPLES))
         click.echo("'tasksim --help' lists the commands.")
-
-
-cli.params.append(debug_option())
 
 
 def main() -> None:

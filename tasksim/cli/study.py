@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
 import click
 
-from tasksim.base.errors import nearest
-from tasksim.cli.command import Command
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from tasksim.cli.lazygroup import LazyGroup
 
 __all__ = ["COMMANDS", "study"]
 
@@ -33,40 +26,7 @@ EXAMPLES = (
 )
 
 
-class LazyCommands(Command, click.Group):
-    """The commands of a mapping as :data:`COMMANDS`, imported when called."""
-
-    lazy: Mapping[str, tuple[str, str]] = COMMANDS
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Return the names of the commands, in the order of their use."""
-        return list(self.lazy)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import and return a command."""
-        if cmd_name not in self.lazy:
-            return None
-        module, _, attribute = self.lazy[cmd_name][0].partition(":")
-        found: click.Command = getattr(import_module(module), attribute)
-        return found
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that *args* name; for an unknown one, say the nearest."""
-        name = args[0]
-        if name not in self.lazy and not name.startswith("-") and not ctx.resilient_parsing:
-            known = ", ".join(self.lazy)
-            ctx.fail(f"unknown command '{name}'{nearest(name, self.lazy)} (known: {known})")
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in self.lazy.items()])
-
-
-@click.group("study", cls=LazyCommands, examples=EXAMPLES)
+@click.group("study", cls=LazyGroup, parts=COMMANDS, examples=EXAMPLES)
 def study() -> None:
     """Ask many questions at once: a grid of graphs, platforms, schedulers, settings, seeds.
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
-
 import click
 
-from tasksim.cli.command import Group
+from tasksim.cli.lazygroup import LazyGroup
 
 __all__ = ["tuning"]
 
@@ -29,20 +26,8 @@ EXAMPLES = (
 )
 
 
-class Tuning(Group):
-    """The subcommands of :data:`PARTS`, imported when called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Return the names of the subcommands."""
-        return list(PARTS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import and return a subcommand."""
-        if cmd_name not in PARTS:
-            return None
-        module, _, attribute = PARTS[cmd_name][0].partition(":")
-        found: click.Command = getattr(import_module(module), attribute)
-        return found
+class Tuning(LazyGroup):
+    """The subcommands of :data:`PARTS`; what names none of them is about a graph."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse *args*; what begins with no subcommand is about a graph."""
@@ -50,18 +35,7 @@ class Tuning(Group):
             args = [GRAPH, *args]
         return super().parse_args(ctx, args)
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the subcommand that *args* name."""
-        return click.Group.resolve_command(self, ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the subcommands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in PARTS.items()])
-
-
-@click.group("tune", cls=Tuning, what="subcommand", examples=EXAMPLES)
-def tuning(**_: Any) -> None:
+@click.group("tune", cls=Tuning, parts=PARTS, examples=EXAMPLES)
+def tuning() -> None:
     """Say which choice is best, and what a wrong one costs."""

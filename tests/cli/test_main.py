@@ -15,8 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 from tasksim.base.errors import CheckFailed, InputError, TaskFailed
-from tasksim.cli import main as entry
 from tasksim.cli.command import Command
+from tasksim.cli.lazygroup import LazyGroup
 from tasksim.cli.main import COMMANDS, cli
 from tasksim.graph.builder import GraphBuilder
 from tasksim.graph.graph_file import save
@@ -65,8 +65,8 @@ def failing(monkeypatch, error):
     def fail():
         raise error
 
-    command = click.Command("doctor", callback=fail, params=[entry.debug_option()])
-    monkeypatch.setattr(entry.LazyGroup, "get_command", lambda self, ctx, name: command)
+    command = Command("doctor", callback=fail)
+    monkeypatch.setattr(LazyGroup, "get_command", lambda self, ctx, name: command)
 
 
 def call(line):
@@ -110,7 +110,7 @@ def test_warnings_are_one_line(monkeypatch):
     import warnings
 
     command = click.Command("doctor", callback=lambda: warnings.warn("mind the gap", stacklevel=1))
-    monkeypatch.setattr(entry.LazyGroup, "get_command", lambda self, ctx, name: command)
+    monkeypatch.setattr(LazyGroup, "get_command", lambda self, ctx, name: command)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         assert call("doctor") == (0, "Warning: mind the gap\n")
