@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -17,9 +17,16 @@ if TYPE_CHECKING:
 
 __all__ = ["cholesky"]
 
+Flush = Literal["none", "peer"]
+
 
 @generator("cholesky")
-def cholesky(tiles: Count, tile_size: Count = 256, dtype: Dtype = "float64") -> TaskGraph:
+def cholesky(
+    tiles: Count,
+    tile_size: Count = 256,
+    dtype: Dtype = "float64",
+    flush: Flush | None = None,
+) -> TaskGraph:
     """Cholesky factorisation A = L Lᵀ of a symmetric positive definite matrix, by tiles.
 
     The right-looking algorithm on the lower triangle (A. Buttari, J. Langou, J. Kurzak,
@@ -39,6 +46,9 @@ def cholesky(tiles: Count, tile_size: Count = 256, dtype: Dtype = "float64") -> 
         Rows, and columns, of a tile.
     dtype
         The elements. Kernels of float32 have models of their own (``gemm_float32``).
+    flush
+        ``peer``: of a diagonal tile this is said after each trsm, as StarPU's example for several
+        nodes does; there the tile is sent again for every one. By default once, after the last.
     """
     N, b = tiles, tile_size
     models = model_names(dtype, "potrf", "trsm", "syrk", "gemm")
@@ -49,7 +59,8 @@ def cholesky(tiles: Count, tile_size: Count = 256, dtype: Dtype = "float64") -> 
     n: Integers
     k, n = np.triu_indices(N)
     ends = np.cumsum(N - n)
-    g.wont_use(A.at(n, k), after=ends)
+    read_last = n > k if flush == "peer" else n >= k
+    g.wont_use(A.at(n, k)[read_last], after=ends[read_last])
     column = np.repeat(np.arange(len(k)), N - n)
     m: Integers = np.arange(g.tasks) - (ends - N)[column]
     k, n = k[column], n[column]
@@ -58,6 +69,8 @@ def cholesky(tiles: Count, tile_size: Count = 256, dtype: Dtype = "float64") -> 
     place, k, m, n = tasks.where(in_panel & on_diagonal)
     g.insert("potrf", place, (RW, A.at(k, k)), n=b, priority=2 * N - 2 * k)
     place, k, m, n = tasks.where(in_panel & ~on_diagonal)
+    if flush == "peer":
+        g.wont_use(A.at(k, k), after=place + 1)
     g.insert(
         "trsm", place, (R, A.at(k, k)), (RW, A.at(m, k)),
         m=b, n=b, priority=2 * N - 2 * k - m,

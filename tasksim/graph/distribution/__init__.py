@@ -1,0 +1,1 @@
+"""Distributed task graphs: who owns what, who executes what, which messages that takes."""

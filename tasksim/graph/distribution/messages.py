@@ -1,0 +1,178 @@
+"""Messages: which data travel between nodes, once per version and node that reads it.
+
+All nodes go through the whole graph and come to the same messages, as StarPU-MPI's do: before a
+task the nodes that own what it reads send, afterwards an executor that is not the owner sends back
+what it has written. A datum is sent again once it was written, or once it was said that it will
+not be used any more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasksim.graph.distribution.executor import READS, WRITES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.graph.csr import Int32, Int64
+    from tasksim.graph.dependencies import Accesses
+
+__all__ = ["MessageTable", "Needed", "needed_messages"]
+
+
+@dataclass(frozen=True, eq=False)
+class MessageTable:
+    """Messages in the order in which the submission posts them, in columns.
+
+    Attributes
+    ----------
+    source, target
+        int32: the node that sends, and the one that receives.
+    handle, size_bytes
+        int32, int64: the datum, of the whole graph, and its size.
+    priority
+        int32: that of the task that caused it.
+    task
+        int32: that task, of the whole graph: the first reader on the target, or the writer.
+    back
+        bool: whether it brings what was written home, after its task.
+    send, receive
+        int32: its communication tasks' numbers in the parts of source and target.
+    """
+
+    source: Int32
+    target: Int32
+    handle: Int32
+    size_bytes: Int64
+    priority: Int32
+    task: Int32
+    back: NDArray[np.bool_]
+    send: Int32
+    receive: Int32
+
+    def __len__(self) -> int:
+        """Return how many messages there are."""
+        return len(self.source)
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes of data they carry together."""
+        return int(self.size_bytes.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Needed:
+    """Messages that a graph needs, in order, and what becomes of the copies that they bring.
+
+    Attributes
+    ----------
+    source, target, handle, task
+        As of :class:`MessageTable`.
+    order
+        int64: where it is posted, see :func:`posting_order`.
+    dropped
+        int32: after how many tasks it is said that the copy will not be used; -1 if never.
+    """
+
+    source: Int32
+    target: Int32
+    handle: Int32
+    task: Int32
+    order: Int64
+    dropped: Int32
+
+
+def posting_order(task: Int32, place: Int64, *, after: bool) -> Int64:
+    """Return numbers that sort messages as they are posted: before their tasks or *after* them.
+
+    *place* is the number of the access. A task itself comes before what is posted after it.
+    """
+    return task.astype(np.int64) << 32 | (place + 1 | 1 << 31 if after else place)
+
+
+def needed_messages(
+    accesses: Accesses,
+    owners: Int32,
+    executor: Int32,
+    hints: tuple[Int32, Int32],
+    *,
+    cache: bool,
+) -> Needed:
+    """Return the messages that *accesses* take, where *hints* say which data are dropped when.
+
+    Without *cache*, each task that reads a remote datum has a message of its own.
+    """
+    remote = owners[accesses.handle] != executor[accesses.task]
+    read = np.flatnonzero(remote & READS[accesses.mode])
+    written = np.flatnonzero(remote & WRITES[accesses.mode])
+    first, dropped = _first_readers(accesses, executor, read, hints, cache=cache)
+    before = posting_order(accesses.task[first], first, after=False)
+    behind = posting_order(accesses.task[written], written, after=True)
+    order = np.concatenate((before, behind))
+    sorting = np.argsort(order, kind="stable")
+    places = np.concatenate((first, written))[sorting]
+    back = np.repeat([False, True], [len(first), len(written)])[sorting]
+    task, handle = accesses.task[places], accesses.handle[places]
+    owner, other = owners[handle], executor[task]
+    return Needed(
+        source=np.where(back, other, owner).astype(np.int32),
+        target=np.where(back, owner, other).astype(np.int32),
+        handle=handle,
+        task=task,
+        order=order[sorting],
+        dropped=np.concatenate((dropped, np.full(len(written), -1, np.int32)))[sorting],
+    )
+
+
+def _first_readers(
+    accesses: Accesses,
+    executor: Int32,
+    read: Int64,
+    hints: tuple[Int32, Int32],
+    *,
+    cache: bool,
+) -> tuple[Int64, Int32]:
+    """Return the accesses among *read* that need a message, and when what it brings is dropped."""
+    if not len(read):
+        return read, np.empty(0, np.int32)
+    ends = _ends_of_versions(accesses, hints)
+    handle = accesses.handle[read].astype(np.int64)
+    moment = handle << 33 | accesses.task[read].astype(np.int64) << 1
+    version = np.searchsorted(ends, moment)
+    dropped = _dropped(ends, version, handle)
+    if not cache:
+        return read, dropped
+    # Versions that end never have no number of their own: that of the datum tells them apart.
+    order = np.lexsort((read, executor[accesses.task[read]], version, handle))
+    node = executor[accesses.task[read[order]]]
+    new = np.ones(len(order), np.bool_)
+    same = (handle[order[1:]] == handle[order[:-1]]) & (version[order[1:]] == version[order[:-1]])
+    new[1:] = ~(same & (node[1:] == node[:-1]))
+    return read[order[new]], dropped[order[new]]
+
+
+def _ends_of_versions(accesses: Accesses, hints: tuple[Int32, Int32]) -> Int64:
+    """Return when data were written or dropped: the datum, and twice the task, sorted.
+
+    What is dropped before a task is dropped half a task before it.
+    """
+    places = np.flatnonzero(WRITES[accesses.mode])
+    written = accesses.handle[places].astype(np.int64) << 33
+    written |= accesses.task[places].astype(np.int64) << 1
+    handle, after = (column.astype(np.int64) for column in hints)
+    at_once = after == 0  # nothing was sent yet
+    dropped = (handle << 33 | (after << 1) - 1)[~at_once]
+    ends = np.concatenate((written, dropped))
+    ends.sort()
+    return ends
+
+
+def _dropped(ends: Int64, version: Int64, handle: Int64) -> Int32:
+    """Return after how many tasks each *version* of its *handle* is dropped; -1: it is not."""
+    found = np.append(ends, -1)[version]
+    by_hint = (found >> 33 == handle) & (found & 1 == 1)
+    return np.where(by_hint, (found & 0x1FFFFFFFF) + 1 >> 1, -1).astype(np.int32)

@@ -1,0 +1,160 @@
+"""Owners of data: which node each datum of a graph has its home on, by name of a distribution."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.base.registry import Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tasksim.graph.csr import Int64
+    from tasksim.graph.taskgraph import TaskGraph
+
+__all__ = [
+    "OWNERS",
+    "Grid",
+    "column_major",
+    "diamond",
+    "morton",
+    "nearly_square",
+    "owners_of",
+    "round_robin",
+    "row_major",
+]
+
+
+class Grid(NamedTuple):
+    """Nodes in rows and columns: 2 x 3 has six."""
+
+    rows: int
+    columns: int
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there are."""
+        return self.rows * self.columns
+
+
+Owners: TypeAlias = "Callable[[TaskGraph, Grid], Any]"
+"""Returns the owner of each datum of a graph on a grid of nodes."""
+
+
+def row_major(graph: TaskGraph, grid: Grid) -> Int64:
+    """Return owners on a 2-D block-cyclic grid whose nodes are numbered row by row.
+
+    Tile (m, n) is on node ``(m mod P) Q + n mod Q``, as in Chameleon and StarPU's Cholesky. Items
+    of vectors go round all nodes; ``1xQ`` and ``Px1`` are distributions by column and by row.
+    """
+    row, column, flat = _coordinates(graph)
+    owner = row % grid.rows * grid.columns + column % grid.columns
+    return np.where(flat, row % grid.nodes, owner)
+
+
+def column_major(graph: TaskGraph, grid: Grid) -> Int64:
+    """Return owners on such a grid whose nodes are numbered column by column.
+
+    Tile (m, n) is on node ``(n mod Q) P + m mod P``, as in ScaLAPACK, SLATE, and StarPU's LU.
+    """
+    row, column, flat = _coordinates(graph)
+    owner = column % grid.columns * grid.rows + row % grid.rows
+    return np.where(flat, row % grid.nodes, owner)
+
+
+def diamond(graph: TaskGraph, grid: Grid) -> Int64:
+    """Return owners by diagonals: tile (m, n) is on node ``(m + n) mod N``.
+
+    Neighbours in a row and in a column are on different nodes.
+    """
+    row, column, flat = _coordinates(graph)
+    return np.where(flat, row, row + column) % grid.nodes
+
+
+def round_robin(graph: TaskGraph, grid: Grid) -> Int64:
+    """Return owners by number: datum *i* is on node ``i mod N``, whatever it is."""
+    return np.arange(graph.handles) % grid.nodes
+
+
+def morton(graph: TaskGraph, grid: Grid) -> Int64:
+    """Return owners of contiguous pieces: of each vector, and row of a matrix, so much per node.
+
+    The groups of a fast multipole method are in Morton order: each node has a region of space.
+    """
+    owner = np.arange(graph.handles) % grid.nodes
+    for block in graph.handle_blocks:
+        places, length = np.arange(block.end - block.first), max(block.columns or block.rows, 1)
+        owner[block.first : block.end] = places % length * grid.nodes // length
+    return owner
+
+
+OWNERS: Final[Registry[Owners]] = Registry(
+    "owner",
+    "tasksim.owners",
+    {
+        "row": f"{__name__}:row_major",
+        "column": f"{__name__}:column_major",
+        "diamond": f"{__name__}:diamond",
+        "round-robin": f"{__name__}:round_robin",
+        "morton": f"{__name__}:morton",
+    },
+    lambda name, found: _adopted(name, found),
+)
+"""Distributions by name. Another package adds its own by an entry point of this group."""
+
+
+def owners_of(graph: TaskGraph, grid: Grid, owner: str = "row") -> Any:
+    """Return the owner of each datum of *graph* on *grid*.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+        Whose data.
+    grid : Grid
+        The nodes.
+    owner : str, default "row"
+        A name, or ``MODULE:NAME`` of a function of graph and grid.
+
+    Raises
+    ------
+    InputError
+        If there is no such distribution.
+
+    Examples
+    --------
+    >>> from tasksim import generate
+    >>> owners_of(generate("cholesky", tiles=3), Grid(1, 2)).tolist()
+    [0, 1, 0, 0, 1, 0, 0, 1, 0]
+    """
+    return OWNERS.resolve(owner)(graph, grid)
+
+
+def nearly_square(nodes: int) -> Grid:
+    """Return the grid of *nodes* whose rows are the largest divisor up to the square root.
+
+    >>> nearly_square(8)
+    Grid(rows=2, columns=4)
+    """
+    rows = next(rows for rows in range(int(nodes**0.5), 0, -1) if nodes % rows == 0)
+    return Grid(rows, nodes // rows)
+
+
+def _coordinates(graph: TaskGraph) -> tuple[Int64, Int64, Any]:
+    """Return row and column of each datum in its block, and which are in no matrix."""
+    row, column = np.arange(graph.handles), np.zeros(graph.handles, np.int64)
+    flat = np.ones(graph.handles, np.bool_)
+    for block in graph.handle_blocks:
+        here = slice(block.first, block.end)
+        places = np.arange(block.end - block.first)
+        row[here], column[here] = np.divmod(places, block.columns) if block.columns else (places, 0)
+        flat[here] = not block.columns
+    return row, column, flat
+
+
+def _adopted(name: str, found: Any) -> Owners:
+    if not callable(found):
+        raise InputError(f"owner {name}: {found!r:.60}; legal: a function of graph and grid")
+    return found  # type: ignore[no-any-return]

@@ -1,0 +1,359 @@
+"""Parts of a distributed task graph: what each node executes, sends and receives, in order.
+
+Each part is a task graph of its own. Its tasks are those that the node executes and *communication
+tasks*, in the order in which the node submits them: a send reads its datum, a receive writes the
+node's copy of it. So dependencies inferred from accesses say when a message can go, and what waits
+for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.graph.access_mode import AccessMode
+from tasksim.graph.csr import from_edges, pointers_of_counts, spans
+from tasksim.graph.dependencies import Accesses, infer_dependencies
+from tasksim.graph.distribution.executor import executors
+from tasksim.graph.distribution.messages import MessageTable, needed_messages
+from tasksim.graph.distribution.order_only import with_data_of_edges
+from tasksim.graph.taskgraph import TaskGraph
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from tasksim.graph.csr import Int32, Int64
+    from tasksim.graph.distribution.messages import Needed
+
+__all__ = ["RECEIVE", "SEND", "Distribution", "LocalPart", "distribute"]
+
+SEND: Final = "send"
+"""The kernel of communication tasks that send."""
+RECEIVE: Final = "receive"
+"""The kernel of those that receive."""
+MOST_NODES: Final = 65_536
+"""More nodes than any machine has; a typing error that asks for millions is refused at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class LocalPart:
+    """What one node does.
+
+    Attributes
+    ----------
+    graph
+        Its tasks and communication tasks, numbered as it submits them, and the data that it has.
+    task
+        int32: per task its number in the whole graph; -1 for communication tasks.
+    message
+        int32: per communication task its message; -1 for others.
+    handle
+        int32: per datum of *graph* its number in the whole graph.
+    """
+
+    graph: TaskGraph
+    task: Int32
+    message: Int32
+    handle: Int32
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """A task graph cut into parts, one per node, and the messages between them.
+
+    Attributes
+    ----------
+    graph
+        The whole graph; data that only make an order, without bytes, come after its own.
+    owners
+        int32: per datum the node that owns it.
+    executor
+        int32: per task the node that executes it.
+    parts
+        Per node what it does.
+    messages
+        All messages.
+    """
+
+    graph: TaskGraph
+    owners: Int32
+    executor: Int32
+    parts: tuple[LocalPart, ...]
+    messages: MessageTable
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there are."""
+        return len(self.parts)
+
+
+def distribute(
+    graph: TaskGraph,
+    owners: ArrayLike,
+    nodes: int,
+    *,
+    cache: bool = True,
+    executor: ArrayLike | None = None,
+) -> Distribution:
+    """Cut *graph* into a part per node.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+        Hints that a datum will not be used drop the copies that nodes have received: it is sent
+        again if it is read again.
+    owners : array of int
+        Per datum its node; see :mod:`tasksim.graph.distribution.owners`.
+    nodes : int
+        How many there are.
+    cache : bool, default True
+        Whether a node keeps what it has received until it is written or dropped.
+    executor : array of int, optional
+        Per task its node; -1, and by default, where the data are that it writes.
+
+    Returns
+    -------
+    Distribution
+        The parts and the messages.
+
+    Raises
+    ------
+    InputError
+        If there are too many nodes, or a datum or task is on none of them.
+
+    See Also
+    --------
+    tasksim.graph.distribution.owners.owners_of : who owns what, by name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tasksim import generate
+    >>> whole = generate("cholesky", tiles=2)
+    >>> cut = distribute(whole, np.array([0, 0, 1, 1]), nodes=2)
+    >>> len(cut.messages), [len(part.graph) for part in cut.parts]
+    (1, [2, 4])
+    """
+    if not 1 <= nodes <= MOST_NODES:
+        raise InputError(f"{nodes} nodes; legal: 1 to {MOST_NODES}")
+    owner = _nodes(owners, graph.handles, nodes, "owners", "datum", -0)
+    given = np.full(len(graph), -1) if executor is None else executor
+    chosen = _nodes(given, len(graph), nodes, "executor", "task", -1)
+    counts = np.diff(graph.access_ptr)
+    task = np.repeat(np.arange(len(graph), dtype=np.int32), counts)
+    accesses = Accesses(task, graph.access_handle, graph.access_mode)
+    computed = executors(accesses, graph.handle_size, owner, len(graph))
+    node = np.where(chosen < 0, computed, chosen).astype(np.int32)
+    whole, accesses, owner = with_data_of_edges(graph, accesses, owner, node)
+    needed = needed_messages(
+        accesses, owner, node, (whole.hint_handle, whole.hint_after), cache=cache
+    )
+    return _Cut(whole, accesses, owner, node, needed, nodes).distribution()
+
+
+def _nodes(given: ArrayLike, length: int, nodes: int, what: str, of: str, lowest: int) -> Int32:
+    """Return *given* nodes as a column, checked."""
+    column = np.asarray(given)
+    if column.shape != (length,) or column.dtype.kind not in "iu":
+        raise InputError(f"{what}: legal: a node for each {of}, {length} integers")
+    wrong = np.flatnonzero((column < lowest) | (column >= nodes))
+    if len(wrong):
+        got = f"{of} #{wrong[0]} is on node {column[wrong[0]]}"
+        raise InputError(f"{what}: {got}; legal: 0 to {nodes - 1}")
+    return column.astype(np.int32)
+
+
+class _Cut:
+    """All parts at once: their columns one after the other, node after node."""
+
+    def __init__(
+        self,
+        graph: TaskGraph,
+        accesses: Accesses,
+        owners: Int32,
+        executor: Int32,
+        needed: Needed,
+        nodes: int,
+    ) -> None:
+        self.graph, self.owners, self.executor = graph, owners, executor
+        self._accesses, self._needed, self._nodes = accesses, needed, nodes
+        tasks, messages = len(executor), len(needed.task)
+        none = np.full(messages, -1, np.int32)
+        numbers = np.arange(messages, dtype=np.int32)
+        node = np.concatenate((executor, needed.source, needed.target))
+        task = np.concatenate((np.arange(tasks, dtype=np.int32), none, none))
+        message = np.concatenate((np.full(tasks, -1, np.int32), numbers, numbers))
+        self._when = np.concatenate(
+            (np.arange(tasks, dtype=np.int64) << 32 | 1 << 31, needed.order, needed.order)
+        )
+        sends = np.repeat([False, True, False], [tasks, messages, messages])
+        order = np.argsort(self._when)
+        order = order[np.argsort(node[order], kind="stable")]
+        self._node, self._task, self._message = node[order], task[order], message[order]
+        self._when, self._sends = self._when[order], sends[order]
+        self._begin = np.searchsorted(self._node, np.arange(nodes + 1))
+
+    def distribution(self) -> Distribution:
+        """Return the parts and the messages."""
+        handles, columns = self._columns()
+        handle_begin = np.searchsorted(handles >> 32, np.arange(self._nodes + 1))
+        hints = self._hints(handles)
+        parts = tuple(
+            self._part(node, handles, handle_begin, columns, hints) for node in range(self._nodes)
+        )
+        return Distribution(self.graph, self.owners, self.executor, parts, self._messages())
+
+    def _columns(self) -> tuple[Int64, dict[str, NDArray[Any]]]:
+        """Return the data that nodes have, ``node << 32 | handle``, and columns of all tasks."""
+        access_ptr, handle, mode = self._merged_accesses()
+        operation = np.repeat(np.arange(len(self._node), dtype=np.int32), np.diff(access_ptr))
+        keys = self._node[operation].astype(np.int64) << 32 | handle
+        handles, place = np.unique(keys, return_inverse=True)
+        accesses = Accesses(operation, place.astype(np.int32), mode)
+        successor_ptr, successors = from_edges(infer_dependencies(accesses), len(self._node))
+        kernel, row, priority = self._kernels()
+        return handles, {
+            "kernel": kernel,
+            "row": row,
+            "priority": priority,
+            "access_ptr": access_ptr,
+            "access_handle": accesses.handle,
+            "access_mode": mode,
+            "successor_ptr": successor_ptr,
+            "successors": successors,
+        }
+
+    def _merged_accesses(self) -> tuple[Int64, Int32, NDArray[np.int8]]:
+        """Return the accesses of all tasks: pointers, data of the whole graph, modes."""
+        ours = self._task >= 0
+        given = self._accesses.pointers(len(self.executor))
+        counts = np.ones(len(self._node), np.int64)
+        counts[ours] = np.diff(given)[self._task[ours]]
+        pointers = pointers_of_counts(counts)
+        handle, mode = np.empty(pointers[-1], np.int32), np.empty(pointers[-1], np.int8)
+        of_tasks = spans(given[self._task[ours]], counts[ours])
+        places = spans(pointers[:-1][ours], counts[ours])
+        handle[places], mode[places] = (
+            self._accesses.handle[of_tasks], self._accesses.mode[of_tasks],
+        )  # fmt: skip
+        places = pointers[:-1][~ours]
+        handle[places] = self._needed.handle[self._message[~ours]]
+        mode[places] = np.where(self._sends[~ours], AccessMode.R, AccessMode.W)
+        return pointers, handle, mode
+
+    def _kernels(self) -> tuple[Int32, Int32, Int32]:
+        """Return kernel, row of its table and priority of all tasks.
+
+        The kernels of communication come last, with a row per size.
+        """
+        graph, task, theirs = self.graph, self._task, self._task < 0
+        cause = np.where(theirs, 0, task)
+        if theirs.any():
+            cause[theirs] = self._needed.task[self._message[theirs]]
+        kernel, row = graph.kernel[cause], graph.row[cause]
+        size = graph.handle_size[self._needed.handle[self._message[theirs]]]
+        kernel[theirs] = len(graph.kernels) + ~self._sends[theirs]
+        row[theirs] = np.searchsorted(self._sizes, size)
+        return kernel, row, graph.priority[cause]
+
+    @cached_property
+    def _sizes(self) -> Int64:
+        """The sizes of messages, ascending."""
+        return np.unique(self.graph.handle_size[self._needed.handle])
+
+    def _hints(self, handles: Int64) -> tuple[Int64, Int32, Int64]:
+        """Return the hints of all nodes: pointers per node, local data, when.
+
+        An owner hears of all about its data, others of those that drop what they have received.
+        """
+        graph, needed = self.graph, self._needed
+        dropped = needed.dropped >= 0
+        handle = np.concatenate((graph.hint_handle, needed.handle[dropped]))
+        after = np.concatenate((graph.hint_after, needed.dropped[dropped])).astype(np.int64)
+        node = np.concatenate((self.owners[graph.hint_handle], needed.target[dropped]))
+        order = np.lexsort((np.arange(len(node)), after, node))
+        handle, after, node = handle[order], after[order], node[order]
+        keys = node.astype(np.int64) << 32 | handle
+        place = np.searchsorted(handles, keys)
+        known = np.append(handles, -1)[place] == keys
+        place, after, node = place[known], after[known], node[known]
+        local = self._operations_before(node, after)
+        return np.searchsorted(node, np.arange(self._nodes + 1)), place.astype(np.int32), local
+
+    def _operations_before(self, node: Int32, after: Int64) -> Int64:
+        """Return how many tasks each *node* has submitted when *after* of the graph's were."""
+        local = np.empty(len(node), np.int64)
+        limits = np.searchsorted(node, np.arange(self._nodes + 1))
+        for number in np.unique(node):
+            here = slice(limits[number], limits[number + 1])
+            begin, end = self._begin[number], self._begin[number + 1]
+            local[here] = np.searchsorted(self._when[begin:end], after[here] << 32)
+        return local
+
+    def _part(
+        self,
+        node: int,
+        handles: Int64,
+        handle_begin: Int64,
+        columns: dict[str, NDArray[Any]],
+        hints: tuple[Int64, Int32, Int64],
+    ) -> LocalPart:
+        graph = self.graph
+        here = slice(self._begin[node], self._begin[node + 1])
+        first = handle_begin[node]
+        own = (handles[first : handle_begin[node + 1]] & 0xFFFFFFFF).astype(np.int32)
+        pointers, place, after = hints
+        said = slice(pointers[node], pointers[node + 1])
+        access_ptr, accesses = _list(columns["access_ptr"], here)
+        successor_ptr, successors = _list(columns["successor_ptr"], here)
+        sizes = self._sizes.astype(np.float64).reshape(-1, 1)
+        part = TaskGraph(
+            name=graph.name,
+            arguments=graph.arguments,
+            kernels=(*graph.kernels, SEND, RECEIVE),
+            parameter_names=(*graph.parameter_names, ("size_bytes",), ("size_bytes",)),
+            parameters=(*graph.parameters, sizes, sizes),
+            model_names=(*graph.model_names, SEND, RECEIVE),
+            kernel=columns["kernel"][here],
+            row=columns["row"][here],
+            priority=columns["priority"][here],
+            access_ptr=access_ptr,
+            access_handle=columns["access_handle"][accesses] - first,
+            access_mode=columns["access_mode"][accesses],
+            successor_ptr=successor_ptr,
+            successors=columns["successors"][successors] - here.start,
+            handle_size=graph.handle_size[own],
+            handle_home=np.where(self.owners[own] == node, graph.handle_home[own], 0),
+            handle_blocks=graph.handle_blocks,
+            hint_handle=place[said] - first,
+            hint_after=after[said].astype(np.int32),
+        )
+        return LocalPart(part, self._task[here], self._message[here], own)
+
+    def _messages(self) -> MessageTable:
+        needed, graph = self._needed, self.graph
+        local = np.arange(len(self._node)) - self._begin[self._node]
+        send, receive = (np.empty(len(needed.task), np.int32) for _ in range(2))
+        out, into = self._sends, (self._task < 0) & ~self._sends
+        send[self._message[out]], receive[self._message[into]] = local[out], local[into]
+        return MessageTable(
+            source=needed.source,
+            target=needed.target,
+            handle=needed.handle,
+            size_bytes=graph.handle_size[needed.handle],
+            priority=graph.priority[needed.task],
+            task=needed.task,
+            back=(needed.order >> 31 & 1).astype(np.bool_),
+            send=send,
+            receive=receive,
+        )
+
+
+def _list(pointers: NDArray[Any], here: slice) -> tuple[Int64, slice]:
+    """Return the pointers of some lists, from 0, and where what they contain is."""
+    found = np.asarray(pointers[here.start : here.stop + 1], np.int64)
+    return found - found[0], slice(int(found[0]), int(found[-1]))
