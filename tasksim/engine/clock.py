@@ -98,12 +98,17 @@ class Alarm:
     __slots__ = ("callback", "value")
 
     def __init__(
-        self, env: Environment, delay: SimTime, value: Any, callback: Callable[[Any], None]
+        self,
+        env: Environment,
+        delay: SimTime,
+        value: Any,
+        callback: Callable[[Any], None],
+        rank: float = NORMAL,
     ) -> None:
         self.value = value
         self.callback = callback
         queue: list[Any] = env._queue
-        heappush(queue, (env._now + delay, NORMAL, next(env._eid), self))
+        heappush(queue, (env._now + delay, rank, next(env._eid), self))
 
 
 class Routine(Event):

@@ -1,0 +1,1 @@
+"""Replays of clusters: messages between nodes, each with a scheduler of its own."""

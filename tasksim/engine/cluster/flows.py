@@ -1,0 +1,265 @@
+"""Flows: messages that are under way share the links of a network, weighted max-min fair.
+
+A message waits for the latency of its route; then it is a *flow*. The share of a flow is what its
+most contended link allows, in proportion to its weight, but no more than its own limit; what it
+moves is that share times the model's factor for its size.
+
+What comes and goes within an instant is settled once, at its end, and only the flows that are
+connected with it, over links that can be full, are settled anew: the messages of a thousand nodes
+cost what those of a few cost.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from math import ceil, inf
+from typing import TYPE_CHECKING, Any
+
+from tasksim.engine.clock import Alarm, TickClock
+from tasksim.engine.cluster.shares import fair_shares
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tasksim.network.description import Network
+
+__all__ = ["Flow", "Flows"]
+
+LAST = inf
+"""The rank of what happens at the end of an instant."""
+ROUNDING = 1e-6
+"""Of a tick: without it, a flow that ends on a tick would end one later."""
+SLACK = 1 + 1e-12
+"""A link whose flows could take this much of it does not hold them back: sums are rounded."""
+REMEMBERED = 100_000
+"""Routes that are remembered: 40 MB. Nodes talk to few others, so only all-to-all programs on
+more than three hundred forget any."""
+
+
+class Way:
+    """What all messages from one host to another have in common.
+
+    *uses* are the links that they share with others, each with what a byte takes of it.
+    """
+
+    __slots__ = ("latency_s", "limit", "uses", "weight")
+
+    def __init__(
+        self, latency_s: float, limit: float, weight: float, uses: tuple[tuple[int, float], ...]
+    ) -> None:
+        self.latency_s, self.limit, self.weight, self.uses = latency_s, limit, weight, uses
+
+
+class Flow:
+    """A message under way; bytes, and shares in bytes per tick."""
+
+    __slots__ = ("done", "factor", "number", "remaining", "share", "since", "value", "way")
+
+    def __init__(
+        self, way: Way, factor: float, size: float, done: Callable[[Any], None], value: Any
+    ) -> None:
+        self.way, self.factor, self.remaining = way, factor, size
+        self.done, self.value = done, value
+        self.number = 0
+        self.share = 0.0
+        self.since = 0
+
+
+class Flows:
+    """The messages on a *network*, whose hosts are counted.
+
+    Parameters
+    ----------
+    clock : TickClock
+        When things happen.
+    network : Network
+        Links, routes, and what a message costs.
+    ticks_per_s : float, default 1e9
+        What a tick of the clock is.
+    """
+
+    def __init__(self, clock: TickClock, network: Network, ticks_per_s: float = 1e9) -> None:
+        self._clock, self._model, self._topology = clock, network.model, network.topology
+        self._ticks_per_s = ticks_per_s
+        links = network.topology.links
+        self._bandwidth: list[float] = links.bandwidth_bytes_per_s.tolist()
+        self._latency: list[float] = links.latency_s.tolist()
+        self._shared: list[bool] = links.shared.tolist()
+        self._capacity: list[float] = [bandwidth / ticks_per_s for bandwidth in self._bandwidth]
+        self._ways: dict[tuple[int, int], Way] = {}
+        self._on: dict[int, dict[int, Flow]] = {}
+        """The flows on each link that has any, by number."""
+        self._demand: dict[int, float] = {}
+        """What the flows on a link would take of it if nothing else held them back."""
+        self._count = 0
+        self._changed: dict[int, float] = {}
+        """The links on which flows have come or gone in this instant: the demand before it."""
+        self._flows: dict[int, Flow] = {}
+        self._begun: list[int] = []
+        self._settling = False
+        self._ends: list[tuple[int, int]] = []
+        """A heap of ticks and flows; those that have moved since are passed over."""
+        self._alarm: float = inf
+
+    def send(
+        self, source: int, target: int, size_bytes: float, done: Callable[[Any], None], value: Any
+    ) -> None:
+        """Send *size_bytes* from node *source* to *target*, then call ``done(value)``."""
+        way = self._way(source, target)
+        size = size_bytes + self._model.envelope_bytes
+        latency_factor, factor = self._model.factors(size)
+        flow = Flow(way, factor, size, done, value)
+        latency = round(latency_factor * way.latency_s * self._ticks_per_s)
+        if latency:
+            Alarm(self._clock, latency, flow, self._on_latency)
+        else:
+            self._enter(flow)
+
+    # Ways
+
+    def _way(self, source: int, target: int) -> Way:
+        way = self._ways.get((source, target))
+        if way is None:
+            way = self._make_way(source, target)
+            if len(self._ways) < REMEMBERED:
+                self._ways[source, target] = way
+        return way
+
+    def _make_way(self, source: int, target: int) -> Way:
+        links = self._topology.route(source, target)
+        latency_s = sum([self._latency[link] for link in links])
+        bandwidths = [self._bandwidth[link] for link in links]
+        limit = min(min(bandwidths), self._model.window_rate(latency_s)) / self._ticks_per_s
+        weight = 1.0 / self._model.penalty(latency_s, bandwidths)
+        uses = self._uses(source, target, links) if self._model.shared else {}
+        for link, use in uses.items():
+            limit = min(limit, self._capacity[link] / use)
+        return Way(latency_s, limit, weight, tuple(uses.items()))
+
+    def _uses(self, source: int, target: int, links: tuple[int, ...]) -> dict[int, float]:
+        """Return what a byte takes of each shared link, there and for the way back."""
+        uses: dict[int, float] = {}
+        for link in links:
+            uses[link] = uses.get(link, 0.0) + 1.0
+        if self._model.cross_traffic:
+            for link in self._topology.route(target, source):
+                uses[link] = uses.get(link, 0.0) + self._model.cross_traffic
+        return {link: use for link, use in uses.items() if self._shared[link]}
+
+    # Coming and going
+
+    def _on_latency(self, event: Any) -> None:
+        self._enter(event.value)
+
+    def _enter(self, flow: Flow) -> None:
+        self._count += 1
+        flow.number = self._count
+        flow.since = self._clock._now
+        self._flows[flow.number] = flow
+        for link, use in flow.way.uses:
+            before = self._demand.get(link, 0.0)
+            self._changed.setdefault(link, before)
+            self._on.setdefault(link, {})[flow.number] = flow
+            self._demand[link] = before + use * flow.way.limit
+        self._begun.append(flow.number)
+        self._settle_soon()
+
+    def _leave(self, flow: Flow) -> None:
+        del self._flows[flow.number]
+        for link, use in flow.way.uses:
+            on, before = self._on[link], self._demand[link]
+            self._changed.setdefault(link, before)
+            del on[flow.number]
+            if on:
+                self._demand[link] = before - use * flow.way.limit
+            else:
+                del self._on[link], self._demand[link]
+
+    def _on_alarm(self, event: Any) -> None:
+        if event.value != self._alarm:
+            return
+        self._alarm = inf
+        ended = [self._flows[number] for number in self._pop_ended()]
+        for flow in ended:
+            self._leave(flow)
+        self._settle_soon()
+        for flow in ended:
+            flow.done(flow.value)
+
+    def _pop_ended(self) -> list[int]:
+        """Return the flows that end now, in the order in which they began."""
+        ends, now = self._ends, self._clock._now
+        ended: dict[int, None] = {}
+        while ends and ends[0][0] <= now:
+            end, number = heappop(ends)
+            if number in self._flows and self._end(self._flows[number]) == end:
+                ended[number] = None
+        return sorted(ended)
+
+    # Settling
+
+    def _settle_soon(self) -> None:
+        """Settle at the end of this instant."""
+        if not self._settling:
+            self._settling = True
+            Alarm(self._clock, 0, None, self._settle, LAST)
+
+    def _settle(self, _event: Any) -> None:
+        self._settling = False
+        flows = self._touched()
+        now = self._clock._now
+        for flow, share in zip(flows, self._shares(flows), strict=True):
+            if share != flow.share:
+                flow.remaining -= flow.share * flow.factor * (now - flow.since)
+                flow.since, flow.share = now, share
+                heappush(self._ends, (self._end(flow), flow.number))
+        self._set_alarm()
+
+    def _shares(self, flows: list[Flow]) -> list[float]:
+        """Return the shares of *flows*, which only they have on the links that can be full."""
+        full = {link for flow in flows for link, _ in flow.way.uses if self._can_be_full(link)}
+        return fair_shares([flow.way for flow in flows], full, self._capacity)
+
+    def _touched(self) -> list[Flow]:
+        """Return the flows that what has changed reaches over links that can be full, in order."""
+        found = dict.fromkeys(self._begun)
+        links = [link for link, before in self._changed.items() if self._matters(link, before)]
+        self._begun, self._changed = [], {}
+        reached: set[int] = set()
+        seen = set(links)
+        while links:
+            for number, flow in self._on[links.pop()].items():
+                if number not in reached:
+                    reached.add(number)
+                    found[number] = None
+                    for link, _ in flow.way.uses:
+                        if link not in seen and self._can_be_full(link):
+                            seen.add(link)
+                            links.append(link)
+        return [self._flows[number] for number in sorted(found)]
+
+    def _matters(self, link: int, before: float) -> bool:
+        """Return whether a *link* has flows that it holds back, or held back *before*."""
+        return link in self._on and (
+            before > self._capacity[link] * SLACK or self._can_be_full(link)
+        )
+
+    def _can_be_full(self, link: int) -> bool:
+        return self._demand[link] > self._capacity[link] * SLACK
+
+    def _end(self, flow: Flow) -> int:
+        """Return the tick at which *flow* ends, as things stand."""
+        left = flow.remaining / (flow.share * flow.factor)
+        return flow.since + max(0, ceil(left - ROUNDING))
+
+    def _set_alarm(self) -> None:
+        """Wait for the flow that ends first; forget ends that have moved."""
+        ends = self._ends
+        while ends:
+            end, number = ends[0]
+            if number in self._flows and self._end(self._flows[number]) == end:
+                break
+            heappop(ends)
+        if ends and ends[0][0] != self._alarm:
+            self._alarm = ends[0][0]
+            Alarm(self._clock, ends[0][0] - self._clock._now, self._alarm, self._on_alarm)

@@ -1,0 +1,158 @@
+"""Description of a network: hosts, links between them, and the model of what a message costs.
+
+A topology says which links lead from one host to another. Its links are columns, and routes are
+computed when they are asked for: a thousand hosts take a few kilobytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol, Self
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tasksim.network.model import Model
+
+__all__ = ["MOST_HOSTS", "Links", "Network", "Topology"]
+
+MOST_HOSTS = 100_000
+"""Hosts of a network: ten times those of the largest machines; their links take 10 MB."""
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """Links in columns, by number."""
+
+    bandwidth_bytes_per_s: np.ndarray
+    latency_s: np.ndarray
+    shared: np.ndarray
+    """Whether the messages on a link share it; else each has all of its bandwidth."""
+
+    @classmethod
+    def of(cls, links: Iterable[tuple[float, float, bool]]) -> Self:
+        """Return the columns of *links*: bandwidth, latency, and whether it is shared."""
+        columns = tuple(zip(*links, strict=True)) or ((), (), ())
+        return cls(
+            np.array(columns[0], float), np.array(columns[1], float), np.array(columns[2], bool)
+        )
+
+    @classmethod
+    def joined(cls, parts: Iterable[Links]) -> Self:
+        """Return the links of all *parts*, one after the other."""
+        columns = [(p.bandwidth_bytes_per_s, p.latency_s, p.shared) for p in parts]
+        return cls(*(np.concatenate(column) for column in zip(*columns, strict=True)))
+
+    def repeated(self, times: int) -> Links:
+        """Return these links so many *times*."""
+        return Links(
+            np.tile(self.bandwidth_bytes_per_s, times),
+            np.tile(self.latency_s, times),
+            np.tile(self.shared, times),
+        )
+
+    def __len__(self) -> int:
+        return len(self.latency_s)
+
+
+class Topology(Protocol):
+    """Links and routes of so many hosts."""
+
+    @property
+    def nodes(self) -> int | None:
+        """How many hosts it has; None: as many as are asked for."""
+
+    @property
+    def links(self) -> Links:
+        """The links, by number, of a topology whose hosts are counted."""
+
+    def sized(self, nodes: int) -> Topology:
+        """Return the topology with *nodes* hosts, if it has as many as are asked for."""
+
+    def route(self, source: int, target: int) -> tuple[int, ...]:
+        """Return the numbers of the links from host *source* to *target*, in order."""
+
+    def link_name(self, link: int) -> str:
+        """Return what people call the link of that number."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """Hosts, the links between them, and what a message over them costs.
+
+    Parameters
+    ----------
+    name : str
+        For people.
+    topology : Topology
+        Which links lead from host to host.
+    model : Model
+        What a message costs.
+    description : str, default ""
+        One line for people.
+
+    See Also
+    --------
+    tasksim.network.load.read_network : reads one from a text or a file.
+
+    Examples
+    --------
+    >>> from tasksim.network.load import read_network
+    >>> network = read_network("switch:bandwidth=4GB/s,latency=1us,model=smpi").sized(4)
+    >>> network.topology.route(0, 3), network.latency_s(0, 3)
+    ((0, 7), 2e-06)
+    """
+
+    name: str
+    topology: Topology
+    model: Model
+    description: str = ""
+
+    @property
+    def nodes(self) -> int | None:
+        """How many hosts it has; None: as many as are asked for."""
+        return self.topology.nodes
+
+    def sized(self, nodes: int) -> Network:
+        """Return the network for *nodes* nodes, which are the first hosts.
+
+        Raises
+        ------
+        InputError
+            If it has fewer hosts.
+        """
+        if nodes > MOST_HOSTS:
+            raise InputError(
+                f"network {self.name}: {nodes} nodes are more than tasksim simulates"
+                f" (legal: at most {MOST_HOSTS})"
+            )
+        if self.nodes is None:
+            return replace(self, topology=self.topology.sized(nodes))
+        if self.nodes < nodes:
+            raise InputError(f"network {self.name} has {self.nodes} hosts, got {nodes} nodes")
+        return self
+
+    def latency_s(self, source: int, target: int) -> float:
+        """Return the latency of the route from *source* to *target*, before any factor."""
+        links = self.topology.links
+        return float(links.latency_s[list(self.topology.route(source, target))].sum())
+
+    def bandwidth_bytes_per_s(self, source: int, target: int) -> float:
+        """Return the bandwidth of the narrowest link from *source* to *target*."""
+        links = self.topology.links
+        return float(links.bandwidth_bytes_per_s[list(self.topology.route(source, target))].min())
+
+    def alone_s(self, source: int, target: int, size_bytes: float) -> float:
+        """Return how long a message takes that no other slows down."""
+        latency = self.latency_s(source, target)
+        rate = min(self.bandwidth_bytes_per_s(source, target), self.model.window_rate(latency))
+        return self.model.duration_s(size_bytes, latency, rate)
+
+    def summary(self) -> str:
+        """Return one line for people."""
+        hosts = "any number of" if self.nodes is None else self.nodes
+        return f"{self.name}: {self.topology}, {hosts} hosts, model {self.model.name}"

@@ -1,0 +1,128 @@
+"""Model of messages: what one costs beyond the latency and bandwidth of its route.
+
+The latency of a route is multiplied, and what a message moves of its share of the links, by
+factors that depend on its size. Measured curves of real networks are piecewise so: P. Clauss et
+al., "Single node on-line simulation of MPI applications with SMPI", IPDPS 2011.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from math import inf
+from typing import NamedTuple
+
+__all__ = ["SHORTEST_S", "HostCost", "Model", "Piece", "cost_s"]
+
+SHORTEST_S = 1e-9
+"""A latency of zero counts as this many seconds when shares are weighted: a tick, the least that
+the clock knows, so that such a message gets next to all that others leave."""
+
+
+class Piece(NamedTuple):
+    """The factors of messages of more than so many bytes, up to the next piece."""
+
+    above_bytes: float
+    latency_factor: float
+    bandwidth_factor: float
+
+
+class HostCost(NamedTuple):
+    """What a message of more than so many bytes costs a host, up to the next piece."""
+
+    above_bytes: float
+    fixed_s: float
+    per_byte_s: float
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a message costs, and how messages share links.
+
+    Examples
+    --------
+    >>> model = Model("plain", pieces=(Piece(0, 2.0, 0.5),))
+    >>> model.duration_s(1000, 1e-6, 1e9)
+    4e-06
+    """
+
+    name: str
+    pieces: tuple[Piece, ...] = ()
+    """Factors by size, ascending; 1 below the first."""
+    envelope_bytes: float = 0.0
+    """What is sent beside the data of each message."""
+    shared: bool = True
+    """Whether messages share links; else each is as if alone."""
+    by_latency: bool = False
+    """Whether shares are proportional to 1 / (latency + sum over the links of weight / bandwidth)
+    of the route; else all are equal."""
+    weight_bytes: float = 0.0
+    window_bytes: float = inf
+    """A message gets at most this many bytes per two latencies: TCP's window."""
+    cross_traffic: float = 0.0
+    """What a message takes of the links of the way back, per byte: acknowledgements."""
+    eager_bytes: float = 0.0
+    """Smaller messages start when they are sent, larger ones when they are also awaited."""
+    detached_bytes: float = 0.0
+    """The sender of a smaller message goes on at once, of a larger one when it has arrived."""
+    send_costs: tuple[HostCost, ...] = ()
+    """What a blocking send costs the sender before the message starts (LogGP's o_s)."""
+    isend_costs: tuple[HostCost, ...] = ()
+    """As *send_costs*, of a send that does not block."""
+    receive_costs: tuple[HostCost, ...] = ()
+    """What a receive costs the receiver after the message has come (LogGP's o_r)."""
+    _bounds: tuple[float, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_bounds", tuple(piece.above_bytes for piece in self.pieces))
+
+    def factors(self, sent_bytes: float) -> tuple[float, float]:
+        """Return the factors of the latency and of the bandwidth for so many bytes sent.
+
+        Parameters
+        ----------
+        sent_bytes : float
+            With the envelope.
+        """
+        place = bisect_left(self._bounds, sent_bytes) - 1
+        if place < 0:
+            return 1.0, 1.0
+        _, latency, bandwidth = self.pieces[place]
+        return latency, bandwidth
+
+    def window_rate(self, latency_s: float) -> float:
+        """Return the most bytes per second that TCP's window allows over a route."""
+        return self.window_bytes / (2.0 * latency_s) if latency_s > 0 else inf
+
+    def penalty(self, latency_s: float, bandwidths: list[float]) -> float:
+        """Return what shares are inversely proportional to.
+
+        Parameters
+        ----------
+        latency_s : float
+            Of the route, before factors.
+        bandwidths : list of float
+            Of the links of the route.
+        """
+        if not self.by_latency:
+            return 1.0
+        weights = sum(self.weight_bytes / bandwidth for bandwidth in bandwidths)
+        return max(latency_s + weights, SHORTEST_S)
+
+    def duration_s(self, size_bytes: float, latency_s: float, rate: float) -> float:
+        """Return how long a message takes that gets *rate* bytes per second of the links."""
+        sent = size_bytes + self.envelope_bytes
+        latency, bandwidth = self.factors(sent)
+        return latency * latency_s + sent / (bandwidth * rate)
+
+
+def cost_s(costs: tuple[HostCost, ...], size_bytes: float) -> float:
+    """Return what a message of *size_bytes* costs a host.
+
+    >>> cost_s((HostCost(0, 1e-6, 0.0), HostCost(1000, 2e-6, 1e-9)), 2000)
+    4e-06
+    """
+    for above, fixed, per_byte in reversed(costs):
+        if size_bytes > above or not above:
+            return fixed + per_byte * size_bytes
+    return 0.0

@@ -1,0 +1,1 @@
+"""Models of messages, one per file."""

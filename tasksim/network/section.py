@@ -1,0 +1,171 @@
+"""Section ``network:`` of a file: the topology's fields, and the model's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.errors import nearest
+from tasksim.network.description import Network
+from tasksim.network.model import HostCost, Model, Piece
+from tasksim.network.models.registry import MODELS
+from tasksim.network.topologies.registry import TOPOLOGIES
+from tasksim.platform.kinds import BAD, FLAG, TEXT, Amount, Found, ListOf, Maybe, refused
+from tasksim.platform.section import Section, SectionOf, given
+from tasksim.platform.yaml_document import FileProblem
+
+if TYPE_CHECKING:
+    from tasksim.platform.yaml_document import Location
+
+__all__ = ["DEFAULT_MODEL", "ModelSection", "read_section"]
+
+DEFAULT_MODEL: Final = "hockney"
+"""The model of a network that says none: the one that needs no explanation."""
+
+_SIZE: Final = Amount("size", least=0)
+_FACTOR: Final = Amount("factor", above=0)
+_TIME: Final = Amount("time", least=0)
+
+
+class PieceSection(Section):
+    """The factors of messages above a size."""
+
+    above: float = given(_SIZE, description="messages of more than so many bytes")
+    latency: float = given(_FACTOR, 1.0, "the latency of the route is multiplied by this")
+    bandwidth: float = given(_FACTOR, 1.0, "the share of the links is multiplied by this")
+
+
+class CostSection(Section):
+    """What a message above a size costs a host."""
+
+    above: float = given(_SIZE, 0, "messages of more than so many bytes")
+    fixed: float = given(_TIME, 0, "per message")
+    per_kilobyte: float = given(_TIME, 0, "per 1000 bytes")
+
+
+_COSTS: Final = Maybe(ListOf(SectionOf(CostSection)))
+
+
+class ModelSection(Section):
+    """A model of messages by name, with what is changed of it."""
+
+    name: str = given(TEXT, DEFAULT_MODEL, "which model")
+    pieces: list[Any] | None = given(
+        Maybe(ListOf(SectionOf(PieceSection))), None, "factors by size, ascending"
+    )
+    envelope: float | None = given(Maybe(_SIZE), None, "bytes sent beside those of a message")
+    shared: bool | None = given(Maybe(FLAG), None, "whether messages share links")
+    by_latency: bool | None = given(Maybe(FLAG), None, "whether shares depend on latencies")
+    weight: float | None = given(Maybe(_SIZE), None, "SimGrid's weight-S")
+    window: float | None = given(Maybe(_SIZE), None, "TCP's window; 0: none")
+    cross_traffic: float | None = given(Maybe(Amount("factor", least=0)), None, "way back")
+    eager: float | None = given(Maybe(_SIZE), None, "smaller messages start when sent")
+    detached: float | None = given(Maybe(_SIZE), None, "senders of smaller messages go on at once")
+    send: list[Any] | None = given(_COSTS, None, "cost of a blocking send")
+    isend: list[Any] | None = given(_COSTS, None, "cost of a send that does not block")
+    receive: list[Any] | None = given(_COSTS, None, "cost of a receive")
+
+
+MODEL_WORDS: Final = tuple(name for name in ModelSection.fields if name != "name")
+"""What of a model may stand beside ``model:``, for short."""
+
+_ATTRIBUTES: Final = {
+    "envelope": "envelope_bytes",
+    "shared": "shared",
+    "by_latency": "by_latency",
+    "weight": "weight_bytes",
+    "cross_traffic": "cross_traffic",
+    "eager": "eager_bytes",
+    "detached": "detached_bytes",
+}
+
+
+def read_section(
+    data: Any, location: Location, found: Found, name: str, model: str = DEFAULT_MODEL
+) -> Network | None:
+    """Return the network that *data* are; what is not legal is added to *found*.
+
+    Parameters
+    ----------
+    data
+        A mapping of ``topology``, ``model``, and the fields of both.
+    location : Location
+        Where it stands in its file.
+    found : list of FileProblem
+        The problems so far.
+    name : str
+        What the network is called that says no ``name``.
+    model : str
+        The model of one that says none.
+    """
+    if not isinstance(data, dict):
+        refused(found, location, "must be a mapping", data)
+        return None
+    before = len(found)
+    section = _known(data.get("topology", "switch"), (*location, "topology"), found, TOPOLOGIES)
+    chosen = _read_model(data, model, location, found)
+    if section is None or chosen is None:
+        return None
+    own = {key: value for key, value in data.items() if key not in _ELSEWHERE}
+    topology = section.read(own, location, found)
+    if len(found) > before or topology is BAD:
+        return None
+    title = TEXT.read(data.get("name", name), (*location, "name"), found)
+    about = TEXT.read(data.get("description", ""), (*location, "description"), found)
+    return Network(title, topology.build(), chosen, about) if len(found) == before else None
+
+
+_ELSEWHERE: Final = frozenset({"topology", "model", "name", "description", *MODEL_WORDS})
+
+
+def _known(name: Any, location: Location, found: Found, registry: Any) -> Any:
+    """Return what *registry* has under a *name*, or None."""
+    if not isinstance(name, str):
+        refused(found, location, "must be text", name)
+        return None
+    if name not in registry:
+        names = registry.names()
+        what = f"unknown {registry.what} '{name}'{nearest(name, names)} (known: {', '.join(names)})"
+        found.append(FileProblem(location, what))
+        return None
+    return registry.find(name)
+
+
+def _read_model(data: dict[str, Any], default: str, location: Location, found: Found) -> Any:
+    """Return the model that the section *data* names, changed as it says."""
+    value = data.get("model", default)
+    beside = {word: data[word] for word in MODEL_WORDS if word in data}
+    if isinstance(value, dict):
+        place = (*location, "model")
+        section, named = ModelSection.read({**beside, **value}, place, found), (*place, "name")
+    else:
+        section = ModelSection.read({"name": value, **beside}, location, found)
+        named = (*location, "model")
+    if section is BAD:
+        return None
+    base = _known(section.name, named, found, MODELS)
+    return None if base is None else _changed(base, section, location, found)
+
+
+def _changed(base: Model, section: ModelSection, location: Location, found: Found) -> Any:
+    """Return the model *base* with what the *section* changes."""
+    values: dict[str, Any] = {
+        attribute: getattr(section, word)
+        for word, attribute in _ATTRIBUTES.items()
+        if getattr(section, word) is not None
+    }
+    if section.window is not None:
+        values["window_bytes"] = section.window or inf
+    for word in ("send", "isend", "receive"):
+        costs = getattr(section, word)
+        if costs is not None:
+            pieces = (HostCost(c.above, c.fixed, c.per_kilobyte / 1000.0) for c in costs)
+            values[f"{word}_costs"] = tuple(sorted(pieces))
+    if section.pieces is not None:
+        values["pieces"] = tuple(Piece(p.above, p.latency, p.bandwidth) for p in section.pieces)
+        bounds = [piece.above_bytes for piece in values["pieces"]]
+        if bounds != sorted(set(bounds)):
+            refused(found, (*location, "model"), "pieces must ascend, each size once", bounds)
+            return None
+    return replace(base, **values)

@@ -1,0 +1,1 @@
+"""Topologies, one per file."""

@@ -1,0 +1,71 @@
+"""Backbone: a switch whose crossbar is one link that all messages share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tasksim.network.description import Links
+from tasksim.network.topologies.switch import BANDWIDTH, LATENCY, Switch, SwitchSection
+from tasksim.platform.kinds import FLAG
+from tasksim.platform.section import given
+
+__all__ = ["Backbone", "BackboneSection"]
+
+
+@dataclass(frozen=True)
+class Backbone:
+    """A *switch* and the link in its middle, which is number 0."""
+
+    switch: Switch
+    bandwidth_bytes_per_s: float
+    latency_s: float
+    shared: bool = True
+
+    def __str__(self) -> str:
+        return "backbone"
+
+    @property
+    def nodes(self) -> int | None:
+        """How many hosts it has."""
+        return self.switch.nodes
+
+    def sized(self, nodes: int) -> Backbone:
+        """Return the topology with so many hosts."""
+        return replace(self, switch=self.switch.sized(nodes))
+
+    @property
+    def links(self) -> Links:
+        """The backbone, then the links of the hosts."""
+        backbone = (self.bandwidth_bytes_per_s, self.latency_s, self.shared)
+        return Links.joined([Links.of([backbone]), self.switch.links])
+
+    def route(self, source: int, target: int) -> tuple[int, ...]:
+        """Return the way up, the backbone and the way down."""
+        switch = self.switch
+        if source == target and switch.loopback is not None:
+            return tuple(link + 1 for link in switch.route(source, target))
+        up = (link + 1 for link in switch.up(source))
+        down = (link + 1 for link in switch.down(target))
+        return (*up, 0, *down)
+
+    def link_name(self, link: int) -> str:
+        """Return what people call the link."""
+        return self.switch.link_name(link - 1) if link else "backbone"
+
+
+class BackboneSection(SwitchSection):
+    """A backbone in a file: a switch's fields, and its own."""
+
+    backbone_bandwidth: float = given(BANDWIDTH, description="of the link that all share")
+    backbone_latency: float = given(LATENCY, 0, "of the link that all share")
+    backbone_shared: bool = given(FLAG, True, "false: each message has all of it")
+
+    def build(self) -> Any:
+        """Return the topology."""
+        return Backbone(
+            super().build(), self.backbone_bandwidth, self.backbone_latency, self.backbone_shared
+        )
+
+
+BackboneSection.fields = {**SwitchSection.fields, **BackboneSection.fields}

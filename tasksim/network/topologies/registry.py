@@ -1,0 +1,28 @@
+"""Topologies by name: the sections that describe them in files."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from tasksim.base.errors import InputError
+from tasksim.base.registry import Registry
+from tasksim.platform.section import Section
+
+__all__ = ["TOPOLOGIES"]
+
+
+def _adopt(name: str, found: Any) -> type[Section]:
+    if not (isinstance(found, type) and issubclass(found, Section) and hasattr(found, "build")):
+        raise InputError(f"topology '{name}': {found!r} is not a Section with build()")
+    return found
+
+
+TOPOLOGIES: Final[Registry[type[Section]]] = Registry(
+    "topology",
+    "tasksim.topologies",
+    {
+        "switch": "tasksim.network.topologies.switch:SwitchSection",
+        "backbone": "tasksim.network.topologies.backbone:BackboneSection",
+    },
+    _adopt,
+)

@@ -1,0 +1,113 @@
+"""Switch: every host has a cable to one crossbar, which itself is never the bottleneck."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tasksim.network.description import MOST_HOSTS, Links
+from tasksim.platform.kinds import FLAG, Amount, Maybe, Whole
+from tasksim.platform.section import Section, given
+
+__all__ = ["BANDWIDTH", "HOSTS", "LATENCY", "Switch", "SwitchSection"]
+
+BANDWIDTH = Amount("bandwidth", above=0)
+LATENCY = Amount("time", least=0)
+HOSTS = Maybe(Whole(1, MOST_HOSTS))
+
+
+@dataclass(frozen=True)
+class Switch:
+    """Hosts around one crossbar.
+
+    A host's links stand together: the way up, the way down, then its limiter and its loopback
+    where there are such. Where the cable is half duplex, it is one link for both ways.
+    """
+
+    nodes: int | None
+    bandwidth_bytes_per_s: float
+    latency_s: float
+    full_duplex: bool = True
+    limiter_bytes_per_s: float | None = None
+    """What a host's both ways together have, at most."""
+    loopback: tuple[float, float] | None = None
+    """Bandwidth and latency of what a host sends to itself; without it, that goes up and down."""
+
+    def __str__(self) -> str:
+        return "switch"
+
+    def sized(self, nodes: int) -> Switch:
+        """Return the switch with so many hosts."""
+        return replace(self, nodes=nodes)
+
+    @property
+    def links(self) -> Links:
+        """The links of all hosts."""
+        return Links.of(self._of_host()).repeated(self.nodes or 0)
+
+    def _of_host(self) -> list[tuple[float, float, bool]]:
+        cable = (self.bandwidth_bytes_per_s, self.latency_s, True)
+        links = [cable, cable] if self.full_duplex else [cable]
+        if self.limiter_bytes_per_s is not None:
+            links.append((self.limiter_bytes_per_s, 0.0, True))
+        if self.loopback is not None:
+            links.append((*self.loopback, False))
+        return links
+
+    @property
+    def per_host(self) -> int:
+        """How many links a host has."""
+        optional = (self.limiter_bytes_per_s is not None) + (self.loopback is not None)
+        return 1 + self.full_duplex + optional
+
+    def up(self, host: int) -> tuple[int, ...]:
+        """Return the links from *host* to the crossbar."""
+        first = host * self.per_host
+        if self.limiter_bytes_per_s is None:
+            return (first,)
+        return first, first + 1 + self.full_duplex
+
+    def down(self, host: int) -> tuple[int, ...]:
+        """Return the links from the crossbar to *host*."""
+        first = host * self.per_host
+        cable = first + self.full_duplex
+        if self.limiter_bytes_per_s is None:
+            return (cable,)
+        return first + 1 + self.full_duplex, cable
+
+    def route(self, source: int, target: int) -> tuple[int, ...]:
+        """Return the way up of *source* and the way down of *target*."""
+        if source == target and self.loopback is not None:
+            return ((source + 1) * self.per_host - 1,)
+        return (*self.up(source), *self.down(target))
+
+    def link_name(self, link: int) -> str:
+        """Return the host and which of its links it is."""
+        host, kind = divmod(link, self.per_host)
+        words = ["up", "down"] if self.full_duplex else ["cable"]
+        if self.limiter_bytes_per_s is not None:
+            words.append("limiter")
+        if self.loopback is not None:
+            words.append("loopback")
+        return f"node{host}/{words[kind]}"
+
+
+class SwitchSection(Section):
+    """A switch in a file."""
+
+    nodes: int | None = given(HOSTS, None, "how many hosts; without it, any number")
+    bandwidth: float = given(BANDWIDTH, description="of a host's cable, one way")
+    latency: float = given(LATENCY, 0, "of a host's cable")
+    full_duplex: bool = given(FLAG, True, "whether both ways have the bandwidth at once")
+    limiter: float | None = given(Maybe(BANDWIDTH), None, "of both ways of a host together")
+    loopback_bandwidth: float | None = given(Maybe(BANDWIDTH), None, "of a host to itself")
+    loopback_latency: float = given(LATENCY, 0, "of a host to itself")
+
+    def build(self) -> Any:
+        """Return the topology."""
+        loopback = None
+        if self.loopback_bandwidth is not None:
+            loopback = (self.loopback_bandwidth, self.loopback_latency)
+        return Switch(
+            self.nodes, self.bandwidth, self.latency, self.full_duplex, self.limiter, loopback
+        )
