@@ -15,6 +15,7 @@ from tasksim.cli.output import note, print_json, refuse_figure, warn
 from tasksim.view.registry import PANELS
 
 if TYPE_CHECKING:
+    from tasksim.run.pathprofile import PathProfile
     from tasksim.run.record import Run
 
 __all__ = ["view"]
@@ -26,6 +27,7 @@ __all__ = ["view"]
         "tasksim view runs/dm",
         "tasksim view runs/native runs/simulated -o both.pdf --panels gantt,kernels",
         "tasksim view runs/dmdas --panels gantt --arrows",
+        "tasksim view runs/dmdas --critical-path",
         "tasksim view runs/native runs/simulated --html both.html --open",
     ],
 )
@@ -45,6 +47,12 @@ __all__ = ["view"]
 @click.option(
     "--arrows", is_flag=True, help="Draw an arrow per copy between memories in the Gantt charts."
 )
+@click.option(
+    "--critical-path",
+    is_flag=True,
+    help="Say what the practical critical path is made of: kernels, copies, waits, and its costs "
+    "(synchronisations, words, flop) beside the workers'; draw it too.",
+)
 @html_option
 @click.option("--open", "in_browser", is_flag=True, help="Show the page of --html in a browser.")
 @trust_option
@@ -55,6 +63,7 @@ def view(
     output: Path | None,
     panels: str | None,
     arrows: bool,
+    critical_path: bool,
     html: Path | None,
     in_browser: bool,
     trust: bool,
@@ -80,14 +89,21 @@ def view(
     if target is not None:
         from tasksim.view.figure import figure, save_figure
 
+        if critical_path:
+            chosen = _with_path(loaded, chosen)
         save_figure(figure(loaded, chosen, arrows=arrows), target, force=force)
     if html is not None:
         write_page(runs, loaded, html, force=force, trust=trust)
     if as_json:
         described = [{"path": path, **summary(run)} for path, run in zip(runs, loaded, strict=True)]
+        for entry, run in zip(described, loaded if critical_path else (), strict=False):
+            entry["critical_path"] = _profile(run, trust=trust).to_json()
         print_json({"runs": described, "figure": target, "html": html})
     else:
-        click.echo("\n\n".join(_text(path, run) for path, run in zip(runs, loaded, strict=True)))
+        texts = [_text(path, run) for path, run in zip(runs, loaded, strict=True)]
+        if critical_path:
+            texts = [f"{t}\n\n{_path_text(r, trust)}" for t, r in zip(texts, loaded, strict=True)]
+        click.echo("\n\n".join(texts))
     for written in (target, html):
         if written is not None:
             note(f"Wrote {written}")
@@ -141,3 +157,28 @@ def _text(path: Path, run: Run) -> str:
     tables = [kernel_table, worker_table]
     tables += [memory_table, transfer_table] if run.transfers is not None else []
     return "\n\n".join([f"{path}\n{run_summary(run)}", *(of(run) for of in tables)])
+
+
+def _with_path(runs: list[Run], chosen: list[str] | None) -> list[str]:
+    """Return the panels that are drawn without a word, or those *chosen*, and the path's."""
+    if chosen is None:
+        known = PANELS.items().items()
+        chosen = [name for name, p in known if p.by_default and any(map(p.shows, runs))]
+    return [*chosen, "path"]
+
+
+def _profile(run: Run, *, trust: bool) -> PathProfile:
+    from tasksim.run.pathprofile import path_profile
+    from tasksim.view.rungraph import graph_of_run
+
+    return path_profile(run, graph_of_run(run, trust=trust))
+
+
+def _path_text(run: Run, trust: bool) -> str:
+    from tasksim.view.pathtables import path_cost_table, path_profile_table
+
+    profile = _profile(run, trust=trust)
+    parts = ["practical critical path", path_profile_table(profile)]
+    if profile.costs is None:
+        return "\n".join([*parts, "no costs: the graph of this run cannot be made again"])
+    return "\n".join([*parts, "", path_cost_table(profile)])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tasksim.base.errors import CheckFailed, InputError
 from tasksim.kernels.program import bind
 from tasksim.kernels.threads import single_threaded_blas
-from tasksim.native.runtimes import choose_runtime
+from tasksim.native.runtimes import Chosen, choose_runtime
 from tasksim.run.record import Run, WorkerInfo
 from tasksim.schedulers.registry import create
 
@@ -18,10 +18,15 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program
+    from tasksim.native.compiled import CompiledExecution
+    from tasksim.native.execution import Execution
     from tasksim.native.runtimes import Runtime
     from tasksim.native.threads import Progress
     from tasksim.platform.description import Platform
+    from tasksim.runtime.pathrecords import PathRecords
     from tasksim.schedulers.base import Scheduler
+
+    _What = tuple[TaskGraph, Platform, Scheduler, Program, Sequence[Sequence[float]], list[int]]
 
 __all__ = ["execute"]
 
@@ -39,6 +44,7 @@ def execute(
     progress: Progress | None = None,
     config: Mapping[str, Any] | None = None,
     runtime: Runtime = "auto",
+    paths: PathRecords | None = None,
 ) -> Run:
     """Run *graph* for real, one thread per worker of *platform*, and return the run.
 
@@ -63,12 +69,14 @@ def execute(
     runtime : {"auto", "python", "compiled"}, optional
         What is between two tasks: Python, or the compiled core, which is quicker; by default the
         core where it is there.
+    paths : PathRecords, optional
+        Kept up to date while tasks end, by Python's runtime: only that one does.
 
     Raises
     ------
     InputError
         If a worker is a device: those can be simulated only; if there is no compiled core, and
-        nothing else is wanted.
+        nothing else is wanted; if *paths* are, and the compiled core too.
     TaskFailed
         If a kernel fails; names the task and its kernel.
     SchedulerError
@@ -86,8 +94,9 @@ def execute(
     with single_threaded_blas():
         bound = bind(graph, len(platform.workers), seed) if program is None else program
         bound.reset()
-        chosen = choose_runtime(runtime, platform)
-        execution = chosen.execution(graph, platform, policy, bound, estimates, everywhere)
+        execution, chosen = _execution(
+            (graph, platform, policy, bound, estimates, everywhere), runtime, paths
+        )
         wall_s = execution.run(random.Random(seed), pin=pin, progress=progress)
         run = Run(
             kind="native",
@@ -107,6 +116,21 @@ def execute(
         if check:
             _verify(run, graph, bound)
     return run
+
+
+def _execution(
+    what: _What, runtime: Runtime, paths: PathRecords | None
+) -> tuple[Execution | CompiledExecution, Chosen]:
+    """Return what executes *what*, and how it was chosen."""
+    platform = what[1]
+    if paths is None:
+        chosen = choose_runtime(runtime, platform)
+        return chosen.execution(*what), chosen
+    if runtime == "compiled":
+        raise InputError("runtime=compiled: the core keeps no path records; legal: auto, python")
+    from tasksim.native.execution import Execution
+
+    return Execution(*what, paths), Chosen(Execution, "python", "it keeps path records")
 
 
 def _refuse_devices(platform: Platform) -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tasksim.native.threads import Progress
     from tasksim.platform.description import Platform
     from tasksim.run.record import TaskTable
+    from tasksim.runtime.pathrecords import PathRecords
     from tasksim.schedulers.base import Scheduler
 
 __all__ = ["Execution"]
@@ -38,7 +39,8 @@ __all__ = ["Execution"]
 class Execution:
     """One native run: the threads that execute, and what they have done.
 
-    ``ledger`` says what became of each task, in seconds since the start of the submission.
+    ``ledger`` says what became of each task, in seconds since the start of the submission. *paths*,
+    if given, are kept up to date with every task that ends.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Execution:
         program: Program,
         estimates: Sequence[Sequence[float]],
         able: list[int],
+        paths: PathRecords | None = None,
     ) -> None:
         facts = Facts(graph, platform, scheduler, estimates, able)
         self._graph = graph
@@ -63,6 +66,7 @@ class Execution:
         self.ledger = Ledger(graph, platform, able)
         self._view = ThreadsView(facts, self._lock)
         self._patience = Patience(facts, self.ledger, self.ledger.idle)
+        self._paths = paths
 
     # The main thread
 
@@ -210,6 +214,10 @@ class Execution:
         self._left -= 1
         self._scheduler.finished(task, worker)
         released = self._release.complete(task)
+        if self._paths is not None:
+            ledger = self.ledger
+            times = ledger.ready[task], ledger.start[task], ledger.end[task]
+            self._paths.ended(task, worker, times, released)
         if released:
             self._view.pusher = worker
             self._push(released, task)

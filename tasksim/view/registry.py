@@ -123,6 +123,7 @@ PANELS: Registry[Panel] = Registry(
         "gflops": "tasksim.view.slicepanels:GFLOPS",
         "kernels": "tasksim.view.kernelpanels:KERNELS",
         "distributions": "tasksim.view.kernelpanels:DISTRIBUTIONS",
+        "path": "tasksim.view.pathpanel:PATH",
         "scatter": "tasksim.view.scatterpanel:SCATTER",
     },
     _adopt,

@@ -91,6 +91,16 @@ def test_view_prints_metrics_as_json(two_runs, tmp_path):
     assert (tmp_path / "v.svg").is_file()
 
 
+def test_view_says_what_the_critical_path_is_made_of(two_runs):
+    called = two_runs("view a b -o v.svg --critical-path --json")
+    path = called.json["runs"][0]["critical_path"]
+    in_kernels = sum(kernel["total_s"] for kernel in path["kernels"])
+    assert in_kernels + sum(path["waited_s"].values()) == pytest.approx(path["makespan_s"])
+    assert set(path["costs"]) == {"path", "most", "mean"}
+    text = two_runs("view a b -o v.svg --critical-path --force").out
+    assert text.count("practical critical path") == text.count("along the path") == 2
+
+
 def test_view_writes_a_page_and_shows_it(two_runs, tmp_path, monkeypatch):
     shown = []
     monkeypatch.setattr("webbrowser.open", lambda url: shown.append(url) or True)

@@ -1,0 +1,269 @@
+"""Path profile: where the time of the practical critical path went, and its costs beside others'.
+
+Costs are those of the bulk-synchronous model: a task that depends on one of another worker
+*synchronises* with it, what it reads that another worker wrote last are *words*, what it computes
+is *flop*. Along the path they are what the makespan is made of; the most that a worker has, and the
+mean over workers (volume), say what else there is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.graph.access_mode import AccessMode
+from tasksim.graph.flop import task_flop
+from tasksim.run.critical import practical_critical_path
+from tasksim.run.recordtables import TransferReason
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.run.critical import PracticalPath
+    from tasksim.run.record import Run
+
+__all__ = ["WORD_BYTES", "Costs", "KernelOnPath", "PathCosts", "PathProfile", "path_profile"]
+
+WORD_BYTES: Final = 8
+"""Of a word: a double, as in the papers that count words."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelOnPath:
+    """What the path has of a kernel.
+
+    Attributes
+    ----------
+    kernel : str
+    tasks : int
+        On the path.
+    of : int
+        In the run.
+    total_s : float
+        On the path.
+    costs : Costs or None
+        Of its tasks on the path; None where the run's graph is not known.
+    """
+
+    kernel: str
+    tasks: int
+    of: int
+    total_s: float
+    costs: Costs | None
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Costs of some tasks in the bulk-synchronous model.
+
+    Attributes
+    ----------
+    synchronisations : float
+        Tasks that depend on a task of another worker.
+    words : float
+        Of eight bytes: data that tasks read and another worker wrote last; once per worker, however
+        many of its tasks read them, with the first.
+    flop : float or None
+        None where a kernel does not say how many it has.
+    """
+
+    synchronisations: float
+    words: float
+    flop: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PathCosts:
+    """Costs along the path, of the worker that has most, and the mean over workers."""
+
+    path: Costs
+    most: Costs
+    """Of each cost the greatest of any worker: three workers, perhaps."""
+    mean: Costs
+
+
+@dataclass(frozen=True, slots=True)
+class PathProfile:
+    """What the practical critical path of a run is made of.
+
+    Attributes
+    ----------
+    makespan_s : float
+    tasks : int
+        On the path.
+    kernels : tuple of KernelOnPath
+        Those that take longest first.
+    waited_s : dict of str to float
+        Seconds per reason, as :attr:`tasksim.run.critical.PracticalPath.waited_s`.
+    copies, copied_bytes : int
+        The copies between memories for which tasks of the path waited.
+    costs : PathCosts or None
+        None where the graph of the run is not known.
+    """
+
+    makespan_s: float
+    tasks: int
+    kernels: tuple[KernelOnPath, ...]
+    waited_s: dict[str, float]
+    copies: int
+    copied_bytes: int
+    costs: PathCosts | None
+
+    @property
+    def kernel_s(self) -> float:
+        """Seconds of the path in kernels."""
+        return sum(kernel.total_s for kernel in self.kernels)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the profile as plain JSON data."""
+        return asdict(self)
+
+
+def path_profile(run: Run, graph: TaskGraph | None) -> PathProfile:
+    """Return the profile of the practical critical path of *run*, by one walk backwards.
+
+    Without its *graph* there are no costs, but the times.
+
+    Raises
+    ------
+    InputError
+        If the records go round in a circle.
+    CheckFailed
+        If they are not possible at all.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> seconds = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+    >>> graph = tasksim.generate("cholesky", tiles=4)
+    >>> found = path_profile(tasksim.simulate(graph, workers=2, durations=seconds), graph)
+    >>> [(k.kernel, k.tasks, k.of, k.total_s) for k in found.kernels]
+    [('gemm', 3, 4, 18.0), ('trsm', 3, 6, 9.0), ('syrk', 3, 6, 9.0), ('potrf', 2, 4, 2.0)]
+    """
+    path = practical_critical_path(run)
+    on_path = np.array([step.task for step in path.steps], dtype=np.int64)
+    costs = None if graph is None else _TaskCosts(run, graph)
+    copies = _copies_waited_for(run, path)
+    return PathProfile(
+        makespan_s=run.makespan_s,
+        tasks=len(on_path),
+        kernels=_kernels(run, path, on_path, costs),
+        waited_s=path.waited_s,
+        copies=len(copies),
+        copied_bytes=sum(copies),
+        costs=None if costs is None else costs.compared(on_path),
+    )
+
+
+def _kernels(
+    run: Run, path: PracticalPath, on_path: NDArray[np.int64], costs: _TaskCosts | None
+) -> tuple[KernelOnPath, ...]:
+    kernel = run.tasks.kernel[on_path]
+    counts = np.bincount(run.tasks.kernel, minlength=len(run.kernel_names))
+    found = []
+    for name, total_s in path.kernel_s.items():
+        index = run.kernel_names.index(name)
+        mine = on_path[kernel == index]
+        own = None if costs is None else costs.of(mine)
+        found.append(KernelOnPath(name, len(mine), int(counts[index]), total_s, own))
+    return tuple(sorted(found, key=lambda one: -one.total_s))
+
+
+def _copies_waited_for(run: Run, path: PracticalPath) -> list[int]:
+    """Return the sizes of the copies that tasks of the path waited for, in bytes.
+
+    A copy is waited for if it was made for the task and was on its way while the task's worker,
+    which had taken it, had nothing else to do.
+    """
+    waiting_from: dict[int, float] = {}
+    for step in path.steps:
+        if step.transfer_s > 0:
+            since = float(run.tasks.start_s[step.task]) - step.waited_s
+            taken = max(float(run.tasks.taken_s[step.task]), float(run.tasks.ready_s[step.task]))
+            waiting_from[step.task] = max(since, taken)
+    if run.transfers is None or not waiting_from:
+        return []
+    copies = run.transfers
+    brings = np.isin(copies.reason, (TransferReason.FETCH, TransferReason.PREFETCH))
+    rows = np.flatnonzero(brings & np.isin(copies.task, list(waiting_from)))
+    memory = [worker.memory for worker in run.workers]
+    return [
+        int(copies.size_bytes[row])
+        for row in rows.tolist()
+        if copies.end_s[row] > waiting_from[int(copies.task[row])]
+        and copies.target[row] == memory[run.tasks.worker[copies.task[row]]]
+    ]
+
+
+class _TaskCosts:
+    """What each task of a run costs in the bulk-synchronous model."""
+
+    def __init__(self, run: Run, graph: TaskGraph) -> None:
+        self._worker = run.tasks.worker.astype(np.int64)
+        self._workers = len(run.workers)
+        self._columns = {
+            "synchronisations": _synchronisations(graph, self._worker),
+            "words": _bytes_of_others(graph, self._worker, run.tasks.start_s) / WORD_BYTES,
+            "flop": task_flop(graph),
+        }
+
+    def of(self, tasks: NDArray[np.int64]) -> Costs:
+        """Return the sums over *tasks*."""
+        return _costs({name: float(c[tasks].sum()) for name, c in self._columns.items()})
+
+    def compared(self, on_path: NDArray[np.int64]) -> PathCosts:
+        """Return the costs along the path and over the workers."""
+        sums = {
+            name: np.bincount(self._worker, column, minlength=self._workers)
+            for name, column in self._columns.items()
+        }
+        most = {name: float(column.max(initial=0.0)) for name, column in sums.items()}
+        mean = {name: float(column.sum()) / max(1, self._workers) for name, column in sums.items()}
+        return PathCosts(self.of(on_path), _costs(most), _costs(mean))
+
+
+def _costs(sums: dict[str, float]) -> Costs:
+    flop = None if np.isnan(sums["flop"]) else sums["flop"]
+    return Costs(sums["synchronisations"], sums["words"], flop)
+
+
+def _synchronisations(graph: TaskGraph, worker: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return 1 per task that depends on a task of another worker."""
+    before = np.repeat(worker, np.diff(graph.successor_ptr))
+    crosses = before != worker[graph.successors]
+    found = np.zeros(len(graph))
+    found[graph.successors[crosses]] = 1.0
+    return found
+
+
+def _bytes_of_others(
+    graph: TaskGraph, worker: NDArray[np.int64], start_s: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return per task the bytes that another worker wrote last, and that it is the first to read.
+
+    The first of its worker: what that has read once is there until it is written anew.
+    """
+    counts = graph.access_mode != AccessMode.SCRATCH
+    handle = graph.access_handle[counts].astype(np.int64)
+    order = np.argsort(handle, kind="stable")  # by datum, then in the order of submission
+    handle, mode = handle[order], graph.access_mode[counts][order]
+    task = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))[counts][order]
+    writer = _last_writer(handle, mode != AccessMode.R)
+    reads = np.flatnonzero((mode != AccessMode.W) & (writer >= 0))
+    reads = reads[worker[task[writer[reads]]] != worker[task[reads]]]
+    reads = reads[np.argsort(start_s[task[reads]], kind="stable")]
+    versions = np.stack([writer[reads], worker[task[reads]]])
+    firsts = reads[np.unique(versions, axis=1, return_index=True)[1]]
+    sizes = graph.handle_size[handle[firsts]].astype(np.float64)
+    return np.bincount(task[firsts], sizes, minlength=len(graph)).astype(np.float64)
+
+
+def _last_writer(handle: NDArray[np.int64], writes: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return per access, sorted by *handle*, the place of the last write before it; -1: none."""
+    places = np.where(writes, np.arange(len(handle)), -1)
+    before = np.concatenate(([-1], np.maximum.accumulate(places)[:-1])) if len(handle) else places
+    first = np.searchsorted(handle, handle)  # where the accesses to its datum begin
+    return np.where(before >= first, before, -1)
