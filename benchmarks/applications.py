@@ -1,6 +1,6 @@
 """How well are applications of one's own predicted? The examples, at sizes that were not measured.
 
-    python benchmarks/applications.py [--seconds 30] [--repetitions 9] [--only NAME] [--json FILE]
+    python benchmarks/applications.py [--seconds 18] [--repetitions 9] [--only NAME] [--json FILE]
 
 Each example is calibrated at three sizes, in calm moments; linear models of its kernels, whose
 terms are written here and were chosen beforehand, predict two other sizes, which are then run
@@ -49,7 +49,7 @@ EXAMPLES_MEASURED = {
             "stencil.py",
             f"steps=20 language={language}",
             ("n=768", "n=1024", "n=1536"),
-            ("n=832", "n=1344"),
+            ("n=960", "n=1408"),
             {f"sweep_{language}": SWEEP},
         )
         for language in ("numpy", "numba", "c")
@@ -58,28 +58,28 @@ EXAMPLES_MEASURED = {
         "conjugate_gradient.py",
         "iterations=20",
         ("n=512", "n=768", "n=1024"),
-        ("n=576", "n=832"),
+        ("n=704", "n=960"),
         dict.fromkeys(("laplace", "dot", "step", "turn", "copy"), "cells"),
     ),
     "sparse Cholesky, 2-D": Example(
         "sparse_cholesky.py",
         "",
-        ("n=64", "n=96", "n=128"),
-        ("n=80", "n=120"),
+        ("n=160", "n=240", "n=320"),
+        ("n=216", "n=296"),
         {"factor": FACTOR, "extend_add": ENTRIES, "assemble": "rows**2 + rows"},
     ),
     "sparse Cholesky, 3-D": Example(
         "sparse_cholesky.py",
         "dimension=3",
-        ("n=12", "n=16", "n=20"),
-        ("n=15", "n=19"),
+        ("n=14", "n=18", "n=24"),
+        ("n=20", "n=22"),
         {"factor": FACTOR, "extend_add": ENTRIES, "assemble": "rows**2 + rows"},
     ),
     "images": Example(
         "image_pipeline.py",
         "images=16",
         ("width=384 seed=1", "width=512 seed=2", "width=768 seed=3"),
-        ("width=416 seed=6", "width=704 seed=7"),
+        ("width=576 seed=8", "width=672 seed=9"),
         dict.fromkeys(("blur", "edges", "count", "equalise", "shrink"), "pixels"),
     ),
 }
@@ -146,7 +146,7 @@ def measured(name: str, seconds: float, repetitions: int) -> list[Row]:
             scenarios = [
                 Scenario(graph, settings, workers=count, clock="native") for count in (workers, 1)
             ]
-            found = measure(scenarios, repetitions, probe=Probe(workers), patience_s=2 * seconds)
+            found = measure(scenarios, repetitions, probe=Probe(workers), patience_s=seconds)
             runs, alone = (cell.runs for cell in found.cells)
             calm = found.calm
             rows.append(
@@ -161,7 +161,12 @@ def measured(name: str, seconds: float, repetitions: int) -> list[Row]:
 def main() -> int:
     """Measure all examples and print a table; 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--seconds", type=float, default=30.0, help="of each calibration")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=18.0,
+        help="of each calibration, and that calm moments are waited for",
+    )
     parser.add_argument("--repetitions", type=int, default=9)
     parser.add_argument("--only", default="", help="examples whose name contains this")
     parser.add_argument("--json", type=Path)

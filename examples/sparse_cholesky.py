@@ -6,7 +6,8 @@
 The matrix is Laplace's on a grid in two or three dimensions. Nested dissection cuts the grid by
 planes; each plane is eliminated in a dense block, its front, after the two halves that it parts.
 What a front leaves over is added to its parent's, in any order (J. Liu, "The multifrontal method
-for sparse matrix solution: theory and practice", SIAM Review 34(1), 1992).
+for sparse matrix solution: theory and practice", SIAM Review 34(1), 1992). Parts of up to *leaf*
+unknowns are eliminated whole: some zeros are kept, but tasks are larger than what a task costs.
 """
 
 from functools import cache, reduce
@@ -28,11 +29,12 @@ class Front(NamedTuple):
     rest: np.ndarray
 
 
-@tasksim.kernel(parameters=lambda front: {"rows": len(front)})
+@numba.njit(nogil=True)
 def assemble(front: W, values: R, rows: R, columns: R):
     """Write the entries of the matrix to a front."""
-    front[...] = 0.0
-    front[rows, columns] = values
+    front[:] = 0.0
+    for i in range(len(values)):
+        front[rows[i], columns[i]] = values[i]
 
 
 @numba.njit(nogil=True)
@@ -56,12 +58,16 @@ def factor(front: RW, pivots):
     right = front[k:, :k].T.copy()  # its rows lie together in memory
     for j in range(k):  # right = inverse(lower) * right
         for t in range(j):
-            right[j] -= lower[j, t] * right[t]
-        right[j] /= lower[j, j]
+            times = lower[j, t]
+            for i in range(rows - k):
+                right[j, i] -= times * right[t, i]
+        for i in range(rows - k):
+            right[j, i] /= lower[j, j]
     front[k:, :k] = right.T
     front[k:, k:] -= np.dot(right.T, right)
 
 
+assemble = tasksim.kernel(assemble, parameters=lambda front: {"rows": len(front)})
 extend_add = tasksim.kernel(extend_add, parameters=lambda places: {"entries": len(places) ** 2})
 factor = tasksim.kernel(
     factor, parameters=lambda front, pivots: {"pivots": pivots, "rows": len(front) - pivots}
@@ -69,7 +75,7 @@ factor = tasksim.kernel(
 
 
 @tasksim.application("sparse-cholesky")
-def sparse_cholesky(g, n=48, dimension=2, leaf=32):
+def sparse_cholesky(g, n=48, dimension=2, leaf=128):
     """Factorise Laplace's matrix on a grid of n^dimension unknowns; parts up to leaf stay whole."""
     fronts = analysed(n, dimension, leaf)
     entries = [entries_of(front, n, dimension) for front in fronts]
