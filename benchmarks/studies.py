@@ -101,7 +101,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=cores_to_use())
-    parser.add_argument("--executors", default="serial,processes,threads")
+    parser.add_argument("--executors", default="serial,auto,processes,threads")
     arguments = parser.parse_args()
     executors = arguments.executors.split(",")
     with TemporaryDirectory() as folder:

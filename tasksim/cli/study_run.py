@@ -36,8 +36,9 @@ __all__ = ["run"]
 @click.option("--jobs", type=WORKERS, help="Cells at a time. [default: one per usable core]")
 @click.option(
     "--executor",
-    default="processes",
-    help="What computes: serial, processes, threads, dask[:ADDRESS], mpi, slurm[:OPTIONS].",
+    default="auto",
+    show_default=True,
+    help="What computes: auto, serial, processes, threads, dask[:ADDRESS], mpi, slurm[:OPTIONS].",
 )
 @click.option("--dry-run", is_flag=True, help="Only say how many cells, how long, how much memory.")
 @click.option("--extend", is_flag=True, help="Add to a study whose file has changed.")

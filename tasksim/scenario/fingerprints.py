@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from tasksim.formats.graphs import graph_format, names_generator
 from tasksim.graph.apps import registry
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.run.record import Run
+from tasksim.scenario.checks import is_plain
 from tasksim.scenario.resolved import Resolver, brings_platform, models_path, needs_estimates
 
 if TYPE_CHECKING:
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from tasksim.scenario.scenario import Scenario
 
 __all__ = ["changed_files", "digests", "fingerprint"]
+
+_OWN: Final = {"scheduler", "seed", "engine"}
+"""What of a scenario neither its graph nor its platform nor its models hang on; or that its changes
+say."""
 
 
 def digests(found: Resolved) -> dict[str, str]:
@@ -68,22 +73,42 @@ def fingerprint(scenario: Scenario, resolver: Resolver | None = None) -> str:
             f"{scenario.label}: its scheduler was made in Python, which has no lasting name"
         )
     resolver = resolver or Resolver()
-    data = {
+    whole = _shared_part(scenario, resolver)
+    rest = {
+        "scheduler": scenario.scheduler,
+        "seed": scenario.seed,
         "tasksim": resolver.once("tasksim", _version),
+    }
+    whole.update(f", {json.dumps(rest)[1:]}".encode())
+    return str(whole.hexdigest())
+
+
+def _shared_part(scenario: Scenario, resolver: Resolver) -> Any:
+    """Return the digest so far of what scenarios share that differ in scheduler and seed alone.
+
+    It is that of a text in JSON, whose keys are sorted, up to where these two stand.
+    """
+    key = tuple(value for name, value in vars(scenario).items() if name not in _OWN)
+    if scenario.clock == "native" or not all(map(is_plain, key)):  # natively, models hang on it
+        return _digested(scenario, resolver)
+    return resolver.once(("fingerprint", *key), lambda: _digested(scenario, resolver)).copy()
+
+
+def _digested(scenario: Scenario, resolver: Resolver) -> Any:
+    """Return that digest, from what a scenario and its files say."""
+    data = {
         "clock": scenario.clock,
         "graph": _graph_content(scenario, resolver),
         "platform": _platform_content(scenario, resolver),
         "models": _models_content(scenario, resolver),
         "model_names": scenario.model_names,
         "engine": scenario.engine,
-        "scheduler": scenario.scheduler,
-        "seed": scenario.seed,
         "noise": scenario.noise,
         "pin": scenario.pin if scenario.clock == "native" else None,
     }
     if scenario.clock == "native" and scenario.runtime != "auto":
         data["runtime"] = scenario.runtime
-    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(data, sort_keys=True)[:-1].encode())
 
 
 def _graph_content(scenario: Scenario, resolver: Resolver) -> Any:

@@ -111,6 +111,10 @@ class Child:
         self._connection.recv()
         self._ready = True
 
+    def is_ready(self) -> bool:
+        """Return whether waiting would take no time; a process that has ended is ready, too."""
+        return self._ready or self._connection.poll()
+
     def _end(self) -> str:
         """Return how a process ended that has closed its side."""
         with suppress(subprocess.TimeoutExpired):
@@ -145,6 +149,12 @@ class Children:
         for child in tuple(self._all):
             with suppress(EOFError, OSError):
                 child.wait()
+
+    def are_ready(self) -> bool:
+        """Return whether all that were started are ready."""
+        with suppress(OSError):
+            return all(child.is_ready() for child in tuple(self._all))
+        return True
 
     def compute(self, jobs: Sequence[Job], limits: Limits) -> list[Answer]:
         """Return the answers of cells, computed in a child; of a child that dies, in the next."""

@@ -47,6 +47,9 @@ class Pool:
     wait: Callable[[], None] | None = None
     renew: Callable[[], Executor] | None = None
 
+    def grow(self, left_s: float) -> None:
+        """Take more workers if that pays; told now and then what is left, in seconds of one."""
+
     def submit(self, *arguments: Any) -> Future[list[Answer]]:
         """Have the executor compute some cells."""
         return self.executor.submit(self.compute, *arguments)

@@ -38,6 +38,7 @@ EXECUTORS: Registry[Opener] = Registry(
     "executor",
     "tasksim.executors",
     {
+        "auto": "tasksim.study.executors.auto:open_pool",
         "processes": "tasksim.study.executors.processes:open_pool",
         "serial": "tasksim.study.executors.serial:open_pool",
         "threads": "tasksim.study.executors.threads:open_pool",

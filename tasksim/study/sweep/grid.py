@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from itertools import product
@@ -102,7 +103,7 @@ class Grid:
                     asked = replace(changed, scheduler=scheduler)
                     labels = {**before, "scheduler": scheduler, **options}
                     for seed, draw in seeds:
-                        yield Question(replace(asked, seed=draw), {**labels, "seed": seed})
+                        yield Question(_drawn(asked, draw), {**labels, "seed": seed})
 
 
 def combinations(axes: Axes) -> Iterator[dict[str, Any]]:
@@ -133,6 +134,13 @@ def draw_seed(labels: Mapping[str, Any], seed: int) -> int:
     words = np.frombuffer(hashlib.sha256(key.encode()).digest(), "<u4")[:4]
     sequence = np.random.SeedSequence(seed, spawn_key=[int(word) for word in words])
     return int(sequence.generate_state(1)[0])
+
+
+def _drawn(asked: Scenario, seed: int) -> Scenario:
+    """Return a scenario with another seed: all else has been checked."""
+    found = copy(asked)
+    object.__setattr__(found, "seed", seed)
+    return found
 
 
 def _each(entries: Sequence[Entry]) -> Iterator[tuple[Entry, dict[str, Any]]]:

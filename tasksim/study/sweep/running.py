@@ -172,8 +172,14 @@ class Sweep:
             raise TasksimError("the executor is broken; what is done is kept, run the study again")
         if broken and self.pool.renew is not None:
             self.pool.executor = self.pool.renew()
+        self.pool.grow(self._left_s)
         if self.tell is not None:
             self.tell(self.progress)
+
+    @property
+    def _left_s(self) -> float:
+        """What is left would take one worker, if cells go on as they did."""
+        return len(self._todo) * self.engine_s / max(self.computed, 1)
 
     def _keep(self, batch: list[Planned], answers: list[Answer]) -> None:
         """Put the answers of a batch into the store; what was lost is sent again."""

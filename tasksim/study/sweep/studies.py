@@ -108,6 +108,8 @@ def run_study(
     folder = Path(folder)
     asked = study if isinstance(study, Study) else read_study(Path(study), trust=trust)
     native = asked.base.get("clock") == "native"
+    if executor == "auto" and (native or trust or any(asked.limits)):
+        executor = "processes"  # such cells are kept apart from all others
     with opened(executor, 1 if native else jobs or cores_to_use()) as pool:
         return _run(pool, asked, folder, extend=extend, retry=retry, trust=trust, tell=tell)
 

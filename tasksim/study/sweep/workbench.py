@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tasksim.scenario.resolved import Resolved
     from tasksim.study.sweep.plan import Planned
 
-__all__ = ["Job", "Workbench", "compute", "failed", "group_of"]
+__all__ = ["Job", "Workbench", "compute", "failed", "group_of", "put_away"]
 
 GROUPS: Final = 8
 """Of cells that share a graph and a platform, so many are remembered: cells come group by group,
@@ -75,6 +75,11 @@ def compute(jobs: Iterable[Job]) -> list[Answer]:
     if bench is None:
         bench = _benches.bench = Workbench()
     return list(bench.answers(jobs))
+
+
+def put_away() -> None:
+    """Forget what this thread's workbench has: other processes go on."""
+    _benches.bench = None
 
 
 def group_of(scenario: Scenario) -> Hashable:

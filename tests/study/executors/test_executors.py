@@ -15,9 +15,12 @@ import pytest
 from study_cases import CELLS, MISBEHAVING, answers, mpiexec
 
 from tasksim.base.errors import InputError, TasksimError
+from tasksim.study.executors import auto
+from tasksim.study.executors.child import Children
 from tasksim.study.executors.pool import Pool
 from tasksim.study.executors.registry import EXECUTORS, describe, opened
 from tasksim.study.executors.serial import SerialExecutor
+from tasksim.study.sweep import running, studies
 from tasksim.study.sweep.studies import run_study
 
 ONE = [("[3, 4]", "[3]"), ("[4, 8]", "[4]"), ("[1, 2]", "[1]"), ("seeds: 2", "seeds: 1")]
@@ -44,6 +47,31 @@ def test_the_table_is_the_same_whoever_computes_it(serial, study_file, tmp_path,
     outcome = run_study(study_file(), tmp_path / "study", executor=executor, jobs=2)
     assert (outcome.cells, outcome.computed, outcome.failed) == (CELLS, CELLS, 0)
     pd.testing.assert_frame_equal(answers(tmp_path / "study"), serial)
+
+
+@pytest.mark.parametrize("start_s", [0.0, 1e9])
+def test_auto_starts_processes_where_they_pay(serial, study_file, tmp_path, monkeypatch, start_s):
+    monkeypatch.setattr(auto, "START_S", start_s)
+    monkeypatch.setattr(running, "FIRST_BATCH", 1)
+    monkeypatch.setattr(running, "MESSAGE_S", 0.0)  # cell by cell: there is time to start
+    monkeypatch.setattr(Children, "are_ready", lambda self: self.wait() is None)
+    outcome = run_study(study_file(), tmp_path / "study", executor="auto", jobs=2)
+    assert outcome.workers == (1 if start_s else 2)
+    pd.testing.assert_frame_equal(answers(tmp_path / "study"), serial)
+
+
+@pytest.mark.parametrize(("line", "trust"), [("\nlimits: {time: 60 s}", False), ("", True)])
+def test_auto_keeps_cells_that_may_misbehave_in_processes(
+    study_file, tmp_path, monkeypatch, line, trust
+):
+    asked = []
+    real = studies.opened
+    monkeypatch.setattr(
+        studies, "opened", lambda name, jobs: asked.append(name) or real(name, jobs)
+    )
+    path = study_file(*ONE, ("noise: model", f"noise: model{line}"))
+    run_study(path, tmp_path / "study", executor="auto", jobs=1, trust=trust)
+    assert asked == ["processes"]
 
 
 @pytest.mark.slow
