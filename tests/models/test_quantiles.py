@@ -27,13 +27,27 @@ def test_quantiles_are_those_of_numpy(lists):
 
 
 def test_the_fence_by_hand():
-    # Quartiles of 1..9: 3 and 7; the fence of width 3 ends at 3 - 12 and 7 + 12.
+    # Quartiles of 1..9: 3 and 7; the fence of width 3 ends at 7 times (7/3)^3 = 88.93.
     nine = np.arange(1.0, 10.0)
     assert within_fence(nine).all()
-    for last, kept in ((19.0, True), (19.1, False)):
+    for last, kept in ((88.9, True), (89.0, False)):
         values = np.append(nine[:-1], last)
         assert within_fence(values).tolist() == [True] * 8 + [kept]
-    assert not within_fence(np.append(nine[:-1], 12.0), fence=1.0)[-1]
+    assert within_fence(np.append(nine[:-1], 16.3), fence=1.0)[-1]  # 7 times 7/3
+    assert not within_fence(np.append(nine[:-1], 16.4), fence=1.0)[-1]
+    for first, kept in ((0.49, True), (0.48, False)):  # quartiles 3 and 5.5: 3 / (5.5/3)^3
+        values = np.append([3.0, 3.0, 6.0, 6.0, 4.0, 5.0, 3.5, 5.5], first)
+        assert within_fence(values).tolist() == [True] * 8 + [kept]
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.3, 1.0])
+def test_noise_is_no_outlier_however_much(noise):
+    # In seconds, 0.2 % of the durations would be dropped at 0.3, the long ones, and 4 % at 1.
+    drawn = np.exp(noise * np.random.default_rng(3).standard_normal((200, 100)))
+    kept = within_fence(drawn.ravel(), np.repeat(np.arange(200), 100))
+    assert kept.mean() >= 0.9999
+    stalled = np.append(drawn[0], 100.0 * np.exp(noise * 5))
+    assert not within_fence(stalled)[-1]
 
 
 def test_small_groups_coarse_clocks_and_no_fence_keep_all():
