@@ -1,6 +1,6 @@
 """Coverage, native: how many real runs are in the interval that says where one run is.
 
-    python benchmarks/native_coverage.py FOLDER             # three quarters of an hour, mostly waiting
+    python benchmarks/native_coverage.py FOLDER             # 45 minutes, mostly waiting
     python benchmarks/native_coverage.py FOLDER --report    # what it says so far
 
 30 configurations, {cholesky, lu, qr, fmm} in sizes that no calibration sees, under eager, lws and
