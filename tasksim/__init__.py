@@ -40,6 +40,7 @@ Allocation               what allocating in the memory of a device costs
 Copying                  how many copies are under way together
 Overheads                the costs of the runtime itself
 load_platform            a platform by name, or from a file
+load_network             a network between nodes, by text, name or file
 import_machine           a platform and models of what StarPU measured
 export_models            models as StarPU reads them
 ModelLibrary             fitted models, in a folder or a file
@@ -131,6 +132,7 @@ if TYPE_CHECKING:
     from tasksim.base.errors import CheckFailed, InputError, TasksimError
     from tasksim.calibration.calibrate import calibrate
     from tasksim.formats.graphs import load_graph
+    from tasksim.formats.networks import load_network
     from tasksim.formats.platforms import load_platform
     from tasksim.formats.runs import load_run, save_run
     from tasksim.formats.runs_by_name import check_run, compare, practical_critical_path
@@ -224,6 +226,7 @@ _HOMES = {
         "Route",
         "Worker",
     ),
+    "tasksim.formats.networks": ("load_network",),
     "tasksim.formats.platforms": ("load_platform",),
     "tasksim.recording.recording": ("Recording", "record"),
     "tasksim.recording.dask_collections": ("from_dask",),
@@ -321,6 +324,7 @@ __all__ = [
     "import_machine",
     "kernel",
     "load_graph",
+    "load_network",
     "load_platform",
     "load_run",
     "plan",

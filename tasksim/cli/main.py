@@ -41,7 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "validate": ("tasksim.cli.validate:validate", "Check platforms, models, graphs and runs."),
     "list": ("tasksim.cli.listing:listing", "List generators, schedulers, platforms, models."),
     "import": (
-        "tasksim.cli.import_workflow:importing",
+        "tasksim.cli.import_network:importing",
         "Take over other tools' runs, graphs, machines.",
     ),
     "export": ("tasksim.cli.export_run:exporting", "Write runs and kernel models for other tools."),

@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 
     from tasksim.network.model import Model
 
-__all__ = ["MOST_HOSTS", "Links", "Network", "Topology"]
+__all__ = ["MOST_HOSTS", "MOST_LINKS", "Links", "Network", "Topology"]
 
 MOST_HOSTS = 100_000
 """Hosts of a network: ten times those of the largest machines; their links take 10 MB."""
+
+MOST_LINKS = 2_000_000
+"""Links of a network: a fat tree of three levels and as many hosts has six a host; 35 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +68,10 @@ class Topology(Protocol):
     @property
     def nodes(self) -> int | None:
         """How many hosts it has; None: as many as are asked for."""
+
+    @property
+    def link_count(self) -> int:
+        """How many links it has, of a topology whose hosts are counted."""
 
     @property
     def links(self) -> Links:

@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tasksim.base import library as libraries
 from tasksim.base.arguments import path_of
 from tasksim.base.errors import InputError, nearest
+from tasksim.base.files import exists
 from tasksim.network.section import read_section
+from tasksim.network.text import split_text
 from tasksim.network.topologies.registry import TOPOLOGIES
-from tasksim.platform.yaml_document import FileProblem, YamlDocument, plain_value
+from tasksim.platform.yaml_document import YamlDocument
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
 
     from tasksim.network.description import Network
     from tasksim.platform.kinds import Found
+    from tasksim.platform.yaml_document import FileProblem
 
-__all__ = ["read_network"]
+__all__ = ["network_of_fields", "read_network"]
 
 
-def read_network(text: str | Path) -> Network:
-    """Return the network of a text or a file.
+def read_network(text: str | Path, library: Path | None = None) -> Network:
+    """Return the network of a text or a YAML file.
 
     Parameters
     ----------
     text : str or Path
-        ``"switch:bandwidth=4GB/s,latency=1us,model=smpi"``, a topology and its fields, or the
-        path of a file: YAML with a section ``network:``.
+        ``"switch:bandwidth=4GB/s,latency=1us,model=smpi"``, a topology and its fields; the path
+        of a file with a section ``network:``, or the name of one in a library; after a colon,
+        fields that are changed.
+    library : Path, optional
+        A folder whose ``networks/`` is searched first.
 
     Raises
     ------
@@ -35,72 +43,72 @@ def read_network(text: str | Path) -> Network:
 
     See Also
     --------
-    tasksim.load_platform : what a node is.
+    tasksim.formats.networks.load_network : reads SimGrid's files, too.
 
     Examples
     --------
     >>> read_network("switch:bandwidth=4GB/s,latency=1us").summary()
     'switch: switch, any number of hosts, model hockney'
     """
-    if isinstance(text, str) and text.partition(":")[0] in TOPOLOGIES:
-        return _of_text(text)
-    path = path_of(text, "network")
-    if not path.suffix and not path.exists():
-        names = TOPOLOGIES.names()
-        word = str(text).partition(":")[0]
-        raise InputError(
-            f"network '{text}': legal: a file, or a topology and its fields such as"
-            f" 'switch:bandwidth=4GB/s,latency=1us' (topologies: {', '.join(names)})"
-            f"{nearest(word, names)}"
-        )
-    return _of_yaml(path)
+    head, fields = split_text(str(path_of(text, "network")) if isinstance(text, Path) else text)
+    if head in TOPOLOGIES:
+        return network_of_fields({"topology": head, **fields}, head, f"network '{text}'")
+    return _of_yaml(_path_of(head, library), fields)
 
 
-def _of_text(text: str) -> Network:
-    """Return the network of ``TOPOLOGY:FIELD=VALUE,...``."""
-    word, _, rest = text.partition(":")
-    data: dict[str, Any] = {"topology": word}
-    for part in filter(None, rest.split(",")):
-        key, equals, value = part.partition("=")
-        if not equals:
-            raise InputError(f"network '{text}': expected FIELD=VALUE, got '{part}'")
-        if key.strip() in data:
-            raise InputError(f"network '{text}': {key.strip()} is given twice")
-        data[key.strip()] = plain_value(value.strip())
+def network_of_fields(fields: Mapping[str, Any], name: str, where: str, **options: Any) -> Network:
+    """Return the network that *fields* describe; *where* they come from, errors say.
+
+    Raises :exc:`InputError` with a line per problem.
+    """
     found: Found = []
-    network = read_section(data, (), found, word)
+    network = read_section(dict(fields), (), found, name, **options)
     if network is None:
-        raise InputError(
-            "\n".join(_line(text, problem.location, problem.what) for problem in found)
-        )
+        raise InputError("\n".join(_line(where, it) for it in found))
     return network
 
 
-def _line(text: str, location: Any, what: str) -> str:
-    where = ".".join(map(str, location))
-    return f"network '{text}': {where}: {what}" if where else f"network '{text}': {what}"
+def _line(where: str, problem: FileProblem) -> str:
+    field = ".".join(map(str, problem.location))
+    return f"{where}: {field}: {problem.what}" if field else f"{where}: {problem.what}"
 
 
-def _of_yaml(path: Path) -> Network:
-    """Return the network that the file at *path* describes."""
+def _path_of(head: str, library: Path | None) -> Path:
+    """Return the path of a file, or of a network in a library."""
+    path = Path(head)
+    if path.suffix or exists(path):
+        return path
+    known = libraries.names("networks", ".yaml", library)
+    if head in known:
+        return known[head]
+    names = [*TOPOLOGIES.names(), *known]
+    raise InputError(
+        f"unknown network '{head}'{nearest(head, names)} (legal: a file, a name, or a topology and"
+        f" its fields such as switch:bandwidth=4GB/s,latency=1us; known: {', '.join(names)})"
+    )
+
+
+def _of_yaml(path: Path, fields: Mapping[str, Any]) -> Network:
+    """Return the network that the file at *path* describes, with other *fields*."""
     document = YamlDocument.read(path)
+    section = document.data.get("network")
+    if section is None:
+        got = ", ".join(document.data) or "nothing"
+        raise InputError(f"{path}:1:1: must be a mapping with `network:` (got {got})")
     found: Found = list(document.problems)
-    network = None
-    if "network" in document.data:
-        network = read_section(document.data["network"], ("network",), found, path.stem)
-    else:
-        legal = "a mapping with `network:`"
-        raise InputError(
-            f"{path}:1:1: must be {legal} (got {', '.join(document.data) or 'nothing'})"
-        )
+    if fields and isinstance(section, dict):
+        section = {**section, **fields}
+    network = read_section(section, ("network",), found, path.stem)
     if network is None or found:
-        raise InputError("\n".join(_problem(document, problem) for problem in found))
+        raise InputError("\n".join(_problem(document, it, fields) for it in found))
     return network
 
 
-def _problem(document: YamlDocument, problem: FileProblem) -> str:
+def _problem(document: YamlDocument, problem: FileProblem, changed: Mapping[str, Any]) -> str:
     """Return the line for a problem: of what is missing, where it would stand."""
     location, field = problem.location, ".".join(map(str, problem.location))
+    if location[1:2] and location[1] in changed:
+        return f"{document.path}: {field} = {changed[str(location[1])]}: {problem.what}"
     place = document.place(location, at_key=problem.at_key)
     while place is None:
         location = location[:-1]

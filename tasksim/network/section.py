@@ -7,7 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import nearest
-from tasksim.network.description import Network
+from tasksim.network.description import MOST_LINKS, Network
 from tasksim.network.model import HostCost, Model, Piece
 from tasksim.network.models.registry import MODELS
 from tasksim.network.topologies.registry import TOPOLOGIES
@@ -113,7 +113,14 @@ def read_section(
         return None
     title = TEXT.read(data.get("name", name), (*location, "name"), found)
     about = TEXT.read(data.get("description", ""), (*location, "description"), found)
-    return Network(title, topology.build(), chosen, about) if len(found) == before else None
+    if len(found) > before:
+        return None
+    built = topology.build()
+    if built.link_count > MOST_LINKS:
+        what = f"has {built.link_count} links, must be at most {MOST_LINKS}"
+        found.append(FileProblem((*location, "topology"), what))
+        return None
+    return Network(title, built, chosen, about)
 
 
 _ELSEWHERE: Final = frozenset({"topology", "model", "name", "description", *MODEL_WORDS})

@@ -8,34 +8,20 @@ entities are refused, so that no file can make a short text long.
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NoReturn
-from xml.parsers import expat
+from typing import TYPE_CHECKING, Final
 
-from tasksim.base.errors import InputError, nearest
-from tasksim.base.files import read_text
-from tasksim.base.units import parse_quantity
-from tasksim.formats.starpu.problems import Problems
+from tasksim.base.errors import nearest
+from tasksim.formats.simgrid.xmltext import BANDWIDTHS, TIMES, Element, XmlProblems, parse_xml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable
     from pathlib import Path
-
-    from tasksim.base.units import Dimension
 
 __all__ = ["Host", "PlatformXml", "XmlLink", "XmlRoute", "read_platform_xml"]
 
-BANDWIDTHS: Final = {"": "B/s"} | {
-    f"{prefix}Bps": f"{prefix}B/s" for prefix in ("", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti")
-}
-TIMES: Final = {"": "s", "s": "s", "ms": "ms", "us": "us", "ns": "ns"}
 VERSIONS: Final = ("3", "4")
 SHARED: Final = "SHARED"
-DEEPEST: Final = 100
-"""Elements inside each other: StarPU's files have four, and what walks them is recursive."""
-
-_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?)\s*([A-Za-z]*)")
 
 
 @dataclass(frozen=True)
@@ -86,8 +72,8 @@ def read_platform_xml(path: Path) -> PlatformXml:
     InputError
         All that is wrong: ``file:line:column: expected ..., found ...``.
     """
-    problems = _Problems(path)
-    root = _parse(path)
+    problems = XmlProblems(path)
+    root = parse_xml(path)
     if root.name != "platform" or root.attributes.get("version", "")[:1] not in VERSIONS:
         found = f"<{root.name} version='{root.attributes.get('version', '')}'>"
         problems.at(root, "<platform version='3'> or <platform version='4'>", found)
@@ -99,79 +85,7 @@ def read_platform_xml(path: Path) -> PlatformXml:
     return platform
 
 
-@dataclass
-class _Element:
-    name: str
-    attributes: dict[str, str]
-    line: int
-    column: int
-    children: list[_Element] = field(default_factory=list)
-
-    def below(self) -> Iterator[_Element]:
-        """Yield what is inside, zones in zones too, in the order of the file."""
-        for child in self.children:
-            yield child
-            yield from child.below()
-
-
-class _Problems(Problems):
-    """Knows elements and their attributes."""
-
-    def at(self, element: _Element, expected: str, found: str) -> None:
-        self.add(element.line, element.column, expected, found)
-
-    def attribute(self, element: _Element, name: str) -> str:
-        """Return an attribute, which must be there."""
-        if not element.attributes.get(name):
-            got = ", ".join(element.attributes) or "none"
-            self.at(element, f"<{element.name} {name}='...'>", f"the attributes {got}")
-        return element.attributes.get(name, "")
-
-    def quantity(
-        self, element: _Element, name: str, dimension: Dimension, units: Mapping[str, str]
-    ) -> float:
-        """Return an attribute that is a number and one of the *units*, given as tasksim's."""
-        text = self.attribute(element, name)
-        match = _QUANTITY.fullmatch(text.strip())
-        if match is not None and match[2] in units:
-            with suppress(InputError):  # a number that no float can hold
-                return parse_quantity(f"{match[1]} {units[match[2]]}", dimension)
-        if text:
-            legal = ", ".join(unit for unit in units if unit)
-            self.at(element, f"{name}: a number and one of {legal}", f"'{text[:40]}'")
-        return 1.0
-
-
-def _parse(path: Path) -> _Element:
-    """Return the root of the XML in the file at *path*."""
-    parser = expat.ParserCreate("utf-8")
-    open_elements = [_Element("", {}, 1, 1)]
-
-    def start(name: str, attributes: dict[str, str]) -> None:
-        place = parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
-        element = _Element(name, attributes, *place)
-        open_elements[-1].children.append(element)
-        open_elements.append(element)
-        if len(open_elements) > DEEPEST:
-            problem(f"at most {DEEPEST} elements inside each other", "more")
-
-    def problem(expected: str, found: str) -> NoReturn:
-        place = f"{path}:{parser.CurrentLineNumber}:{parser.CurrentColumnNumber + 1}"
-        raise InputError(f"{place}: expected {expected}, found {found}")
-
-    parser.StartElementHandler = start
-    parser.EndElementHandler = lambda _: open_elements.pop()
-    parser.EntityDeclHandler = lambda name, *_: problem("no entities", f"the entity '{name}'")
-    try:
-        parser.Parse(read_text(path).encode(), True)
-    except expat.ExpatError as error:
-        place = f"{path}:{error.lineno}:{error.offset + 1}"
-        what = expat.ErrorString(error.code)
-        raise InputError(f"{place}: expected XML, found what is not: {what}") from None
-    return open_elements[0].children[0]
-
-
-def _host(element: _Element, platform: PlatformXml, problems: _Problems) -> None:
+def _host(element: Element, platform: PlatformXml, problems: XmlProblems) -> None:
     name = problems.attribute(element, "id")
     if name in platform.hosts:
         problems.at(element, "each host once", f"'{name}' again")
@@ -186,7 +100,7 @@ def _host(element: _Element, platform: PlatformXml, problems: _Problems) -> None
     platform.hosts[name] = Host(name, properties)
 
 
-def _link(element: _Element, platform: PlatformXml, problems: _Problems) -> None:
+def _link(element: Element, platform: PlatformXml, problems: XmlProblems) -> None:
     name = problems.attribute(element, "id")
     if name in platform.links:
         problems.at(element, "each link once", f"'{name}' again")
@@ -202,7 +116,7 @@ def _link(element: _Element, platform: PlatformXml, problems: _Problems) -> None
     platform.links[name] = XmlLink(name, bandwidth, latency)
 
 
-def _route(element: _Element, platform: PlatformXml, problems: _Problems) -> None:
+def _route(element: Element, platform: PlatformXml, problems: XmlProblems) -> None:
     source, target = problems.attribute(element, "src"), problems.attribute(element, "dst")
     for end in (source, target):
         if end and end not in platform.hosts:
@@ -225,7 +139,7 @@ def _route(element: _Element, platform: PlatformXml, problems: _Problems) -> Non
     platform.routes += found
 
 
-_READERS: Final[dict[str, Callable[[_Element, PlatformXml, _Problems], None]]] = {
+_READERS: Final[dict[str, Callable[[Element, PlatformXml, XmlProblems], None]]] = {
     "host": _host,
     "link": _link,
     "route": _route,

@@ -35,6 +35,11 @@ class Backbone:
         return replace(self, switch=self.switch.sized(nodes))
 
     @property
+    def link_count(self) -> int:
+        """How many links it has."""
+        return 1 + self.switch.link_count
+
+    @property
     def links(self) -> Links:
         """The backbone, then the links of the hosts."""
         backbone = (self.bandwidth_bytes_per_s, self.latency_s, self.shared)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, nearest
 from tasksim.network.description import Links
+from tasksim.network.topologies.switch import BANDWIDTH, LATENCY
+from tasksim.platform.kinds import BAD, FLAG, TEXT, Found, ListOf, MappingOf
+from tasksim.platform.section import Section, SectionOf, given
+from tasksim.platform.yaml_document import FileProblem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Explicit", "NamedLink"]
+    from tasksim.platform.yaml_document import Location
+
+__all__ = ["Explicit", "ExplicitSection", "NamedLink"]
 
 
 class NamedLink(NamedTuple):
@@ -44,6 +50,11 @@ class Explicit:
         """Return the topology: its hosts are what they are."""
         return self
 
+    @property
+    def link_count(self) -> int:
+        """How many links it has."""
+        return len(self.named)
+
     @cached_property
     def links(self) -> Links:
         """The links, as they were given."""
@@ -68,3 +79,89 @@ class Explicit:
     def link_name(self, link: int) -> str:
         """Return the name it was given."""
         return self.named[link].name
+
+
+class LinkSection(Section):
+    """A link in a file."""
+
+    bandwidth: float = given(BANDWIDTH, description="e.g. 12.5 GB/s")
+    latency: float = given(LATENCY, 0, "e.g. 1 us")
+    shared: bool = given(FLAG, True, "whether messages share it; else each has all of it")
+
+
+class RouteSection(Section):
+    """A route in a file."""
+
+    source: str = given(TEXT, alias="from")
+    target: str = given(TEXT, alias="to")
+    links: list[str] = given(ListOf(TEXT, least=1), description="the links it crosses, in order")
+    one_way: bool = given(FLAG, False, "whether it does not lead back over the same links")
+
+
+class ExplicitSection(Section):
+    """An explicit topology in a file."""
+
+    hosts: list[str] = given(ListOf(TEXT, least=1), description="the hosts by name; node 0 first")
+    links: dict[str, LinkSection] = given(
+        MappingOf(SectionOf(LinkSection)), description="the links by name"
+    )
+    routes: list[RouteSection] = given(
+        ListOf(SectionOf(RouteSection)), description="from host to host"
+    )
+
+    @classmethod
+    def check(
+        cls, name: str, value: Any, before: Mapping[str, Any], location: Location, found: Found
+    ) -> Any:
+        """Return *value*, if it names each host once, and hosts and links that are there."""
+        count = len(found)
+        if name == "hosts":
+            for place, host in enumerate(value):
+                if host in value[:place]:
+                    found.append(FileProblem((*location, place), f"'{host}' again"))
+        if name == "routes" and BAD not in (before["hosts"], before["links"]):
+            ends: dict[tuple[str, str], None] = {}
+            for place, route in enumerate(value):
+                _check_route(route, ends, before, (*location, place), found)
+        return value if len(found) == count else BAD
+
+    def build(self) -> Any:
+        """Return the topology."""
+        number = {name: n for n, name in enumerate(self.links)}
+        host = {name: n for n, name in enumerate(self.hosts)}
+        routes: dict[tuple[int, int], tuple[int, ...]] = {}
+        for route in self.routes:
+            links = tuple(number[link] for link in route.links)
+            routes[host[route.source], host[route.target]] = links
+            if not route.one_way:
+                routes[host[route.target], host[route.source]] = links[::-1]
+        named = tuple(
+            NamedLink(name, link.bandwidth, link.latency, link.shared)
+            for name, link in self.links.items()
+        )
+        return Explicit(tuple(self.hosts), named, routes)
+
+
+def _check_route(
+    route: RouteSection,
+    ends: dict[tuple[str, str], None],
+    before: Mapping[str, Any],
+    location: Location,
+    found: Found,
+) -> None:
+    """Note what is wrong with a *route*, whose *ends* others may have already."""
+    for word, end in (("from", route.source), ("to", route.target)):
+        if end not in before["hosts"]:
+            what = f"no such host '{end}'{nearest(end, before['hosts'])}"
+            found.append(FileProblem((*location, word), what))
+    for place, link in enumerate(route.links):
+        if link not in before["links"]:
+            what = f"no such link '{link}'{nearest(link, before['links'])}"
+            found.append(FileProblem((*location, "links", place), what))
+    ways = [(route.source, route.target)]
+    if not route.one_way and route.source != route.target:
+        ways.append((route.target, route.source))
+    for way in ways:
+        if way in ends:
+            found.append(FileProblem(location, f"another route from {way[0]} to {way[1]}"))
+        ends[way] = None

@@ -23,6 +23,10 @@ TOPOLOGIES: Final[Registry[type[Section]]] = Registry(
     {
         "switch": "tasksim.network.topologies.switch:SwitchSection",
         "backbone": "tasksim.network.topologies.backbone:BackboneSection",
+        "fat-tree": "tasksim.network.topologies.fat_tree:FatTreeSection",
+        "torus": "tasksim.network.topologies.torus:TorusSection",
+        "dragonfly": "tasksim.network.topologies.dragonfly:DragonflySection",
+        "explicit": "tasksim.network.topologies.explicit:ExplicitSection",
     },
     _adopt,
 )

@@ -41,6 +41,11 @@ class Switch:
         return replace(self, nodes=nodes)
 
     @property
+    def link_count(self) -> int:
+        """How many links all hosts have."""
+        return (self.nodes or 0) * self.per_host
+
+    @property
     def links(self) -> Links:
         """The links of all hosts."""
         return Links.of(self._of_host()).repeated(self.nodes or 0)

@@ -1,0 +1,1 @@
+"""SimGrid's files: XML, and the networks in it."""

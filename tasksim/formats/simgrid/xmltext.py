@@ -1,0 +1,110 @@
+"""XML of SimGrid's platforms: elements that know where they stand, quantities with its units.
+
+Nothing outside the file is read and entities are refused, so that no file can make a short text
+long.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NoReturn
+from xml.parsers import expat
+
+from tasksim.base.errors import InputError
+from tasksim.base.files import read_text
+from tasksim.base.units import parse_quantity
+from tasksim.formats.starpu.problems import Problems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from tasksim.base.units import Dimension
+
+__all__ = ["BANDWIDTHS", "TIMES", "Element", "XmlProblems", "parse_xml"]
+
+BANDWIDTHS: Final = {"": "B/s"} | {
+    f"{prefix}Bps": f"{prefix}B/s" for prefix in ("", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti")
+}
+TIMES: Final = {"": "s", "s": "s", "ms": "ms", "us": "us", "ns": "ns"}
+DEEPEST: Final = 100
+"""Elements inside each other: StarPU's files have four, and what walks them is recursive."""
+
+_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?)\s*([A-Za-z]*)")
+
+
+@dataclass
+class Element:
+    """An element, where it stands, and what is inside it."""
+
+    name: str
+    attributes: dict[str, str]
+    line: int
+    column: int
+    children: list[Element] = field(default_factory=list)
+
+    def below(self) -> Iterator[Element]:
+        """Yield what is inside, zones in zones too, in the order of the file."""
+        for child in self.children:
+            yield child
+            yield from child.below()
+
+
+class XmlProblems(Problems):
+    """Knows elements and their attributes."""
+
+    def at(self, element: Element, expected: str, found: str) -> None:
+        """Note that something else was *expected* at an *element* than what was *found*."""
+        self.add(element.line, element.column, expected, found)
+
+    def attribute(self, element: Element, name: str) -> str:
+        """Return an attribute, which must be there."""
+        if not element.attributes.get(name):
+            got = ", ".join(element.attributes) or "none"
+            self.at(element, f"<{element.name} {name}='...'>", f"the attributes {got}")
+        return element.attributes.get(name, "")
+
+    def quantity(
+        self, element: Element, name: str, dimension: Dimension, units: Mapping[str, str]
+    ) -> float:
+        """Return an attribute that is a number and one of the *units*, given as tasksim's."""
+        text = self.attribute(element, name)
+        match = _QUANTITY.fullmatch(text.strip())
+        if match is not None and match[2] in units:
+            with suppress(InputError):  # a number that no float can hold
+                return parse_quantity(f"{match[1]} {units[match[2]]}", dimension)
+        if text:
+            legal = ", ".join(unit for unit in units if unit)
+            self.at(element, f"{name}: a number and one of {legal}", f"'{text[:40]}'")
+        return 1.0
+
+
+def parse_xml(path: Path) -> Element:
+    """Return the root of the XML in the file at *path*."""
+    parser = expat.ParserCreate("utf-8")
+    open_elements = [Element("", {}, 1, 1)]
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        place = parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
+        element = Element(name, attributes, *place)
+        open_elements[-1].children.append(element)
+        open_elements.append(element)
+        if len(open_elements) > DEEPEST:
+            problem(f"at most {DEEPEST} elements inside each other", "more")
+
+    def problem(expected: str, found: str) -> NoReturn:
+        place = f"{path}:{parser.CurrentLineNumber}:{parser.CurrentColumnNumber + 1}"
+        raise InputError(f"{place}: expected {expected}, found {found}")
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = lambda _: open_elements.pop()
+    parser.EntityDeclHandler = lambda name, *_: problem("no entities", f"the entity '{name}'")
+    try:
+        parser.Parse(read_text(path).encode(), True)
+    except expat.ExpatError as error:
+        place = f"{path}:{error.lineno}:{error.offset + 1}"
+        what = expat.ErrorString(error.code)
+        raise InputError(f"{place}: expected XML, found what is not: {what}") from None
+    return open_elements[0].children[0]

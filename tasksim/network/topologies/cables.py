@@ -1,0 +1,87 @@
+"""Cables: what a structured topology is made of, all alike, one link per way."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from tasksim.network.description import Links
+from tasksim.network.topologies.switch import BANDWIDTH, LATENCY
+from tasksim.platform.kinds import FLAG
+from tasksim.platform.section import Section, given
+
+__all__ = ["Cables", "CablesSection"]
+
+LOOPBACK: Final = 10e9
+"""Bytes per second that a host sends to itself where nothing is said: SimGrid's."""
+
+
+class Cables(NamedTuple):
+    """How all cables of a topology are.
+
+    Link 0 is what a host sends to itself over: each message has all of it, so one stands for all
+    hosts. Cable *k* is the links 1 + 2k, up, and 2 + 2k, down; half duplex, it is 1 + k.
+    """
+
+    bandwidth_bytes_per_s: float
+    latency_s: float
+    full_duplex: bool = True
+    loopback_bytes_per_s: float = LOOPBACK
+    loopback_latency_s: float = 0.0
+
+    def up(self, cable: int) -> int:
+        """Return the link of a *cable* away from the host, or to the next one."""
+        return 1 + 2 * cable if self.full_duplex else 1 + cable
+
+    def down(self, cable: int) -> int:
+        """Return the link of a *cable* the other way."""
+        return 2 + 2 * cable if self.full_duplex else 1 + cable
+
+    def link_count(self, count: int) -> int:
+        """Return how many links *count* cables are, with that of messages to oneself."""
+        return 1 + count * (1 + self.full_duplex)
+
+    def links(self, count: int, strands: np.ndarray | None = None) -> Links:
+        """Return the links of *count* cables; of *strands* each, which multiply the bandwidth."""
+        many = np.ones(count) if strands is None else strands
+        bandwidth = np.repeat(many * self.bandwidth_bytes_per_s, 1 + self.full_duplex)
+        alike = Links(
+            bandwidth, np.full(len(bandwidth), self.latency_s), np.ones(len(bandwidth), bool)
+        )
+        own = Links.of([(self.loopback_bytes_per_s, self.loopback_latency_s, False)])
+        return Links.joined([own, alike])
+
+    def name(self, link: int, cable_name: str) -> str:
+        """Return what people call a *link* of the cable of that name."""
+        if not self.full_duplex:
+            return cable_name
+        return f"{cable_name}/{'down' if link % 2 == 0 else 'up'}"
+
+    def cable(self, link: int) -> int:
+        """Return the cable of a *link*."""
+        return (link - 1) // 2 if self.full_duplex else link - 1
+
+
+class CablesSection(Section):
+    """The fields of cables in a file; subclasses add what they connect."""
+
+    bandwidth: float = given(BANDWIDTH, description="of a cable, one way")
+    latency: float = given(LATENCY, 0, "of a cable")
+    full_duplex: bool = given(FLAG, True, "whether both ways have the bandwidth at once")
+    loopback_bandwidth: float = given(BANDWIDTH, "10 GB/s", "of a host to itself")
+    loopback_latency: float = given(LATENCY, 0, "of a host to itself")
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.fields = {**cls.fields, **CablesSection.fields}
+
+    def cables(self) -> Cables:
+        """Return the cables."""
+        return Cables(
+            self.bandwidth,
+            self.latency,
+            self.full_duplex,
+            self.loopback_bandwidth,
+            self.loopback_latency,
+        )

@@ -1,0 +1,145 @@
+"""Fat tree: levels of switches, each with so many children, parents, and cables to each parent.
+
+Routes are those of D-mod-K (E. Zahavi, "D-Mod-K routing providing non-blocking traffic for shift
+permutations on real life fat trees", CCIT report 776, 2010), with SimGrid's choice of cables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from math import prod
+from operator import mul
+from typing import Any
+
+from tasksim.network.description import MOST_HOSTS, Links
+from tasksim.network.topologies.cables import Cables, CablesSection
+from tasksim.platform.kinds import BAD, Found, ListOf, Whole
+from tasksim.platform.section import given
+from tasksim.platform.yaml_document import FileProblem, Location
+
+__all__ = ["FatTree", "FatTreeSection"]
+
+
+@dataclass(frozen=True)
+class FatTree:
+    """A tree by levels, the hosts' first: *children* of a switch, *parents*, *cables* to each.
+
+    A switch of level l is known by the hosts below it (a number: the first of them, divided by how
+    many they are) and by which parents led to it.
+    """
+
+    children: tuple[int, ...]
+    parents: tuple[int, ...]
+    parallel: tuple[int, ...]
+    cables: Cables
+
+    def __str__(self) -> str:
+        return f"fat tree of {len(self.children)} levels"
+
+    @property
+    def nodes(self) -> int:
+        """How many hosts it has."""
+        return prod(self.children)
+
+    def sized(self, nodes: int) -> FatTree:  # noqa: ARG002
+        """Return the tree: its hosts are what they are."""
+        return self
+
+    @cached_property
+    def _below(self) -> tuple[int, ...]:
+        """How many hosts are below a switch, by level; below a host, itself."""
+        return tuple(accumulate(self.children, mul, initial=1))
+
+    @cached_property
+    def _ways_up(self) -> tuple[int, ...]:
+        """How many switches of a level have the same hosts below them."""
+        return tuple(accumulate(self.parents, mul, initial=1))
+
+    @cached_property
+    def _first(self) -> tuple[int, ...]:
+        """The first cable above each level, and how many there are in all."""
+        counts = (
+            self.nodes // self._below[level] * self._ways_up[level] * self._ports(level)
+            for level in range(len(self.children))
+        )
+        return tuple(accumulate(counts, initial=0))
+
+    def _ports(self, level: int) -> int:
+        return self.parents[level] * self.parallel[level]
+
+    @property
+    def link_count(self) -> int:
+        """How many links it has."""
+        return self.cables.link_count(self._first[-1])
+
+    @property
+    def links(self) -> Links:
+        """The links of all levels, the hosts' first."""
+        return self.cables.links(self._first[-1])
+
+    def _cable(self, level: int, host: int, way: int, port: int) -> int:
+        """Return the cable above a switch of *level*, by a host below it and the *way* to it."""
+        switch = host // self._below[level] * self._ways_up[level] + way
+        return self._first[level] + switch * self._ports(level) + port
+
+    def route(self, source: int, target: int) -> tuple[int, ...]:
+        """Return the way up, as the target's number says, and the only way down."""
+        if source == target:
+            return (0,)
+        up, level, way, ways = [], 0, 0, [0]
+        while source // self._below[level] != target // self._below[level]:
+            port = target // self._ways_up[level] % self._ports(level)
+            up.append(self.cables.up(self._cable(level, source, way, port)))
+            way += port % self.parents[level] * self._ways_up[level]
+            ways.append(way)
+            level += 1
+        down = [self._down(lower, source, target, ways) for lower in reversed(range(level))]
+        return (*up, *down)
+
+    def _down(self, level: int, source: int, target: int, ways: list[int]) -> int:
+        parent = (ways[level + 1] - ways[level]) // self._ways_up[level]
+        strand = source % self.parallel[level]
+        port = parent + strand * self.parents[level]
+        return self.cables.down(self._cable(level, target, ways[level], port))
+
+    def link_name(self, link: int) -> str:
+        """Return the level, the switch and its port."""
+        if link == 0:
+            return "loopback"
+        cable = self.cables.cable(link)
+        level = max(k for k, first in enumerate(self._first[:-1]) if first <= cable)
+        switch, port = divmod(cable - self._first[level], self._ports(level))
+        return self.cables.name(link, f"level{level}/{switch}/port{port}")
+
+
+_COUNTS = ListOf(Whole(1, MOST_HOSTS), least=1)
+
+
+class FatTreeSection(CablesSection):
+    """A fat tree in a file."""
+
+    children: list[int] = given(_COUNTS, description="of a switch, per level, the hosts' first")
+    parents: list[int] = given(_COUNTS, description="of a host or switch, per level")
+    cables_: list[int] = given(_COUNTS, description="to each parent, per level", alias="cables")
+
+    @classmethod
+    def check(cls, name: str, value: Any, before: Any, location: Location, found: Found) -> Any:
+        """Return *value*, if there are as many levels as of children, and hosts enough."""
+        children = before.get("children", value)
+        if name in ("parents", "cables_") and children is not BAD and len(value) != len(children):
+            what = f"must have {len(children)} entries, one per level (got {len(value)})"
+            found.append(FileProblem(location, what))
+            return BAD
+        if name == "children" and prod(value) > MOST_HOSTS:
+            what = f"are {prod(value)} hosts, must be at most {MOST_HOSTS}"
+            found.append(FileProblem(location, what))
+            return BAD
+        return value
+
+    def build(self) -> Any:
+        """Return the topology."""
+        return FatTree(
+            tuple(self.children), tuple(self.parents), tuple(self.cables_), self.cables()
+        )

@@ -1,0 +1,159 @@
+"""Topologies: routes that lead where they should, as SimGrid's do."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tasksim.base.errors import InputError
+from tasksim.network.load import read_network
+
+TREE = "fat-tree:children=[4,4],parents=[1,2],cables=[1,2],bandwidth=1.25GB/s,latency=5us"
+FLY = "dragonfly:groups=3,chassis=2,routers=3,hosts=2,blue=4,bandwidth=1GB/s,latency=1us"
+
+
+def names(network, source, target):
+    """Return the names of the links of a route."""
+    topology = network.topology
+    return [topology.link_name(link) for link in topology.route(source, target)]
+
+
+def test_a_fat_tree_has_as_many_hosts_as_its_children_make():
+    network = read_network(f"{TREE},model=smpi")
+    assert network.nodes == 16
+    # 8 bytes: measured in SimGrid, 20.2 and 40.3 us.
+    assert network.alone_s(0, 1, 8) == pytest.approx(20.2e-6, abs=5e-8)
+    assert network.alone_s(0, 15, 8) == pytest.approx(40.3e-6, abs=5e-8)
+
+
+def test_a_fat_tree_spreads_targets_over_parents_and_cables():
+    network = read_network(TREE)
+    assert names(network, 0, 5)[1] == "level1/0/port1/up"
+    ups = Counter(names(network, 0, target)[1] for target in range(4, 16))
+    assert set(ups.values()) == {3}
+    assert len(ups) == 4
+
+
+def test_a_fat_tree_leads_down_to_its_target_only():
+    network = read_network(TREE)
+    for target in range(1, 16):
+        assert names(network, 0, target)[-1] == f"level0/{target}/port0/down"
+    assert len(network.topology.route(0, 3)) == 2
+    assert len(network.topology.route(0, 4)) == 4
+
+
+def test_three_levels_reach_each_other():
+    network = read_network(
+        "fat-tree:children=[2,3,2],parents=[1,2,3],cables=[1,1,2],bandwidth=1GB/s"
+    )
+    lengths = Counter(len(network.topology.route(0, target)) for target in range(1, 12))
+    assert lengths == {2: 1, 4: 4, 6: 6}
+    used = {k for s in range(12) for t in range(12) for k in network.topology.route(s, t)}
+    assert max(used) < network.topology.link_count == len(network.topology.links)
+
+
+def test_a_torus_goes_dimension_by_dimension_the_shorter_way():
+    network = read_network("torus:dimensions=[4,3],bandwidth=1GB/s,latency=1us")
+    assert names(network, 0, 1) == ["node0/dimension0/up"]
+    assert names(network, 0, 3) == ["node3/dimension0/down"]
+    assert names(network, 0, 4 + 1) == ["node0/dimension0/up", "node1/dimension1/up"]
+    assert names(network, 1, 8) == ["node0/dimension0/down", "node8/dimension1/down"]
+    assert len(network.topology.route(0, 2)) == 2
+
+
+def test_every_way_there_is_as_long_as_the_way_back():
+    for text in (TREE, FLY, "torus:dimensions=[5,3,2],bandwidth=1GB/s,latency=1us"):
+        network = read_network(text)
+        for source in range(network.nodes):
+            for target in range(network.nodes):
+                there = network.topology.route(source, target)
+                back = network.topology.route(target, source)
+                assert len(there) == len(back)
+                assert len(set(there)) == len(there)
+                assert max(there) < network.topology.link_count
+
+
+def test_a_dragonfly_has_minimal_routes():
+    network = read_network(FLY)
+    assert network.nodes == 36
+    sorts = [name.rstrip("0123456789/updown") for name in names(network, 0, 1)]
+    assert len(sorts) == 2
+    # Same chassis; same group, other chassis; other groups.
+    assert [name[:5] for name in names(network, 0, 2)] == ["node0", "green", "node2"]
+    assert [name[:5] for name in names(network, 0, 8)] == ["node0", "green", "black", "node8"]
+    # Router 0 of group 0 leads to group 0, router 1 to group 1.
+    assert [name[:5] for name in names(network, 0, 12)] == ["node0", "green", "blue0", "node1"]
+    assert [name[:5] for name in names(network, 2, 12)] == ["node2", "blue0", "node1"]
+
+
+def test_strands_multiply_the_bandwidth():
+    network = read_network(FLY)
+    links = network.topology.links
+    blue = network.topology.route(2, 12)[1]
+    assert links.bandwidth_bytes_per_s[blue] == 4e9
+
+
+EXPLICIT = """network:
+  topology: explicit
+  hosts: [a, b, c]
+  links:
+    left: {bandwidth: 1 GB/s, latency: 1 us}
+    right: {bandwidth: 2 GB/s, latency: 3 us, shared: false}
+  routes:
+    - {from: a, to: b, links: [left]}
+    - {from: b, to: c, links: [left, right], one_way: true}
+"""
+
+
+def test_explicit_routes_lead_back_unless_they_are_one_way(tmp_path):
+    path = tmp_path / "net.yaml"
+    path.write_text(EXPLICIT)
+    network = read_network(path)
+    assert (names(network, 1, 0), names(network, 1, 2)) == (["left"], ["left", "right"])
+    assert network.latency_s(1, 2) == pytest.approx(4e-6)
+    with pytest.raises(InputError, match="no route from c to b, which must talk"):
+        network.topology.route(2, 1)
+    with pytest.raises(InputError, match="has 3 hosts, got 4 nodes"):
+        network.sized(4)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("to: b,", "to: bb,", ":8:21: network.routes.0.to: no such host 'bb', did you mean 'b'?"),
+        ("[left]", "[lft]", "no such link 'lft', did you mean 'left'?"),
+        ("[a, b, c]", "[a, b, a]", ":3:17: network.hosts.2: 'a' again"),
+        ("from: b, to: c", "from: b, to: a", "another route from b to a"),
+        ("shared: false", "sharde: false", "did you mean 'shared'?"),
+        ("bandwidth: 1 GB/s", "bandwidth: 0 B/s", "must be greater than 0"),
+    ],
+)
+def test_what_is_wrong_with_explicit_links_is_told_by_line_and_column(tmp_path, old, new, said):
+    path = tmp_path / "net.yaml"
+    path.write_text(EXPLICIT.replace(old, new))
+    with pytest.raises(InputError) as error:
+        read_network(path)
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (TREE.replace("[1,2],c", "[1],c"), "parents: must have 2 entries"),
+        (TREE.replace("[4,4]", "[1000,1000]"), "children: are 1000000 hosts"),
+        (TREE.replace("[1,2],b", "[1,90000000],b"), "at most 100000"),
+        (TREE.replace("[1,2],cables=[1,2]", "[1,9],cables=[1,90000]"), "has 6480033 links"),
+        (FLY.replace("routers=3", "routers=2"), "routers: must be at least groups"),
+        (FLY.replace("hosts=2", "hosts=100000"), "hosts: are 1800000 in all"),
+        (FLY.replace("routers=3", "routers=5000"), "links, must be at most"),
+        ("torus:dimensions=[1000,1000],bandwidth=1GB/s", "are 1000000 hosts"),
+        ("torus:dimensions=4,bandwidth=1GB/s", "dimensions: must be a list"),
+        ("torus:dimensions=[4,bandwidth=1GB/s", "no value"),
+    ],
+)
+def test_shapes_that_are_none_are_refused(text, said):
+    with pytest.raises(InputError) as error:
+        read_network(text)
+    assert said in str(error.value), str(error.value)
+    assert "\n" not in str(error.value)
