@@ -274,6 +274,15 @@ TASKSIM_API void tasksim_native_wake(void *run, int64_t worker);
 TASKSIM_API void tasksim_native_wake_any(void *run, int64_t task);
 TASKSIM_API void tasksim_native_wake_all(void *run, int64_t task);
 
+// A program whose tasks are called one by one; null and a status if it cannot be. A call notes when it
+// began and ended, by the clock of native runs, and returns what its function tells; not of a task
+// that would be called back.
+TASKSIM_API void *tasksim_timed_new(const tasksim_program *program, int64_t tasks,
+                                    int64_t workers, int32_t *status);
+TASKSIM_API int64_t tasksim_timed_call(const void *timed, int64_t task, int64_t worker,
+                                       double *began_ended_s);
+TASKSIM_API void tasksim_timed_free(void *timed);
+
 // Kernels that tasksim has itself. Tasks that only wait: for *duration_s*, or until the gate opens.
 TASKSIM_API void *tasksim_gate_new(void);
 TASKSIM_API void tasksim_gate_set(void *gate, int32_t open);

@@ -58,6 +58,9 @@ class Program(Protocol):
     One whose tasks can run without Python may have a method ``calls(core)``, which returns their
     addresses, a :class:`~tasksim.kernels.calls.Calls`; *core* is the compiled core as ctypes loads
     it. If functions tell that they failed, ``failure(task, told)`` returns the error.
+
+    One whose kernels fail on data that were never computed may have a method ``make_safe(task)``,
+    which gives the task data that it can be executed on; selective execution calls it.
     """
 
     graph: TaskGraph

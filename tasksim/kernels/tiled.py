@@ -107,6 +107,13 @@ class TiledProgram:
             return None
         return self.tiles.buffer.bytes[begin : begin + self.tiles.capacity[handle]]
 
+    def make_safe(self, task: int) -> None:
+        """Give *task* its first data back, if its kernel fails on what skipped tasks have left."""
+        dense, _ = dense_kernel(self.graph.model_names[self.graph.kernel[task]])
+        if dense.name in _FAILURES:
+            for handle, _ in self.graph.accesses_of(task):
+                self.tiles.restore(handle)
+
     def reset(self) -> None:
         """Make the data again what they were at first."""
         self.tiles.reset()

@@ -131,6 +131,12 @@ class Tiles:
         """Keep a copy of the matrix for :meth:`reset` and :meth:`initial`."""
         self._initial = self.buffer.bytes[: self._size_bytes].copy()
 
+    def restore(self, handle: int) -> None:
+        """Make the data of *handle* again what they were at :meth:`keep`."""
+        begin = int(self.offsets[handle])
+        place = slice(begin, begin + int(self.capacity[handle]))
+        self.buffer.bytes[place] = self._initial[place]
+
     def reset(self) -> None:
         """Make the matrix again what it was at :meth:`keep`."""
         self.buffer.bytes[: self._size_bytes] = self._initial

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["CompiledExecution", "calls_of"]
+__all__ = ["CompiledExecution", "calls_of", "program_structure"]
 
 COLUMNS: Final = {
     "worker": np.int32,
@@ -176,7 +176,7 @@ class CompiledExecution:
     def _make(self, rng: random.Random) -> None:
         """Make the run of the core, which checks all that it is given, and attach the scheduler."""
         kept: list[Any] = []
-        given = self._program_structure()
+        given = program_structure(self._calls, self._tasks)
         policy = callbacks = None
         if self._policy is not None:
             policy = policy_structure(self._policy, self._view, rng, kept)
@@ -211,21 +211,6 @@ class CompiledExecution:
             raise self._called.error
         if status != interface.DONE:
             raise RuntimeError(f"the core does not take this scheduler: status {status}")
-
-    def _program_structure(self) -> Program:
-        calls, address = self._calls, interface.address
-        return Program(
-            functions=len(calls.address),
-            address=address(calls.address, np.int64),
-            tells=address(calls.tells, np.int8),
-            reals=address(calls.reals, np.int8),
-            function=address(calls.function, np.int32),
-            argument_ptr=address(calls.argument_ptr, np.int64),
-            arguments=address(calls.arguments, np.int64),
-            own_ptr=address(calls.own_ptr, np.int64),
-            own=address(calls.own, np.int64),
-            call_back=self._tasks.call_back,
-        )
 
     def _read(self) -> dict[str, NDArray[Any]]:
         tasks = len(self._facts.graph)
@@ -279,6 +264,23 @@ class CompiledExecution:
         if status == interface.NO_MEMORY:
             return MemoryError("there is not enough memory for the core")
         return RuntimeError(f"the core has failed with status {status}")
+
+
+def program_structure(calls: Calls, called: CalledProgram) -> Program:
+    """Return *calls* as the core takes them; *called* are the tasks that have no address."""
+    address = interface.address
+    return Program(
+        functions=len(calls.address),
+        address=address(calls.address, np.int64),
+        tells=address(calls.tells, np.int8),
+        reals=address(calls.reals, np.int8),
+        function=address(calls.function, np.int32),
+        argument_ptr=address(calls.argument_ptr, np.int64),
+        arguments=address(calls.arguments, np.int64),
+        own_ptr=address(calls.own_ptr, np.int64),
+        own=address(calls.own, np.int64),
+        call_back=called.call_back,
+    )
 
 
 def _calls_of(program: BoundProgram) -> Calls:

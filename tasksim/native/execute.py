@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     _What = tuple[TaskGraph, Platform, Scheduler, Program, Sequence[Sequence[float]], list[int]]
 
-__all__ = ["execute"]
+__all__ = ["execute", "refuse_devices"]
 
 
 def execute(
@@ -82,7 +82,7 @@ def execute(
     SchedulerError
         If the scheduler breaks a rule.
     """
-    _refuse_devices(platform)
+    refuse_devices(platform)
     policy = create(scheduler) if isinstance(scheduler, str) else scheduler
     if estimates is None:
         if getattr(policy, "needs_estimates", False):
@@ -133,7 +133,8 @@ def _execution(
     return Execution(*what, paths), Chosen(Execution, "python", "it keeps path records")
 
 
-def _refuse_devices(platform: Platform) -> None:
+def refuse_devices(platform: Platform) -> None:
+    """Raise :exc:`InputError` if a worker of *platform* is a device: those are only simulated."""
     devices = [name for name in platform.architectures if platform.device(name).pipeline]
     if devices:
         raise InputError(

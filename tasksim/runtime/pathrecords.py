@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from tasksim.graph.taskgraph import TaskGraph
+    from collections.abc import Iterable, Sequence
 
 __all__ = ["PathRecord", "PathRecords"]
 
@@ -29,9 +27,9 @@ class PathRecord:
     end_s : float
         When its last task ended.
     counts : tuple of int
-        Tasks per kernel, in the order of the graph's kernels.
+        Tasks per kind, of kernels or whatever is counted.
     seconds : tuple of float
-        What they took, per kernel.
+        What they took, per kind.
     waited_s : float
         Between them, and before the first.
     """
@@ -41,11 +39,11 @@ class PathRecord:
     seconds: tuple[float, ...]
     waited_s: float
 
-    def then(self, kernel: int, start_s: float, end_s: float) -> PathRecord:
+    def then(self, kind: int, start_s: float, end_s: float) -> PathRecord:
         """Return the record with one more task."""
         counts, seconds = list(self.counts), list(self.seconds)
-        counts[kernel] += 1
-        seconds[kernel] += end_s - start_s
+        counts[kind] += 1
+        seconds[kind] += end_s - start_s
         waited_s = self.waited_s + (start_s - self.end_s)
         return PathRecord(end_s, tuple(counts), tuple(seconds), waited_s)
 
@@ -55,7 +53,8 @@ class PathRecords:
 
     Parameters
     ----------
-    graph : TaskGraph
+    kinds : sequence of int
+        Of each task, what it is counted as: from 0.
     workers : int
         How many.
 
@@ -65,10 +64,10 @@ class PathRecords:
         That of the task that ended last, of those that have ended.
     """
 
-    def __init__(self, graph: TaskGraph, workers: int) -> None:
-        kernels = len(graph.kernels)
-        self._empty: Final = PathRecord(0.0, (0,) * kernels, (0.0,) * kernels, 0.0)
-        self._kernel: Final[list[int]] = graph.kernel.tolist()
+    def __init__(self, kinds: Sequence[int], workers: int) -> None:
+        count = max(kinds, default=-1) + 1
+        self._empty: Final = PathRecord(0.0, (0,) * count, (0.0,) * count, 0.0)
+        self._kinds: Final = kinds
         self._own = [self._empty] * workers
         self._carried: dict[int, PathRecord] = {}
         self.longest = self._empty
@@ -89,7 +88,7 @@ class PathRecords:
         *times* are when it was ready, started and ended, in seconds.
         """
         ready_s, start_s, end_s = times
-        record = self.before(task, worker, ready_s).then(self._kernel[task], start_s, end_s)
+        record = self.before(task, worker, ready_s).then(self._kinds[task], start_s, end_s)
         self._carried.pop(task, None)
         self._own[worker] = record
         if end_s > self.longest.end_s:

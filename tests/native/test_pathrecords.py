@@ -18,7 +18,7 @@ from tasksim.runtime.pathrecords import PathRecords
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_records_on_the_way_are_what_the_walk_back_finds(name, tiles, scheduler, workers):
     graph = tasksim.generate(name, tiles=tiles, tile_size=32)
-    paths = PathRecords(graph, workers)
+    paths = PathRecords(graph.kernel.tolist(), workers)
     run = execute(graph, this_machine(workers), scheduler, paths=paths, pin=False)
     walked, found = practical_critical_path(run), paths.longest
     tasks = [run.tasks.kernel[step.task] for step in walked.steps]
@@ -33,4 +33,10 @@ def test_records_on_the_way_are_what_the_walk_back_finds(name, tiles, scheduler,
 def test_the_core_keeps_none():
     graph = tasksim.generate("cholesky", tiles=2, tile_size=8)
     with pytest.raises(InputError, match="keeps no path records"):
-        execute(graph, this_machine(1), "lws", paths=PathRecords(graph, 1), runtime="compiled")
+        execute(
+            graph,
+            this_machine(1),
+            "lws",
+            paths=PathRecords(graph.kernel.tolist(), 1),
+            runtime="compiled",
+        )

@@ -1,0 +1,170 @@
+"""Selective runs: from a task graph to a run of which only a part was executed."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+from math import nan
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from tasksim.base.errors import InputError
+from tasksim.kernels.threads import single_threaded_blas
+from tasksim.native.execute import refuse_devices
+from tasksim.native.selective.execution import SelectiveExecution
+from tasksim.native.selective.policies import Chooser, checked_tolerance, policy_of
+from tasksim.native.selective.statistics import Statistics, signatures
+from tasksim.native.selective.timedtasks import TimedTasks
+from tasksim.run.record import Run, WorkerInfo
+from tasksim.runtime.facts import Facts
+from tasksim.runtime.pathrecords import PathRecords
+from tasksim.schedulers.registry import create
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.kernels.program import Program
+    from tasksim.native.selective.execution import Effort
+    from tasksim.native.threads import Progress
+    from tasksim.platform.description import Platform
+    from tasksim.runtime.pathrecords import PathRecord
+
+__all__ = ["Selective", "execute_selectively"]
+
+
+@dataclass(frozen=True)
+class Selective:
+    """A selective run.
+
+    Attributes
+    ----------
+    run : Run
+        Its times are those of the account: the makespan is the prediction of a full run.
+    effort : Effort
+        What was executed, and what not.
+    wall_s : float
+        How long it has taken; a full run before it, for counts, included.
+    path : PathRecord
+        The practical critical path, per signature.
+    """
+
+    run: Run
+    effort: Effort
+    wall_s: float
+    path: PathRecord
+
+
+def execute_selectively(
+    program: Program,
+    platform: Platform,
+    scheduler: str = "lws",
+    *,
+    policy: str = "online",
+    tolerance: float = 0.05,
+    statistics: Statistics | None = None,
+    estimates: Sequence[Sequence[float]] | None = None,
+    seed: int = 0,
+    pin: bool = True,
+    company: bool = True,
+    progress: Progress | None = None,
+) -> Selective:
+    """Run the graph of *program*, and skip tasks whose kernels are known well enough.
+
+    Parameters
+    ----------
+    program : Program
+        The graph bound to its data. Its data are reset first; what they are afterwards is nothing
+        that anybody wanted to compute.
+    platform : Platform
+        Its workers become threads.
+    scheduler : str, optional
+    policy : {"conditional", "local", "online", "apriori", "eager"}
+        When a kernel is known well enough: :data:`tasksim.native.selective.policies.POLICIES`.
+    tolerance : float
+        Half-widths of intervals up to which it is, in means: above 0, at most 1.
+    statistics : Statistics, optional
+        What is known from runs before; what is measured is added.
+    estimates : sequence of sequences of float, optional
+        What the scheduler believes, seconds, ``[class][task]``; some schedulers need it.
+    seed, pin
+        As of :func:`tasksim.native.execute.execute`.
+    company : bool, default True
+        Whether the neighbours of a task that is measured execute too.
+    progress : callable, optional
+        Called a few times per second with the number of tasks done and of all tasks.
+
+    Raises
+    ------
+    InputError
+        If the tolerance is none, there is no such policy, or a worker is a device.
+    TaskFailed
+        If a kernel fails, perhaps on data that skipped tasks did not compute.
+
+    See Also
+    --------
+    tasksim.native.execute.execute : executes all.
+    """
+    chosen = policy_of(policy)
+    checked_tolerance(tolerance)
+    known = Statistics() if statistics is None else statistics
+    begun = perf_counter()
+    make = _Maker(program, platform, scheduler, estimates, seed, pin, company)
+    profile: Sequence[int] = ()
+    if chosen.counts == "profile":
+        profile = make.run(Chooser(chosen, Statistics(), 0.0, *make.signed), progress).path.counts
+    chooser = Chooser(chosen, known, tolerance, *make.signed, profile)
+    made = make.run(chooser, progress)
+    return replace(made, wall_s=perf_counter() - begun)
+
+
+class _Maker:
+    """Makes runs of one program on one platform under one scheduler."""
+
+    def __init__(
+        self,
+        program: Program,
+        platform: Platform,
+        scheduler: str,
+        estimates: Sequence[Sequence[float]] | None,
+        seed: int,
+        pin: bool,
+        company: bool,
+    ) -> None:
+        refuse_devices(platform)
+        graph, workers = program.graph, len(platform.workers)
+        if estimates is None:
+            if getattr(create(scheduler), "needs_estimates", False):
+                raise InputError(f"scheduler {scheduler} needs kernel models for its estimates")
+            estimates = [[nan] * len(graph)] * len(platform.classes)
+        self._program, self._platform, self._scheduler = program, platform, scheduler
+        self._estimates, self._seed, self._pin, self._company = estimates, seed, pin, company
+        self._tasks = TimedTasks(program, workers)
+        self.signed = (*signatures(graph), workers)
+
+    def run(self, chooser: Chooser, progress: Progress | None) -> Selective:
+        """Return one run, the data reset before it."""
+        graph, platform = self._program.graph, self._platform
+        begun = perf_counter()
+        able = [(1 << len(platform.classes)) - 1] * len(graph)
+        facts = Facts(graph, platform, create(self._scheduler), self._estimates, able)
+        paths = PathRecords(self.signed[1], len(platform.workers))
+        execution = SelectiveExecution(facts, self._tasks, chooser, paths, company=self._company)
+        with single_threaded_blas():
+            self._program.reset()
+            execution.run(
+                random.Random(self._seed), self._program, pin=self._pin, progress=progress
+            )
+        wall_s = perf_counter() - begun
+        run = Run(
+            kind="simulated",
+            graph_name=graph.name,
+            graph_arguments=dict(graph.arguments),
+            kernel_names=graph.kernels,
+            workers=tuple(WorkerInfo(w.name, w.architecture, w.node) for w in platform.workers),
+            platform=platform.name,
+            scheduler=self._scheduler,
+            seed=self._seed,
+            tasks=execution.table(),
+            wall_s=wall_s,
+        )
+        return Selective(run, execution.effort, wall_s, paths.longest)

@@ -1,0 +1,372 @@
+"""Execution of a graph of which only a part is executed: an account of time, per worker.
+
+The order of things is that of a replay: an event is the end of a task, on the account. Of a task
+that is skipped it is known when it begins; of one that is executed when it is over, and until then
+not before as long as it has taken. So time on the account goes on by itself while nobody executes,
+and with the wall clock while somebody does. Where all is executed this is a native run, where
+nothing is, a simulation.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from math import inf
+from typing import TYPE_CHECKING, Final, Protocol
+
+from tasksim.base.errors import TaskFailed
+from tasksim.native.selective.view import AccountView
+from tasksim.native.threads import LOOK_S, PATIENCE_S, conduct
+from tasksim.runtime.blame import blamed, blaming
+from tasksim.runtime.ledger import Ledger
+from tasksim.runtime.livelock import Patience
+from tasksim.runtime.release import Release
+from tasksim.runtime.rules import dropped
+
+if TYPE_CHECKING:
+    import random
+
+    from tasksim.base.interruption import Interrupts
+    from tasksim.kernels.program import Program
+    from tasksim.native.threads import Progress
+    from tasksim.run.record import TaskTable
+    from tasksim.runtime.facts import Facts
+    from tasksim.runtime.pathrecords import PathRecord, PathRecords
+
+__all__ = ["Chooses", "Effort", "Executes", "SelectiveExecution"]
+
+LEAST_S: Final = 1e-5
+"""The shortest wait for what is being measured: what it takes to wake a thread."""
+
+
+class Chooses(Protocol):
+    """Who chooses between executing a task and charging what is known of it."""
+
+    def charge_s(self, task: int, worker: int, before: PathRecord) -> float | None:
+        """Return what *task* is charged; None: it has to be executed."""
+
+    def measured(self, task: int, seconds: float) -> None:
+        """Note what *task* has taken."""
+
+
+class Executes(Protocol):
+    """Who executes a task on the thread that calls."""
+
+    def expect(self, worker: int) -> None:
+        """Note that *worker* is about to execute: nothing has begun yet."""
+
+    def elapsed_s(self, worker: int) -> float:
+        """Return how long the task of *worker* has taken so far, or has taken in all."""
+
+    def run(self, task: int, worker: int, *, safe: bool) -> None:
+        """Execute *task* as *worker*; *safe*: on data that it does not fail on."""
+
+
+@dataclass
+class Effort:
+    """What a selective run has executed.
+
+    Attributes
+    ----------
+    executed : int
+        Tasks that were measured.
+    accompanied : int
+        Tasks that were charged, and executed all the same, as company for those.
+    skipped : int
+        Tasks that were only charged.
+    executed_s : float
+        What those that were measured have taken.
+    """
+
+    executed: int = 0
+    accompanied: int = 0
+    skipped: int = 0
+    executed_s: float = 0.0
+
+
+class SelectiveExecution:
+    """One selective run: the threads that execute, and the account.
+
+    Parameters
+    ----------
+    facts : Facts
+    tasks : Executes
+    chooses : Chooses
+    paths : PathRecords
+        Kept up to date with every task that ends.
+    company : bool, default True
+        Whether the neighbours of a task that is measured execute too, as they would in a full run:
+        two cores are often two threads of one, and all share memory.
+    """
+
+    def __init__(
+        self,
+        facts: Facts,
+        tasks: Executes,
+        chooses: Chooses,
+        paths: PathRecords,
+        *,
+        company: bool = True,
+    ) -> None:
+        graph, platform = facts.graph, facts.platform
+        workers = len(platform.workers)
+        self._facts = facts
+        self._scheduler = facts.scheduler
+        self._tasks = tasks
+        self._chooses = chooses
+        self._paths = paths
+        self._company = company
+        self._release = Release(graph, submitted=False)
+        self._left = len(graph)
+        self._lock = threading.Lock()
+        self._bells = [threading.Condition(self._lock) for _ in range(workers)]
+        self._over = threading.Event()
+        self._error: BaseException | None = None
+        self._view = AccountView(facts)
+        self.ledger = Ledger(graph, platform, facts.able)
+        self._patience = Patience(facts, self.ledger, self.ledger.idle)
+        self.effort = Effort()
+        self._task = [-1] * workers
+        self._jobs: list[int | None] = [None] * workers
+        # Of tasks whose end is known: when, the how manieth that began, which worker.
+        self._ends: list[tuple[float, int, int]] = []
+        self._begun = [0] * workers
+        self._starts = 0
+        self._measuring: dict[int, float] = {}  # worker -> when its task began, on the account
+        self._accompanying: set[int] = set()  # workers that execute what is charged
+        self._executed = [False] * workers  # whether the task of each is, or was, executed
+
+    # The main thread
+
+    def run(
+        self,
+        rng: random.Random,
+        program: Program,
+        *,
+        pin: bool = True,
+        progress: Progress | None = None,
+    ) -> float:
+        """Run the graph; return the makespan on the account, in seconds."""
+        with blaming(self._scheduler, self._facts.graph):
+            self._scheduler.attach(self._view, rng)
+        names = [worker.name for worker in self._facts.platform.workers]
+        conduct(self, names, program, pin=pin, progress=progress)
+        if self._error is not None:
+            raise self._error
+        return self.ledger.makespan_s()
+
+    def table(self) -> TaskTable:
+        """Return what became of each task, on the account."""
+        return self.ledger.table()
+
+    def begin(self) -> None:
+        """Do nothing: the account begins at 0."""
+
+    def submit(self, interrupts: Interrupts) -> None:
+        """Submit all tasks, at 0 on the account."""
+        interrupts.check()
+        with self._lock:
+            try:
+                interrupts.allow()
+                with blaming(self._scheduler, self._facts.graph):
+                    self._submit_all()
+            finally:
+                interrupts.hold()
+            self._bells[0].notify()
+
+    def _submit_all(self) -> None:
+        self._view.pusher = None
+        for task in range(len(self._facts.graph)):
+            self._push(self._release.submit(task), -1)
+        self.ledger.all_submitted = True
+
+    def wait(self, progress: Progress | None, interrupts: Interrupts) -> None:
+        """Wait until the run is over; tell the *progress* meanwhile."""
+        total, over = len(self._facts.graph), False
+        while not over:
+            over = self._over.wait(LOOK_S)
+            interrupts.check()
+            if progress is not None:
+                progress(total - self._left, total)
+
+    def give_up(self) -> None:
+        """Let no worker begin another task."""
+        self._over.set()
+
+    def stop(self) -> bool:
+        """End the run; return False if a scheduler that does not return holds the lock."""
+        if not self._lock.acquire(timeout=PATIENCE_S):
+            self._over.set()
+            return False
+        try:
+            self._finish()
+        finally:
+            self._lock.release()
+        return True
+
+    # The worker threads
+
+    def work(self, worker: int) -> None:
+        """Execute what there is to execute as *worker* until the run is over."""
+        try:
+            while (task := self._next_job(worker)) is not None:
+                self._execute(task, worker)
+                with self._lock:
+                    self._returned(worker)
+        except BaseException as error:
+            with self._lock:
+                self._error = self._error or blamed(error, self._scheduler, self._facts.graph)
+                self._finish()
+
+    def _next_job(self, worker: int) -> int | None:
+        """Return what *worker* executes next, keeping the account meanwhile; None: all is over."""
+        with self._lock:
+            while not self._over.is_set():
+                wait_s = self._advance()
+                job = self._jobs[worker]
+                if job is not None:
+                    self._jobs[worker] = None
+                    return job
+                if not self._over.is_set():
+                    self._bells[worker].wait(wait_s)
+        return None
+
+    def _execute(self, task: int, worker: int) -> None:
+        skipped = self.effort.skipped + self.effort.accompanied > 0
+        try:
+            self._tasks.run(task, worker, safe=skipped)
+        except (Exception, SystemExit) as error:
+            name, graph = self._facts.platform.workers[worker].name, self._facts.graph
+            why = "; tasks before it were skipped, so that its data are not computed"
+            raise TaskFailed(
+                f"{graph.label(task)} failed on worker {name}: {error}{why if skipped else ''}"
+            ) from error
+
+    # Under the lock
+
+    def _returned(self, worker: int) -> None:
+        """Note that *worker* has executed its task."""
+        if worker not in self._measuring:
+            self._accompanying.discard(worker)
+            return
+        seconds = self._tasks.elapsed_s(worker)
+        heappush(self._ends, (self._measuring.pop(worker) + seconds, self._begun[worker], worker))
+        self._chooses.measured(self._task[worker], seconds)
+        self.effort.executed_s += seconds
+
+    def _advance(self) -> float | None:
+        """Let the account go on as far as it can; return how long to wait where time is the cause.
+
+        None: the thread of another worker goes on with it when it returns.
+        """
+        while not self._over.is_set():
+            # As in a replay: all that ends at an instant, then the workers, by their numbers.
+            if not self._ends or self._ends[0][0] > self._view.now:
+                self._serve()
+            if not self._ends:
+                self._stop_if_stuck_or_done()
+                return None
+            end_s, _, worker = self._ends[0]
+            ahead_s = end_s - self._horizon_s()
+            if ahead_s >= 0:
+                return max(ahead_s, LEAST_S)
+            if worker in self._accompanying:
+                return None
+            heappop(self._ends)
+            self._end(worker, end_s)
+        return None
+
+    def _horizon_s(self) -> float:
+        """Return until when, on the account, nothing ends of what is being measured."""
+        elapsed = self._tasks.elapsed_s
+        return min((s + elapsed(w) for w, s in self._measuring.items()), default=inf)
+
+    def _serve(self) -> None:
+        """Let all workers that are awake ask for tasks."""
+        view = self._view
+        while view.awake:
+            awake, view.awake = sorted(view.awake), []
+            for worker in awake:
+                popped = self._scheduler.pop(worker)
+                if popped is None:
+                    self._let_sleep(worker)
+                    continue
+                task = self.ledger.take(popped, worker, self._scheduler)
+                self._scheduler.started(task, worker)
+                self._start(task, worker)
+
+    def _let_sleep(self, worker: int) -> None:
+        self._view.fall_asleep(worker)
+        self._patience.left -= 1
+        if not self._patience.left:
+            self._patience.look(self._view.now)
+
+    def _start(self, task: int, worker: int) -> None:
+        now = self._view.now
+        self.ledger.popped[task] = self.ledger.start[task] = now
+        self._task[worker] = task
+        self._executed[worker] = False
+        self._begun[worker] = self._starts = self._starts + 1
+        before = self._paths.before(task, worker, self.ledger.ready[task])
+        charge_s = self._chooses.charge_s(task, worker, before)
+        if charge_s is None:
+            self.effort.executed += 1
+            self._measuring[worker] = now
+            self._hand_out(worker)
+            for _, _, other in self._ends:
+                self._accompany(other)
+        else:
+            self.effort.skipped += 1
+            heappush(self._ends, (now + charge_s, self._begun[worker], worker))
+            if self._measuring:
+                self._accompany(worker)
+
+    def _accompany(self, worker: int) -> None:
+        """Let *worker* execute the task that it is charged, unless it has."""
+        if not self._company or self._executed[worker]:
+            return
+        self._accompanying.add(worker)
+        self.effort.skipped -= 1
+        self.effort.accompanied += 1
+        self._hand_out(worker)
+
+    def _hand_out(self, worker: int) -> None:
+        """Let the thread of *worker* execute its task."""
+        self._executed[worker] = True
+        self._tasks.expect(worker)
+        self._jobs[worker] = self._task[worker]
+        self._bells[worker].notify()
+
+    def _end(self, worker: int, end_s: float) -> None:
+        """Note the end of the task of *worker* on the account, and push what that releases."""
+        task, ledger, view = self._task[worker], self.ledger, self._view
+        view.go_on(end_s)
+        ledger.end[task] = end_s
+        ledger.finish(task)
+        self._left -= 1
+        self._scheduler.finished(task, worker)
+        released = self._release.complete(task)
+        times = ledger.ready[task], ledger.start[task], end_s
+        self._paths.ended(task, worker, times, released)
+        view.pusher = worker
+        self._push(released, task)
+        view.awake.append(worker)
+
+    def _push(self, released: list[int], released_by: int) -> None:
+        for task in released:
+            self.ledger.release(task, self._view.now, released_by)
+            self._scheduler.push(task)
+
+    def _stop_if_stuck_or_done(self) -> None:
+        ledger = self.ledger
+        if not ledger.all_submitted or self._measuring:
+            return
+        if self._left and self._error is None:
+            self._error = dropped(self._scheduler, self._facts.graph, ledger.state, self._view.now)
+        self._finish()
+
+    def _finish(self) -> None:
+        self._over.set()
+        for bell in self._bells:
+            bell.notify_all()

@@ -1,0 +1,146 @@
+"""Policies of selective execution: when a kernel is known well enough to be skipped.
+
+Those of E. Hutter and E. Solomonik, "Accelerating distributed-memory autotuning via statistical
+analysis of execution paths", as far as one node has them: where there every process keeps its own
+statistics and passes them on with its messages, all workers here share one memory and one table.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tasksim.base.errors import InputError, unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.native.selective.statistics import Signature, Statistics
+    from tasksim.runtime.pathrecords import PathRecord
+
+__all__ = ["POLICIES", "Chooser", "Policy", "checked_tolerance", "policy_of"]
+
+
+class Policy(NamedTuple):
+    """A policy.
+
+    Attributes
+    ----------
+    counts : {"", "own", "path", "profile"}
+        How often a kernel occurs, which lets its interval be wider: not asked; how often its worker
+        has met it; how often it is on the sub-critical path of the task; how often it was on the
+        critical path of a full run before.
+    every_configuration : bool
+        Whether each kernel is executed at least once per configuration.
+    reuses : bool
+        Whether statistics are kept from one configuration to the next where nobody says otherwise.
+    summary : str
+    """
+
+    counts: str
+    every_configuration: bool
+    reuses: bool
+    summary: str
+
+
+POLICIES: Final[dict[str, Policy]] = {
+    "conditional": Policy("", True, False, "the mean of one execution is known"),
+    "local": Policy("own", True, False, "the sum over those that the worker has met is known"),
+    "online": Policy("path", True, False, "the sum over those on the path up to here is known"),
+    "apriori": Policy("profile", True, False, "the same, the path that of a full run before"),
+    "eager": Policy("", False, True, "as conditional; from all configurations, not once anew"),
+}
+"""All policies by name."""
+
+
+def policy_of(name: str) -> Policy:
+    """Return the policy of that name.
+
+    Raises
+    ------
+    InputError
+        If there is none; says the nearest.
+    """
+    if name not in POLICIES:
+        raise unknown("policy", name, POLICIES)
+    return POLICIES[name]
+
+
+def checked_tolerance(tolerance: float) -> float:
+    """Return *tolerance* if it is one.
+
+    Raises
+    ------
+    InputError
+        If it is not above 0 (nothing would ever be skipped) and at most 1.
+    """
+    if not 0 < tolerance <= 1:
+        raise InputError(f"tolerance={tolerance:g}; legal: above 0, at most 1 (4% or 0.04)")
+    return tolerance
+
+
+class Chooser:
+    """Chooses, for each task of one run, between executing it and charging what is known.
+
+    Parameters
+    ----------
+    policy : Policy
+    statistics : Statistics
+        What is known; what is measured is added.
+    tolerance : float
+        Half-widths of intervals up to which a mean is known well enough, in means; 0: never.
+    found : sequence of Signature
+    of_task : sequence of int
+        Per task the place of its signature in *found*.
+    workers : int
+    profile : sequence of int, optional
+        How often each signature is on the critical path of a run before.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        statistics: Statistics,
+        tolerance: float,
+        found: Sequence[Signature],
+        of_task: Sequence[int],
+        workers: int,
+        profile: Sequence[int] = (),
+    ) -> None:
+        self._policy = policy
+        self._statistics = statistics
+        self._tolerance = tolerance
+        self._signatures = found
+        self._of_task = of_task
+        self._begun = [not policy.every_configuration] * len(found)
+        self._met = [[0] * len(found) for _ in range(workers)]
+        self._profile = profile or [0] * len(found)
+
+    def charge_s(self, task: int, worker: int, before: PathRecord) -> float | None:
+        """Return what *task* is charged without being executed; None: it has to be executed.
+
+        *before* is the record of the path that it goes on.
+        """
+        place = self._of_task[task]
+        self._met[worker][place] += 1
+        if not self._begun[place]:
+            self._begun[place] = True
+            return None
+        if self._tolerance <= 0:
+            return None
+        signature = self._signatures[place]
+        times = self._times(place, worker, before)
+        if self._statistics.half_width(signature, times) <= self._tolerance:
+            return self._statistics.mean_s(signature)
+        return None
+
+    def _times(self, place: int, worker: int, before: PathRecord) -> int:
+        counts = self._policy.counts
+        if counts == "own":
+            return self._met[worker][place]
+        if counts == "path":
+            return before.counts[place] + 1
+        return self._profile[place] if counts == "profile" else 1
+
+    def measured(self, task: int, seconds: float) -> None:
+        """Note what *task* has taken."""
+        self._statistics.add(self._signatures[self._of_task[task]], seconds)

@@ -1,0 +1,135 @@
+"""Statistics of kernels: what has been measured of each signature, and how well it is known.
+
+A signature is a kernel with its exact parameters; other sizes are other kernels.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import inf, sqrt
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+import numpy as np
+
+from tasksim.base.arguments import one_of
+from tasksim.base.errors import InputError
+
+if TYPE_CHECKING:
+    from tasksim.graph.taskgraph import TaskGraph
+
+__all__ = ["INTERVALS", "LEVEL", "Intervals", "Signature", "Statistics", "Summary", "signatures"]
+
+Intervals = Literal["student", "normal"]
+INTERVALS: Final = ("student", "normal")
+LEVEL: Final = 0.95
+"""Confidence where nobody says another: that of the paper."""
+
+
+class Signature(NamedTuple):
+    """A kernel and its exact parameters, with the type of what it computes with."""
+
+    kernel: str
+    parameters: tuple[tuple[str, float], ...]
+    dtype: str = ""
+
+    def __str__(self) -> str:
+        given = " ".join(f"{name}={value:g}" for name, value in self.parameters)
+        return f"{self.kernel} {given}".strip()
+
+
+class Summary:
+    """The durations of a signature so far: how many, their mean, and how far they scatter."""
+
+    __slots__ = ("_squares", "count", "mean_s")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.mean_s = 0.0
+        self._squares = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Note one more duration (Welford's recurrence)."""
+        self.count += 1
+        shift = seconds - self.mean_s
+        self.mean_s += shift / self.count
+        self._squares += shift * (seconds - self.mean_s)
+
+    @property
+    def deviation_s(self) -> float:
+        """The standard deviation of the sample; 0 of one duration."""
+        return sqrt(self._squares / (self.count - 1)) if self.count > 1 else 0.0
+
+
+class Statistics:
+    """What is known of signatures, all workers of a node together.
+
+    Parameters
+    ----------
+    intervals : {"student", "normal"}
+        The quantile: Student's of so many samples, or the normal one, as the paper has it.
+    level : float, default 0.95
+        The confidence of an interval of a mean.
+
+    Examples
+    --------
+    >>> known, gemm = Statistics(), Signature("gemm", (("n", 4.0),))
+    >>> for seconds in (9.0, 10.0, 11.0):
+    ...     known.add(gemm, seconds)
+    >>> known.mean_s(gemm), round(known.half_width(gemm), 3), round(known.half_width(gemm, 4), 3)
+    (10.0, 0.248, 0.124)
+    """
+
+    def __init__(self, intervals: Intervals = "student", level: float = LEVEL) -> None:
+        one_of(intervals, INTERVALS, "intervals")
+        if not 0 < level < 1:
+            raise InputError(f"confidence={level}; legal: more than 0, less than 1")
+        self.intervals = intervals
+        self.level = level
+        self.summaries: dict[Signature, Summary] = {}
+
+    def add(self, signature: Signature, seconds: float) -> None:
+        """Note one duration of a signature."""
+        self.summaries.setdefault(signature, Summary()).add(seconds)
+
+    def mean_s(self, signature: Signature) -> float:
+        """Return the mean duration of a signature that has been measured."""
+        return self.summaries[signature].mean_s
+
+    def half_width(self, signature: Signature, times: int = 1) -> float:
+        """Return the half-width of the interval of the mean, in means; infinite of one sample.
+
+        Of what occurs so many *times* on a path it is smaller, as the paper has it: by the root.
+        """
+        found = self.summaries.get(signature)
+        if found is None or found.count < 2:
+            return inf
+        quantile = _quantile(found.count - 1 if self.intervals == "student" else 0, self.level)
+        error_s = quantile * found.deviation_s / sqrt(found.count * max(1, times))
+        return error_s / found.mean_s if found.mean_s > 0 else (inf if error_s > 0 else 0.0)
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.summaries.clear()
+
+
+@lru_cache(maxsize=4096)
+def _quantile(degrees: int, level: float) -> float:
+    """Return the quantile of Student's distribution; with 0 degrees, of the normal one."""
+    from scipy.special import ndtri, stdtrit
+
+    return float(stdtrit(degrees, 0.5 + level / 2) if degrees else ndtri(0.5 + level / 2))
+
+
+def signatures(graph: TaskGraph) -> tuple[list[Signature], list[int]]:
+    """Return the signatures of a graph, and per task the place of its own among them."""
+    dtype = str(graph.arguments.get("dtype", ""))
+    rows = [len(table) for table in graph.parameters]
+    first = np.concatenate(([0], np.cumsum(rows)))
+    found = [
+        Signature(name, tuple(zip(names, map(float, values), strict=True)), dtype)
+        for name, names, table in zip(
+            graph.model_names, graph.parameter_names, graph.parameters, strict=True
+        )
+        for values in table.tolist()
+    ]
+    return found, (first[graph.kernel] + graph.row).tolist()

@@ -1,0 +1,105 @@
+"""Timed tasks: tasks executed one by one, with the times just before and just after each.
+
+Through the compiled core where it is there: then nobody who holds Python's lock delays the second
+time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.core import interface
+from tasksim.core.library import status
+from tasksim.core.native_interface import declared
+from tasksim.kernels.errors import KernelError
+from tasksim.native.called_back import CalledProgram
+from tasksim.native.compiled import calls_of, program_structure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tasksim.kernels.program import Program
+
+__all__ = ["TimedTasks"]
+
+
+class TimedTasks:
+    """The tasks of a program, to be executed on threads of their callers.
+
+    Parameters
+    ----------
+    program : Program
+    workers : int
+        How many may execute at once.
+    """
+
+    def __init__(self, program: Program, workers: int) -> None:
+        self._program = program
+        self._times = np.zeros((workers, 2))
+        self._make_safe: Callable[[int], None] | None = getattr(program, "make_safe", None)
+        self._core: Any = None
+        self._in_core = [False] * len(program.graph)
+        if status().available:
+            self._connect(workers)
+
+    def _connect(self, workers: int) -> None:
+        """Let the core call what has an address."""
+        program = self._program
+        functions = interface.functions()
+        assert functions is not None
+        core, calls = declared(functions), calls_of(program)
+        called, told = CalledProgram(program), ctypes.c_int32()
+        structure = program_structure(calls, called)
+        self._handle = core.tasksim_timed_new(
+            ctypes.byref(structure), len(program.graph), workers, ctypes.byref(told)
+        )
+        if not self._handle:
+            raise RuntimeError(f"the core does not take these calls: status {told.value}")
+        self._core, self._kept = core, (calls, called, structure)
+        self._in_core = (calls.function >= 0).tolist()
+        width = self._times.itemsize * self._times.shape[1]
+        self._places = [
+            ctypes.cast(self._times.ctypes.data + width * w, ctypes.POINTER(ctypes.c_double))
+            for w in range(workers)
+        ]
+        # Not at the end of the process: threads that were left behind may still be in there.
+        weakref.finalize(self, core.tasksim_timed_free, self._handle).atexit = False
+
+    def expect(self, worker: int) -> None:
+        """Note that *worker* is about to execute: nothing has begun yet."""
+        self._times[worker] = 0.0
+
+    def elapsed_s(self, worker: int) -> float:
+        """Return how long the task of *worker* has taken so far, or has taken in all."""
+        began, ended = self._times[worker].tolist()
+        if not began:
+            return 0.0
+        return float((ended or perf_counter()) - began)
+
+    def run(self, task: int, worker: int, *, safe: bool) -> None:
+        """Execute *task* as *worker*; *safe*: on data that it does not fail on.
+
+        Raises :exc:`KernelError` if it fails.
+        """
+        if safe and self._make_safe is not None:
+            self._make_safe(task)
+        if not self._in_core[task]:
+            self._times[worker, 0] = perf_counter()
+            self._program.run(task, worker)
+            self._times[worker, 1] = perf_counter()
+            return
+        told = self._core.tasksim_timed_call(self._handle, task, worker, self._places[worker])
+        if told:
+            raise self._failure(task, told)
+
+    def _failure(self, task: int, told: int) -> Exception:
+        failure = getattr(self._program, "failure", None)
+        if failure is None:
+            return KernelError(self._program.graph.kernel_of(task), f"it has returned {told}")
+        found: Exception = failure(task, told)
+        return found

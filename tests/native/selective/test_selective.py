@@ -1,0 +1,206 @@
+"""Selective runs: the account against the simulator, policies, real kernels on skipped data."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import tasksim
+from tasksim.base.errors import InputError, TaskFailed
+from tasksim.kernels.program import bind
+from tasksim.native.selective.execute import execute_selectively
+from tasksim.native.selective.execution import SelectiveExecution
+from tasksim.native.selective.policies import POLICIES, Chooser, policy_of
+from tasksim.native.selective.statistics import Statistics, signatures
+from tasksim.native.this_machine import this_machine
+from tasksim.run.critical import practical_critical_path
+from tasksim.run.runchecks import check_run
+from tasksim.runtime.facts import Facts
+from tasksim.runtime.pathrecords import PathRecords
+from tasksim.schedulers.registry import create
+
+SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 2.5, "gemm": 6.0}
+
+
+class Told:
+    """Executes tasks in no time; they are said to take what the table says."""
+
+    def __init__(self, seconds, workers):
+        self.seconds, self.taken, self.tasks = seconds, [0.0] * workers, []
+
+    def expect(self, worker):
+        self.taken[worker] = 0.0
+
+    def elapsed_s(self, worker):
+        return self.taken[worker]
+
+    def run(self, task, worker, *, safe):
+        self.tasks.append((task, safe))
+        self.taken[worker] = self.seconds[task]
+
+
+class Skips:
+    """Charges some tasks what they take, and lets the others be executed."""
+
+    def __init__(self, seconds, skipped):
+        self.seconds, self.skipped = seconds, skipped
+
+    def charge_s(self, task, worker, before):
+        return self.seconds[task] if self.skipped[task] else None
+
+    def measured(self, task, seconds):
+        assert seconds == self.seconds[task]
+
+
+def account(graph, scheduler, workers, seconds, skipped):
+    platform = this_machine(workers)
+    facts = Facts(graph, platform, create(scheduler), [seconds], [1] * len(graph))
+    tasks = Told(seconds, workers)
+    paths = PathRecords(graph.kernel.tolist(), workers)
+    done = SelectiveExecution(facts, tasks, Skips(seconds, skipped), paths)
+    program = bind(graph, workers, functions=dict.fromkeys(graph.kernels, print))
+    done.run(random.Random(0), program, pin=False)
+    return done, tasks, paths
+
+
+@pytest.mark.parametrize("scheduler", ["eager", "lws", "prio", "dmda", "ws"])
+@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_the_account_is_the_simulators(scheduler, workers, share):
+    graph = tasksim.generate("cholesky", tiles=6)
+    seconds = [SECONDS[graph.kernel_of(task)] for task in range(len(graph))]
+    skipped = np.random.default_rng(1).random(len(graph)) < share
+    done, tasks, paths = account(graph, scheduler, workers, seconds, skipped)
+    said = tasksim.simulate(graph, workers=workers, durations=SECONDS, scheduler=scheduler)
+    assert done.ledger.makespan_s() == said.makespan_s
+    table = done.table()
+    assert table.start_s.tolist() == said.tasks.start_s.tolist()
+    assert table.worker.tolist() == said.tasks.worker.tolist()
+    assert paths.longest.end_s == said.makespan_s
+    effort = done.effort
+    assert effort.executed == (~skipped).sum()
+    assert effort.skipped + effort.accompanied == skipped.sum()
+    assert len(tasks.tasks) == effort.executed + effort.accompanied
+
+
+def test_what_is_executed_after_something_was_skipped_is_made_safe():
+    graph = tasksim.generate("chain", length=3)
+    _, tasks, _ = account(graph, "eager", 1, [1.0] * 3, [False, True, False])
+    assert tasks.tasks == [(0, False), (2, True)]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("name", ["cholesky", "lu", "qr"])
+def test_real_kernels_on_data_that_were_skipped(name, policy):
+    graph = tasksim.generate(name, tiles=5, tile_size=24)
+    statistics = Statistics()
+    program, here = bind(graph, 2), this_machine(2)
+    for _ in range(2):
+        done = execute_selectively(
+            program, here, policy=policy, tolerance=1.0, statistics=statistics, pin=False
+        )
+        check_run(done.run, graph)
+        assert done.effort.skipped + done.effort.accompanied + done.effort.executed == len(graph)
+    found, _ = signatures(graph)
+    assert set(statistics.summaries) == set(found)
+    # The second time everything was known; all but eager execute each kernel once, though.
+    if policy != "apriori":
+        assert done.effort.executed <= len(found) or statistics_is_wide(statistics)
+
+
+def statistics_is_wide(statistics):
+    return any(statistics.half_width(found) > 0.5 for found in statistics.summaries)
+
+
+def test_the_record_on_the_way_is_the_path_of_the_run():
+    graph = tasksim.generate("cholesky", tiles=5, tile_size=24)
+    done = execute_selectively(bind(graph, 2), this_machine(2), tolerance=0.5, pin=False)
+    walked = practical_critical_path(done.run)
+    assert sum(done.path.counts) == len(walked.steps)
+    assert sum(done.path.seconds) == pytest.approx(sum(walked.kernel_s.values()))
+
+
+def test_a_kernel_that_fails_is_named():
+    graph = tasksim.generate("chain", length=2)
+
+    def fails(task):
+        raise ValueError("no")
+
+    program = bind(graph, 1, functions=dict.fromkeys(graph.kernels, fails))
+    with pytest.raises(TaskFailed, match="ValueError: no"):
+        execute_selectively(program, this_machine(1), "eager", pin=False)
+
+
+@pytest.mark.parametrize("tolerance", [0.0, -0.1, 1.5, float("nan")])
+def test_no_tolerance(tolerance):
+    program = bind(tasksim.generate("cholesky", tiles=2, tile_size=8), 1)
+    with pytest.raises(InputError, match="above 0, at most 1"):
+        execute_selectively(program, this_machine(1), tolerance=tolerance)
+
+
+def test_the_nearest_policy_is_said():
+    with pytest.raises(InputError, match="did you mean 'conditional'"):
+        policy_of("conditonal")
+
+
+class Before:
+    """A path with so many of the first signature."""
+
+    def __init__(self, count):
+        self.counts = (count,)
+
+
+def choose(policy, samples, *, met=0, on_path=0, profile=(), tolerance=0.1):
+    """Return what is charged after *samples*, when the worker has met the kernel *met* times."""
+    graph = tasksim.generate("chain", length=1)
+    statistics = Statistics()
+    found, of_task = signatures(graph)
+    for seconds in samples:
+        statistics.add(found[0], seconds)
+    chooser = Chooser(policy_of(policy), statistics, tolerance, found, of_task, 1, profile)
+    for _ in range(met):
+        chooser.charge_s(0, 0, Before(on_path))
+    return chooser.charge_s(0, 0, Before(on_path))
+
+
+def test_when_policies_skip():
+    samples = [9.0, 10.0, 11.0]  # known to 24.8 %
+    assert choose("conditional", samples, met=50, tolerance=0.2) is None
+    assert choose("conditional", samples, met=1, tolerance=0.25) == 10.0
+    assert choose("local", samples, met=5) is None  # 24.8 / sqrt(6) = 10.1
+    assert choose("local", samples, met=6) == 10.0
+    assert choose("online", samples, met=1, on_path=5) is None
+    assert choose("online", samples, met=1, on_path=6) == 10.0
+    assert choose("apriori", samples, met=1, profile=(6,)) is None
+    assert choose("apriori", samples, met=1, profile=(7,)) == 10.0
+
+
+def test_all_but_eager_execute_once_per_configuration():
+    samples = [10.0, 10.0]
+    assert choose("eager", samples) == 10.0
+    for policy in POLICIES:
+        if policy != "eager":
+            assert choose(policy, samples, profile=(1,)) is None
+            assert choose(policy, samples, met=1, profile=(1,)) == 10.0
+
+
+def test_the_papers_interval_is_narrower():
+    normal = Statistics("normal")
+    student = Statistics()
+    kernel = signatures(tasksim.generate("chain", length=1))[0][0]
+    for seconds in (9.0, 10.0, 11.0):
+        normal.add(kernel, seconds)
+        student.add(kernel, seconds)
+    assert normal.half_width(kernel) == pytest.approx(1.959964 / 3**0.5 / 10)
+    assert student.half_width(kernel) == pytest.approx(4.302653 / 3**0.5 / 10)
+
+
+def test_one_sample_and_none_tell_nothing():
+    statistics, kernel = Statistics(), signatures(tasksim.generate("chain", length=1))[0][0]
+    assert statistics.half_width(kernel) == float("inf")
+    statistics.add(kernel, 1.0)
+    assert statistics.half_width(kernel) == float("inf")
+    statistics.add(kernel, 1.0)
+    assert statistics.half_width(kernel) == 0.0
