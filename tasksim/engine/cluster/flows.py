@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.engine.clock import Alarm, TickClock
 from tasksim.engine.cluster.shares import fair_shares
+from tasksim.engine.cluster.ways import Ways
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tasksim.engine.cluster.ways import Way
     from tasksim.network.description import Network
 
 __all__ = ["Flow", "Flows"]
@@ -31,23 +33,6 @@ ROUNDING = 1e-6
 """Of a tick: without it, a flow that ends on a tick would end one later."""
 SLACK = 1 + 1e-12
 """A link whose flows could take this much of it does not hold them back: sums are rounded."""
-REMEMBERED = 100_000
-"""Routes that are remembered: 40 MB. Nodes talk to few others, so only all-to-all programs on
-more than three hundred forget any."""
-
-
-class Way:
-    """What all messages from one host to another have in common.
-
-    *uses* are the links that they share with others, each with what a byte takes of it.
-    """
-
-    __slots__ = ("latency_s", "limit", "uses", "weight")
-
-    def __init__(
-        self, latency_s: float, limit: float, weight: float, uses: tuple[tuple[int, float], ...]
-    ) -> None:
-        self.latency_s, self.limit, self.weight, self.uses = latency_s, limit, weight, uses
 
 
 class Flow:
@@ -79,14 +64,9 @@ class Flows:
     """
 
     def __init__(self, clock: TickClock, network: Network, ticks_per_s: float = 1e9) -> None:
-        self._clock, self._model, self._topology = clock, network.model, network.topology
-        self._ticks_per_s = ticks_per_s
-        links = network.topology.links
-        self._bandwidth: list[float] = links.bandwidth_bytes_per_s.tolist()
-        self._latency: list[float] = links.latency_s.tolist()
-        self._shared: list[bool] = links.shared.tolist()
-        self._capacity: list[float] = [bandwidth / ticks_per_s for bandwidth in self._bandwidth]
-        self._ways: dict[tuple[int, int], Way] = {}
+        self._clock = clock
+        self._ways = Ways(network, ticks_per_s)
+        self._capacity = self._ways.capacity
         self._on: dict[int, dict[int, Flow]] = {}
         """The flows on each link that has any, by number."""
         self._demand: dict[int, float] = {}
@@ -105,46 +85,13 @@ class Flows:
         self, source: int, target: int, size_bytes: float, done: Callable[[Any], None], value: Any
     ) -> None:
         """Send *size_bytes* from node *source* to *target*, then call ``done(value)``."""
-        way = self._way(source, target)
-        size = size_bytes + self._model.envelope_bytes
-        latency_factor, factor = self._model.factors(size)
+        way = self._ways.between(source, target)
+        latency, factor, size = self._ways.transfer(way, size_bytes)
         flow = Flow(way, factor, size, done, value)
-        latency = round(latency_factor * way.latency_s * self._ticks_per_s)
         if latency:
             Alarm(self._clock, latency, flow, self._on_latency)
         else:
             self._enter(flow)
-
-    # Ways
-
-    def _way(self, source: int, target: int) -> Way:
-        way = self._ways.get((source, target))
-        if way is None:
-            way = self._make_way(source, target)
-            if len(self._ways) < REMEMBERED:
-                self._ways[source, target] = way
-        return way
-
-    def _make_way(self, source: int, target: int) -> Way:
-        links = self._topology.route(source, target)
-        latency_s = sum([self._latency[link] for link in links])
-        bandwidths = [self._bandwidth[link] for link in links]
-        limit = min(min(bandwidths), self._model.window_rate(latency_s)) / self._ticks_per_s
-        weight = 1.0 / self._model.penalty(latency_s, bandwidths)
-        uses = self._uses(source, target, links) if self._model.shared else {}
-        for link, use in uses.items():
-            limit = min(limit, self._capacity[link] / use)
-        return Way(latency_s, limit, weight, tuple(uses.items()))
-
-    def _uses(self, source: int, target: int, links: tuple[int, ...]) -> dict[int, float]:
-        """Return what a byte takes of each shared link, there and for the way back."""
-        uses: dict[int, float] = {}
-        for link in links:
-            uses[link] = uses.get(link, 0.0) + 1.0
-        if self._model.cross_traffic:
-            for link in self._topology.route(target, source):
-                uses[link] = uses.get(link, 0.0) + self._model.cross_traffic
-        return {link: use for link, use in uses.items() if self._shared[link]}
 
     # Coming and going
 

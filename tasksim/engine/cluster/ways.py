@@ -1,0 +1,89 @@
+"""Ways: what all messages from one host of a network to another have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tasksim.network.description import Network
+
+__all__ = ["Way", "Ways"]
+
+REMEMBERED: Final = 100_000
+"""Routes that are remembered: 40 MB. Nodes talk to few others, so only all-to-all programs on
+more than three hundred forget any."""
+
+
+class Way:
+    """What all messages from one host to another have in common.
+
+    *limit* is the most that one gets, bytes per tick; *uses* are the links that they share with
+    others, each with what a byte takes of it.
+    """
+
+    __slots__ = ("latency_s", "limit", "uses", "weight")
+
+    def __init__(
+        self, latency_s: float, limit: float, weight: float, uses: tuple[tuple[int, float], ...]
+    ) -> None:
+        self.latency_s, self.limit, self.weight, self.uses = latency_s, limit, weight, uses
+
+
+class Ways:
+    """The ways of a *network*, whose hosts are counted.
+
+    Attributes
+    ----------
+    capacity : list of float
+        Per link, bytes per tick.
+    """
+
+    def __init__(self, network: Network, ticks_per_s: float = 1e9) -> None:
+        self._model, self._topology = network.model, network.topology
+        self._ticks_per_s = ticks_per_s
+        links = network.topology.links
+        self._bandwidth: list[float] = links.bandwidth_bytes_per_s.tolist()
+        self._latency: list[float] = links.latency_s.tolist()
+        self._shared: list[bool] = links.shared.tolist()
+        self.capacity: list[float] = [bandwidth / ticks_per_s for bandwidth in self._bandwidth]
+        self._ways: dict[tuple[int, int], Way] = {}
+
+    def between(self, source: int, target: int) -> Way:
+        """Return the way from host *source* to *target*."""
+        way = self._ways.get((source, target))
+        if way is None:
+            way = self._make(source, target)
+            if len(self._ways) < REMEMBERED:
+                self._ways[source, target] = way
+        return way
+
+    def transfer(self, way: Way, size_bytes: float) -> tuple[int, float, float]:
+        """Return what a message of *size_bytes* costs on *way*.
+
+        That is the ticks that it waits first, what it moves of its share of the links, and the
+        bytes that are sent, with those that the network adds.
+        """
+        size = size_bytes + self._model.envelope_bytes
+        latency_factor, factor = self._model.factors(size)
+        return round(latency_factor * way.latency_s * self._ticks_per_s), factor, size
+
+    def _make(self, source: int, target: int) -> Way:
+        links = self._topology.route(source, target)
+        latency_s = sum([self._latency[link] for link in links])
+        bandwidths = [self._bandwidth[link] for link in links]
+        limit = min(min(bandwidths), self._model.window_rate(latency_s)) / self._ticks_per_s
+        weight = 1.0 / self._model.penalty(latency_s, bandwidths)
+        uses = self._uses(source, target, links) if self._model.shared else {}
+        for link, use in uses.items():
+            limit = min(limit, self.capacity[link] / use)
+        return Way(latency_s, limit, weight, tuple(uses.items()))
+
+    def _uses(self, source: int, target: int, links: tuple[int, ...]) -> dict[int, float]:
+        """Return what a byte takes of each shared link, there and for the way back."""
+        uses: dict[int, float] = {}
+        for link in links:
+            uses[link] = uses.get(link, 0.0) + 1.0
+        if self._model.cross_traffic:
+            for link in self._topology.route(target, source):
+                uses[link] = uses.get(link, 0.0) + self._model.cross_traffic
+        return {link: use for link, use in uses.items() if self._shared[link]}
