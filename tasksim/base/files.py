@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from tasksim.base.errors import InputError, OutputError
+from tasksim.base.folders import no_empty_folders
 from tasksim.base.units import format_size
 from tasksim.base.wording import option
 
@@ -204,20 +205,21 @@ def writing(path: Path, *, force: bool = True) -> Iterator[Path]:
     """
     target = _target(path)
     temporary = _beside(target).with_suffix(f".tmp{target.suffix}")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        yield temporary
-        if force:
-            temporary.replace(target)
-        else:
-            with _locked(target):
-                refuse_existing(path, force=False)
+    with no_empty_folders(target):
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            yield temporary
+            if force:
                 temporary.replace(target)
-    except OSError as error:
-        raise _refused(path, error) from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+            else:
+                with _locked(target):
+                    refuse_existing(path, force=False)
+                    temporary.replace(target)
+        except OSError as error:
+            raise _refused(path, error) from error
+        finally:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
 
 
 def write_bytes(path: Path, data: bytes, *, force: bool = True) -> None:
@@ -268,17 +270,18 @@ def new_folder(path: Path, *, force: bool = False) -> Iterator[Path]:
         _refuse_irreplaceable(path, "a folder")
     target = _target(path)
     temporary = _beside(target)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary.mkdir()
-        yield temporary
-        with _locked(target):
-            refuse_existing(path, force=force)
-            _put_in_place(temporary, target)
-    except OSError as error:
-        raise _refused(path, error) from error
-    finally:
-        _remove(temporary)
+    with no_empty_folders(target):
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            temporary.mkdir()
+            yield temporary
+            with _locked(target):
+                refuse_existing(path, force=force)
+                _put_in_place(temporary, target)
+        except OSError as error:
+            raise _refused(path, error) from error
+        finally:
+            _remove(temporary)
 
 
 def _refuse_irreplaceable(path: Path, what: str) -> None:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import InputError, OutputError
+from tasksim.base.folders import no_empty_folders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -126,7 +127,8 @@ def locked(
     Parameters
     ----------
     target : Path
-        A file or folder that need not exist yet; the folder above it is made if need be.
+        A file or folder that need not exist yet; the folder above it is made if need be, and
+        removed if it is empty in the end.
     wait : bool, default True
         Wait until another process gives the lock back.
     tell : callable, optional
@@ -158,13 +160,14 @@ def locked(
     if key in _held:
         yield
         return
-    lock = _acquired(key[0], target, wait, tell)
-    _held[key] = lock
-    try:
-        yield
-    finally:
-        del _held[key]
-        lock.release()
+    with no_empty_folders(key[0]):
+        lock = _acquired(key[0], target, wait, tell)
+        _held[key] = lock
+        try:
+            yield
+        finally:
+            del _held[key]
+            lock.release()
 
 
 def check_lock(target: Path) -> None:
@@ -187,6 +190,8 @@ def _acquired(path: Path, target: Path, wait: bool, tell: Callable[[str], None] 
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = _try(path)
+        except FileNotFoundError:
+            continue  # who had the lock has removed the folder, which was empty
         except OSError as error:
             raise OutputError(f"cannot write {target}: {error.strerror or error}") from error
         if lock is not None:

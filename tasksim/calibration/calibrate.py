@@ -29,7 +29,7 @@ from tasksim.calibration.linear_kernels import LinearKernels, Search, choose_lin
 from tasksim.calibration.locality_fit import fit_locality
 from tasksim.calibration.machine import machine_name
 from tasksim.calibration.overheads import measured_overheads
-from tasksim.calibration.preconditions import check_preconditions, named_items
+from tasksim.calibration.preconditions import check_preconditions, check_schedulers, named_items
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.models.files.coefficients import HELD_BELOW
 from tasksim.native.cores import usable_cores
@@ -103,9 +103,9 @@ def calibrate(
     Raises
     ------
     InputError
-        Before anything is measured: if there is nothing to do, *terms* are wrong, or files of an
-        earlier calibration are damaged. After: if the samples do not suffice for *terms*; they
-        are written all the same.
+        Before anything is measured: if there is nothing to do, *terms* or a scheduler are wrong, or
+        files of an earlier calibration are damaged. After: if the samples do not suffice for
+        *terms*; they are written all the same.
     OutputError
         If the files cannot be written.
 
@@ -138,6 +138,7 @@ def calibrate(
     one_of(search, ("irregular", "all", "none"), "search")
     flag(replace, "replace")
     items = named_items(items)
+    check_schedulers(options.schedulers)
     check_preconditions(items, destination)
     folder = destination.models_folder
     # One calibration of a machine at a time: two would measure each other's load, and what the

@@ -14,13 +14,15 @@ from tasksim.kernels.dense import dense_kernel
 from tasksim.models.files.store import kernel_path, load_kernel, read_samples, samples_path
 from tasksim.models.terms.candidates import AUTO
 from tasksim.models.terms.formulas import parse_terms
+from tasksim.native.execute import refuse_without_estimates
+from tasksim.schedulers.registry import create
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tasksim.calibration.library_files import Destination
 
-__all__ = ["check_preconditions", "named_items"]
+__all__ = ["check_preconditions", "check_schedulers", "named_items"]
 
 
 def named_items(items: object) -> list[TaskGraph | KernelCall]:
@@ -44,6 +46,12 @@ def named_items(items: object) -> list[TaskGraph | KernelCall]:
         else:
             raise InputError(f"items: got {short(item)}; legal: {legal}")
     return found
+
+
+def check_schedulers(names: Iterable[str]) -> None:
+    """Raise :exc:`InputError` unless graphs can be run under each, without models."""
+    for name in names:
+        refuse_without_estimates(create(name))
 
 
 def check_preconditions(items: Sequence[TaskGraph | KernelCall], destination: Destination) -> None:

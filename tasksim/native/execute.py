@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     _What = tuple[TaskGraph, Platform, Scheduler, Program, Sequence[Sequence[float]], list[int]]
 
-__all__ = ["execute", "refuse_devices"]
+__all__ = ["execute", "refuse_devices", "refuse_without_estimates"]
 
 
 def execute(
@@ -85,8 +85,7 @@ def execute(
     refuse_devices(platform)
     policy = create(scheduler) if isinstance(scheduler, str) else scheduler
     if estimates is None:
-        if getattr(policy, "needs_estimates", False):
-            raise InputError(f"scheduler {policy.name} needs kernel models for its estimates")
+        refuse_without_estimates(policy)
         estimates = [[nan] * len(graph)] * len(platform.classes)
     everywhere = [(1 << len(platform.classes)) - 1] * len(graph)
     # All of it with one BLAS thread, not just the run: OpenBLAS's threads spin for some 20 ms
@@ -131,6 +130,12 @@ def _execution(
     from tasksim.native.execution import Execution
 
     return Execution(*what, paths), Chosen(Execution, "python", "it keeps path records")
+
+
+def refuse_without_estimates(scheduler: Scheduler) -> None:
+    """Raise :exc:`InputError` if *scheduler* needs estimates, where there are none."""
+    if getattr(scheduler, "needs_estimates", False):
+        raise InputError(f"scheduler {scheduler.name} needs kernel models for its estimates")
 
 
 def refuse_devices(platform: Platform) -> None:

@@ -283,3 +283,10 @@ def test_a_small_file_takes_little_memory_whatever_the_limit(tmp_path):
         assert tracemalloc.get_traced_memory()[1] < 2**20
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("making", [writing, new_folder])
+def test_who_fails_leaves_no_folders(tmp_path, making):
+    with pytest.raises(ZeroDivisionError), making(tmp_path / "deep" / "down" / "x"):
+        raise ZeroDivisionError
+    assert list(tmp_path.iterdir()) == []

@@ -54,6 +54,33 @@ def test_a_lock_names_its_owner_and_goes(target, tmp_path):
     assert names(tmp_path) == []
 
 
+def test_folders_that_are_empty_in_the_end_go_with_it(tmp_path):
+    with locked(tmp_path / "models" / "here" / "gemm.json"):
+        assert names(tmp_path) == ["models"]
+    assert names(tmp_path) == []
+    with locked(tmp_path / "models" / "here" / "gemm.json"):
+        (tmp_path / "models" / "notes").touch()
+    assert names(tmp_path / "models") == ["notes"]
+    with locked(tmp_path / "models" / "gemm.json"):
+        (tmp_path / "models" / "notes").unlink()
+    assert names(tmp_path) == ["models"]  # it was there before
+
+
+def test_who_waits_makes_the_folder_again(tmp_path):
+    target, waiting, got = tmp_path / "models" / "gemm.json", threading.Event(), []
+
+    def wait():
+        with locked(target, tell=lambda _: waiting.set()):
+            got.append(names(target.parent))
+
+    with locked(target):
+        thread = threading.Thread(target=wait)
+        thread.start()
+        assert waiting.wait(60)
+    thread.join(60)
+    assert got == [[".gemm.json.lock"]]
+
+
 def test_a_folder_and_links_to_it_have_one_lock(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "folder")
     assert (

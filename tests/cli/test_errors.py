@@ -202,6 +202,37 @@ def test_outputs_that_cannot_be_written_fail_before_the_work(tasksim, tmp_path):
     assert called.err == f"Error: cannot write file/run: {tmp_path}/file is not a folder\n"
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"simulate cholesky tiles=3 {W} {D} --scheduler nosuch -o new/a --gantt new/b/c.png",
+        f"simulate cholesky tiles=3 {W} {D} -o new/a --gantt new/b/c.xyz",
+        "run cholesky tiles=3 tile_size=8 --models nosuch -o new/a",
+        "calibrate cholesky tiles=2 tile_size=8 --scheduler nosuch --library new",
+        "calibrate cholesky tiles=2 tile_size=8 --scheduler lws --scheduler dmdas --library new",
+        "calibrate gemm m=8 n=8 k=8 --scheduler nosuch --library new",
+        "calibrate gemm m=8 n=8 k=8 --terms gemm=q --library new",
+        "measure gemm m=8..16 n=8 k=8 q=3 -o new/samples.csv",
+        "study run study.yaml -o new/study",
+        "study run good.yaml --executor nosuch -o new/study",
+        "import starpu . -o new/library",
+        "import workflow good.yaml -o new/graph.npz",
+        "export models nosuch -o new/models.json",
+        "export csv nosuch -o new/run.csv",
+        f"tune cholesky n=64 {W} {D} --over tile_size=7,9 -o new/tuned.json",
+    ],
+)
+def test_what_is_refused_leaves_nothing_behind(tasksim, tmp_path, line):
+    study = (
+        "{{version: 1, name: s, graphs: [cholesky tiles=3], platforms: [{}], schedulers: [lws]}}"
+    )
+    (tmp_path / "study.yaml").write_text(study.format("nosuch"))
+    (tmp_path / "good.yaml").write_text(study.format("xeon-2c"))
+    called = tasksim(line)
+    assert (called.code, len(called.errors)) == (2, 1)
+    assert not (tmp_path / "new").exists()
+
+
 def test_a_platform_of_no_file(tasksim):
     called = tasksim(f"simulate cholesky tiles=2 {D} --platform ./none.yaml")
     assert called.code == 2
