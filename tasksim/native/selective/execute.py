@@ -8,9 +8,8 @@ from math import nan
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from tasksim.base.errors import InputError
 from tasksim.kernels.threads import single_threaded_blas
-from tasksim.native.execute import refuse_devices
+from tasksim.native.execute import refuse_devices, refuse_without_estimates
 from tasksim.native.selective.execution import SelectiveExecution
 from tasksim.native.selective.policies import Chooser, checked_tolerance, policy_of
 from tasksim.native.selective.statistics import Statistics, signatures
@@ -133,8 +132,7 @@ class _Maker:
         refuse_devices(platform)
         graph, workers = program.graph, len(platform.workers)
         if estimates is None:
-            if getattr(create(scheduler), "needs_estimates", False):
-                raise InputError(f"scheduler {scheduler} needs kernel models for its estimates")
+            refuse_without_estimates(create(scheduler))
             estimates = [[nan] * len(graph)] * len(platform.classes)
         self._program, self._platform, self._scheduler = program, platform, scheduler
         self._estimates, self._seed, self._pin, self._company = estimates, seed, pin, company
