@@ -46,6 +46,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "export": ("tasksim.cli.export_run:exporting", "Write runs and kernel models for other tools."),
     "tune": ("tasksim.cli.tune:tuning", "Find the best choice, and what a wrong one costs."),
+    "autotune": ("tasksim.cli.autotune:autotuning", "Tune by runs that skip what is known."),
     "demo": ("tasksim.cli.demo:demo", "Calibrate, predict, run and compare, here."),
     "doctor": ("tasksim.cli.doctor:doctor", "Say what is installed and what this machine can."),
 }

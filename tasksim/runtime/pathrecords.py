@@ -9,8 +9,7 @@ record of the task that ends last is what a walk back from it finds when all is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["PathRecord", "PathRecords"]
 
 
-@dataclass(frozen=True, slots=True)
-class PathRecord:
+class PathRecord(NamedTuple):
     """What is on a path so far.
 
     Attributes

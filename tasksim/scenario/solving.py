@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Checked",
     "bound",
+    "estimates_of",
     "execute",
     "execute_calmly",
     "execute_checked",
@@ -121,7 +122,7 @@ def execute(
         resolved.platform,
         policy_of(scenario.scheduler),
         program=program,
-        estimates=_estimates(resolved) if estimates is None else estimates,
+        estimates=estimates_of(resolved) if estimates is None else estimates,
         seed=scenario.seed,
         pin=scenario.pin,
         runtime=scenario.runtime,
@@ -235,7 +236,7 @@ def _with_graph(run: Run, resolved: Resolved) -> Run:
     return replace(run, graph=resolved.graph) if kept else run
 
 
-def _estimates(resolved: Resolved) -> Any:
+def estimates_of(resolved: Resolved) -> Any:
     """Return what the scheduler believes, None if it does not ask."""
     if resolved.models is None:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -16,12 +17,17 @@ from tasksim.tuning.judging import LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from tasksim.scenario.scenario import Noise, Scenario
     from tasksim.tuning.over import Candidate
 
-__all__ = ["Tried", "Tuned", "search"]
+__all__ = ["SEARCHES", "Answers", "Search", "Tried", "Tuned", "ordered", "search"]
+
+if TYPE_CHECKING:
+    Answers: TypeAlias = "Callable[[Sequence[Candidate], Sequence[Tried], int], list[Tried]]"
+"""What runs choices: given some that work, what is known of each, and how many runs each is to have
+in all, returns what is known of each then."""
 
 Search = Literal["exhaustive", "halving"]
 SEARCHES: Final = ("exhaustive", "halving")
@@ -127,6 +133,7 @@ def search(
     noise: Noise = "none",
     how: Search = "exhaustive",
     progress: Callable[[int, int], None] | None = None,
+    answers: Answers | None = None,
 ) -> Tuned:
     """Simulate *candidates*, all under the same seeds, and return them in order.
 
@@ -142,6 +149,8 @@ def search(
         Whether all get all seeds, or the better third of each round three times as many.
     progress : callable, optional
         Called with the number of simulations done, and of all.
+    answers : callable, optional
+        What runs some of them, instead of the simulator: a run for a seed.
 
     Raises
     ------
@@ -154,21 +163,22 @@ def search(
         raise InputError("--search halving: there is one seed to begin with; give --seeds")
     rounds = _rounds(len(candidates), seeds) if how == "halving" else [(len(candidates), seeds)]
     total, done = _simulations(rounds), 0
+    answer = partial(_simulated, noise=noise) if answers is None else answers
     tried = [Tried(candidate.values, (), candidate.error) for candidate in candidates]
     going = [index for index, candidate in enumerate(candidates) if candidate.scenario is not None]
     for kept, count in rounds:
         going = sorted(going, key=lambda index: (tried[index].mean_s, index))[:kept]
         for begin in range(0, len(going), TOGETHER):
             some = going[begin : begin + TOGETHER]
-            runs = {index: _runs(candidates[index], tried[index], count, noise) for index in some}
-            tried_more = _simulated([tried[index] for index in some], list(runs.values()))
+            known = [tried[index] for index in some]
+            tried_more = answer([candidates[index] for index in some], known, count)
             for index, one in zip(some, tried_more, strict=True):
                 tried[index] = one
-            done += sum(map(len, runs.values()))
+            done += sum(count - len(one.makespans_s) for one in known)
             if progress is not None:
                 progress(done, max(total, done))
         going = [index for index in going if tried[index].error is None]
-    return _ordered(tried, done)
+    return ordered(tried, done)
 
 
 def _runs(candidate: Candidate, tried: Tried, count: int, noise: Noise) -> list[Scenario]:
@@ -178,14 +188,19 @@ def _runs(candidate: Candidate, tried: Tried, count: int, noise: Noise) -> list[
     return [replace(candidate.scenario, seed=seed, noise=noise) for seed in seeds]
 
 
-def _simulated(tried: Sequence[Tried], runs: Sequence[Sequence[Scenario]]) -> list[Tried]:
+def _simulated(
+    candidates: Sequence[Candidate], tried: Sequence[Tried], count: int, noise: Noise
+) -> list[Tried]:
     """Return what is known of some choices after more runs, which share graphs and platforms."""
+    pairs = zip(candidates, tried, strict=True)
+    runs = [_runs(candidate, one, count, noise) for candidate, one in pairs]
     try:
         together = simulate_many(scenario for some in runs for scenario in some)
     except TasksimError as error:
         if len(tried) == 1:
             return [Tried(tried[0].values, (), str(error))]
-        return [_simulated([one], [some])[0] for one, some in zip(tried, runs, strict=True)]
+        pairs = zip(candidates, tried, strict=True)
+        return [_simulated([candidate], [one], count, noise)[0] for candidate, one in pairs]
     makespans = iter(together.makespan_s.tolist())
     return [
         replace(one, makespans_s=(*one.makespans_s, *islice(makespans, len(some))))
@@ -219,7 +234,7 @@ def _simulations(rounds: Sequence[tuple[int, int]]) -> int:
     return found
 
 
-def _ordered(tried: Sequence[Tried], simulations: int) -> Tuned:
+def ordered(tried: Sequence[Tried], simulations: int) -> Tuned:
     """Return the choices in order: those with more seeds first, then the faster ones."""
     if not any(one.makespans_s for one in tried):
         raise InputError(f"no choice works; the first: {tried[0].error}")

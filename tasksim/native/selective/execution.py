@@ -10,6 +10,7 @@ nothing is, a simulation.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import inf
@@ -120,7 +121,7 @@ class SelectiveExecution:
         self._release = Release(graph, submitted=False)
         self._left = len(graph)
         self._lock = threading.Lock()
-        self._bells = [threading.Condition(self._lock) for _ in range(workers)]
+        self._bell = threading.Condition(self._lock)
         self._over = threading.Event()
         self._error: BaseException | None = None
         self._view = AccountView(facts)
@@ -128,7 +129,7 @@ class SelectiveExecution:
         self._patience = Patience(facts, self.ledger, self.ledger.idle)
         self.effort = Effort()
         self._task = [-1] * workers
-        self._jobs: list[int | None] = [None] * workers
+        self._jobs: deque[int] = deque()  # workers whose tasks are to be executed, by any thread
         # Of tasks whose end is known: when, the how manieth that began, which worker.
         self._ends: list[tuple[float, int, int]] = []
         self._begun = [0] * workers
@@ -173,7 +174,7 @@ class SelectiveExecution:
                     self._submit_all()
             finally:
                 interrupts.hold()
-            self._bells[0].notify()
+            self._bell.notify()
 
     def _submit_all(self) -> None:
         self._view.pusher = None
@@ -207,11 +208,15 @@ class SelectiveExecution:
 
     # The worker threads
 
-    def work(self, worker: int) -> None:
-        """Execute what there is to execute as *worker* until the run is over."""
+    def work(self, _: int) -> None:
+        """Keep the account, and execute what there is to execute, until the run is over.
+
+        Who keeps the account executes what it comes upon itself, as whatever worker: to hand it to
+        another thread takes as long as a small task. Only what is to run beside it is handed on.
+        """
         try:
-            while (task := self._next_job(worker)) is not None:
-                self._execute(task, worker)
+            while (worker := self._next_job()) is not None:
+                self._execute(self._task[worker], worker)
                 with self._lock:
                     self._returned(worker)
         except BaseException as error:
@@ -219,17 +224,17 @@ class SelectiveExecution:
                 self._error = self._error or blamed(error, self._scheduler, self._facts.graph)
                 self._finish()
 
-    def _next_job(self, worker: int) -> int | None:
-        """Return what *worker* executes next, keeping the account meanwhile; None: all is over."""
+    def _next_job(self) -> int | None:
+        """Return the worker whose task is to be executed next; None: all is over."""
         with self._lock:
             while not self._over.is_set():
                 wait_s = self._advance()
-                job = self._jobs[worker]
-                if job is not None:
-                    self._jobs[worker] = None
-                    return job
+                if self._jobs and not self._over.is_set():
+                    worker = self._jobs.popleft()
+                    self._bell.notify(len(self._jobs))
+                    return worker
                 if not self._over.is_set():
-                    self._bells[worker].wait(wait_s)
+                    self._bell.wait(wait_s)
         return None
 
     def _execute(self, task: int, worker: int) -> None:
@@ -246,7 +251,7 @@ class SelectiveExecution:
     # Under the lock
 
     def _returned(self, worker: int) -> None:
-        """Note that *worker* has executed its task."""
+        """Note that the task of *worker* has been executed."""
         if worker not in self._measuring:
             self._accompanying.discard(worker)
             return
@@ -258,7 +263,7 @@ class SelectiveExecution:
     def _advance(self) -> float | None:
         """Let the account go on as far as it can; return how long to wait where time is the cause.
 
-        None: the thread of another worker goes on with it when it returns.
+        None: the thread that returns first from a task goes on with it.
         """
         while not self._over.is_set():
             # As in a replay: all that ends at an instant, then the workers, by their numbers.
@@ -332,11 +337,10 @@ class SelectiveExecution:
         self._hand_out(worker)
 
     def _hand_out(self, worker: int) -> None:
-        """Let the thread of *worker* execute its task."""
+        """Let the task of *worker* be executed."""
         self._executed[worker] = True
         self._tasks.expect(worker)
-        self._jobs[worker] = self._task[worker]
-        self._bells[worker].notify()
+        self._jobs.append(worker)
 
     def _end(self, worker: int, end_s: float) -> None:
         """Note the end of the task of *worker* on the account, and push what that releases."""
@@ -368,5 +372,4 @@ class SelectiveExecution:
 
     def _finish(self) -> None:
         self._over.set()
-        for bell in self._bells:
-            bell.notify_all()
+        self._bell.notify_all()

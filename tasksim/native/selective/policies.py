@@ -7,6 +7,7 @@ statistics and passes them on with its messages, all workers here share one memo
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tasksim.base.errors import InputError, unknown
@@ -114,6 +115,11 @@ class Chooser:
         self._begun = [not policy.every_configuration] * len(found)
         self._met = [[0] * len(found) for _ in range(workers)]
         self._profile = profile or [0] * len(found)
+        # Per signature how often it has to occur for its mean to be known, and the mean.
+        self._needed = [inf] * len(found)
+        self._mean_s = [0.0] * len(found)
+        for place in range(len(found)):
+            self._look(place)
 
     def charge_s(self, task: int, worker: int, before: PathRecord) -> float | None:
         """Return what *task* is charged without being executed; None: it has to be executed.
@@ -125,12 +131,8 @@ class Chooser:
         if not self._begun[place]:
             self._begun[place] = True
             return None
-        if self._tolerance <= 0:
-            return None
-        signature = self._signatures[place]
-        times = self._times(place, worker, before)
-        if self._statistics.half_width(signature, times) <= self._tolerance:
-            return self._statistics.mean_s(signature)
+        if self._times(place, worker, before) >= self._needed[place]:
+            return self._mean_s[place]
         return None
 
     def _times(self, place: int, worker: int, before: PathRecord) -> int:
@@ -143,4 +145,14 @@ class Chooser:
 
     def measured(self, task: int, seconds: float) -> None:
         """Note what *task* has taken."""
-        self._statistics.add(self._signatures[self._of_task[task]], seconds)
+        place = self._of_task[task]
+        self._statistics.add(self._signatures[place], seconds)
+        self._look(place)
+
+    def _look(self, place: int) -> None:
+        """Note how well a signature is known: looked up for every task that would cost more."""
+        half_width = self._statistics.half_width(self._signatures[place])
+        if self._tolerance > 0 and half_width < inf:
+            # One that occurs so often has an interval narrower by the root of that.
+            self._needed[place] = (half_width / self._tolerance) ** 2
+            self._mean_s[place] = self._statistics.mean_s(self._signatures[place])

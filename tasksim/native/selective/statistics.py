@@ -85,6 +85,7 @@ class Statistics:
             raise InputError(f"confidence={level}; legal: more than 0, less than 1")
         self.intervals = intervals
         self.level = level
+        _quantile(1, level)  # loads what it needs: that takes longer than a run
         self.summaries: dict[Signature, Summary] = {}
 
     def add(self, signature: Signature, seconds: float) -> None:

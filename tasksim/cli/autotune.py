@@ -1,0 +1,253 @@
+"""``tasksim autotune``: the best of some configurations, by runs that skip what is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tasksim.base.interruption import INTERRUPTED
+from tasksim.cli.options import (
+    SHARE,
+    WholeNumber,
+    graph_argument,
+    json_option,
+    scenario_options,
+    scheduler_option,
+)
+from tasksim.cli.output import note, print_json
+from tasksim.cli.progress import counting
+from tasksim.cli.tune_graph import OverCommand
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tasksim.native.selective.statistics import Intervals
+    from tasksim.scenario.scenario import Scenario
+    from tasksim.tuning.autotune import Autotuned, Selection, Way
+    from tasksim.tuning.search import Search, Tried
+
+__all__ = ["autotuning"]
+
+
+@click.command(
+    "autotune",
+    cls=OverCommand,
+    examples=[
+        "tasksim autotune cholesky n=1536 --over tile_size=96,128,192,256,384 scheduler=lws,eager"
+        " --tolerance 4% --policy online",
+        "tasksim autotune qr n=1024 --over tile_size=64,128,256 --policy eager --judge 3",
+        "tasksim autotune cholesky n=1536 --over tile_size=96,128,192 --by full --repetitions 3"
+        " --search halving",
+        "tasksim autotune cholesky n=1536 --over tile_size=96,128,192 --by simulation"
+        " --platform mymachine --judge 1",
+    ],
+)
+@graph_argument()
+@scenario_options
+@click.option(
+    "--over",
+    multiple=True,
+    required=True,
+    metavar="NAME=VALUES...",
+    help="What is chosen: settings of the graph, scheduler; values with commas between them, or a"
+    " range: 8..20, 8..20:4, 128..1024:log.",
+)
+@scheduler_option("lws")
+@click.option(
+    "--by",
+    "way",
+    type=click.Choice(["selective", "full", "simulation"]),
+    default="selective",
+    help="Run what is not known and charge the rest; run all; or run nothing, and ask the models.",
+)
+@click.option(
+    "--policy",
+    default="online",
+    help="When a kernel is known: conditional, local, online, apriori, eager.",
+)
+@click.option(
+    "--tolerance",
+    type=SHARE,
+    default="5%",
+    help="How wide the interval of a kernel's mean may be to either side: above 0, at most 100%.",
+)
+@click.option(
+    "--intervals",
+    type=click.Choice(["student", "normal"]),
+    default="student",
+    help="The quantile: Student's, or the normal one, as in the paper.",
+)
+@click.option("--confidence", type=SHARE, default="95%", help="Of these intervals.")
+@click.option(
+    "--statistics",
+    type=click.Choice(["reset", "reuse"]),
+    help="Whether configurations begin with what others have shown.  "
+    "[default: reset; reuse with eager]",
+)
+@click.option(
+    "--search",
+    "how",
+    type=click.Choice(["exhaustive", "halving"]),
+    default="exhaustive",
+    help="Whether all get all repetitions, or the better ones of each round more of them.",
+)
+@click.option(
+    "--repetitions", type=WholeNumber(1), default=1, help="Runs of each; halving needs at least 2."
+)
+@click.option(
+    "--judge",
+    type=WholeNumber(0),
+    default=0,
+    metavar="N",
+    help="So many full runs beside each, to say speed-up, errors and regret.",
+)
+@json_option
+@click.pass_context
+def autotuning(
+    ctx: click.Context,
+    scenario: Scenario,
+    over: tuple[str, ...],
+    scheduler: str,
+    way: Way,
+    policy: str,
+    tolerance: float,
+    intervals: Intervals,
+    confidence: float,
+    statistics: str | None,
+    how: Search,
+    repetitions: int,
+    judge: int,
+    as_json: bool,
+) -> None:
+    """Say which configuration is best, by runs in which known kernels are not executed.
+
+    GRAPH is one of 'tasksim run', with its KEY=VALUE settings; n may stand in the place of the
+    tiles, as for 'tasksim tune'. Every combination of the values of --over is run here; a task
+    whose kernel is known well enough is charged what that takes on average, in no time. On Ctrl-C,
+    what is done is told.
+    """
+    from tasksim.tuning.autotune import Selection, autotune
+    from tasksim.tuning.over import axes_of, candidates
+
+    reuse = None if statistics is None else statistics == "reuse"
+    selection = Selection(policy, tolerance, intervals, confidence, reuse)
+    selection.statistics()
+    axes = axes_of(over)
+    base = scenario.vary(scheduler=scheduler)
+    if way != "simulation":
+        base = base.vary(clock="native")
+    with counting("tuning") as progress:
+        found = autotune(
+            candidates(base, axes),
+            by=way,
+            selection=selection,
+            repetitions=repetitions,
+            how=how,
+            judge=judge,
+            progress=progress,
+        )
+    result = _result(scenario.graph_label, selection, way, how, found)
+    if as_json:
+        print_json(result)
+    else:
+        click.echo("\n".join(_text(result, list(axes))))
+    if found.interrupted:
+        note("interrupted: only what was done by then is told")
+        ctx.exit(INTERRUPTED)
+
+
+def _result(
+    graph: str, selection: Selection, way: Way, how: Search, found: Autotuned
+) -> dict[str, Any]:
+    selective = way == "selective"
+    return {
+        "format": "tasksim-autotuned",
+        "version": 1,
+        "graph": graph,
+        "by": way,
+        "policy": selection.policy if selective else None,
+        "tolerance": selection.tolerance if selective else None,
+        "intervals": selection.intervals if selective else None,
+        "confidence": selection.confidence if selective else None,
+        "statistics": ("reuse" if selection.reuses else "reset") if selective else None,
+        "search": how,
+        "runs": found.tuned.simulations,
+        "tuning_s": found.wall_s,
+        "preparation_s": found.prepared_s,
+        "speedup": found.speedup,
+        "mean_error": found.mean_error,
+        "regret": found.regret,
+        "best": dict(found.tuned.best.values),
+        "makespan_s": found.tuned.best.mean_s,
+        "interrupted": found.interrupted,
+        "choices": [_row(found, tried) for tried in found.tuned.tried],
+    }
+
+
+def _row(found: Autotuned, tried: Tried) -> dict[str, Any]:
+    runs = found.of(tried)
+    return {
+        "values": dict(tried.values),
+        "makespan_s": tried.mean_s if tried.makespans_s else None,
+        "runs": len(tried.makespans_s),
+        "executed": sum(ran.executed for ran in runs),
+        "tasks": sum(ran.tasks for ran in runs),
+        "wall_s": sum(ran.wall_s for ran in runs),
+        "full_s": found.full_s(tried),
+        "prediction_error": found.error(tried),
+        "error": tried.error,
+    }
+
+
+def _text(result: dict[str, Any], paths: list[str]) -> Iterator[str]:
+    from tasksim.base.units import format_time
+    from tasksim.view.texttables import table
+
+    names = [path.removeprefix("graph.") for path in paths]
+    best = zip(names, result["best"].values(), strict=True)
+    judged = result["mean_error"] is not None
+    yield f"graph     {result['graph']}"
+    yield f"tuning    {_way(result)}"
+    yield f"took      {format_time(result['tuning_s'])}, and {_prepared(result)}"
+    if result["speedup"] is not None and result["by"] != "full":
+        against = "full runs" if judged else "full runs as predicted"
+        yield f"speed-up  {result['speedup']:.1f} against {against}"
+    if judged:
+        yield f"error     {100 * result['mean_error']:.1f} % in the mean"
+        yield f"regret    {100 * result['regret']:.1f} %"
+    chosen = " ".join(f"{name}={value}" for name, value in best)
+    yield f"best      {chosen}, {format_time(result['makespan_s'])}"
+    yield ""
+    header = [*names, "makespan", "executed", *(["full", "error"] if judged else [])]
+    yield table(header, [_cells(row, judged) for row in result["choices"]], left=len(names))
+    for error in dict.fromkeys(row["error"] for row in result["choices"] if row["error"]):
+        yield str(error)
+
+
+def _way(result: dict[str, Any]) -> str:
+    runs = f"{result['search']}, {result['runs']} runs"
+    if result["by"] != "selective":
+        return f"by {result['by']}, {runs}"
+    tolerance = f"tolerance {100 * result['tolerance']:.3g} %"
+    return f"selective, {result['policy']}, {tolerance}, {runs}"
+
+
+def _prepared(result: dict[str, Any]) -> str:
+    from tasksim.base.units import format_time
+
+    return f"{format_time(result['preparation_s'])} to prepare data and to warm up"
+
+
+def _cells(row: dict[str, Any], judged: bool) -> list[str]:
+    from tasksim.base.units import format_time
+
+    cells = [str(value) for value in row["values"].values()]
+    if row["makespan_s"] is None:
+        return [*cells, "failed", "-", *(["-", "-"] if judged else [])]
+    cells += [format_time(row["makespan_s"]), f"{row['executed']} of {row['tasks']}"]
+    if not judged:
+        return cells
+    if row["full_s"] is None:
+        return [*cells, "-", "-"]
+    return [*cells, format_time(row["full_s"]), f"{100 * row['prediction_error']:+.1f} %"]

@@ -1,0 +1,357 @@
+"""Autotuning: configurations are tried by running them, wholly or but for what is known already.
+
+A tuning is a search (:mod:`tasksim.tuning.search`) whose answers are native runs. What it predicts
+of each configuration, how long that took and what was executed is kept run by run, so that
+an interruption loses nothing but the run under way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from statistics import median
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from tasksim.base.errors import InputError, TasksimError
+from tasksim.native.execute import execute
+from tasksim.native.selective.execute import execute_selectively
+from tasksim.native.selective.policies import checked_tolerance
+from tasksim.native.selective.policies import policy_of as selection_policy
+from tasksim.native.selective.statistics import LEVEL, Statistics
+from tasksim.scenario.resolved import Resolver
+from tasksim.scenario.solving import bound, estimates_of, policy_of
+from tasksim.tuning.search import Tried, Tuned, ordered, search
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tasksim.kernels.program import Program
+    from tasksim.native.selective.statistics import Intervals
+    from tasksim.scenario.resolved import Resolved
+    from tasksim.tuning.over import Candidate
+    from tasksim.tuning.search import Search
+
+__all__ = ["WAYS", "Autotuned", "Ran", "Selection", "Way", "autotune"]
+
+Way = Literal["selective", "full", "simulation"]
+WAYS: Final = ("selective", "full", "simulation")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What selective execution is told.
+
+    Attributes
+    ----------
+    policy : str
+    tolerance : float
+    intervals : {"student", "normal"}
+    confidence : float
+    reuse : bool or None
+        Whether statistics are kept between configurations; None: as the policy does.
+    """
+
+    policy: str = "online"
+    tolerance: float = 0.05
+    intervals: Intervals = "student"
+    confidence: float = LEVEL
+    reuse: bool | None = None
+
+    def statistics(self) -> Statistics:
+        """Return statistics that know nothing yet; raises :exc:`InputError` for what is no such."""
+        selection_policy(self.policy)
+        checked_tolerance(self.tolerance)
+        return Statistics(self.intervals, self.confidence)
+
+    @property
+    def reuses(self) -> bool:
+        """Whether statistics are kept between configurations."""
+        return selection_policy(self.policy).reuses if self.reuse is None else self.reuse
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A run that a tuning made.
+
+    Attributes
+    ----------
+    makespan_s : float
+        What it says of the configuration.
+    wall_s : float
+        How long it took, the reset of the data included.
+    executed, tasks : int
+        How many tasks were measured, of how many.
+    full_s : tuple of float
+        Makespans of full runs beside it.
+    full_wall_s : tuple of float
+        How long these took.
+    """
+
+    makespan_s: float
+    wall_s: float
+    executed: int
+    tasks: int
+    full_s: tuple[float, ...] = ()
+    full_wall_s: tuple[float, ...] = ()
+
+
+@dataclass
+class Autotuned:
+    """What a tuning came to.
+
+    Attributes
+    ----------
+    tuned : Tuned
+        The configurations, the best first.
+    runs : dict of int to list of Ran
+        The native runs of each configuration, by its place among the candidates.
+    places : dict
+        Values of the axes -> place among the candidates.
+    wall_s : float
+        How long all runs together took; full ones beside them, and what prepares the data, not
+        counted.
+    prepared_s : float
+        How long it took to bind graphs to data, and to warm up.
+    interrupted : bool
+        Whether it was ended before it was done.
+    """
+
+    tuned: Tuned
+    runs: dict[int, list[Ran]]
+    places: dict[tuple[Any, ...], int]
+    wall_s: float
+    prepared_s: float
+    interrupted: bool = False
+
+    def of(self, tried: Tried) -> list[Ran]:
+        """Return the runs of a configuration."""
+        return self.runs.get(self.places[tuple(tried.values.values())], [])
+
+    def full_s(self, tried: Tried) -> float | None:
+        """Return the median makespan of the full runs of a configuration; None of none."""
+        full = [seconds for ran in self.of(tried) for seconds in ran.full_s]
+        return median(full) if full else None
+
+    def error(self, tried: Tried) -> float | None:
+        """Return how far what was predicted is from the full runs, as a share of these."""
+        full_s = self.full_s(tried)
+        return tried.mean_s / full_s - 1 if full_s and tried.makespans_s else None
+
+    @property
+    def mean_error(self) -> float | None:
+        """The mean of the absolute errors."""
+        errors = [abs(e) for tried in self.tuned.tried if (e := self.error(tried)) is not None]
+        return sum(errors) / len(errors) if errors else None
+
+    @property
+    def regret(self) -> float | None:
+        """How much longer the choice takes than the best, both as full runs have it."""
+        full = [f for tried in self.tuned.tried if (f := self.full_s(tried)) is not None]
+        chosen_s = self.full_s(self.tuned.best)
+        return chosen_s / min(full) - 1 if full and chosen_s is not None else None
+
+    @property
+    def speedup(self) -> float | None:
+        """How many times as long it would have taken by as many full runs; None if that is unknown.
+
+        By the full runs beside; where there are none, by what was predicted of them.
+        """
+        all_runs = [ran for runs in self.runs.values() for ran in runs]
+        if not all_runs or not self.wall_s:
+            return None
+        full_s = sum(median(r.full_wall_s) if r.full_wall_s else r.makespan_s for r in all_runs)
+        return full_s / self.wall_s
+
+
+def autotune(
+    candidates: Sequence[Candidate],
+    *,
+    by: Way = "selective",
+    selection: Selection | None = None,
+    repetitions: int = 1,
+    how: Search = "exhaustive",
+    judge: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Autotuned:
+    """Try *candidates*, and return them in order, with what it took.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+        What there is to choose from: with the native clock, but for simulation.
+    by : {"selective", "full", "simulation"}
+        Native runs that skip what is known; whole ones; or none.
+    selection : Selection, optional
+        What selective execution is told.
+    repetitions : int, default 1
+        How many runs the best ones get; by halving at least 2.
+    how : {"exhaustive", "halving"}
+        Whether all get all of them, or the better third of each round three times as many.
+    judge : int, default 0
+        So many full runs beside each run, to say how good it was.
+    progress : callable, optional
+        Called with the number of runs done, and of all.
+
+    Raises
+    ------
+    InputError
+        If every candidate fails; if the tolerance, policy or search is none.
+    KeyboardInterrupt
+        If it is interrupted before there is a single answer; else what is done is returned.
+    """
+    told = selection or Selection()
+    told.statistics()
+    if how == "halving" and repetitions == 1:
+        raise InputError("--search halving: there is one run to begin with; give --repetitions")
+    answers = _Runs(candidates, by, told, judge)
+    begun = perf_counter()
+    interrupted = False
+    try:
+        tuned = search(
+            candidates,
+            seeds=repetitions,
+            how=how,
+            progress=progress,
+            answers=None if by == "simulation" else answers,
+        )
+    except KeyboardInterrupt:
+        if not any(answers.runs.values()):
+            raise
+        tuned, interrupted = answers.so_far(), True
+    simulated_s = perf_counter() - begun if by == "simulation" else 0.0
+    if by == "simulation" and judge:
+        answers.judge_all()
+    places = {tuple(c.values.values()): place for place, c in enumerate(candidates)}
+    wall_s = simulated_s + sum(ran.wall_s for runs in answers.runs.values() for ran in runs)
+    return Autotuned(tuned, answers.runs, places, wall_s, answers.prepared_s, interrupted)
+
+
+@dataclass
+class _Runs:
+    """Native runs of candidates, as a search asks for them."""
+
+    candidates: Sequence[Candidate]
+    by: Way
+    selection: Selection
+    judge: int
+    runs: dict[int, list[Ran]] = field(default_factory=dict)
+    prepared_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._resolver = Resolver()
+        self._statistics = self.selection.statistics()
+        self._bound: tuple[Any, Program] | None = None
+        self._warm = False
+
+    def __call__(
+        self, candidates: Sequence[Candidate], tried: Sequence[Tried], count: int
+    ) -> list[Tried]:
+        """Return what is known of *candidates* when each has *count* runs."""
+        places = {id(candidate): place for place, candidate in enumerate(self.candidates)}
+        found = []
+        for candidate, one in zip(candidates, tried, strict=True):
+            place, more = places[id(candidate)], []
+            try:
+                for _ in range(count - len(one.makespans_s)):
+                    more.append(self._ran(candidate, place).makespan_s)
+            except TasksimError as error:
+                found.append(Tried(one.values, (), str(error)))
+                continue
+            found.append(replace(one, makespans_s=(*one.makespans_s, *more)))
+        return found
+
+    def _ran(self, candidate: Candidate, place: int) -> Ran:
+        resolved, program = self._prepared(candidate)
+        own = self.runs.setdefault(place, [])
+        # Full runs before and after in turn, so that no minute of the machine favours one.
+        first = self._full(resolved, program) if len(own) % 2 else []
+        ran = self._selective(resolved, program) if self.by == "selective" else None
+        if ran is None:
+            run_s, wall_s = self._timed(resolved, program)
+            ran = Ran(run_s, wall_s, len(resolved.graph), len(resolved.graph))
+        full = first or self._full(resolved, program)
+        if full:
+            makespans, walls = zip(*full, strict=True)
+            ran = replace(ran, full_s=makespans, full_wall_s=walls)
+        own.append(ran)
+        return ran
+
+    def _selective(self, resolved: Resolved, program: Program) -> Ran:
+        told, scenario = self.selection, resolved.scenario
+        if not told.reuses:
+            self._statistics.reset()
+        if not isinstance(scenario.scheduler, str):
+            raise InputError("autotune takes schedulers by their names")
+        done = execute_selectively(
+            program,
+            resolved.platform,
+            scenario.scheduler,
+            policy=told.policy,
+            tolerance=told.tolerance,
+            statistics=self._statistics,
+            estimates=estimates_of(resolved),
+            seed=scenario.seed,
+            pin=scenario.pin,
+        )
+        tasks = len(resolved.graph)
+        return Ran(done.run.makespan_s, done.wall_s, done.effort.executed, tasks)
+
+    def _full(self, resolved: Resolved, program: Program) -> list[tuple[float, float]]:
+        return [self._timed(resolved, program) for _ in range(self.judge)]
+
+    def _timed(self, resolved: Resolved, program: Program) -> tuple[float, float]:
+        """Return the makespan of a full run, and how long it took with the reset of its data."""
+        scenario, estimates = resolved.scenario, estimates_of(resolved)
+        begun = perf_counter()
+        run = execute(
+            resolved.graph,
+            resolved.platform,
+            policy_of(scenario.scheduler),
+            program=program,
+            estimates=estimates,
+            seed=scenario.seed,
+            pin=scenario.pin,
+            runtime=scenario.runtime,
+        )
+        return run.makespan_s, perf_counter() - begun
+
+    def _prepared(self, candidate: Candidate) -> tuple[Resolved, Program]:
+        """Return a candidate with its graph bound to data; those of the last graph are kept."""
+        begun = perf_counter()
+        assert candidate.scenario is not None
+        resolved = self._resolver.resolve(candidate.scenario)
+        if self._bound is None or self._bound[0] is not resolved.graph:
+            self._bound = None  # before the next: two matrices need not fit at once
+            self._bound = resolved.graph, bound(resolved)
+        if not self._warm:
+            self._warm = True
+            self._timed(resolved, self._bound[1])
+        self.prepared_s += perf_counter() - begun
+        return resolved, self._bound[1]
+
+    def judge_all(self) -> None:
+        """Make the full runs of each candidate, beside nothing."""
+        for place, candidate in enumerate(self.candidates):
+            if candidate.scenario is None:
+                continue
+            native = replace(candidate, scenario=as_native(candidate))
+            resolved, program = self._prepared(native)
+            full = self._full(resolved, program)
+            makespans, walls = zip(*full, strict=True)
+            self.runs[place] = [Ran(0.0, 0.0, 0, len(resolved.graph), makespans, walls)]
+
+    def so_far(self) -> Tuned:
+        """Return what is known of the candidates that have runs."""
+        tried = [
+            Tried(self.candidates[place].values, tuple(ran.makespan_s for ran in runs))
+            for place, runs in self.runs.items()
+            if runs
+        ]
+        return ordered(tried, sum(len(one.makespans_s) for one in tried))
+
+
+def as_native(candidate: Candidate) -> Any:
+    """Return the scenario of *candidate* as one of this machine's cores."""
+    assert candidate.scenario is not None
+    given = candidate.scenario
+    return replace(given, clock="native", platform=None, durations=None, changes=(), models=None)

@@ -1,0 +1,40 @@
+"""``tasksim autotune``: what it prints and refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+LINE = "autotune cholesky n=96 --workers 2 --over tile_size=24,32 scheduler=eager,lws"
+
+
+def test_a_tuning_is_told(tasksim):
+    called = tasksim(f"{LINE} --tolerance 100% --judge 1 --json")
+    assert called.code == 0, called.err
+    told = called.json
+    assert told["by"] == "selective"
+    assert (told["policy"], told["tolerance"], told["statistics"]) == ("online", 1.0, "reset")
+    assert told["runs"] == len(told["choices"]) == 4
+    assert told["best"] == told["choices"][0]["values"]
+    assert told["speedup"] > 0
+    assert all(row["executed"] <= row["tasks"] for row in told["choices"])
+
+
+def test_the_text(tasksim):
+    said = tasksim(f"{LINE} --judge 1 --policy eager").out
+    for word in ("selective, eager, tolerance 5 %", "speed-up", "regret", "best ", " of 20"):
+        assert word in said
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ("--policy onlin", "unknown policy 'onlin', did you mean 'online'?"),
+        ("--tolerance 0", "tolerance=0; legal: above 0, at most 1 (4% or 0.04)"),
+        ("--tolerance 150%", "tolerance=1.5; legal: above 0, at most 1 (4% or 0.04)"),
+        ("--search halving", "there is one run to begin with; give --repetitions"),
+    ],
+)
+def test_what_is_refused(tasksim, options, error):
+    called = tasksim(f"{LINE} {options}")
+    assert called.code == 2
+    assert error in called.err
