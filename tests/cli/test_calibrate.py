@@ -97,7 +97,7 @@ def test_linear_models_extrapolate_and_say_so(tasksim):
 def test_terms_are_found_for_all_kernels(tasksim, tmp_path):
     sizes = "n=8,16,24,32,48,64"
     line = f"calibrate potrf {sizes} syrk {sizes} k=16 --workers 1 --tolerance 50%"
-    called = tasksim(f"{line} --max-time 20s --name here --terms auto --terms syrk=n^2*k")
+    called = tasksim(f"{line} --max-time 1s --name here --terms auto --terms syrk=n^2*k")
     assert called.code == 0, called.err
     models = [load_kernel(tmp_path / f"models/here/{k}.json") for k in ("potrf", "syrk")]
     texts = [file.architectures["cpu"].model.terms for file in models]

@@ -6,7 +6,14 @@ import json
 
 import pytest
 
-from tasksim.tuning import native_answers, native_questions
+from tasksim.tuning import native_answers, native_questions, native_report
+
+
+@pytest.fixture(autouse=True)
+def few_draws(monkeypatch):
+    """Fewer draws: what is looked at here needs no more."""
+    monkeypatch.setattr(native_report, "RESAMPLES", 20)
+    monkeypatch.setattr(native_report, "SPLITS", 5)
 
 
 @pytest.fixture
@@ -55,9 +62,27 @@ def test_it_says_that_it_really_runs(tasksim):
     assert "--native" in done.err
 
 
+@pytest.fixture
+def few_and_small(monkeypatch):
+    """Three of the quick questions, kernels measured for a moment."""
+    whole = native_answers.Effort
+    graphs = native_questions.graph_questions(2, quick=True)[:1]
+    loops = native_questions.loop_questions(2, quick=True)[1::8]  # of two operations
+
+    def effort(repetitions, calibration_s, patience_s):
+        return whole(repetitions, calibration_s / 20, patience_s)
+
+    monkeypatch.setattr(native_questions, "graph_questions", lambda workers, *, quick: graphs)
+    monkeypatch.setattr(native_questions, "loop_questions", lambda workers, *, quick: loops)
+    monkeypatch.setattr(native_answers, "Effort", effort)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_and_small")
 def test_the_quick_report_for_real(tasksim):
     done = tasksim("tune report --native --quick --repetitions 1 --patience 1ms --json")
     assert done.code == 0, done.err
-    assert native_questions.CHUNKS
     assert 0 < done.json["tunables"]["tile size"]["msop"] <= 1
+    assert 0 < done.json["tunables"]["chunk size"]["msop"] <= 1
+    assert len(done.json["questions"]) == 3
+    assert done.json["loops"]["shuffled"].keys() >= {"simulator", "tree", "random"}
