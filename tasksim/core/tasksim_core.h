@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 // To be raised whenever a declaration below changes; tasksim/core/library.py expects the same.
-#define TASKSIM_CORE_VERSION 7
+#define TASKSIM_CORE_VERSION 8
 
 #if defined(__GNUC__)
 #define TASKSIM_API __attribute__((visibility("default")))
@@ -262,6 +262,17 @@ TASKSIM_API int32_t tasksim_native_finish(void *run, double patience_s);
 // The thread of each worker: returns when the run is over.
 TASKSIM_API int32_t tasksim_native_work(void *run, int64_t worker);
 TASKSIM_API int64_t tasksim_native_left(void *run);  // tasks that are not done
+// Tasks that no worker executes, but somebody outside: a flag per task, kept until the run is over,
+// before attach.
+TASKSIM_API void tasksim_native_outside(void *run, const int8_t *outside);
+// For a thread outside: writes the tasks of its that were released, each once, and returns how many;
+// -1 when the run is over. If there are none, it waits for some, for *busy_s* at most, or *idle_s* if
+// a worker sleeps.
+TASKSIM_API int64_t tasksim_native_handed_out(void *run, double busy_s, double idle_s,
+                                              int32_t *tasks);
+// Tells that such tasks have ended.
+TASKSIM_API int32_t tasksim_native_completed(void *run, int64_t count, const int32_t *tasks,
+                                             const double *start_s, const double *end_s);
 // When all threads have left: what the run has come to, and what became of each task.
 TASKSIM_API int32_t tasksim_native_outcome(void *run, tasksim_outcome *outcome);
 TASKSIM_API void tasksim_native_tasks(void *run, const tasksim_tasks *columns);

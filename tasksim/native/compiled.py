@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.calls import Calls
     from tasksim.kernels.program import Program as BoundProgram
+    from tasksim.native.outside import Ended, Outside
     from tasksim.native.threads import Progress
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
@@ -72,6 +73,8 @@ class CompiledExecution:
         What the scheduler believes, seconds, ``[class][task]``.
     able : list of int
         Per task, a bit mask of the classes of workers that can run it.
+    outside : Outside, optional
+        Tasks that no worker runs.
 
     See Also
     --------
@@ -86,6 +89,7 @@ class CompiledExecution:
         program: BoundProgram,
         estimates: Sequence[Sequence[float]],
         able: list[int],
+        outside: Outside | None = None,
     ) -> None:
         core = interface.functions()
         assert core is not None  # whoever asks for this has looked
@@ -100,6 +104,8 @@ class CompiledExecution:
         self._flat = flat_graph(graph), flat_memory(platform)
         self._called: CalledScheduler | None = None
         self._run: int | None = None
+        self._outside = outside
+        self._handed_out = np.empty(len(graph), dtype=np.int32)
 
     def run(
         self, rng: random.Random, *, pin: bool = True, progress: Progress | None = None
@@ -171,6 +177,30 @@ class CompiledExecution:
         status: int = self._core.tasksim_native_finish(self._run, PATIENCE_S)
         return status == interface.DONE
 
+    # What the thread outside does
+
+    @property
+    def origin_s(self) -> float:
+        """When the clock was started, on the system's."""
+        return self._view.origin
+
+    def handed_out(self, busy_s: float, idle_s: float) -> list[int] | None:
+        """Return the tasks of the thread outside that were released, each once; None at the end.
+
+        If there are none, wait for some: for *idle_s* if a worker sleeps, else *busy_s*.
+        """
+        place = self._handed_out
+        count = self._core.tasksim_native_handed_out(self._run, busy_s, idle_s, place.ctypes.data)
+        return None if count < 0 else place[:count].tolist()
+
+    def completed(self, ended: Sequence[Ended]) -> None:
+        """Note that tasks of the thread outside have *ended*."""
+        tasks = np.array([task for task, _, _ in ended], dtype=np.int32)
+        start_s, end_s = (np.array([each[k] for each in ended], dtype=np.float64) for k in (1, 2))
+        self._core.tasksim_native_completed(
+            self._run, len(ended), tasks.ctypes.data, start_s.ctypes.data, end_s.ctypes.data
+        )
+
     # Before and after
 
     def _make(self, rng: random.Random) -> None:
@@ -201,6 +231,8 @@ class CompiledExecution:
         # Not at the end of the process: threads that were left behind may still be in there.
         weakref.finalize(self, self._core.tasksim_native_free, self._run).atexit = False
         self._view.connect(self._core, self._run)
+        if self._outside is not None:
+            self._core.tasksim_native_outside(self._run, self._outside.tasks.ctypes.data)
         self._attach()
 
     def _attach(self) -> None:
@@ -247,7 +279,7 @@ class CompiledExecution:
                 else failure(task, outcome.number)
             )
         name = self._facts.platform.workers[worker].name
-        failed = TaskFailed(f"{graph.label(task)} failed on worker {name}: {error}")
+        failed = TaskFailed(f"{(self._outside or graph).label(task)} failed on worker {name}: {error}")
         failed.__cause__ = error
         return failed
 

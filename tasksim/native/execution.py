@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tasksim.base.interruption import Interrupts
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program
+    from tasksim.native.outside import Ended, Outside
     from tasksim.native.threads import Progress
     from tasksim.platform.description import Platform
     from tasksim.run.record import TaskTable
@@ -52,6 +53,7 @@ class Execution:
         estimates: Sequence[Sequence[float]],
         able: list[int],
         paths: PathRecords | None = None,
+        outside: Outside | None = None,
     ) -> None:
         facts = Facts(graph, platform, scheduler, estimates, able)
         self._graph = graph
@@ -61,6 +63,9 @@ class Execution:
         self._release = Release(graph, submitted=False)
         self._left = len(graph)
         self._lock = threading.Lock()
+        self._outside = outside
+        self._handed_out: list[int] = []
+        self._released_outside = threading.Condition(self._lock)
         self._over = threading.Event()
         self._error: BaseException | None = None
         self.ledger = Ledger(graph, platform, able)
@@ -179,11 +184,45 @@ class Execution:
             run(task, worker)
         except (Exception, SystemExit) as error:
             name = self._workers[worker].name
-            label = self._graph.label(task)
+            label = (self._outside or self._graph).label(task)
             raise TaskFailed(f"{label} failed on worker {name}: {error}") from error
         ended = perf_counter()
         self.ledger.start[task] = begun - origin
         self.ledger.end[task] = ended - origin
+
+    # The thread outside
+
+    @property
+    def origin_s(self) -> float:
+        """When the clock was started, on the system's."""
+        return self._view.origin
+
+    def handed_out(self, busy_s: float, idle_s: float) -> list[int] | None:
+        """Return the tasks of the thread outside that were released, each once; None at the end.
+
+        If there are none, wait for some: for *idle_s* if a worker sleeps, else *busy_s*.
+        """
+        with self._lock:
+            if not self._handed_out and not self._over.is_set():
+                self._released_outside.wait(idle_s if self._view.any_asleep() else busy_s)
+            found, self._handed_out = self._handed_out, []
+            return None if self._over.is_set() else found
+
+    def completed(self, ended: Sequence[Ended]) -> None:
+        """Note that tasks of the thread outside have *ended*."""
+        with self._lock:
+            if self._over.is_set():
+                return
+            try:
+                for task, start_s, end_s in ended:
+                    self.ledger.start[task], self.ledger.end[task] = start_s, end_s
+                    self.ledger.finish(task)
+                    self._left -= 1
+                    self._release_successors(task, None)
+                self._stop_if_stuck_or_done()
+            except BaseException as error:
+                self._error = self._error or blamed(error, self._scheduler, self._graph)
+                self._finish()
 
     # Under the lock
 
@@ -213,27 +252,37 @@ class Execution:
         self.ledger.finish(task)
         self._left -= 1
         self._scheduler.finished(task, worker)
+        self._release_successors(task, worker)
+        if not self._left:
+            self._stop_if_stuck_or_done()
+
+    def _release_successors(self, task: int, worker: int | None) -> None:
         released = self._release.complete(task)
-        if self._paths is not None:
+        if self._paths is not None and worker is not None:
             ledger = self.ledger
             times = ledger.ready[task], ledger.start[task], ledger.end[task]
             self._paths.ended(task, worker, times, released)
         if released:
             self._view.pusher = worker
             self._push(released, task)
-        if not self._left:
-            self._stop_if_stuck_or_done()
 
     def _push(self, released: list[int], released_by: int) -> None:
+        outside = self._outside
         for task in released:
             self.ledger.release(task, self._view.now, released_by)
-            self._scheduler.push(task)
+            if outside is not None and outside.tasks[task]:
+                self.ledger.hand_out(task)
+                self._handed_out.append(task)
+                self._released_outside.notify()
+            else:
+                self._scheduler.push(task)
 
     def _stop_if_stuck_or_done(self) -> None:
         ledger = self.ledger
         if not ledger.all_submitted:
             return
-        if self._left and self._view.all_asleep() and self._error is None:
+        stuck = self._view.all_asleep() and not ledger.taken
+        if self._left and stuck and self._error is None:
             self._error = dropped(self._scheduler, self._graph, ledger.state, self._view.now)
         if not self._left or self._error is not None:
             self._finish()
@@ -241,3 +290,4 @@ class Execution:
     def _finish(self) -> None:
         self._over.set()
         self._view.ring_all()
+        self._released_outside.notify()

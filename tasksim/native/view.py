@@ -68,6 +68,10 @@ class ThreadsView(RunView):
         """Return whether all workers sleep."""
         return all(self._asleep)
 
+    def any_asleep(self) -> bool:
+        """Return whether a worker sleeps."""
+        return any(self._asleep)
+
     def ring_all(self) -> None:
         """Let all workers look whether the run is over."""
         for bell in self._bells:

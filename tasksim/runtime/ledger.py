@@ -108,10 +108,14 @@ class Ledger:
             legal = False
         if not legal:
             raise self._illegal_pop(popped, worker, scheduler)
-        state[task] = TAKEN
-        self.taken.add(task)
+        self.hand_out(task)
         self.worker[task] = worker
         return task
+
+    def hand_out(self, task: int) -> None:
+        """Note that *task*, which is ready, is begun; if nobody took it, by no worker."""
+        self.state[task] = TAKEN
+        self.taken.add(task)
 
     def finish(self, task: int) -> None:
         """Note that *task* is finished; what it releases comes next."""

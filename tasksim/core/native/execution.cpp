@@ -187,31 +187,90 @@ int Execution::next(int worker, Section &section) {
   return NONE;
 }
 
+// The thread outside
+
+std::optional<std::span<const int>> Execution::handed_out(double busy_s, double idle_s) {
+  for (const bool last : {false, true}) {
+    if (!enter_within(idle_s)) return std::span<const int>();
+    double patience_s;
+    {
+      Section section(*this, std::adopt_lock);
+      if (over_) return std::nullopt;
+      handed_out_.swap(to_hand_out_);
+      to_hand_out_.clear();
+      some_to_hand_out_ = false;
+      patience_s = view.sleepers ? idle_s : busy_s;
+    }
+    if (!handed_out_.empty() || last) break;
+    std::unique_lock guard(outside_mutex_);
+    released_outside_.wait_for(guard, seconds(patience_s),
+                               [this] { return some_to_hand_out_ || over_; });
+  }
+  return handed_out_;
+}
+
+void Execution::completed(std::span<const std::int32_t> tasks, const double *start_s,
+                          const double *end_s) {
+  Section section(*this);
+  if (over_) return;
+  try {
+    for (std::size_t k = 0; k < tasks.size(); ++k)
+      complete_outside(tasks[k], start_s[k], end_s[k]);
+    stop_if_stuck_or_done();
+  } catch (const Broken &broken) {
+    fail(broken);
+  }
+}
+
 // Under the lock
 
 void Execution::complete(int task, int worker) {
   ledger.finish(task);
   --left_;
   scheduler_->finished(task, worker);
+  release_successors(task, worker);
+  if (!left_) stop_if_stuck_or_done();
+}
+
+void Execution::release_successors(int task, int worker) {
   freed_.clear();
   release_.complete(task, freed_);
-  if (!freed_.empty()) {
-    view.pusher = worker;
-    push(freed_, task);
-  }
-  if (!left_) stop_if_stuck_or_done();
+  if (freed_.empty()) return;
+  view.pusher = worker;
+  push(freed_, task);
+}
+
+void Execution::complete_outside(int task, double start_s, double end_s) {
+  ledger.of[task].start = start_s;
+  ledger.of[task].end = end_s;
+  ledger.finish(task);
+  --left_;
+  release_successors(task, NONE);
 }
 
 void Execution::push(const std::vector<int> &released, int by) {
   for (const int task : released) {
     ledger.release(task, view.now(), by);
-    scheduler_->push(task);
+    if (outside_ && outside_[task])
+      hand_out(task);
+    else
+      scheduler_->push(task);
   }
+}
+
+void Execution::hand_out(int task) {
+  ledger.hand_out(task);
+  to_hand_out_.push_back(task);
+  {
+    const std::lock_guard guard(outside_mutex_);
+    some_to_hand_out_ = true;
+  }
+  released_outside_.notify_one();
 }
 
 void Execution::stop_if_stuck_or_done() {
   if (!ledger.all_submitted) return;
-  if (left_ && view.all_asleep()) fail(Broken{TASKSIM_DROPPED});
+  if (left_ && view.all_asleep() && ledger.taken.empty()) fail(Broken{TASKSIM_DROPPED});
   if (!left_) end();
 }
 
@@ -229,6 +288,10 @@ void Execution::end() {
     over_ = true;
   }
   ended_.notify_all();
+  {
+    const std::lock_guard guard(outside_mutex_);  // so that who is about to wait has seen it
+  }
+  released_outside_.notify_all();
   for (Bell &bell : view.bells) bell.ring();
 }
 

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <span>
 
 #include "../runtime/ledger.h"
 #include "../runtime/release.h"
@@ -27,6 +28,8 @@ class Execution {
 
   // The thread that submits
 
+  // Which tasks no worker executes, but the thread outside: a flag per task; before attach.
+  void leave_outside(const std::int8_t *flags) { outside_ = flags; }
   bool attach();  // false: the scheduler's callback has failed
   void begin(double origin_s) { view.origin_s = origin_s; }
   // Submits tasks for a while; whether there is more to be submitted.
@@ -40,6 +43,14 @@ class Execution {
 
   // The thread of *worker*: returns when the run is over.
   void work(int worker);
+
+  // The thread outside
+
+  // Its tasks that were released, for as long as the next call; waits for some for a while, *idle_s*
+  // if a worker sleeps, else *busy_s*. None when the run is over.
+  std::optional<std::span<const int>> handed_out(double busy_s, double idle_s);
+  // Such tasks have ended.
+  void completed(std::span<const std::int32_t> tasks, const double *start_s, const double *end_s);
 
   i64 left() const { return left_; }
 
@@ -57,6 +68,9 @@ class Execution {
   i64 execute(int task, int worker);
   i64 execute_called_back(int task, int worker);
   void complete(int task, int worker);
+  void release_successors(int task, int worker);
+  void complete_outside(int task, double start_s, double end_s);
+  void hand_out(int task);
   void push(const std::vector<int> &released, int by);
   void stop_if_stuck_or_done();
   void fail(const Broken &broken);
@@ -74,6 +88,12 @@ class Execution {
   std::atomic<i64> left_;
   int submitted_ = 0;
   std::vector<int> freed_;
+
+  const std::int8_t *outside_ = nullptr;   // a flag per task; null: none has it
+  std::vector<int> to_hand_out_, handed_out_;
+  std::atomic<bool> some_to_hand_out_ = false;  // what the thread outside looks for as it waits
+  std::mutex outside_mutex_;
+  std::condition_variable released_outside_;
 
   std::mutex end_mutex_;
   std::condition_variable ended_;

@@ -1,4 +1,5 @@
 // Interface of native runs: the C functions, which let no exception out.
+#include <algorithm>
 #include <new>
 
 #include "../schedulers/foreign.h"
@@ -103,6 +104,26 @@ int32_t tasksim_native_work(void *run, int64_t worker) {
 }
 
 int64_t tasksim_native_left(void *run) { return execution_of(run).left(); }
+
+void tasksim_native_outside(void *run, const int8_t *outside) {
+  execution_of(run).leave_outside(outside);
+}
+
+int64_t tasksim_native_handed_out(void *run, double busy_s, double idle_s, int32_t *tasks) {
+  const auto found = execution_of(run).handed_out(busy_s, idle_s);
+  if (!found) return -1;
+  std::copy(found->begin(), found->end(), tasks);
+  return static_cast<int64_t>(found->size());
+}
+
+int32_t tasksim_native_completed(void *run, int64_t count, const int32_t *tasks,
+                                 const double *start_s, const double *end_s) {
+  Execution &execution = execution_of(run);
+  for (i64 k = 0; k < count; ++k)
+    if (!is_task(execution, tasks[k])) return TASKSIM_BAD_ARRAYS;
+  execution.completed({tasks, static_cast<std::size_t>(count)}, start_s, end_s);
+  return status_of(execution, false);
+}
 
 int32_t tasksim_native_outcome(void *run, tasksim_outcome *outcome) {
   const Execution &execution = execution_of(run);
