@@ -106,6 +106,16 @@ class FlowProgram:
         found = self.store.data[handle]
         return found if isinstance(found, np.ndarray) else None
 
+    def pieces(self, handle: int) -> list[NDArray[Any]]:
+        """Return the array of *handle*; :exc:`InputError` if it is an object of Python."""
+        found = self.store.data[handle]
+        if found is None or isinstance(found, np.ndarray):
+            return [] if found is None else [found]
+        raise InputError(
+            f"graph {self.graph.name}: {self.graph.handle_name(handle)} is an object of Python "
+            f"({type(found).__name__}), which cannot be sent to another rank; legal: arrays"
+        )
+
     def calls(self, core: ctypes.CDLL) -> Calls:  # noqa: ARG002
         """Return what each task calls without Python: the functions of C."""
         table = CallTable(len(self.graph))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.solving import Checked
 
-__all__ = ["run"]
+__all__ = ["print_checked", "run"]
 
 
 @command(
@@ -39,6 +39,7 @@ __all__ = ["run"]
         "tasksim run lu tiles=16 tile_size=192 --workers 4 --scheduler prio -o runs/lu",
         "tasksim run cholesky tiles=12 --scheduler dm --library calibrated",
         "tasksim run cholesky tiles=12 --calm",
+        "mpiexec -n 2 tasksim run cholesky tiles=16 --grid 1x2 -o native/",
     ],
 )
 @graph_argument()
@@ -57,6 +58,19 @@ __all__ = ["run"]
     "--calm",
     is_flag=True,
     help="On a shared machine: run again, for a minute at most, until nobody else used the cores.",
+)
+@click.option(
+    "--grid",
+    metavar="PxQ",
+    help="Under mpiexec: rows and columns of ranks, over which the data are spread block-"
+    "cyclically. [default: nearly square]",
+)
+@click.option(
+    "--owner",
+    default="row",
+    show_default="row",
+    metavar="NAME",
+    help="Under mpiexec: which rank owns what: row, column (major), diamond, round-robin, morton.",
 )
 @auto_option
 @seed_option
@@ -89,6 +103,8 @@ def run(
     check_accesses: bool,
     isolate: bool,
     auto: Path | None,
+    grid: str | None,
+    owner: str,
     **where: Any,
 ) -> None:
     """Run a task graph for real, on this machine's cores.
@@ -96,7 +112,15 @@ def run(
     GRAPH is the name of a generator whose kernels execute (cholesky, lu, qr, fmm, and those
     whose tasks only wait), or an application of one's own (MODULE:NAME or FILE.py), with its
     KEY=VALUE settings, or a file of such a graph.
+
+    Under mpiexec all ranks run it together: each executes the tasks that write the data it owns,
+    and sends what others read. One run is recorded, by rank 0.
     """
+    from tasksim.native.cluster.launch import launched_ranks, watch_over_rank
+
+    over_ranks = grid is not None or launched_ranks() > 1
+    if over_ranks:
+        watch_over_rank()
     from tasksim.scenario.resolved import resolve
     from tasksim.scenario.scenario import Scenario
     from tasksim.scenario.solving import execute_isolated
@@ -104,7 +128,8 @@ def run(
     if calm and (isolate or check_accesses):
         raise click.UsageError("--calm is for measuring: not with --isolate or --check-accesses")
     results = Results(**where)
-    results.refuse_early()
+    if not over_ranks:
+        results.refuse_early()
     scenario = Scenario(
         graph,
         settings,
@@ -117,6 +142,14 @@ def run(
         seed=seed,
         clock="native",
     )
+    if over_ranks:
+        if calm or isolate or check_accesses:
+            alone = "--calm, --isolate and --check-accesses are for runs without mpiexec"
+            raise click.UsageError(alone)
+        from tasksim.cli.run_over_ranks import run_over_ranks
+
+        run_over_ranks(automatic(scenario, auto), grid, owner, check=check, results=results)
+        return
     resolved = resolve(automatic(scenario, auto))
     if isolate:
         done, calmness = (
@@ -128,7 +161,7 @@ def run(
     try:
         results.keep(done.run)
     finally:  # a full disk does not take the answer away
-        _print(done, resolved.graph, calmness, results)
+        print_checked(done, resolved.graph, calmness, results)
     if done.problem is not None:
         raise done.problem
 
@@ -148,7 +181,14 @@ def _execute(
         return Checked(execute(resolved, program=program, progress=progress)), None
 
 
-def _print(checked: Checked, graph: TaskGraph, calmness: Calmness | None, results: Results) -> None:
+def print_checked(
+    checked: Checked,
+    graph: TaskGraph,
+    calmness: Calmness | None,
+    results: Results,
+    more: dict[str, Any] | None = None,
+) -> None:
+    """Print a run and what checking it told; *more* are JSON's other keys."""
     from tasksim.study.repetitions import calm_warning
 
     run, residual = checked.run, checked.residual
@@ -164,6 +204,7 @@ def _print(checked: Checked, graph: TaskGraph, calmness: Calmness | None, result
                 "calm": None if calmness is None else not calmness.disturbed,
                 "engine": run.engine,
                 "engine_why": run.engine_why,
+                **(more or {}),
                 "output": results.output,
                 "gantt": results.gantt,
             }

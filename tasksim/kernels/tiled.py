@@ -6,7 +6,7 @@ of the graph is a number, as everywhere.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -113,6 +113,20 @@ class TiledProgram:
         if dense.name in _FAILURES:
             for handle, _ in self.graph.accesses_of(task):
                 self.tiles.restore(handle)
+
+    def pieces(self, handle: int) -> list[NDArray[Any]]:
+        """Return the parts of memory that are *handle*: one, or those of a tile that are its own.
+
+        Of a V that is within a tile, the columns below its diagonal.
+        """
+        if handle not in self.tiles.within_others:
+            datum = self.datum(handle)
+            return [] if datum is None else [datum]
+        b, offset = self.tiles.tile_size, int(self.tiles.offsets[handle])
+        if offset < 0:
+            return []
+        tile = self.tiles.buffer.array(offset, (b, b), self.tiles.precision.dtype)
+        return [tile[column + 1 :, column] for column in range(b - 1)]
 
     def reset(self) -> None:
         """Make the data again what they were at first."""

@@ -141,6 +141,8 @@ class CompiledExecution:
         """Start the clock, once: before any thread goes on."""
         self._view.origin = perf_counter()
         self._core.tasksim_native_begin(self._run, self._view.origin)
+        if self._outside is not None:
+            self._outside.begin(self)
 
     def work(self, worker: int) -> None:
         """Execute tasks as *worker* until the run is over."""
@@ -279,7 +281,9 @@ class CompiledExecution:
                 else failure(task, outcome.number)
             )
         name = self._facts.platform.workers[worker].name
-        failed = TaskFailed(f"{(self._outside or graph).label(task)} failed on worker {name}: {error}")
+        failed = TaskFailed(
+            f"{(self._outside or graph).label(task)} failed on worker {name}: {error}"
+        )
         failed.__cause__ = error
         return failed
 

@@ -98,6 +98,8 @@ class Execution:
     def begin(self) -> None:
         """Start the clock, once: before any thread goes on."""
         self._view.origin = perf_counter()
+        if self._outside is not None:
+            self._outside.begin(self)
 
     def submit(self, interrupts: Interrupts) -> None:
         """Submit all tasks, one after the other."""
@@ -271,7 +273,7 @@ class Execution:
         for task in released:
             self.ledger.release(task, self._view.now, released_by)
             if outside is not None and outside.tasks[task]:
-                self.ledger.hand_out(task)
+                self.ledger.hand_over(task)
                 self._handed_out.append(task)
                 self._released_outside.notify()
             else:

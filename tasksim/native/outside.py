@@ -34,6 +34,9 @@ class Outside(Protocol):
     def label(self, task: int) -> str:
         """Return *task* as messages show it."""
 
+    def begin(self, runtime: HandsOut) -> None:
+        """Start the thread outside: *runtime* has started its clock."""
+
 
 class HandsOut(Protocol):
     """What the thread outside sees of a runtime."""

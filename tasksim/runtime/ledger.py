@@ -108,12 +108,15 @@ class Ledger:
             legal = False
         if not legal:
             raise self._illegal_pop(popped, worker, scheduler)
-        self.hand_out(task)
+        state[task] = TAKEN
+        self.taken.add(task)
         self.worker[task] = worker
         return task
 
-    def hand_out(self, task: int) -> None:
-        """Note that *task*, which is ready, is begun; if nobody took it, by no worker."""
+    def hand_over(self, task: int) -> None:
+        """Note that *task*, which was released, is not a worker's: a communication goes on."""
+        if self.state[task] != READY:
+            raise illegal_move("hand over", self._graph, self.state, task)
         self.state[task] = TAKEN
         self.taken.add(task)
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Checked",
     "bound",
+    "bounds_of",
     "estimates_of",
     "execute",
     "execute_calmly",
@@ -129,7 +130,7 @@ def execute(
         progress=progress,
         config=encode(resolved.scenario, resolved),
     )
-    return _with_graph(replace(done, bounds=_bounds(resolved.graph, done)), resolved)
+    return _with_graph(replace(done, bounds=bounds_of(resolved.graph, done)), resolved)
 
 
 def execute_checked(
@@ -245,7 +246,7 @@ def estimates_of(resolved: Resolved) -> Any:
     return durations(resolved.graph, resolved.platform, resolved.models).tolist()
 
 
-def _bounds(graph: TaskGraph, run: Run) -> dict[str, float]:
+def bounds_of(graph: TaskGraph, run: Run) -> dict[str, float]:
     """Return the lower bounds for the durations that the tasks had."""
     from tasksim.run.bounds import bounds
 

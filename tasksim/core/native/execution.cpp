@@ -259,7 +259,7 @@ void Execution::push(const std::vector<int> &released, int by) {
 }
 
 void Execution::hand_out(int task) {
-  ledger.hand_out(task);
+  ledger.hand_over(task);
   to_hand_out_.push_back(task);
   {
     const std::lock_guard guard(outside_mutex_);

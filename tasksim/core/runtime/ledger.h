@@ -50,12 +50,12 @@ class Ledger {
         !(able_[task] >> platform_.class_of[taker] & 1))
       throw Broken{TASKSIM_ILLEGAL_POP, task, taker};
     of[task].worker = taker;
-    hand_out(static_cast<int>(task));
+    hand_over(static_cast<int>(task));
     return static_cast<int>(task);
   }
 
   // *task*, which is ready, is begun by somebody; if nobody took it, by no worker.
-  void hand_out(int task) {
+  void hand_over(int task) {
     of[task].state = TAKEN;
     of[task].place = static_cast<std::int32_t>(taken.size());
     taken.push_back(static_cast<std::int32_t>(task));

@@ -106,6 +106,10 @@ class FmmProgram:
         arrays = self._arrays[handle]
         return arrays[0] if len(arrays) == 1 else np.vstack(arrays)
 
+    def pieces(self, handle: int) -> tuple[NDArray[np.generic], ...]:
+        """Return the arrays that are *handle*."""
+        return self._arrays[handle]
+
     @cached_property
     def _arrays(self) -> list[tuple[NDArray[np.generic], ...]]:
         return arrays_of_handles(self.graph, self.layout, self.data)

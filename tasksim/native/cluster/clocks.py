@@ -1,0 +1,117 @@
+"""Clocks of the ranks: by how much each differs from that of rank 0, and how that changes.
+
+A rank asks rank 0 for the time and halves how long the answer took: so it knows the difference to
+within that half. The quickest of many answers counts. That is done before a run and after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.native.cluster.ranks import Ranks
+
+__all__ = ["Clock", "Look", "clock_of", "look_at_clock"]
+
+ROUNDS: Final = 60
+"""Questions per rank: some milliseconds; the quickest is the one that nobody disturbed."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """One comparison of a rank's clock with that of rank 0.
+
+    Attributes
+    ----------
+    at_s
+        When, on the rank's clock.
+    offset_s
+        What is to be added to the rank's clock.
+    uncertainty_s
+        By how much that may be wrong.
+    """
+
+    at_s: float
+    offset_s: float
+    uncertainty_s: float
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A rank's clock during a run, as rank 0 sees it.
+
+    Attributes
+    ----------
+    offset_s
+        What is to be added to it at the beginning.
+    drift
+        Seconds per second by which that grows; 0 if it is not known to differ from none.
+    uncertainty_s
+        By how much a time may be wrong.
+    """
+
+    begun_s: float
+    offset_s: float
+    drift: float
+    uncertainty_s: float
+
+    def aligned(self, times_s: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return times of the rank's clock on that of rank 0."""
+        found: NDArray[np.float64] = times_s + self.offset_s + self.drift * (times_s - self.begun_s)
+        return found
+
+
+def look_at_clock(ranks: Ranks, rounds: int = ROUNDS) -> Look:
+    """Compare the clock of this rank with that of rank 0; all ranks do it, one after the other."""
+    found = Look(perf_counter(), 0.0, 0.0)
+    for other in range(1, ranks.size):
+        if ranks.rank == 0:
+            _answer(ranks.comm, other, rounds)
+        elif ranks.rank == other:
+            found = _asked(ranks.comm, rounds)
+        ranks.comm.Barrier()
+    return found
+
+
+def _answer(comm: Any, other: int, rounds: int) -> None:
+    time_s = np.empty(1)
+    for _ in range(rounds):
+        comm.Recv(time_s, other)
+        time_s[0] = perf_counter()
+        comm.Send(time_s, other)
+
+
+def _asked(comm: Any, rounds: int) -> Look:
+    looks = []
+    time_s = np.zeros(1)
+    for _ in range(rounds):
+        asked_s = perf_counter()
+        comm.Send(time_s, 0)
+        comm.Recv(time_s, 0)
+        answered_s = perf_counter()
+        middle_s, half_s = (asked_s + answered_s) / 2, (answered_s - asked_s) / 2
+        looks.append(Look(middle_s, float(time_s[0]) - middle_s, half_s))
+    return min(looks, key=lambda look: look.uncertainty_s)
+
+
+def clock_of(before: Look, after: Look) -> Clock:
+    """Return the clock of a rank from looks at it *before* and *after* a run.
+
+    >>> clock_of(Look(0.0, 1.0, 1e-6), Look(100.0, 1.001, 1e-6)).drift
+    1e-05
+    """
+    change_s = after.offset_s - before.offset_s
+    uncertainty_s = max(before.uncertainty_s, after.uncertainty_s)
+    between_s = after.at_s - before.at_s
+    known = abs(change_s) > before.uncertainty_s + after.uncertainty_s and between_s > 0
+    if known:
+        drift = round(change_s / between_s, 12)
+        return Clock(before.at_s, before.offset_s, drift, uncertainty_s)
+    best = min(before, after, key=lambda look: look.uncertainty_s)
+    return Clock(before.at_s, best.offset_s, 0.0, best.uncertainty_s)

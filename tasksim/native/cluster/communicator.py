@@ -1,0 +1,260 @@
+"""Communicator of one rank: the thread that sends and receives while workers compute.
+
+It posts as the simulated one does. A send is ready when its task is released, as the last writer
+has ended; sends go by priority, then first come first served, so many in flight at most. A message
+that arrives before its receive is released, as earlier readers of the copy have not ended, waits in
+memory of its own. The thread is polite: it looks, and sleeps, longer while all workers are busy.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from heapq import heappop, heappush
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from tasksim.native.cluster.launch import end_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from tasksim.graph.distribution.messages import MessageTable
+    from tasksim.graph.distribution.parts import LocalPart
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.native.cluster.parcels import Parcels
+    from tasksim.native.cluster.ranks import Ranks
+    from tasksim.native.outside import Ended, HandsOut
+
+__all__ = ["MOST_IN_FLIGHT", "Communicator", "error_tag"]
+
+MOST_IN_FLIGHT: Final = 10
+"""Sends that are under way at once: as many as StarPU's ``STARPU_MPI_NDETACHED_SEND``."""
+
+BUSY_S: Final = 200e-6
+"""How long the thread sleeps while all workers are busy. Waking takes 10 us of their cores: 5 %
+of these, if ranks have no core to spare."""
+IDLE_S: Final = 30e-6
+"""How long while a worker waits for what may have come: its core has nothing else to do."""
+
+_TIMER_SLACK: Final = 29
+"""``PR_SET_TIMERSLACK`` of Linux: by how much sleeping may take longer; by default 50 us, which is
+more than what is slept."""
+
+
+class _Under(NamedTuple):
+    """A message under way here."""
+
+    task: int  # of this part; -1: it has come before its receive was released
+    number: int  # of the message
+    sends: bool
+    started_s: float
+
+
+class Communicator:
+    """The communication tasks of one rank's part, begun and completed by a thread of its own.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    whole : TaskGraph
+        The graph that was cut.
+    part : LocalPart
+        What this rank does.
+    messages : MessageTable
+        All messages; the number of one is its tag.
+    parcels : Parcels
+        The data.
+    fails : callable, optional
+        Called with a message if an error is told by another rank: ends all ranks by default.
+
+    Attributes
+    ----------
+    tasks : int8 array
+        Per task of the part 1 if it is for this thread, else 0.
+    """
+
+    def __init__(
+        self,
+        ranks: Ranks,
+        whole: TaskGraph,
+        part: LocalPart,
+        messages: MessageTable,
+        parcels: Parcels,
+        fails: Callable[[str], object] = end_all,
+    ) -> None:
+        from mpi4py import MPI
+
+        self._mpi, self._comm, self._rank = MPI, ranks.comm, ranks.rank
+        self._whole, self._part, self._messages = whole, part, messages
+        self._parcels, self._fails = parcels, fails
+        self.tasks: NDArray[np.int8] = (part.message >= 0).astype(np.int8)
+        self._number: list[int] = part.message.tolist()
+        self._sends: list[bool] = (
+            messages.source[np.maximum(part.message, 0)] == ranks.rank
+            if len(messages)
+            else np.zeros(len(part.message), np.bool_)
+        ).tolist()
+        self._thread: threading.Thread | None = None
+        self._ready: list[tuple[int, int, int]] = []
+        self._came = 0
+        self._in_flight = 0
+        self._requests: list[Any] = []
+        self._under: list[_Under] = []
+        self._expected: dict[int, int] = {}
+        self._early: dict[int, NDArray[np.uint8]] = {}
+        self._arrived: set[int] = set()
+        self._ended: list[Ended] = []
+
+    def label(self, task: int) -> str:
+        """Return *task* of the part as messages show it: by its number in the whole graph."""
+        return self._whole.label(int(self._part.task[task]))
+
+    def begin(self, runtime: HandsOut) -> None:
+        """Start the thread: *runtime* has started its clock."""
+        self._thread = threading.Thread(
+            target=self._work, args=(runtime,), name="communication", daemon=True
+        )
+        self._thread.start()
+
+    def join(self) -> None:
+        """Wait for the end of the thread, which comes with that of the run."""
+        if self._thread is not None:
+            self._thread.join()
+
+    # The thread
+
+    def _work(self, runtime: HandsOut) -> None:
+        _sleep_exactly()
+        try:
+            self._origin_s = runtime.origin_s
+            self._communicate(runtime)
+        except BaseException as error:
+            self._fails(f"rank {self._rank}: communication failed: {error}")
+
+    def _communicate(self, runtime: HandsOut) -> None:
+        moved = True
+        while True:
+            handed = runtime.handed_out(0.0, 0.0) if moved else runtime.handed_out(BUSY_S, IDLE_S)
+            if handed is None:
+                return
+            for task in handed:
+                self._accept(task)
+            moved = bool(handed)
+            moved |= self._send()
+            moved |= self._receive()
+            moved |= self._finish()
+            if self._ended:
+                runtime.completed(self._ended)
+                self._ended = []
+
+    def _now(self) -> float:
+        return perf_counter() - self._origin_s
+
+    def _accept(self, task: int) -> None:
+        """Take *task*, which was released."""
+        number = self._number[task]
+        if self._sends[task]:
+            self._came += 1
+            heappush(self._ready, (-int(self._messages.priority[number]), self._came, task))
+            return
+        self._expected[number] = task
+        if number in self._arrived:  # all of it, elsewhere
+            self._unpack(number, self._now())
+
+    def _send(self) -> bool:
+        """Begin what may be sent; return whether there was anything."""
+        begun = False
+        while self._ready and self._in_flight < MOST_IN_FLIGHT:
+            _, _, task = heappop(self._ready)
+            number, started_s = self._number[task], self._now()
+            buffer = self._parcels.buffer(int(self._messages.handle[number]))
+            target = int(self._messages.target[number])
+            self._add(
+                self._comm.Isend(buffer, target, number), _Under(task, number, True, started_s)
+            )
+            self._in_flight += 1
+            begun = True
+        return begun
+
+    def _receive(self) -> bool:
+        """Begin to receive what has come; return whether there was anything."""
+        came = False
+        status = self._mpi.Status()
+        while (message := self._comm.Improbe(status=status)) is not None:
+            came = True
+            number, started_s = status.Get_tag(), self._now()
+            if number >= len(self._messages):
+                self._told(message, status)
+                continue
+            task = self._expected.get(number, -1)
+            if task >= 0:
+                buffer = self._parcels.buffer(int(self._messages.handle[number]))
+            else:
+                here = np.empty(status.Get_count(self._mpi.BYTE), np.uint8)
+                self._early[number] = here
+                buffer = here, len(here), self._mpi.BYTE
+            self._add(message.Irecv(buffer), _Under(task, number, False, started_s))
+        return came
+
+    def _add(self, request: Any, under: _Under) -> None:
+        self._requests.append(request)
+        self._under.append(under)
+
+    def _finish(self) -> bool:
+        """Complete what has ended; return whether there was anything."""
+        if not self._requests:
+            return False
+        done = self._mpi.Request.Testsome(self._requests)
+        if not done:
+            return False
+        now = self._now()
+        for place in sorted(done, reverse=True):
+            under = self._under[place]
+            for column in (self._requests, self._under):
+                column[place] = column[-1]
+                column.pop()
+            self._complete(under, now)
+        return True
+
+    def _complete(self, under: _Under, now: float) -> None:
+        if under.sends:
+            self._in_flight -= 1
+        elif under.task < 0:
+            self._arrived.add(under.number)
+            if under.number in self._expected:
+                self._unpack(under.number, now)
+            return
+        else:
+            del self._expected[under.number]
+        self._ended.append((under.task, under.started_s, now))
+
+    def _unpack(self, number: int, started_s: float) -> None:
+        """Copy what came before its receive was released to where it belongs."""
+        self._arrived.remove(number)
+        handle = int(self._messages.handle[number])
+        self._parcels.unpack(handle, self._early.pop(number))
+        self._ended.append((self._expected.pop(number), started_s, self._now()))
+
+    def _told(self, message: Any, status: Any) -> None:
+        """End all ranks with the error that another rank tells."""
+        text = bytearray(status.Get_count(self._mpi.BYTE))
+        message.Recv([text, self._mpi.BYTE])
+        self._fails(text.decode())
+
+
+def error_tag(messages: MessageTable) -> int:
+    """Return the tag by which rank 0 is told of an error: that after all messages."""
+    return len(messages)
+
+
+def _sleep_exactly() -> None:
+    """Let this thread sleep as long as it asks to, where the system can do that."""
+    import ctypes
+
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_TIMER_SLACK, 1000, 0, 0, 0)

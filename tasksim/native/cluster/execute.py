@@ -1,0 +1,229 @@
+"""Execution over ranks: every rank cuts the same graph, and executes its part.
+
+Each rank runs the native runtime on its share of the cores, with a thread that communicates.
+Nothing is said between ranks about the graph: all come to the same messages.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from dataclasses import dataclass
+from math import nan
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.graph.access_mode import AccessMode
+from tasksim.graph.distribution.owners import owners_of
+from tasksim.graph.distribution.parts import distribute
+from tasksim.kernels.program import bind
+from tasksim.kernels.threads import single_threaded_blas
+from tasksim.native.cluster.clocks import clock_of, look_at_clock
+from tasksim.native.cluster.communicator import Communicator, error_tag
+from tasksim.native.cluster.launch import PATIENCE_S, end_all
+from tasksim.native.cluster.parcels import Parcels
+from tasksim.native.cluster.records import RankRecord, aligned, check_part
+from tasksim.native.cluster.result import bring_to_rank_0
+from tasksim.native.cluster.share import RankProgram
+from tasksim.native.cores import usable_cores
+from tasksim.native.runtimes import choose_runtime
+from tasksim.native.this_machine import this_machine
+from tasksim.schedulers.registry import create
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.graph.distribution.owners import Grid
+    from tasksim.graph.distribution.parts import Distribution
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.kernels.program import Program
+    from tasksim.native.cluster.clocks import Clock
+    from tasksim.native.cluster.ranks import Ranks
+    from tasksim.native.runtimes import Runtime
+    from tasksim.platform.description import Platform
+    from tasksim.schedulers.base import Scheduler
+
+__all__ = ["ClusterRecord", "RankExecution", "cut_for", "platform_of_rank"]
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterRecord:
+    """What all ranks have recorded of one run; rank 0 has it.
+
+    Attributes
+    ----------
+    ranks : list of RankRecord
+    clocks : list of Clock
+        How each rank's clock was read as that of rank 0.
+    engine, engine_why : str
+        What executed, and why it was not the core.
+    """
+
+    ranks: list[RankRecord]
+    clocks: list[Clock]
+    engine: str
+    engine_why: str
+
+
+def cut_for(graph: TaskGraph, grid: Grid, owner: str, ranks: int) -> Distribution:
+    """Return *graph* cut for so many *ranks*.
+
+    Raises
+    ------
+    InputError
+        If the grid has more nodes, or fewer, than there are ranks; if a reduction would be spread
+        over ranks.
+    """
+    rows, columns = grid
+    if grid.nodes != ranks:
+        raise InputError(
+            f"--grid {rows}x{columns} has {grid.nodes} ranks, and there are {ranks}; start them "
+            f"with: mpiexec -n {grid.nodes} tasksim run ..."
+        )
+    if ranks > 1 and np.any(graph.access_mode == AccessMode.REDUCTION):
+        raise InputError(
+            f"graph {graph.name}: its reductions keep contributions per worker, which only one "
+            "process has; legal over ranks: graphs without reductions"
+        )
+    return distribute(graph, owners_of(graph, grid, owner), ranks)
+
+
+def platform_of_rank(ranks: Ranks, workers: int | None) -> Platform:
+    """Return this rank's share of the machine: so many *workers*, by default all its cores.
+
+    The rank is kept on its cores, where the system allows it, if each rank has cores of its own.
+
+    Raises :exc:`InputError` if there are fewer cores than ranks, and nothing says *workers*.
+    """
+    cores = usable_cores()
+    place, here = ranks.here
+    share = len(cores) // here
+    if not share and workers is None:
+        raise InputError(
+            f"{here} ranks on a machine whose cores are {len(cores)}: not one for each; say "
+            "--workers 1 to let them share cores, or start fewer ranks"
+        )
+    count = share if workers is None else workers
+    if count <= share and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, cores[place * share : (place + 1) * share])
+    return this_machine(count)
+
+
+class RankExecution:
+    """The execution of one rank's part, as often as wanted.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    graph : TaskGraph
+        The whole graph.
+    cut : Distribution
+        The same on all ranks.
+    platform : Platform
+        The workers of this rank.
+    seed : int
+        Of the data.
+    """
+
+    def __init__(
+        self, ranks: Ranks, graph: TaskGraph, cut: Distribution, platform: Platform, seed: int = 0
+    ) -> None:
+        self.cut = cut
+        self._ranks, self._platform = ranks, platform
+        self._part = cut.parts[ranks.rank]
+        with single_threaded_blas():
+            self.whole: Program = bind(graph, len(platform.workers), seed)
+        self._program = RankProgram(self._part, self.whole)
+        self._parcels = Parcels(self.whole, cut.graph)
+        for handle in np.unique(cut.messages.handle).tolist():
+            self._parcels.buffer(handle)  # before the clock starts; and refused before, if at all
+
+    def run(
+        self,
+        scheduler: str | Scheduler,
+        *,
+        estimates: Sequence[Sequence[float]] | None = None,
+        seed: int = 0,
+        pin: bool = True,
+        runtime: Runtime = "auto",
+    ) -> ClusterRecord | None:
+        """Execute the graph with all ranks; return the record on rank 0, None on others.
+
+        If a task fails on any rank, all of them end at once.
+        """
+        ranks, graph = self._ranks, self._part.graph
+        policy = create(scheduler) if isinstance(scheduler, str) else scheduler
+        communicator = Communicator(
+            ranks, self.cut.graph, self._part, self.cut.messages, self._parcels
+        )
+        chosen = choose_runtime(runtime, self._platform)
+        classes = len(self._platform.classes)
+        with single_threaded_blas():
+            self.whole.reset()
+            believed = _estimates_of_part(self.cut, ranks.rank, estimates, classes)
+            everywhere = [(1 << classes) - 1] * len(graph)
+            execution = chosen.execution(
+                graph,
+                self._platform,
+                policy,
+                self._program,
+                believed,
+                everywhere,
+                outside=communicator,
+            )
+            before = look_at_clock(ranks)
+            ranks.comm.Barrier()
+            try:
+                execution.run(random.Random(seed), pin=pin)
+                check_part(self._part, execution.table())
+            except Exception as error:
+                self._end_all(error)
+            communicator.join()
+            ranks.comm.Barrier()
+            clock = clock_of(before, look_at_clock(ranks))
+        origin_s = execution.origin_s
+        tasks = aligned(execution.table(), lambda times_s: clock.aligned(times_s + origin_s))
+        record = RankRecord(tasks, len(self._platform.workers))
+        found = ranks.comm.gather((record, clock))
+        if found is None:
+            return None
+        records, clocks = zip(*found, strict=True)
+        return ClusterRecord(list(records), list(clocks), chosen.name, chosen.why)
+
+    def bring_result(self) -> None:
+        """Bring the result to rank 0; all ranks call this, then ``whole.check()`` is right."""
+        bring_to_rank_0(self._ranks, self.cut, self._parcels)
+
+    def _end_all(self, error: Exception) -> None:
+        """End all ranks with an error of this one: rank 0 says it, unless it does not hear."""
+        import time
+
+        rank, comm = self._ranks.rank, self._ranks.comm
+        message = f"rank {rank}: {error}"
+        if rank:
+            from mpi4py import MPI
+
+            told = message.encode()
+            comm.Isend([told, len(told), MPI.BYTE], 0, error_tag(self.cut.messages))
+            time.sleep(HEARING_S)
+        end_all(message)
+
+
+HEARING_S: Final = PATIENCE_S / 2
+"""How long a rank waits for rank 0 to say its error: of two that fail, one is to be heard."""
+
+
+def _estimates_of_part(
+    cut: Distribution,
+    rank: int,
+    estimates: Sequence[Sequence[float]] | None,
+    classes: int,
+) -> Any:
+    """Return what the scheduler believes of the tasks of a part: of communication, no time."""
+    part = cut.parts[rank]
+    if estimates is None:
+        return [[nan] * len(part.graph)] * classes
+    rows = np.asarray(estimates)
+    return np.where(part.task < 0, 0.0, rows[:, np.maximum(part.task, 0)]).tolist()

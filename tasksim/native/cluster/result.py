@@ -1,0 +1,46 @@
+"""Result of a run over ranks: its final data brought to rank 0, where it is checked as any other.
+
+Rank 0 receives each datum from the rank that owns it, straight to where its own program has it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.graph.access_mode import AccessMode
+
+if TYPE_CHECKING:
+    from tasksim.graph.distribution.parts import Distribution
+    from tasksim.native.cluster.parcels import Parcels
+    from tasksim.native.cluster.ranks import Ranks
+
+__all__ = ["bring_to_rank_0"]
+
+AT_ONCE = 64
+"""Messages between two waits: enough to keep the ranks busy, few enough for any MPI."""
+
+
+def bring_to_rank_0(ranks: Ranks, cut: Distribution, parcels: Parcels) -> None:
+    """Bring what tasks have written, and others own, to rank 0; all ranks call this."""
+    whole = cut.graph
+    written = whole.access_handle[whole.access_mode != AccessMode.R]
+    elsewhere = [int(h) for h in np.unique(written) if cut.owners[h] != 0]
+    requests: list[Any] = []
+    for handle in elsewhere:
+        owner = int(cut.owners[handle])
+        if ranks.rank == 0:
+            requests.append(ranks.comm.Irecv(parcels.buffer(handle), owner, 0))
+        elif ranks.rank == owner:
+            requests.append(ranks.comm.Isend(parcels.buffer(handle), 0, 0))
+        if len(requests) >= AT_ONCE:
+            _wait(requests)
+    _wait(requests)
+
+
+def _wait(requests: list[Any]) -> None:
+    from mpi4py import MPI
+
+    MPI.Request.Waitall(requests)
+    requests.clear()

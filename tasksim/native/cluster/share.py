@@ -1,0 +1,87 @@
+"""Share of one rank: the tasks of its part of a graph, executed by the program of the whole."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasksim.kernels.calls import CallTable
+
+if TYPE_CHECKING:
+    import ctypes
+
+    from tasksim.graph.csr import Int32
+    from tasksim.graph.distribution.parts import LocalPart
+    from tasksim.kernels.calls import Calls
+    from tasksim.kernels.errors import KernelError
+    from tasksim.kernels.program import Program, Residual
+
+__all__ = ["RankProgram", "selected_calls"]
+
+
+class RankProgram:
+    """A part of a graph, its tasks ready to be called: those of the *whole* program.
+
+    Parameters
+    ----------
+    part : LocalPart
+        What the rank does; its communication tasks are not executed here.
+    whole : Program
+        The whole graph bound to its data.
+    """
+
+    def __init__(self, part: LocalPart, whole: Program) -> None:
+        self.graph = part.graph
+        self._whole = whole
+        self._task = part.task
+        self._numbers: list[int] = part.task.tolist()
+
+    def run(self, task: int, worker: int) -> None:
+        """Execute *task* with the workspace of *worker*."""
+        self._whole.run(self._numbers[task], worker)
+
+    def calls(self, core: ctypes.CDLL) -> Calls:
+        """Return what each task calls without Python, as far as the whole program says it."""
+        calls = getattr(self._whole, "calls", None)
+        if calls is None:
+            return CallTable(len(self.graph)).calls(kept=None)
+        return selected_calls(calls(core), self._task)
+
+    def failure(self, task: int, told: int) -> KernelError:
+        """Return the error of *task*, whose function has told that it failed."""
+        error: KernelError = self._whole.failure(self._numbers[task], told)  # type: ignore[attr-defined]
+        return error
+
+    def interrupt(self) -> None:
+        """End the tasks under way, where the program can do that."""
+        interrupt = getattr(self._whole, "interrupt", None)
+        if interrupt is not None:
+            interrupt()
+
+    def reset(self) -> None:
+        """Make the data again what they were at first."""
+        self._whole.reset()
+
+    def check(self) -> Residual | None:
+        """Return the residual of the whole result, which has to be here."""
+        return self._whole.check()
+
+
+def selected_calls(calls: Calls, tasks: Int32) -> Calls:
+    """Return the *calls* of some *tasks*, in their order; -1 calls nothing."""
+    there = tasks >= 0
+    known = tasks[there]
+    counts = np.zeros(len(tasks), np.int64)
+    counts[there] = np.diff(calls.argument_ptr)[known]
+    pointers = np.concatenate(([0], np.cumsum(counts)))
+    first = np.repeat(calls.argument_ptr[known] - pointers[:-1][there], counts[there])
+    function = np.full(len(tasks), -1, np.int32)
+    function[there] = calls.function[known]
+    return replace(
+        calls,
+        function=function,
+        argument_ptr=pointers,
+        arguments=calls.arguments[first + np.arange(len(first))],
+    )

@@ -1,0 +1,136 @@
+"""Scenarios over ranks: where a scenario becomes one native run of all ranks of ``mpiexec``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tasksim.base.errors import CheckFailed
+from tasksim.native.cluster.execute import RankExecution, cut_for, platform_of_rank
+from tasksim.native.cluster.records import message_times, task_table
+from tasksim.run.record import Run, WorkerInfo
+from tasksim.scenario.document import encode
+from tasksim.scenario.resolved import Resolver
+from tasksim.scenario.solving import Checked, bounds_of, estimates_of, policy_of
+
+if TYPE_CHECKING:
+    from tasksim.graph.distribution.owners import Grid
+    from tasksim.native.cluster.execute import ClusterRecord
+    from tasksim.native.cluster.ranks import Ranks
+    from tasksim.platform.description import Platform
+    from tasksim.scenario.scenario import Scenario
+
+__all__ = ["RankedScenario"]
+
+
+class RankedScenario:
+    """A scenario that all ranks execute together, as often as wanted; all of them make it.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        A native one.
+    ranks : Ranks
+    grid : Grid
+        How the ranks are arranged.
+    owner : str
+        Which of them owns what, as :func:`tasksim.graph.distribution.owners.owners_of` has it.
+
+    Raises
+    ------
+    InputError
+        On all ranks, if any of them cannot execute it.
+    """
+
+    def __init__(self, scenario: Scenario, ranks: Ranks, grid: Grid, owner: str) -> None:
+        self.ranks, self.grid, self.owner = ranks, grid, owner
+        platform = ranks.together(lambda: platform_of_rank(ranks, scenario.workers))
+        self.platforms: list[Platform] = ranks.comm.allgather(platform)
+        ours = replace(scenario, workers=len(platform.workers))
+        self.resolved = ranks.together(lambda: Resolver().resolve(ours))
+        graph = self.resolved.graph
+        cut = ranks.together(lambda: cut_for(graph, grid, owner, ranks.size))
+        self.cut = cut
+        self.execution = ranks.together(
+            lambda: RankExecution(ranks, graph, cut, platform, scenario.seed)
+        )
+
+    def run(self, *, check: bool) -> Checked | None:
+        """Execute it; return the run on rank 0, checked if that is asked for, None on others."""
+        scenario = self.resolved.scenario
+        record = self.execution.run(
+            policy_of(scenario.scheduler),
+            estimates=estimates_of(self.resolved),
+            seed=scenario.seed,
+            pin=scenario.pin,
+            runtime=scenario.runtime,
+        )
+        if check:
+            self.execution.bring_result()
+        if record is None:
+            return None
+        run = self._recorded(record)
+        return self._checked(run) if check else Checked(run)
+
+    def _recorded(self, record: ClusterRecord) -> Run:
+        graph, scenario = self.resolved.graph, self.resolved.scenario
+        workers = tuple(
+            WorkerInfo(f"n{rank}.{worker.name}", worker.architecture, rank)
+            for rank, platform in enumerate(self.platforms)
+            for worker in platform.workers
+        )
+        run = Run(
+            kind="native",
+            graph_name=graph.name,
+            graph_arguments=dict(graph.arguments),
+            kernel_names=graph.kernels,
+            workers=workers,
+            platform=self.platforms[0].name,
+            scheduler=scenario.scheduler_label,
+            seed=scenario.seed,
+            tasks=task_table(self.cut, record.ranks),
+            config={**encode(scenario, self.resolved), "ranks": self._said(record)},
+            engine=record.engine,
+            engine_why=record.engine_why,
+        )
+        return replace(run, wall_s=run.makespan_s, bounds=bounds_of(graph, run))
+
+    def _said(self, record: ClusterRecord) -> dict[str, Any]:
+        """Return how the ranks were arranged, and how well their clocks are known."""
+        times = message_times(self.cut, record.ranks)
+        transfer_s = times["ended_s"] - times["started_s"]
+        return {
+            "grid": f"{self.grid.rows}x{self.grid.columns}",
+            "owner": self.owner,
+            "messages": {
+                "count": len(self.cut.messages),
+                "bytes": self.cut.messages.bytes,
+                "mean_s": float(transfer_s.mean()) if len(transfer_s) else 0.0,
+            },
+            "clocks": [
+                {
+                    "offset_s": clock.offset_s,
+                    "drift": clock.drift,
+                    "uncertainty_s": clock.uncertainty_s,
+                }
+                for clock in record.clocks
+            ],
+        }
+
+    def _checked(self, run: Run) -> Checked:
+        from tasksim.run.runchecks import check_records
+
+        program = self.execution.whole
+        residual = program.check()
+        errors: dict[str, float] = getattr(program, "errors", dict)()
+        problem = None
+        try:
+            check_records(run)
+        except CheckFailed as error:
+            problem = error
+        if problem is None and residual is not None and not residual.ok:
+            problem = CheckFailed(
+                f"{run.graph_name}: {residual.what} is {residual.value:.3g},"
+                f" more than {residual.tolerance:.3g}"
+            )
+        return Checked(run, residual, errors, problem)

@@ -1,0 +1,120 @@
+"""Runs over ranks, started by mpiexec: right results, one run, and ends that everyone hears of."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from time import monotonic
+
+import pytest
+from study_cases import mpiexec
+
+from tasksim.formats.runs import load_run
+
+pytestmark = pytest.mark.usefixtures("alone")
+DYING = """
+import os, signal, time
+import tasksim
+from tasksim import RW
+
+
+@tasksim.kernel
+def step(x: RW, how=0):
+    time.sleep(0.05)
+    if os.environ["PMI_RANK"] == "1" and how:
+        if how == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        raise ValueError("no")
+
+
+@tasksim.application("dying")
+def dying(g, how=0):
+    x = g.arrays("x", [(8,)] * 4)
+    for k in range(200):
+        g.insert(step, x[k % 4], how=how * (k == 6 or k == 7))
+"""
+WITHIN_S = 30
+"""Seconds after which a run that should have ended at once has not; room for busy machines."""
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """Ranks as mpiexec starts them, whatever this process was started by."""
+    for name in list(os.environ):
+        if name.startswith(("PMI_", "OMPI_")):
+            monkeypatch.delenv(name)
+
+
+def run(*arguments, ranks=2, **options):
+    """Return what ``mpiexec -n 2 tasksim run`` with *arguments* has come to."""
+    command = [mpiexec(), "-n", str(ranks), sys.executable, "-m", "tasksim", "run", *arguments]
+    command += ["--workers", "1"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
+
+
+def test_two_ranks_factorise_together_and_record_one_run(tmp_path):
+    done = run(
+        "cholesky", "tiles=4", "tile_size=32", "--grid", "1x2", "-o", tmp_path / "run", "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["residual"] <= said["residual_tolerance"]
+    assert said["nodes"] == 2
+    assert said["messages"] == {**said["messages"], "count": 6, "bytes": 6 * 32 * 32 * 8}
+    recorded = load_run(tmp_path / "run")
+    assert [worker.node for worker in recorded.workers] == [0, 1]
+    assert len(recorded) == 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("runtime", ["python", "auto"])
+@pytest.mark.parametrize(
+    ("graph", "ranks"),
+    [
+        ("lu tiles=5 tile_size=24", 2),
+        ("qr tiles=5 tile_size=24", 3),
+        ("qr rows=6 columns=3 tile_size=16", 4),
+        ("cholesky tiles=6 tile_size=24 dtype=float32", 4),
+        ("fmm particles=2000 height=4 group_size=16", 3),
+    ],
+)
+def test_results_are_right_on_any_number_of_ranks(graph, ranks, runtime):
+    owner = ["--owner", "morton"] if graph.startswith("fmm") else []
+    done = run(*graph.split(), *owner, "--runtime", runtime, ranks=ranks)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_grid_of_other_ranks_is_one_message(tmp_path):
+    done = run("cholesky", "tiles=4", "--grid", "2x2")
+    assert done.returncode == 2
+    assert done.stderr.count("Error") == 1
+    assert "mpiexec -n 4" in done.stderr
+
+
+@pytest.fixture
+def dying(tmp_path):
+    """The file of an application one of whose tasks fails, or kills its process, on rank 1."""
+    path = tmp_path / "dying.py"
+    path.write_text(DYING)
+    return path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("runtime", ["python", "auto"])
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        (1, r"Error: rank 1: step #\d.* no"),
+        (2, r"Error: rank 1: its process was killed \(SIGKILL\)"),
+    ],
+)
+def test_a_rank_that_fails_or_is_killed_ends_all_with_one_message(dying, how, said, runtime):
+    begun = monotonic()
+    done = run(dying, f"how={how}", "--owner", "round-robin", "--runtime", runtime)
+    assert monotonic() - begun < WITHIN_S
+    assert done.returncode == 1
+    assert re.search(said, done.stderr)
+    assert len(done.stderr.strip().splitlines()) == 1

@@ -1,0 +1,83 @@
+"""Parts of a run over ranks that need no MPI to be seen: calls, data, clocks, versions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tasksim.base.errors import InputError
+from tasksim.cli.run_over_ranks import grid_of
+from tasksim.core import interface
+from tasksim.core.library import status
+from tasksim.graph.apps.registry import generate
+from tasksim.graph.distribution.owners import Grid, owners_of
+from tasksim.graph.distribution.parts import distribute
+from tasksim.kernels.program import bind
+from tasksim.native.cluster.clocks import Look, clock_of
+from tasksim.native.cluster.execute import cut_for
+from tasksim.native.cluster.parcels import rows_of
+from tasksim.native.cluster.ranks import refuse_unequal
+from tasksim.native.cluster.share import RankProgram
+
+
+@pytest.mark.skipif(not status().available, reason=status().why)
+def test_the_tasks_of_a_part_call_what_they_call_in_the_whole():
+    core = interface.functions()
+    graph = generate("cholesky", tiles=4, tile_size=8)
+    program = bind(graph, 2)
+    whole = program.calls(core)
+    for part in distribute(graph, owners_of(graph, Grid(1, 2)), 2).parts:
+        calls = RankProgram(part, program).calls(core)
+        for local, number in enumerate(part.task.tolist()):
+            here = slice(calls.argument_ptr[local], calls.argument_ptr[local + 1])
+            if number < 0:
+                assert calls.function[local] == -1
+                assert here.start == here.stop
+                continue
+            there = slice(whole.argument_ptr[number], whole.argument_ptr[number + 1])
+            assert calls.function[local] == whole.function[number]
+            assert calls.arguments[here].tolist() == whole.arguments[there].tolist()
+
+
+def test_a_v_within_a_tile_is_what_is_below_its_diagonal():
+    graph = generate("qr", tiles=2, tile_size=4, ib=2)
+    program = bind(graph, 1)
+    tile = program.tiles.tile(0, 0)
+    tile[:] = 0.0
+    v = next(block for block in graph.handle_blocks if block.name == "V")
+    for piece in program.pieces(v.first):
+        piece[:] = 1.0
+    assert np.array_equal(tile, np.tril(np.ones((4, 4)), -1))
+
+
+def test_rows_of_an_array_are_contiguous():
+    array = np.arange(24).reshape(2, 3, 4)[:, :2, 1:3]
+    rows = list(rows_of(array))
+    assert np.array_equal(np.concatenate([row.ravel() for row in rows]), array.ravel())
+    with pytest.raises(InputError, match="gaps"):
+        list(rows_of(np.arange(6)[::2]))
+
+
+def test_a_drift_is_stated_where_it_is_more_than_what_is_not_known():
+    clock = clock_of(Look(10.0, 5.0, 1e-6), Look(20.0, 5.001, 1e-6))
+    assert clock.drift == pytest.approx(1e-4)
+    assert clock.aligned(np.array([10.0, 20.0])) == pytest.approx([15.0, 25.001])
+    assert clock_of(Look(10.0, 5.0, 1e-6), Look(20.0, 5.0 + 1e-6, 1e-6)).drift == 0.0
+
+
+def test_unequal_versions_are_refused_by_rank():
+    refuse_unequal(["1.0", "1.0"])
+    with pytest.raises(InputError, match=r"rank 1 has 0\.9, the others 1\.0"):
+        refuse_unequal(["1.0", "0.9", "1.0"])
+
+
+@pytest.mark.parametrize("text", ["2", "0x2", "2x", "axb", "-1x2"])
+def test_what_is_no_grid_is_refused(text):
+    with pytest.raises(InputError, match="ROWSxCOLUMNS"):
+        grid_of(text, 2)
+
+
+def test_a_grid_of_another_number_of_nodes_says_how_to_start_it():
+    graph = generate("cholesky", tiles=2, tile_size=8)
+    with pytest.raises(InputError, match="mpiexec -n 6"):
+        cut_for(graph, Grid(2, 3), "row", 2)
