@@ -20,8 +20,8 @@ from tasksim.platform.description import Platform
 from tasksim.schedulers.base import Scheduler
 from tasksim.schedulers.registry import create, names
 
-PLANNERS = {"heft", "cpop", "peft", "min-min", "max-min", "sufferage", "mct"}
-"""They plan all tasks of a graph, also those that no worker executes."""
+PLANNERS = {"heft", "cpop", "peft", "min-min", "max-min", "graph_test"}
+"""They plan, or wait for, all tasks of a graph, also those that no worker executes."""
 RUNTIMES = ["python", needs_core("compiled")]
 
 

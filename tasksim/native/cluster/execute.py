@@ -30,7 +30,9 @@ from tasksim.native.cluster.share import RankProgram
 from tasksim.native.cores import usable_cores
 from tasksim.native.runtimes import choose_runtime
 from tasksim.native.this_machine import this_machine
+from tasksim.schedulers.graph_test import GraphTest
 from tasksim.schedulers.registry import create
+from tasksim.schedulers.static.follower import StaticScheduler
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["ClusterRecord", "RankExecution", "cut_for", "platform_of_rank"]
+__all__ = ["ClusterRecord", "RankExecution", "cut_for", "platform_of_rank", "refuse_planner"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +113,18 @@ def platform_of_rank(ranks: Ranks, workers: int | None) -> Platform:
     return this_machine(count)
 
 
+def refuse_planner(scheduler: Scheduler) -> None:
+    """Raise :exc:`InputError` if *scheduler* plans all tasks before any has run.
+
+    A rank has tasks that no worker executes, its messages, and none of them can be planned.
+    """
+    if isinstance(scheduler, StaticScheduler | GraphTest):
+        raise InputError(
+            f"scheduler {scheduler.name} plans a whole graph, and a rank has messages, too; legal "
+            "over ranks: those that decide as tasks become ready, such as lws, prio, dmdas"
+        )
+
+
 class RankExecution:
     """The execution of one rank's part, as often as wanted.
 
@@ -154,7 +168,7 @@ class RankExecution:
         If a task fails on any rank, all of them end at once.
         """
         ranks, graph = self._ranks, self._part.graph
-        policy = create(scheduler) if isinstance(scheduler, str) else scheduler
+        policy = ranks.together(lambda: _policy(scheduler, ranks.size))
         communicator = Communicator(
             ranks, self.cut.graph, self._part, self.cut.messages, self._parcels
         )
@@ -213,6 +227,13 @@ class RankExecution:
 
 HEARING_S: Final = PATIENCE_S / 2
 """How long a rank waits for rank 0 to say its error: of two that fail, one is to be heard."""
+
+
+def _policy(scheduler: str | Scheduler, ranks: int) -> Scheduler:
+    policy = create(scheduler) if isinstance(scheduler, str) else scheduler
+    if ranks > 1:
+        refuse_planner(policy)
+    return policy
 
 
 def _estimates_of_part(
