@@ -67,7 +67,7 @@ def grid_of(text: str | None, ranks: int) -> Grid:
 
 def _print(ranked: RankedScenario, done: Checked, results: Results) -> None:
     from tasksim.base.units import format_size
-    from tasksim.cli.run import print_checked
+    from tasksim.cli.printed_runs import print_checked
 
     said = done.run.config["ranks"]
     more = {"nodes": ranked.ranks.size, **said}
