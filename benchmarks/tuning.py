@@ -1,14 +1,16 @@
 """What choices lose that the simulator makes, and learners, in real runs of this machine.
 
-    python benchmarks/tuning.py                 all of it: some 8 minutes on a quiet machine
+    python benchmarks/tuning.py                 all of it: 10 minutes on a quiet machine
+    python benchmarks/tuning.py --patience 1    7 minutes, with more runs that others disturbed
     python benchmarks/tuning.py --quick         a minute
     python benchmarks/tuning.py -o tuning.json  all that was measured
 
 Tile sizes and schedulers of Cholesky, LU and QR, group sizes of the FMM, chunk sizes of five
 operations over vectors and matrices, on one and on all cores: every choice is simulated, and
 really run, interleaved with the others. MSOP: the mean performance of what was chosen, as a share
-of the best. Exit code 3 if the simulator's MSOP of tile sizes, schedulers and group sizes is below
-.97, or that of chunk sizes (or the tree's) below .95, equal share's or the best constant's.
+of the best; "half of the runs" is what the best of half of them keeps in the other half: what it
+lacks is noise. Exit code 3 if the simulator's MSOP of tile sizes, schedulers and group sizes is
+below .97, or that of chunk sizes (or the tree's) below .95, equal share's or the best constant's.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ def main() -> None:
     workers, begun = len(usable_cores()), time.monotonic()
     questions = graph_questions(workers, quick=given.quick)
     questions += loop_questions(workers, quick=given.quick)
-    effort = Effort(given.repetitions, 2.0 if given.quick else 4.0, given.patience)
+    effort = Effort(given.repetitions, 2.0 if given.quick else 3.0, given.patience)
     answers = answer(questions, effort, probe=Probe, progress=told)
     found = report(answers)
     if given.output is not None:

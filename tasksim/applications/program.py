@@ -66,6 +66,11 @@ class FlowProgram:
         }
         self.store = Store(graph, flow.blocks, workers, seed)
         self._bound = self._bind()
+        self._with_objects = [
+            task
+            for task, call in enumerate(flow.calls)
+            if not self.store.made_anew.isdisjoint(call.handles)
+        ]
         self._prepare()
 
     def run(self, task: int, worker: int) -> None:
@@ -83,7 +88,9 @@ class FlowProgram:
     def reset(self) -> None:
         """Make the data again what they were at first."""
         self.store.reset()
-        self._bound = self._bind()  # objects are others now
+        addresses = self._addresses() if self._with_objects else []
+        for task in self._with_objects:  # which are others now; arrays are where they were
+            self._bound[task] = self._of(self.flow.calls[task], addresses)
 
     def check(self) -> Residual | None:
         """Return what the application's own check says of the result."""
@@ -119,13 +126,14 @@ class FlowProgram:
     def calls(self, core: ctypes.CDLL) -> Calls:  # noqa: ARG002
         """Return what each task calls without Python: the functions of C."""
         table = CallTable(len(self.graph))
-        addresses = self._addresses()
         rows: dict[ForeignFunction, tuple[list[int], list[list[int]]]] = {}
         kept: list[object] = [self.store]
         for task, call in enumerate(self.flow.calls):
             function = call.kernel.function
             if isinstance(function, ForeignFunction) and self._without_python(function, call):
-                passed = self._passed(function, call, addresses)
+                bound = self._bound[task]
+                assert isinstance(bound, partial)
+                passed = bound.args[1]
                 kept.append(passed)
                 tasks, arguments = rows.setdefault(function, ([], []))
                 tasks.append(task)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,9 +99,13 @@ class Store:
         for touched in self._touched.values():
             touched.clear()
         for block in self._blocks:
-            for handle in block.handles:
-                if handle in self._written and not isinstance(self.data[handle], np.ndarray):
-                    self.data[handle] = self._initial(block, handle)
+            for handle in self.made_anew.intersection(block.handles):
+                self.data[handle] = self._initial(block, handle)
+
+    @cached_property
+    def made_anew(self) -> frozenset[int]:
+        """The handles of objects that tasks write: :meth:`reset` makes others."""
+        return frozenset(h for h in self._written if not isinstance(self.data[h], np.ndarray))
 
     def initial_whole(self, block: Block) -> Any:
         """Return the array that a *block* is pieces of, as it began; made again at most once."""

@@ -87,7 +87,7 @@ def reporting(
     count = workers or len(usable_cores())
     questions = graph_questions(count, quick=quick) if part != "loops" else []
     questions += loop_questions(count, quick=quick) if part != "graphs" else []
-    effort = Effort(repetitions, 2.0 if quick else 4.0, patience)
+    effort = Effort(repetitions, 2.0 if quick else 3.0, patience)
     with showing("tuning") as progress:
         answers = answer(questions, effort, probe=Probe, progress=progress)
     found = report(answers)

@@ -42,8 +42,8 @@ one with a busy neighbour takes 20 to 90 % longer."""
 PATIENCE_S: Final = 900.0
 """How long calm moments are waited for in all, where nobody says: disturbances of the machine that
 this was made on come and go within minutes."""
-FIRST_PROBES: Final = 50
-"""Probes before anything is measured, about a second: the fastest of them stands for a calm one."""
+FIRST_PROBES: Final = 30
+"""Probes before anything is measured, half a second: the fastest of them stands for a calm one."""
 NAP_S: Final = 0.1
 """Between probes while the machine is not calm: five times a probe, so waiting is mostly rest."""
 LONGEST_WAIT_S: Final = 10.0

@@ -86,6 +86,19 @@ class Answered:
         """The share of the best performance that the simulator's choice has, as measured."""
         return self.medians_s[self.best] / self.medians_s[self.chosen]
 
+    @property
+    def half_share(self) -> float:
+        """The share of what half of the rounds say is best, as the other half judges.
+
+        What it lacks is noise; nobody can choose better. With one round there are no halves: 1.
+        """
+        runs = np.array(list(self.measured_s.values()))
+        if runs.shape[1] < 2:
+            return 1.0
+        halves = [np.median(runs[:, half::2], axis=1) for half in (0, 1)]
+        pairs = (halves, reversed(halves))
+        return statistics.mean(float(b.min() / b[a.argmin()]) for a, b in map(tuple, pairs))
+
     def resampled_share(self, rng: np.random.Generator) -> float:
         """Return the share of other runs that might have been: rounds drawn with replacement."""
         runs = np.array(list(self.measured_s.values()))
@@ -102,6 +115,7 @@ class Answered:
             "best": self.best,
             "chosen": self.chosen,
             "share": self.share,
+            "half_share": self.half_share,
             "measured_s": self.measured_s,
             "simulated_s": self.simulated_s,
             "disturbed": self.disturbed,

@@ -1,7 +1,9 @@
 """Questions of tuning that this machine answers: what is chosen, of which graphs, how calibrated.
 
-Kernels are calibrated on other graphs than those that are asked about: of a factorisation smaller
-ones, of the FMM with fewer particles, of loops with three of the chunk sizes.
+Kernels are calibrated on other graphs than those that are asked about, in which their tasks are of
+the same size: of a factorisation smaller ones, of the FMM with fewer particles, of loops a quarter
+of the passes. What a chunk takes is not a line in its size: where workers take chunks from each
+other, these lie in another core's cache, and take two to five times as long.
 """
 
 from __future__ import annotations
@@ -18,8 +20,6 @@ __all__ = ["CHUNKS", "LoopSize", "Question", "graph_questions", "loop_questions"
 
 CHUNKS: Final = (1, 2, 4, 8, 16, 32)
 """Blocks per chunk: from as many tasks as blocks to a task per worker."""
-CALIBRATED_CHUNKS: Final = (1, 4, 16)
-"""Enough for a line, with one to spare."""
 FMM_TERMS: Final = {
     "P2M": "NbParticles",
     "L2P": "NbParticles",
@@ -33,21 +33,15 @@ FMM_TERMS: Final = {
 """What the kernels' durations follow (docs/irregular.md), few enough for a short calibration."""
 RUN_S: Final = 4e-3
 """A run of a loop has passes enough to take as long, a hundred times what waking threads takes."""
-MOST_PASSES: Final = 1000
-"""Of small loops: tens of thousands of tasks."""
+MOST_PASSES: Final = 500
+"""Of small loops: some ten thousand tasks."""
+CALIBRATED_SHARE: Final = 0.25
+"""Of the passes that are asked about."""
 RATES: Final = {
     "vector-add": 4e9, "daxpy": 8e9, "matrix-add": 3e9, "matrix-vector": 8e9,
     "matrix-multiply": 5e10,
 }  # fmt: skip
 """Flop/s, to an order of magnitude: only how many passes a run has hangs on it."""
-TERMS: Final = {
-    "vector-add": ("vector_add", "n"),
-    "daxpy": ("daxpy", "n"),
-    "matrix-add": ("matrix_add", "rows*columns"),
-    "matrix-vector": ("matrix_vector", "rows*columns"),
-    "matrix-multiply": ("matrix_multiply", "rows*columns*inner"),
-}
-"""Kernel and terms of its model."""
 
 
 @dataclass(frozen=True)
@@ -161,12 +155,12 @@ def loop_questions(workers: int, *, quick: bool = False) -> list[Question]:
     """Return questions about chunk sizes of loops, on one worker up to *workers*."""
     if workers < 1:
         raise InputError(f"workers: got {workers}; legal: a number from 1")
-    vectors = (20_000, 200_000) if quick else (20_000, 100_000, 400_000, 1_600_000)
-    matrices = (96, 256) if quick else (96, 192, 384, 768)
+    vectors = (20_000, 200_000) if quick else (15_000, 60_000, 150_000, 500_000, 1_500_000)
+    matrices = (96, 256) if quick else (88, 160, 256, 448, 704)
     threads = [workers] if quick else list(range(1, workers + 1))
     return [
         _chunk_size(operation, n, count)
-        for operation in TERMS
+        for operation in RATES
         for n in (matrices if operation.startswith("matrix") else vectors)
         for count in threads
     ]
@@ -180,16 +174,26 @@ def _chunk_size(operation: str, n: int, threads: int) -> Question:
     flop = OPERATIONS[operation].flop(n)
     passes = min(MOST_PASSES, max(1, round(RUN_S * RATES[operation] / flop)))
     settings = {"operation": operation, "n": n, "block": block, "iterations": passes}
-    words = " ".join(f"{key}={value}" for key, value in settings.items())
     chunks = [chunk for chunk in CHUNKS if chunk <= blocks]
-    kernel, terms = TERMS[operation]
     return Question(
         "chunk size",
-        f"loop {words}",
+        f"loop {_words(settings)}",
         {str(chunk): {"settings": {**settings, "chunk_size": chunk}} for chunk in chunks},
         "loop",
         threads,
-        [f"loop {words} chunk_size={chunk}" for chunk in CALIBRATED_CHUNKS if chunk <= blocks],
-        terms={kernel: terms},
+        [
+            f"loop {_words({**settings, 'iterations': _fewer_passes(passes), 'chunk_size': chunk})}"
+            for chunk in chunks
+        ],
         loop=LoopSize(operation, threads, n, flop, blocks),
     )
+
+
+def _words(settings: Mapping[str, Any]) -> str:
+    return " ".join(f"{key}={value}" for key, value in settings.items())
+
+
+def _fewer_passes(passes: int) -> int:
+    """Return another number of passes to calibrate with."""
+    fewer = max(1, round(CALIBRATED_SHARE * passes))
+    return fewer if fewer != passes else passes + 1

@@ -85,7 +85,10 @@ def report(answers: Sequence[Answered], seed: int = 0) -> NativeReport:
         "shuffled": shuffled(len(loops), SPLITS, 1 / 3, seed),
         "operation": leave_one_out(measured, "operation"),
     }
-    judged = {name: _judged(measured, simulated, plan, seed) for name, plan in plans.items()}
+    halves = np.array([answered.half_share for answered in loops])
+    judged = {
+        name: _judged(measured, simulated, halves, plan, seed) for name, plan in plans.items()
+    }
     on_simulated = judge(simulated, _methods(measured, seed), plans["shuffled"], seed=seed)
     return NativeReport(tuple(answers), tunables, judged, on_simulated)
 
@@ -159,9 +162,13 @@ def _methods(table: PerformanceTable, seed: int) -> dict[str, Method]:
 
 
 def _judged(
-    measured: PerformanceTable, simulated: PerformanceTable, plan: Splits, seed: int
+    measured: PerformanceTable,
+    simulated: PerformanceTable,
+    halves: NDArray[np.float64],
+    plan: Splits,
+    seed: int,
 ) -> dict[str, Score]:
-    """Return the scores on what was measured, those of the simulator and its tree among them."""
+    """Return the scores on what was measured: also of the simulator, its tree, half of the runs."""
     found = judge(measured, _methods(measured, seed), plan, seed=seed)
     counts = np.zeros(len(measured))
     own, taught = np.zeros(len(measured)), np.zeros(len(measured))
@@ -175,5 +182,6 @@ def _judged(
         taught[test] += tree.shares(measured.select(test))
         nodes.append(tree.nodes or 0)
     found["simulator"] = score(own, counts, plan.groups, seed)
+    found["half of the runs"] = score(counts * halves, counts, plan.groups, seed)
     found["tree of simulated"] = score(taught, counts, plan.groups, seed, nodes)
     return found

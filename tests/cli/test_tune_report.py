@@ -43,7 +43,7 @@ def test_the_report_has_scores_side_by_side(tasksim, made_up, tmp_path):
         "tile size": 1, "scheduler": 1, "FMM group size": 1, "chunk size": 1,
     }  # fmt: skip
     assert done.json["loops"]["operation"]["simulator"]["msop"] == 1
-    assert len(json.loads((tmp_path / "report.json").read_text())["questions"]) == 58
+    assert len(json.loads((tmp_path / "report.json").read_text())["questions"]) == 68
     text = tasksim("tune report --native --workers 2").out
     assert "tile size: cholesky n=768" in text
     assert "chunk sizes, each operation judged by the others" in text

@@ -48,11 +48,29 @@ def test_all_questions_are_about_graphs_that_exist():
 
 
 def test_what_is_asked_is_not_what_is_calibrated():
-    for question in graph_questions(2):
-        if question.what != "chunk size":
-            for change in question.choices.values():
-                words = " ".join(f"{k}={v}" for k, v in change["settings"].items())
-                assert f"{question.graph} {words}" not in question.calibrated
+    for question in [*graph_questions(2), *loop_questions(2)]:
+        for change in question.choices.values():
+            words = " ".join(f"{k}={v}" for k, v in change["settings"].items())
+            assert f"{question.graph} {words}" not in question.calibrated
+
+
+def test_tasks_are_of_sizes_that_are_calibrated():
+    question = loop_questions(2)[0]
+    sizes = [int(text.rpartition("chunk_size=")[2]) for text in question.calibrated]
+    assert list(map(str, sizes)) == list(question.choices)
+
+
+def test_what_half_of_the_runs_lose_is_noise():
+    question = loop_questions(1)[0]
+    first, second, *others = question.choices
+    runs = {choice: [9.0] * 4 for choice in others}
+    quiet = Answered(question, {first: [1.0] * 4, second: [2.0] * 4, **runs}, {})
+    assert quiet.half_share == 1
+    # Rounds 0 and 2 say the first choice, rounds 1 and 3 the second, which loses half each time.
+    noisy = {first: [1.0, 2.0] * 2, second: [2.0, 1.0] * 2, **runs}
+    assert Answered(question, noisy, {}).half_share == 0.5
+    once = {choice: [1.0] for choice in question.choices}
+    assert Answered(question, once, {}).half_share == 1
 
 
 def test_the_share_is_of_what_was_chosen():
@@ -71,7 +89,7 @@ def test_loops_become_tables_with_what_they_are_too_short_for_left_out():
     answers = [answered(question, 1, 2) for question in loop_questions(1)]
     measured, simulated = loop_tables(answers)
     assert measured.features == ("Nthr", "Ms", "Mflop", "Nite")
-    assert len(measured) == len(answers) == 20
+    assert len(measured) == len(answers) == 25
     for row, one in enumerate(answers):
         assert measured.allowed[row].sum() == len(one.question.choices)
         assert measured.shares[row].argmax() == 2
@@ -86,6 +104,7 @@ def test_methods_are_judged_by_what_was_measured():
     assert scores["simulator"].msop == pytest.approx(1 / 1.1)
     assert scores["tree of simulated"].msop == pytest.approx(1 / 1.1)
     assert found.simulated["tree"].msop == 1
+    assert scores["half of the runs"].msop == 1
     assert ("preto" in scores) == learners.available()
     assert list(found.splits) == ["shuffled", "operation"]
     json.dumps(found.to_json(), allow_nan=False)
