@@ -4,9 +4,8 @@ A message waits for the latency of its route; then it is a *flow*. The share of 
 most contended link allows, in proportion to its weight, but no more than its own limit; what it
 moves is that share times the model's factor for its size.
 
-What comes and goes within an instant is settled once, at its end, and only the flows that are
-connected with it, over links that can be full, are settled anew: the messages of a thousand nodes
-cost what those of a few cost.
+What comes and goes within an instant is settled once, at its end, and only the flows whose shares
+can change are settled anew: the messages of a thousand nodes cost what those of a few cost.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
 from tasksim.engine.clock import Alarm, TickClock
-from tasksim.engine.cluster.shares import fair_shares
+from tasksim.engine.cluster.flow import Flow
+from tasksim.engine.cluster.region import settle
 from tasksim.engine.cluster.ways import Ways
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tasksim.engine.cluster.ways import Way
     from tasksim.network.description import Network
 
-__all__ = ["Flow", "Flows"]
+__all__ = ["Flows"]
 
 LAST = inf
 """The rank of what happens at the end of an instant."""
@@ -33,21 +32,6 @@ ROUNDING = 1e-6
 """Of a tick: without it, a flow that ends on a tick would end one later."""
 SLACK = 1 + 1e-12
 """A link whose flows could take this much of it does not hold them back: sums are rounded."""
-
-
-class Flow:
-    """A message under way; bytes, and shares in bytes per tick."""
-
-    __slots__ = ("done", "factor", "number", "remaining", "share", "since", "value", "way")
-
-    def __init__(
-        self, way: Way, factor: float, size: float, done: Callable[[Any], None], value: Any
-    ) -> None:
-        self.way, self.factor, self.remaining = way, factor, size
-        self.done, self.value = done, value
-        self.number = 0
-        self.share = 0.0
-        self.since = 0
 
 
 class Flows:
@@ -67,8 +51,8 @@ class Flows:
         self._clock = clock
         self._ways = Ways(network, ticks_per_s)
         self._capacity = self._ways.capacity
-        self._on: dict[int, dict[int, Flow]] = {}
-        """The flows on each link that has any, by number."""
+        self._on: dict[int, dict[int, tuple[Flow, float]]] = {}
+        """The flows on each link that has any, by number, and what a byte of each takes of it."""
         self._demand: dict[int, float] = {}
         """What the flows on a link would take of it if nothing else held them back."""
         self._count = 0
@@ -106,7 +90,7 @@ class Flows:
         for link, use in flow.way.uses:
             before = self._demand.get(link, 0.0)
             self._changed.setdefault(link, before)
-            self._on.setdefault(link, {})[flow.number] = flow
+            self._on.setdefault(link, {})[flow.number] = (flow, use)
             self._demand[link] = before + use * flow.way.limit
         self._begun.append(flow.number)
         self._settle_soon()
@@ -153,37 +137,26 @@ class Flows:
 
     def _settle(self, _event: Any) -> None:
         self._settling = False
-        flows = self._touched()
+        region = self._touched()
+        settle(region, self._on, self._capacity, self._can_be_full)
         now = self._clock._now
-        for flow, share in zip(flows, self._shares(flows), strict=True):
-            if share != flow.share:
+        for number in sorted(region):
+            flow = region[number]
+            if flow.settled != flow.share:
                 flow.remaining -= flow.share * flow.factor * (now - flow.since)
-                flow.since, flow.share = now, share
-                heappush(self._ends, (self._end(flow), flow.number))
+                flow.since, flow.share = now, flow.settled
+                heappush(self._ends, (self._end(flow), number))
         self._set_alarm()
 
-    def _shares(self, flows: list[Flow]) -> list[float]:
-        """Return the shares of *flows*, which only they have on the links that can be full."""
-        full = {link for flow in flows for link, _ in flow.way.uses if self._can_be_full(link)}
-        return fair_shares([flow.way for flow in flows], full, self._capacity)
-
-    def _touched(self) -> list[Flow]:
-        """Return the flows that what has changed reaches over links that can be full, in order."""
-        found = dict.fromkeys(self._begun)
-        links = [link for link, before in self._changed.items() if self._matters(link, before)]
+    def _touched(self) -> dict[int, Flow]:
+        """Return the flows that have begun, and those beside which flows have come or gone."""
+        region = {number: self._flows[number] for number in self._begun}
+        for link, before in self._changed.items():
+            if self._matters(link, before):
+                for number, (flow, _) in self._on[link].items():
+                    region[number] = flow
         self._begun, self._changed = [], {}
-        reached: set[int] = set()
-        seen = set(links)
-        while links:
-            for number, flow in self._on[links.pop()].items():
-                if number not in reached:
-                    reached.add(number)
-                    found[number] = None
-                    for link, _ in flow.way.uses:
-                        if link not in seen and self._can_be_full(link):
-                            seen.add(link)
-                            links.append(link)
-        return [self._flows[number] for number in sorted(found)]
+        return region
 
     def _matters(self, link: int, before: float) -> bool:
         """Return whether a *link* has flows that it holds back, or held back *before*."""

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
 from math import inf
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["Claim", "fair_shares"]
+__all__ = ["AT_LIMIT", "Claim", "Filling"]
 
 LEAST = 1e-18
 """Of a share, in bytes per tick: never zero, for a flow must end."""
+AT_LIMIT: Final = -1
+"""Where a flow stopped that no link held back."""
 
 
 class Claim(Protocol):
@@ -28,49 +30,37 @@ class Claim(Protocol):
     uses: tuple[tuple[int, float], ...]
 
 
-def fair_shares(
-    claims: Sequence[Claim], links: Collection[int], capacity: Sequence[float]
-) -> list[float]:
-    """Return the share of each of *claims*.
+class Filling:
+    """Links that fill as the level rises.
 
     Parameters
     ----------
     claims : sequence of Claim
         One per flow.
-    links : collection of int
-        The links that can be full; the others hold nobody back.
-    capacity : sequence of float
-        Per link, in the unit that the shares come in.
+    left : mapping of int to float
+        What the links that can be full have left for these flows, in the unit that the shares
+        come in; ascending by link. Links that are not there hold nobody back.
     """
-    if not links:
-        return [claim.limit for claim in claims]
-    return _Filling(claims, links, capacity).fill()
 
-
-class _Filling:
-    """Links that fill as the level rises."""
-
-    def __init__(
-        self, claims: Sequence[Claim], links: Collection[int], capacity: Sequence[float]
-    ) -> None:
+    def __init__(self, claims: Sequence[Claim], left: Mapping[int, float]) -> None:
         self.claims = claims
         self.shares = [0.0] * len(claims)
-        self.left = {link: capacity[link] for link in sorted(links)}
-        self.load = dict.fromkeys(self.left, 0.0)
-        self.on: dict[int, list[int]] = {link: [] for link in self.left}
+        """What each flow gets, after :meth:`fill`."""
+        self.stops = [AT_LIMIT] * len(claims)
+        """Which link holds each flow back."""
+        self.left = dict(left)
+        self.on: dict[int, list[int]] = {link: [] for link in left}
+        self._load = dict.fromkeys(left, 0.0)
         for number, claim in enumerate(claims):
             for link, use in claim.uses:
-                if link in self.load:
-                    self.load[link] += use * claim.weight
+                if link in self._load:
+                    self._load[link] += use * claim.weight
                     self.on[link].append(number)
-        self.rising = dict.fromkeys(self.left, 0)
-        for link, numbers in self.on.items():
-            self.rising[link] = len(numbers)
+        self._rising = {link: len(numbers) for link, numbers in self.on.items()}
 
-    def fill(self) -> list[float]:
+    def fill(self) -> None:
         """Raise the level until every flow has stopped."""
-        claims = self.claims
-        limits = [(claim.limit / claim.weight, n) for n, claim in enumerate(claims)]
+        limits = [(claim.limit / claim.weight, n) for n, claim in enumerate(self.claims)]
         limits.sort(reverse=True)
         levels = [(self._level(link), link) for link in self.left]
         heapify(levels)
@@ -82,12 +72,11 @@ class _Filling:
                 self._fill_first(levels)
             else:
                 limits.pop()
-                self._stop(number, claims[number].limit)
-        return self.shares
+                self._stop(number, self.claims[number].limit, AT_LIMIT)
 
     def _level(self, link: int) -> float:
         """Return the level at which *link* is full."""
-        return max(0.0, self.left[link]) / self.load[link] if self.rising[link] else inf
+        return max(0.0, self.left[link]) / self._load[link] if self._rising[link] else inf
 
     def _fill_first(self, levels: list[tuple[float, int]]) -> None:
         """Stop the flows on the link that is full first; as others stop, that comes later."""
@@ -99,13 +88,14 @@ class _Filling:
             return
         for number in self.on[link]:
             if not self.shares[number]:
-                self._stop(number, level * self.claims[number].weight)
+                self._stop(number, level * self.claims[number].weight, link)
 
-    def _stop(self, number: int, share: float) -> None:
+    def _stop(self, number: int, share: float, where: int) -> None:
         claim = self.claims[number]
         self.shares[number] = max(share, LEAST)
+        self.stops[number] = where
         for link, use in claim.uses:
             if link in self.left:
                 self.left[link] -= use * share
-                self.load[link] -= use * claim.weight
-                self.rising[link] -= 1
+                self._load[link] -= use * claim.weight
+                self._rising[link] -= 1
