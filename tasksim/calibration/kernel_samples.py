@@ -10,7 +10,8 @@ import numpy as np
 from tasksim.calibration.student_interval import relative_half_width
 from tasksim.calibration.total_time import TotalTime, newest_runs, total_time
 from tasksim.models.kinds.typicalmean import typical_mean
-from tasksim.models.quantiles import within_fence
+from tasksim.models.outliers import inliers
+from tasksim.models.quantiles import FENCE
 from tasksim.models.samples import Samples
 
 if TYPE_CHECKING:
@@ -120,13 +121,16 @@ class KernelSamples:
             samples = self.samples[kernel]
             otherwise = self._otherwise(kernel, options)
             rows, group = samples.configurations()
+            inside = inliers(samples, group, FENCE)  # as for the model, which is fitted to them
             order = np.argsort(group, kind="stable")
             parts = np.split(order, np.cumsum(np.bincount(group))[:-1])
             for row, part in zip(rows.tolist(), parts, strict=True):
                 parameters = dict(zip(samples.names, row, strict=True))
                 runs = None if samples.runs is None else samples.runs[part]
                 durations_s = samples.durations_s[part]
-                yield _judged(kernel, parameters, durations_s, runs, options, otherwise)
+                yield _judged(
+                    kernel, parameters, durations_s, runs, inside[part], options, otherwise
+                )
 
     def settled(self, options: CalibrationOptions) -> bool:
         """Return whether every kernel is known well enough."""
@@ -149,10 +153,10 @@ def _judged(
     parameters: dict[str, float],
     durations_s: NDArray[np.float64],
     runs: NDArray[np.int64] | None,
+    inside: NDArray[np.bool_],
     options: CalibrationOptions,
     otherwise: Stop,
 ) -> MeasuredConfiguration:
-    inside = within_fence(durations_s)
     count = int(inside.sum())
     of_runs = _run_means(durations_s[inside], None if runs is None else runs[inside])
     half_width = relative_half_width(of_runs, options.confidence)

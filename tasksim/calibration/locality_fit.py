@@ -100,6 +100,7 @@ def _centred(parts: list[FarSamples]) -> Centred:
     for mine in configurations.values():
         y = np.concatenate([part.durations_s for part in mine])
         x = np.concatenate([part.far_bytes for part in mine], axis=1)
+        # The fence alone: unlike for a mean, what happens in most runs only hides a slope.
         keep = within_fence(y)
         y, x = y[keep], x[:, keep]
         durations.append(y - y.mean())

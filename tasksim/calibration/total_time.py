@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.models.groups import group_means
-from tasksim.models.quantiles import within_fence
+from tasksim.models.outliers import inliers
+from tasksim.models.quantiles import FENCE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -120,7 +121,7 @@ def _run_totals(samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.float64
     if samples.runs is None or not len(samples):
         return np.empty(0, dtype=np.int64), np.empty(0)
     group = samples.configurations()[1]
-    kept = within_fence(samples.durations_s, group)
+    kept = inliers(samples, group, FENCE)  # as for the model, whose total this is
     means = group_means(samples.durations_s[kept], group[kept])
     durations = np.where(kept, samples.durations_s, means[group])
     runs, run = np.unique(samples.runs, return_inverse=True)

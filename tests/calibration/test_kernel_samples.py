@@ -9,6 +9,7 @@ from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.kernel_samples import MOST_RUNS, KernelSamples
 from tasksim.calibration.student_interval import relative_half_width
 from tasksim.graph.builder import GraphBuilder
+from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.samples import Samples
 
 RNG = np.random.default_rng(1)
@@ -79,6 +80,17 @@ def test_outliers_are_counted_and_do_not_count():
     assert (found.count, found.dropped) == (29, 1)
     assert found.mean_s == pytest.approx(1.0, rel=0.01)
     assert found.half_width < 0.02  # the run with the outlier is as good as the others
+
+
+def test_outliers_are_those_of_the_model():
+    """A long one in every run counts, as a run to be predicted will have it, too."""
+    collected = KernelSamples()
+    for run in range(10):
+        add(collected, [1.0, 1.1, 0.9, 1.05, 0.95, 1.02, 0.98, 40.0 if run == 3 else 5.0])
+    model = HistoryModel().fit(collected.samples["gemm"])
+    found = only(collected)
+    assert (found.count, found.dropped) == (model.count_[0], model.dropped_[0]) == (79, 1)
+    assert found.mean_s == model.mean_[0]
 
 
 def test_configurations_are_told_apart():
