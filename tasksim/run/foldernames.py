@@ -13,6 +13,7 @@ __all__ = [
     "ALL",
     "GRAPH",
     "MEMORY",
+    "MESSAGES",
     "PLATFORM",
     "RUN_JSON",
     "TASKS",
@@ -25,11 +26,12 @@ RUN_JSON = "run.json"
 TASKS = "tasks.parquet"
 TRANSFERS = "transfers.parquet"
 MEMORY = "memory.parquet"
+MESSAGES = "messages.parquet"
 GRAPH = "graph.npz"
 """The graph, where it is kept with the run."""
 PLATFORM = "platform.yaml"
 """Where it ran, of runs that were imported or recorded with what is known of that."""
-ALL = frozenset((RUN_JSON, TASKS, TRANSFERS, MEMORY, GRAPH, PLATFORM))
+ALL = frozenset((RUN_JSON, TASKS, TRANSFERS, MEMORY, MESSAGES, GRAPH, PLATFORM))
 
 
 def is_run_folder(path: Path) -> bool:

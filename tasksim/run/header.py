@@ -31,6 +31,7 @@ class Rows(NamedTuple):
     tasks: int
     transfers: int | None
     memory: int | None
+    messages: int | None
 
 
 def encode(run: Run) -> str:
@@ -54,6 +55,7 @@ def encode(run: Run) -> str:
         "kernels": run.kernel_names,
         "workers": [_worker_json(worker) for worker in run.workers],
         **_memories_json(run),
+        **({} if run.messages is None else {"messages": len(run.messages)}),
         **({} if run.uncertainty is None else {"uncertainty": run.uncertainty}),
         "config": run.config,
         "versions": run.versions,
@@ -119,7 +121,8 @@ def _check_version(root: Node, path: Path) -> None:
 
 def _rows(root: Node) -> Rows:
     return Rows(
-        root["tasks"].integer(), *(_count(root, n) for n in ("transfers", "memory_changes"))
+        root["tasks"].integer(),
+        *(_count(root, name) for name in ("transfers", "memory_changes", "messages")),
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tasksim.base.times import duration_text
 from tasksim.base.versions import version_of
-from tasksim.run.recordtables import MemoryTable, TaskTable, TransferTable
+from tasksim.run.recordtables import MemoryTable, MessageTable, TaskTable, TransferTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MemoryInfo",
     "MemoryTable",
+    "MessageTable",
     "Run",
     "RunKind",
     "TaskTable",
@@ -113,6 +114,8 @@ class Run:
         How sure the makespan is, of a simulation that was asked for it.
     graph : TaskGraph or None, default None
         What was run, where no generator makes it again: it is kept with the run.
+    messages : MessageTable or None, default None
+        The messages between nodes, where there are several.
 
     See Also
     --------
@@ -164,6 +167,8 @@ class Run:
     """How sure the makespan is: what ``Prediction.to_json`` says."""
     graph: TaskGraph | None = field(default=None, compare=False)
     """What was run, where it is kept with the run, as no generator makes it again."""
+    messages: MessageTable | None = None
+    """The messages between nodes; None: there is one."""
 
     def __len__(self) -> int:
         return len(self.tasks)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MemoryTable",
+    "MessageTable",
     "RecordTable",
     "TaskTable",
     "TransferReason",
@@ -249,6 +250,68 @@ class MemoryTable(RecordTable):
     """Index into the run's ``memories``."""
     used_bytes: NDArray[np.int64]
     """What is allocated from this time on."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MessageTable(RecordTable):
+    """The messages between the nodes of a run, one row per message as they were posted.
+
+    Times are in seconds since the start of the run, nodes are those of its workers.
+
+    Examples
+    --------
+    >>> table = MessageTable([0], [1], [7], [800], [3], [9], [0.0], [0.5], [0.25], [0.5], [0.75])
+    >>> table.duration_s
+    array([0.25])
+
+    See Also
+    --------
+    TransferTable : the copies inside of nodes.
+    Run : has one where there are several nodes.
+    """
+
+    what: ClassVar[str] = "message table"
+    rows: ClassVar[str] = "messages"
+    dtypes: ClassVar[dict[str, np.dtype[Any]]] = {
+        "source": _INT32,
+        "target": _INT32,
+        "handle": _INT32,
+        "size_bytes": _INT64,
+        "priority": _INT32,
+        "task": _INT32,
+        "posted_s": _TIME,
+        "ready_s": _TIME,
+        "awaited_s": _TIME,
+        "start_s": _TIME,
+        "end_s": _TIME,
+    }
+
+    source: NDArray[np.int32]
+    """The node that sent it."""
+    target: NDArray[np.int32]
+    """The node that received it."""
+    handle: NDArray[np.int32]
+    """The number of the datum in its graph; beyond its data: an order without bytes."""
+    size_bytes: NDArray[np.int64]
+    """The data, without envelopes."""
+    priority: NDArray[np.int32]
+    task: NDArray[np.int32]
+    """The task that caused it: the first that reads the datum there, or the one that wrote it."""
+    posted_s: NDArray[np.float64]
+    """When the sender submitted it."""
+    ready_s: NDArray[np.float64]
+    """When the datum was there to be sent."""
+    awaited_s: NDArray[np.float64]
+    """When the receiver could take it."""
+    start_s: NDArray[np.float64]
+    """When the data began to move."""
+    end_s: NDArray[np.float64]
+    """When they were there."""
+
+    @property
+    def duration_s(self) -> NDArray[np.float64]:
+        """How long the data of each moved."""
+        return self.end_s - self.start_s
 
 
 def frozen(values: NDArray[Any]) -> NDArray[Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from tasksim.base.errors import CheckFailed, expect
 from tasksim.graph.access_mode import AccessMode
 from tasksim.run.copychecks import CopyChecker, others, place
+from tasksim.run.messagechecks import binding_across_nodes, check_messages
 from tasksim.run.record import Run
 
 if TYPE_CHECKING:
@@ -118,6 +119,8 @@ class _Checker:
             self.dependencies(self.graph)
             self.commutative(self.graph)
         self.releases()
+        if self.run.messages is not None:
+            check_messages(self.run, self.graph, self.slack_s)
         CopyChecker(self.run, self.graph, self.slack_s).check()
 
     # What is checked of every run
@@ -242,6 +245,8 @@ class _Checker:
     def dependencies(self, graph: TaskGraph) -> None:
         before = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr))
         after = graph.successors
+        if self.run.messages is not None:
+            before, after = binding_across_nodes(self.run, graph, before, after)
         early = self.tasks.start_s[after] < self.tasks.end_s[before] - self.slack_s
         if early.any():
             edge = int(np.argmax(early))

@@ -18,6 +18,7 @@ from tasksim.run.foldernames import (
     ALL,
     GRAPH,
     MEMORY,
+    MESSAGES,
     PLATFORM,
     RUN_JSON,
     TASKS,
@@ -27,7 +28,13 @@ from tasksim.run.foldernames import (
 )
 from tasksim.run.header import SCHEMA_VERSION, encode, read_header
 from tasksim.run.record import Run
-from tasksim.run.recordtables import MemoryTable, RecordTable, TaskTable, TransferTable
+from tasksim.run.recordtables import (
+    MemoryTable,
+    MessageTable,
+    RecordTable,
+    TaskTable,
+    TransferTable,
+)
 from tasksim.run.tablechecks import check_references
 
 if TYPE_CHECKING:
@@ -55,9 +62,10 @@ def save(run: Run, folder: str | Path, force: bool = False) -> None:
 
     ``run.json`` holds the resolved configuration, seed, versions, makespan, bounds and a
     summary of the metrics; ``tasks.parquet`` the task records, and where there are several
-    memories ``transfers.parquet`` and ``memory.parquet`` the copies and what is allocated: the
-    same bytes for the same records; ``graph.npz`` the graph, if the run has one. What else lies in
-    a run folder that is replaced, such as a figure, stays there.
+    memories ``transfers.parquet`` and ``memory.parquet`` the copies and what is allocated, and
+    of several nodes ``messages.parquet``: the same bytes for the same records; ``graph.npz`` the
+    graph, if the run has one. What else lies in a run folder that is replaced, such as a figure,
+    stays there.
 
     Raises
     ------
@@ -109,6 +117,7 @@ def load(path: str | Path) -> Run:
         tasks=_read(TaskTable, folder / TASKS, rows.tasks),
         transfers=_read_if(TransferTable, folder / TRANSFERS, rows.transfers),
         memory=_read_if(MemoryTable, folder / MEMORY, rows.memory),
+        messages=_read_if(MessageTable, folder / MESSAGES, rows.messages),
         graph=load_graph(folder / GRAPH) if is_file(folder / GRAPH) else None,
     )
     check_references(run, {table.what: folder / name for name, table in _tables(run).items()})
@@ -117,7 +126,12 @@ def load(path: str | Path) -> Run:
 
 def _tables(run: Run) -> dict[str, RecordTable]:
     """Return the tables that a run has by the names of their files."""
-    tables = {TASKS: run.tasks, TRANSFERS: run.transfers, MEMORY: run.memory}
+    tables = {
+        TASKS: run.tasks,
+        TRANSFERS: run.transfers,
+        MEMORY: run.memory,
+        MESSAGES: run.messages,
+    }
     return {name: table for name, table in tables.items() if table is not None}
 
 

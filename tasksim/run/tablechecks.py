@@ -67,6 +67,18 @@ def _limits(run: Run) -> Iterator[tuple[RecordTable, dict[str, tuple[int, int | 
                 "task": (-1, last_task),
             },
         )
+    if run.messages is not None:
+        last_node = max((worker.node for worker in run.workers), default=0)
+        yield (
+            run.messages,
+            {
+                "source": (0, last_node),
+                "target": (0, last_node),
+                "handle": (0, None),
+                "size_bytes": (0, None),
+                "task": (0, last_task),
+            },
+        )
     if run.memory is not None:
         yield run.memory, {"memory": (0, last_memory), "used_bytes": (0, None)}
 

@@ -40,12 +40,19 @@ class Patience:
     nothing ever will.
     """
 
-    def __init__(self, facts: Facts, ledger: Ledger, idle: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        facts: Facts,
+        ledger: Ledger,
+        idle: Callable[[], bool],
+        over: Callable[[], bool] | None = None,
+    ) -> None:
         workers, graph = len(facts.platform.workers), facts.graph
         self._scheduler = facts.scheduler
         self._graph = graph
         self._ledger = ledger
         self._idle = idle
+        self._over = over or ledger.over
         self._limit = max(AT_LEAST, ROUNDS * workers, len(graph) // TASKS)
         self._seen = (-1, -1.0)
         self.left = self._limit
@@ -56,7 +63,7 @@ class Patience:
 
         Raises :exc:`AllDone` instead if nothing was left to be done.
         """
-        if self._ledger.over():
+        if self._over():
             raise AllDone
         moves = self._ledger.moves()
         seen_moves, seen_s = self._seen

@@ -6,12 +6,15 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from tasksim.graph.commutation import ready_at_first
 from tasksim.platform.copyestimates import copy_seconds
 from tasksim.runtime.ledger import class_of
 from tasksim.runtime.rules import known_worker
 from tasksim.schedulers.base import View
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tasksim.runtime.facts import Facts
 
 __all__ = ["RunView"]
@@ -35,6 +38,11 @@ class RunView(View):
         self.pusher = None
         self.platform = platform
         self._scheduler = facts.scheduler
+
+    @cached_property
+    def first_ready(self) -> Sequence[int]:
+        """The tasks that are pushed before any has run, in order of submission."""
+        return ready_at_first(self.graph)
 
     @cached_property
     def sizes(self) -> list[int]:

@@ -59,6 +59,13 @@ class View(ABC):
     """The worker whose task released the one being pushed; ``None``: it came by submission."""
 
     @property
+    def first_ready(self) -> Sequence[int]:
+        """The tasks that are pushed before any has run, in order of submission."""
+        from tasksim.graph.commutation import ready_at_first
+
+        return ready_at_first(self.graph)
+
+    @property
     @abstractmethod
     def sizes(self) -> Sequence[int]:
         """Per data handle, its size in bytes."""

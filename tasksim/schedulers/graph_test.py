@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from tasksim.base.errors import InputError
-from tasksim.graph.commutation import ready_at_first
 from tasksim.schedulers.base import Scheduler, View
 from tasksim.schedulers.queues import PriorityQueue
 
@@ -59,7 +58,7 @@ class GraphTest(Scheduler):
         ]
         self._told = [False] * len(view.workers)
         self._bag: list[int] = []
-        self._awaited = len(ready_at_first(graph))
+        self._awaited = len(view.first_ready)
 
     def push(self, task: int) -> None:
         """Queue *task* and wake one worker for it; before the graph is complete, put it by."""

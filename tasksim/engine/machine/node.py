@@ -1,11 +1,12 @@
 """Node: a scheduler, and all that it rules: its view, its workers, its memories.
 
-A machine has one; a machine of several nodes would have one for each.
+A machine has one, a cluster many. Those of a cluster have communication tasks, which come behind
+the tasks that workers run in numbers, and which no scheduler sees.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tasksim.engine.clock import Routine, run
 from tasksim.engine.data.accesses import Hints, TaskAccesses, ordered_accesses
@@ -21,24 +22,29 @@ from tasksim.engine.machine.intake import COMING, Intake
 from tasksim.engine.machine.keeper import keeper
 from tasksim.engine.machine.view import NodeView
 from tasksim.engine.machine.writing import Writing
+from tasksim.runtime.facts import Facts
 from tasksim.runtime.hooks import chooses_apart, unless_default
 from tasksim.runtime.ledger import DONE, TAKEN
 from tasksim.runtime.livelock import Patience
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Sequence
 
     from tasksim.engine.clock import Steps, TickClock
     from tasksim.engine.data.accesses import Needs
     from tasksim.engine.machine.charges import Charges
+    from tasksim.engine.machine.membership import Membership
     from tasksim.engine.machine.ticks import OverheadTicks
     from tasksim.engine.threads.threads import Threads
     from tasksim.platform.description import Platform
-    from tasksim.runtime.facts import Facts
     from tasksim.runtime.ledger import Ledger
     from tasksim.runtime.release import Release
 
-__all__ = ["Node"]
+__all__ = ["MAIN", "Node"]
+
+MAIN: Final = 0
+"""Main memory, from which messages are sent and into which they are received."""
 
 
 class Node:
@@ -55,6 +61,8 @@ class Node:
         What the runtime's own work takes, and what the tasks do.
     blind : bool
         Whether all pushes of one instant choose before any of them is committed.
+    member : Membership, optional
+        Of a cluster's node: what it shares with the others.
 
     Attributes
     ----------
@@ -73,6 +81,7 @@ class Node:
         charges: Charges,
         *,
         blind: bool,
+        member: Membership | None = None,
     ) -> None:
         graph, platform, scheduler, estimates, able = facts
         self.platform, self.scheduler = platform, scheduler
@@ -85,7 +94,12 @@ class Node:
         self._overheads = overheads
         self._blind = blind and chooses_apart(scheduler)
         self.instant = in_steps(platform) if self._blind else BY_NUMBER
-        self.threads = _threads(clock, facts) if blind else None
+        self._member = member
+        self.own_tasks = len(graph) if member is None else len(member.visible)
+        """How many tasks workers run; those of higher numbers are communication."""
+        self.order: Sequence[int] = range(len(graph)) if member is None else member.order
+        """The tasks as they are submitted."""
+        self.threads = _threads(clock, facts) if blind and member is None else None
         if self.instant.stepwise or self.threads is not None:
             clock.end_waits_in_reverse()
         self._looks = scheduler.looks_at_data
@@ -101,11 +115,20 @@ class Node:
         self._several = len(platform.memories) > 1
         self._drivers = self._make_drivers(routines, priorities)
         seen = facts._replace(estimates=estimates)
+        if member is not None:
+            own = self.own_tasks
+            rows = [row[:own] for row in estimates]
+            seen = Facts(member.visible, platform, scheduler, rows, able[:own])
         accesses = TaskAccesses(self.needs, reads, priorities)
         writing = Writing(graph, self.needs, ledger)
         self.view = NodeView(seen, clock, routines, self.memories, accesses, writing)
-        self.hints = HintFollower(Hints.of(graph), ledger, writing, self.memories, overheads)
-        self._patience = Patience(facts, ledger, self._idle)
+        hints = Hints.of(graph) if member is None else member.hints
+        self.hints = HintFollower(hints, ledger, writing, self.memories, overheads)
+        if member is None:
+            self._patience = Patience(facts, ledger, self._idle)
+        else:
+            self.view.first_ready = member.first_ready
+            self._patience = Patience(facts, ledger, member.idle, member.over)
         # What the hot loops look up, without the way to it.
         self._locked = self.memories.locks.until
         self._hinted = self.hints.waiting
@@ -227,7 +250,7 @@ class Node:
             self._finished(task, worker)
         push_cost = self._push_cost
         for successor in self._release.complete_in_turn(task):
-            if self._blind:
+            if self._blind or successor >= self.own_tasks:
                 yield from self.push(successor, driver.routine, worker, task)
                 continue
             if push_cost:
@@ -241,6 +264,30 @@ class Node:
         if task in self._hinted:
             yield from self.hints.follow_all(task)
 
+    def finish_communication(self, task: int, routine: Routine) -> Steps:
+        """Release what waited for the communication *task*; the thread *routine* pushes it."""
+        self._note_end(task)
+        if self._several:
+            self.memories.mover.release(self.needs[task], MAIN)
+        for successor in self._release.complete_in_turn(task):
+            yield from self.push(successor, routine, None, task)
+        if task in self._hinted:
+            yield from self.hints.follow_all(task)
+
+    def _communicate(self, task: int, routine: Routine, released_by: int) -> Steps:
+        """Give the communication *task* to who does it.
+
+        To release one costs a push, as StarPU pushes a task without a kernel for it; but not the
+        main thread, when nothing else is missing.
+        """
+        assert self._member is not None
+        if self._push_cost and released_by >= 0:
+            routine.rank = self.instant.push
+            yield self._push_cost
+        self._make_ready(task, self.clock._now, released_by)
+        self.ledger.hand_over(task)
+        self._member.communicate(task)
+
     def leave(self, needs: Needs, driver: Driver) -> None:
         """Note that *driver* does not need the data of a task any more."""
         self.memories.mover.release(needs, driver.memory)
@@ -253,6 +300,9 @@ class Node:
         self, task: int, routine: Routine, pusher: int | None = None, released_by: int = -1
     ) -> Steps:
         """Push *task*, which *pusher*'s task released, on its *routine*; else the main thread's."""
+        if task >= self.own_tasks:
+            yield from self._communicate(task, routine, released_by)
+            return
         if self.threads is not None:
             yield from self.threads.push(task, released_by)
             return

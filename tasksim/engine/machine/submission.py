@@ -20,6 +20,7 @@ class Submission:
     Task *i* is submitted at ``i * cost`` ticks, later where earlier ones were ready and had to be
     pushed first; hints cost as much as tasks do. Without a cost all are submitted at once. Where it
     is known when each is *due*, in ticks, none is submitted before that, and nothing costs besides.
+    On a node of several, communication is submitted among the tasks and costs nothing.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class Submission:
         self._said = node.hints.said
         self._due = due
         self._cost = cost if due is None else 0
+        self._order, self._own = node.order, node.own_tasks
         self._routine = node.routine()
 
     def begin(self) -> None:
@@ -53,8 +55,8 @@ class Submission:
         clock, submitted = self._clock, self._node.ledger.submitted
         position = 0
         due = clock._now
-        for task in range(len(submitted)):
-            while position < len(self._said) and self._said[position][0] <= task:
+        for place, task in enumerate(self._order):
+            while position < len(self._said) and self._said[position][0] <= place:
                 due += self._cost
                 if self._something_by(due):
                     yield due - clock._now
@@ -71,7 +73,8 @@ class Submission:
                     yield due - clock._now
                 yield from self._node.push(ready, self._routine)
                 due = clock._now
-            due += self._cost
+            if task < self._own:
+                due += self._cost
         for after, handle in self._said[position:]:
             due += self._cost
             yield due - clock._now

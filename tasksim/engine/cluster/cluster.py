@@ -1,0 +1,257 @@
+"""Cluster: its replay, wired of a clock, a network, and per node a ledger, workers and a thread.
+
+Each node is that of a machine (:mod:`tasksim.engine.machine.node`), with a graph, ledger, release
+and submission of its own. Nodes share the clock and the network, and nothing else: no scheduler
+sees the queues of another.
+"""
+
+from __future__ import annotations
+
+import random
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from tasksim.base.errors import InputError, SchedulerError, TasksimError
+from tasksim.engine.clock import TICKS_PER_S, TickClock, run
+from tasksim.engine.cluster.communicator import Communicator
+from tasksim.engine.cluster.flows import Flows
+from tasksim.engine.cluster.messages import Messages
+from tasksim.engine.cluster.protocol import protocol_of
+from tasksim.engine.cluster.work import Work
+from tasksim.engine.machine.charges import Charges
+from tasksim.engine.machine.membership import Membership
+from tasksim.engine.machine.node import Node
+from tasksim.engine.machine.submission import Submission
+from tasksim.engine.machine.ticks import OverheadTicks
+from tasksim.runtime.blame import blamed
+from tasksim.runtime.collector import no_garbage_collection
+from tasksim.runtime.facts import Facts
+from tasksim.runtime.ledger import Ledger, able_classes
+from tasksim.runtime.livelock import AllDone
+from tasksim.runtime.release import Release
+from tasksim.runtime.rules import dropped
+from tasksim.runtime.states import READY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+    from numpy.typing import NDArray
+
+    from tasksim.engine.cluster.protocol import Protocol
+    from tasksim.engine.needs import SimultaneousPushes
+    from tasksim.graph.distribution.parts import Distribution
+    from tasksim.network.description import Network
+    from tasksim.platform.description import Platform
+    from tasksim.schedulers.base import Scheduler
+
+__all__ = ["ClusterReplay", "Member", "NodeQuestion"]
+
+SEEDS: Final = 1 << 20
+"""The seeds of the nodes of one run are consecutive, those of the next are so far away: there are
+fewer nodes."""
+
+
+class NodeQuestion(NamedTuple):
+    """A node: what it is, who decides, and what tasks of the whole graph take there.
+
+    *costs* and *estimates* have a row per class of workers of *platform*.
+    """
+
+    platform: Platform
+    scheduler: Scheduler
+    costs: NDArray[np.float64]
+    estimates: NDArray[np.float64]
+
+
+class Member(NamedTuple):
+    """A node of a replay, and what belongs to it."""
+
+    work: Work
+    ledger: Ledger
+    node: Node
+    submission: Submission
+    communicator: Communicator
+
+    def busy(self) -> bool:
+        """Return whether something happens on the node that is no communication."""
+        ledger, own = self.ledger, self.work.own_tasks
+        tasks = any(task < own for task in ledger.taken)
+        moving = bool(self.node.memories.requests.of)
+        return tasks or moving or not ledger.all_submitted or not self.communicator.quiet()
+
+
+class ClusterReplay:
+    """One simulated run on a cluster.
+
+    Parameters
+    ----------
+    distribution : Distribution
+        The graph, cut into a part per node.
+    nodes : sequence of NodeQuestion
+        The nodes.
+    network : Network
+        The network between them, whose hosts are counted.
+    simultaneous_pushes : {"serial", "blind"}
+        As for :class:`~tasksim.engine.machine.machine.MachineReplay`.
+    protocol : Protocol, optional
+        What is done around the data of a message; by default as the network's model says.
+
+    Attributes
+    ----------
+    members : list of Member
+        The nodes.
+    messages : Messages
+        What became of the messages.
+    """
+
+    def __init__(
+        self,
+        distribution: Distribution,
+        nodes: Sequence[NodeQuestion],
+        network: Network,
+        simultaneous_pushes: SimultaneousPushes = "serial",
+        protocol: Protocol | None = None,
+    ) -> None:
+        self.distribution = distribution
+        self._clock = TickClock()
+        self._blind = simultaneous_pushes == "blind"
+        self._protocol = protocol or protocol_of(network.model)
+        self._model = network.model
+        self._flows = Flows(self._clock, network)
+        works = [Work(part) for part in distribution.parts]
+        self.messages = _messages(distribution, works)
+        self.members = [
+            self._member(number, work, question)
+            for number, (work, question) in enumerate(zip(works, nodes, strict=True))
+        ]
+
+    def _member(self, number: int, work: Work, question: NodeQuestion) -> Member:
+        platform, scheduler, _, _ = question
+        overheads = OverheadTicks.of(platform.overheads)
+        costs = _of_part(question.costs, work)
+        alike = question.costs is question.estimates
+        estimates = costs if alike else _of_part(question.estimates, work)
+        try:
+            able = able_classes(work.graph, costs)
+        except InputError as error:
+            raise InputError(f"node {number}: {error}") from error
+        ledger = Ledger(work.graph, platform, able)
+        release = Release(work.graph, submitted=not overheads.submission)
+        communicator = Communicator(
+            number, work.message, self.messages, self._flows, self._protocol, self._model
+        )
+        node = Node(
+            Facts(work.graph, platform, scheduler, estimates, able),
+            self._clock,
+            ledger,
+            release,
+            overheads,
+            Charges(platform, costs, None),
+            blind=self._blind,
+            member=Membership(
+                work.visible, work.order, work.hints, work.first_ready,
+                communicator.take, self._idle, self._over,
+            ),
+        )  # fmt: skip
+        submission = Submission(node, release, overheads.submission)
+        return Member(work, ledger, node, submission, communicator)
+
+    def run(self, seed: int) -> float:
+        """Replay the graph; return the makespan in seconds.
+
+        Raises :exc:`SchedulerError`, with the number of the node, when a scheduler breaks a rule
+        or fails, and :exc:`InputError` for what can never run.
+        """
+        with no_garbage_collection():
+            try:
+                self._begin(seed)
+                with suppress(AllDone):
+                    run(self._clock)
+            except (Exception, SystemExit) as error:
+                raise self._blamed(error) from error
+        for member in self.members:
+            member.ledger.close(TICKS_PER_S)
+        if not self._over():
+            raise self._stopped()
+        return max(_last_end_s(member) for member in self.members)
+
+    def _begin(self, seed: int) -> None:
+        communicators = [member.communicator for member in self.members]
+        for number, member in enumerate(self.members):
+            member.communicator.begin(member.node, communicators)
+            member.node.begin(random.Random(seed * SEEDS + number))
+        for member in self.members:
+            member.submission.begin()
+
+    # What happens on all nodes together
+
+    def _idle(self) -> bool:
+        return not self.messages.under_way and not any(member.busy() for member in self.members)
+
+    def _over(self) -> bool:
+        return all(member.ledger.over() for member in self.members)
+
+    # Errors
+
+    def _blamed(self, error: BaseException) -> BaseException:
+        """Return *error* with the number of the node whose scheduler has made it."""
+        for number, member in enumerate(self.members):
+            told = blamed(error, member.node.scheduler, member.work.graph)
+            if told is not error:
+                return SchedulerError(f"node {number}: {told}")
+        number = self._where(error.__traceback__)
+        if number < 0 or not isinstance(error, TasksimError):
+            return error
+        return type(error)(f"node {number}: {error}")
+
+    def _where(self, traceback: TracebackType | None) -> int:
+        """Return the number of the node in which an error arose; -1: in none."""
+        nodes = {id(member.node): number for number, member in enumerate(self.members)}
+        found = -1
+        while traceback is not None:
+            found = nodes.get(id(traceback.tb_frame.f_locals.get("self")), found)
+            traceback = traceback.tb_next
+        return found
+
+    def _stopped(self) -> Exception:
+        """Return the error for a replay that stopped before all was done."""
+        now_s = self._clock._now / TICKS_PER_S
+        for number, (work, ledger, node, _, _) in enumerate(self.members):
+            own = ledger.state[: work.own_tasks]
+            try:
+                node.refuse_what_is_stuck()
+            except InputError as error:
+                return InputError(f"node {number}: {error}")
+            if READY in own:
+                told = dropped(node.scheduler, work.graph, own, now_s)
+                return SchedulerError(f"node {number}: {told}")
+        number = next(n for n, member in enumerate(self.members) if not member.ledger.over())
+        work, ledger, node, _, _ = self.members[number]
+        told = dropped(node.scheduler, work.graph, ledger.state, now_s)
+        return SchedulerError(f"node {number}: {told}")
+
+
+def _messages(distribution: Distribution, works: Sequence[Work]) -> Messages:
+    """Return the messages, with their communication tasks' numbers in the replay."""
+    table = distribution.messages
+    send, receive = [-1] * len(table), [-1] * len(table)
+    source: list[int] = table.source.tolist()
+    for node, work in enumerate(works):
+        for task, message in enumerate(work.message, work.own_tasks):
+            (send if source[message] == node else receive)[message] = task
+    return Messages(table, send, receive)
+
+
+def _of_part(costs: NDArray[np.float64], work: Work) -> list[list[float]]:
+    """Return the rows of *costs* for the tasks of *work*; workers have none of communication."""
+    found = np.zeros((len(costs), len(work.graph)))
+    found[:, : work.own_tasks] = costs[:, work.task]
+    rows: list[list[float]] = found.tolist()
+    return rows
+
+
+def _last_end_s(member: Member) -> float:
+    return max(member.ledger.end[: member.work.own_tasks], default=0.0)

@@ -1,0 +1,244 @@
+"""Communicator: the communication thread of a node, which sends and receives its messages.
+
+It sleeps until there is something to do, and does it at the end of the instant: so of sends that
+become ready together the most urgent goes first. What it does costs nothing but the pushes of the
+tasks that a message releases.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Final
+
+from tasksim.engine.machine.node import MAIN
+from tasksim.engine.ticks import ticks
+from tasksim.network.model import cost_s
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.engine.clock import Routine, Steps
+    from tasksim.engine.cluster.flows import Flows
+    from tasksim.engine.cluster.messages import Messages
+    from tasksim.engine.cluster.protocol import Protocol
+    from tasksim.engine.machine.node import Node
+    from tasksim.network.model import Model
+
+__all__ = ["COMMUNICATE", "Communicator"]
+
+COMMUNICATE: Final = 1024.0
+"""The rank of communication within an instant: after all that workers do, even counted in steps,
+and before the shares of the links are settled."""
+
+
+class Communicator:
+    """The communication thread of node *number*.
+
+    Parameters
+    ----------
+    number : int
+        The node.
+    message : sequence of int
+        Per communication task of the node, its message.
+    messages, flows : Messages, Flows
+        Those of the whole cluster.
+    protocol, model : Protocol, Model
+        What is done around the data; thresholds and costs.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        message: Sequence[int],
+        messages: Messages,
+        flows: Flows,
+        protocol: Protocol,
+        model: Model,
+    ) -> None:
+        self.number = number
+        self.expected = 0
+        """How many receives are ready of which no envelope has come."""
+        self._message, self._messages, self._flows = message, messages, flows
+        self._protocol, self._model = protocol, model
+        self._out: list[tuple[int, int, int]] = []
+        """Sends that are ready: a heap of priority, turn and message."""
+        self._turn = 0
+        self._in_flight = 0
+        self._done: deque[int] = deque()
+        """Communication tasks that have ended, of which nobody was told yet."""
+        self._listening = False
+        """Whether an envelope is awaited."""
+        self._coming = False
+        """Whether the one that is awaited is under way."""
+        self._letters: deque[int] = deque()
+        """Messages sent here whose envelopes nobody has awaited yet, in order."""
+        self._envelope = -1
+        """A message whose envelope has come just now."""
+
+    def begin(self, node: Node, others: Sequence[Communicator]) -> None:
+        """Begin for *node*, which has its workers now; *others* are those of all nodes."""
+        self._node, self._others = node, others
+        self._clock = node.clock
+        self._own = node.own_tasks
+        self._several = len(node.platform.memories) > 1
+        self._routine: Routine = node.routine()
+        self._routine.rank = COMMUNICATE
+        self._routine.begin(self._steps())
+
+    def take(self, task: int) -> None:
+        """Take the communication *task*, which was released: bring its datum to main memory."""
+        if self._several:
+            needs = self._node.needs[task]
+            if self._node.memories.mover.fetch(needs, Courier(self, task)):
+                return
+        self.ready(task)
+
+    def ready(self, task: int) -> None:
+        """Send or await the message of *task*, as its datum is in main memory."""
+        messages, message = self._messages, self._message[task - self._own]
+        if self.number == messages.source[message]:
+            heappush(self._out, (-messages.priority[message], self._turn, message))
+            self._turn += 1
+        else:
+            messages.awaited[message] = 1
+            if messages.arrived[message]:
+                self._done.append(task)
+            elif messages.announced[message]:
+                self._move(message)
+            else:
+                self.expected += 1
+        self._routine.wake()
+
+    # The thread
+
+    def _steps(self) -> Steps:
+        routine = self._routine
+        while True:
+            if not (routine.woken or self._done):
+                yield None
+            routine.woken = False
+            routine.rank = COMMUNICATE
+            yield 0
+            yield from self._send()
+            self._listen()
+            while self._done:
+                yield from self._end(self._done.popleft())
+            self._open_envelope()
+            self._listen()
+
+    def _end(self, task: int) -> Steps:
+        """Tell the node that the communication *task* has ended."""
+        message = self._message[task - self._own]
+        if self._model.receive_costs and self.number == self._messages.target[message]:
+            yield ticks(cost_s(self._model.receive_costs, self._messages.size[message]))
+        yield from self._node.finish_communication(task, self._routine)
+
+    def quiet(self) -> bool:
+        """Return whether the thread has nothing to do until a message or a datum comes."""
+        waits = not self._out or self._in_flight >= self._protocol.in_flight
+        return waits and not self._done and self._envelope < 0
+
+    def _send(self) -> Steps:
+        """Send what is ready, as long as not too much is in flight."""
+        while self._out and self._in_flight < self._protocol.in_flight:
+            _, _, message = heappop(self._out)
+            size = self._messages.size[message]
+            self._in_flight += 1
+            if self._model.isend_costs:
+                yield ticks(cost_s(self._model.isend_costs, size))
+            target = self._others[self._messages.target[message]]
+            target.hear_of(message)
+            if size < self._model.eager_bytes:
+                self._move(message)
+            if size < self._model.detached_bytes:
+                self._sent(message)
+
+    def _sent(self, message: int) -> None:
+        """Note that *message* is not in flight any more."""
+        self._in_flight -= 1
+        self._done.append(self._messages.send[message])
+        self._routine.wake()
+
+    def hear_of(self, message: int) -> None:
+        """Note that *message* is being sent here."""
+        if self._protocol.envelope_bytes is None:
+            self._messages.announced[message] = 1
+            if self._messages.awaited[message]:
+                self.expected -= 1
+                self._move(message)
+            return
+        self._letters.append(message)
+        if self._listening and not self._coming:
+            self._let_come()
+
+    def _listen(self) -> None:
+        """Await the next envelope, if a receive is ready that none has come for."""
+        if self.expected and not self._listening:
+            self._listening = True
+            if self._letters:
+                self._let_come()
+
+    def _let_come(self) -> None:
+        """Let the envelope that was sent first come."""
+        message, size = self._letters.popleft(), self._protocol.envelope_bytes
+        assert size is not None
+        self._coming = True
+        self._messages.under_way += 1
+        source = self._messages.source[message]
+        self._flows.send(source, self.number, size, self._on_envelope, message)
+
+    def _on_envelope(self, message: int) -> None:
+        self._messages.under_way -= 1
+        self._envelope = message
+        self._routine.wake()
+
+    def _open_envelope(self) -> None:
+        """Ask for the data of the message whose envelope has come."""
+        message = self._envelope
+        if message < 0:
+            return
+        self._envelope = -1
+        self._listening = self._coming = False
+        self._messages.announced[message] = 1
+        if self._messages.awaited[message]:
+            self.expected -= 1
+        self._move(message)
+
+    def _move(self, message: int) -> None:
+        """Let the data of *message* move, unless they do."""
+        messages = self._messages
+        if not messages.moving[message]:
+            messages.moving[message] = 1
+            messages.under_way += 1
+            messages.started[message] = self._clock._now
+            source, target = messages.source[message], messages.target[message]
+            size = messages.size[message]
+            self._flows.send(source, target, size, self._others[target].on_data, message)
+
+    def on_data(self, message: int) -> None:
+        """Note that the data of *message*, which was sent here, have come."""
+        messages = self._messages
+        messages.under_way -= 1
+        messages.arrived[message] = 1
+        messages.ended[message] = self._clock._now
+        messages.done += 1
+        if messages.size[message] >= self._model.detached_bytes:
+            self._others[messages.source[message]]._sent(message)
+        if messages.awaited[message]:
+            self._done.append(messages.receive[message])
+            self._routine.wake()
+
+
+class Courier:
+    """Who brings the datum of a communication *task* to main memory for *communicator*."""
+
+    __slots__ = ("_communicator", "memory", "priority", "task")
+
+    def __init__(self, communicator: Communicator, task: int) -> None:
+        self._communicator = communicator
+        self.task, self.memory, self.priority = task, MAIN, 0
+
+    def arrive(self) -> None:
+        """Note that the datum has come."""
+        self._communicator.ready(self.task)

@@ -1,0 +1,170 @@
+"""Simulation on a cluster: from a graph, nodes, a network and kernel models to a simulated run."""
+
+from __future__ import annotations
+
+import copy
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.engine.cluster.cluster import ClusterReplay, NodeQuestion
+from tasksim.engine.cluster.outcome import cluster_machine, cluster_records
+from tasksim.engine.durations import Demands, Models
+from tasksim.engine.simulate import at_home, bounds_of, simulate
+from tasksim.graph.distribution.owners import nearly_square, owners_of
+from tasksim.graph.distribution.parts import distribute
+from tasksim.run.record import Run
+from tasksim.schedulers.registry import create
+from tasksim.schedulers.static.follower import StaticScheduler
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from tasksim.engine.choice import Engine
+    from tasksim.engine.needs import SimultaneousPushes
+    from tasksim.engine.simulate import Noise
+    from tasksim.graph.distribution.owners import Grid
+    from tasksim.graph.distribution.parts import Distribution
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.network.cluster import Cluster
+    from tasksim.platform.description import Platform
+    from tasksim.schedulers.base import Scheduler
+
+__all__ = ["simulate_cluster"]
+
+
+def simulate_cluster(
+    graph: TaskGraph,
+    cluster: Cluster,
+    models: Models,
+    scheduler: str | Scheduler = "lws",
+    *,
+    grid: Grid | None = None,
+    owner: str = "row",
+    seed: int = 0,
+    noise: Noise = "none",
+    check: bool = False,
+    simultaneous_pushes: SimultaneousPushes = "serial",
+    engine: Engine = "auto",
+    config: Mapping[str, Any] | None = None,
+) -> Run:
+    """Replay *graph* on *cluster* and return the run.
+
+    A cluster of one node is that node: the same run.
+
+    Parameters
+    ----------
+    graph, cluster : TaskGraph, Cluster
+        What is to be run, and where.
+    models : Models
+        Kernel models of all nodes.
+    scheduler : str or Scheduler, optional
+        A name, or an object of which each node gets a copy; none sees the others' queues.
+    grid : Grid, optional
+        The nodes in rows and columns; by default as square as their number allows.
+    owner : str, optional
+        Who owns which data, see :func:`~tasksim.graph.distribution.owners.owners_of`.
+    seed, noise, check, simultaneous_pushes, engine, config
+        As for :func:`~tasksim.engine.simulate.simulate`.
+
+    Raises
+    ------
+    InputError
+        If the grid is not of so many nodes; if no worker of a node can run a task that is there;
+        if the network does not let two nodes talk that must.
+    SchedulerError
+        If a scheduler breaks a rule; the message names the node.
+    """
+    if len(cluster.nodes) == 1:
+        return simulate(
+            graph, cluster.nodes[0], models, scheduler, seed=seed, noise=noise, check=check,
+            simultaneous_pushes=simultaneous_pushes, engine=engine, config=config,
+        )  # fmt: skip
+    if engine == "compiled":
+        raise InputError("the compiled engine does not replay this: it is on several nodes")
+    grid = _grid(grid, len(cluster.nodes))
+    cut = distribute(graph, owners_of(graph, grid, owner), grid.nodes)
+    nodes, bounds = _questions(cut, cluster, models, scheduler, seed, noise)
+    begun = time.perf_counter()
+    replay = ClusterReplay(cut, nodes, cluster.network, simultaneous_pushes)
+    replay.run(seed)
+    run = Run(
+        kind="simulated",
+        graph_name=graph.name,
+        graph_arguments=dict(graph.arguments),
+        kernel_names=graph.kernels,
+        platform=cluster.name,
+        scheduler=scheduler if isinstance(scheduler, str) else scheduler.name,
+        seed=seed,
+        config=dict(config or {}),
+        wall_s=time.perf_counter() - begun,
+        bounds=bounds,
+        **cluster_machine(cluster.nodes),
+        engine="simpy",
+        engine_why="several nodes",
+        **cluster_records(replay),
+    )
+    if check:
+        from tasksim.run.runchecks import check_run
+
+        check_run(run, graph)
+    return run
+
+
+def _grid(grid: Grid | None, nodes: int) -> Grid:
+    if grid is None:
+        return nearly_square(nodes)
+    if grid.nodes != nodes:
+        got = f"grid {grid.rows}x{grid.columns} has {grid.nodes} nodes"
+        raise InputError(f"{got}, the cluster {nodes}")
+    return grid
+
+
+def _questions(
+    cut: Distribution,
+    cluster: Cluster,
+    models: Models,
+    scheduler: str | Scheduler,
+    seed: int,
+    noise: Noise,
+) -> tuple[list[NodeQuestion], dict[str, float] | None]:
+    """Return what each node is asked, and bounds on any schedule where all nodes are alike."""
+    known: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+    questions = []
+    for platform in cluster.nodes:
+        if id(platform) not in known:
+            known[id(platform)] = _costs(cut.graph, platform, models, seed, noise)
+        questions.append(NodeQuestion(platform, _own(scheduler), *known[id(platform)]))
+    if len(known) > 1:
+        return questions, None
+    costs, _ = known[id(cluster.nodes[0])]
+    found = bounds_of(cut.graph, cluster.nodes[0], costs)
+    # The work is shared by all nodes; the critical path is as long as on one.
+    return questions, found | {"area_s": found["area_s"] / len(cluster.nodes)}
+
+
+def _own(scheduler: str | Scheduler) -> Scheduler:
+    """Return a scheduler for one node.
+
+    One that follows a plan takes what is ready first: plans that know nothing of each other, each
+    in strict order, could wait for each other's messages in a circle.
+    """
+    own = create(scheduler) if isinstance(scheduler, str) else copy.deepcopy(scheduler)
+    if isinstance(own, StaticScheduler):
+        own.order = "ready"
+    return own
+
+
+def _costs(
+    graph: TaskGraph, platform: Platform, models: Models, seed: int, noise: Noise
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what tasks take on a node, and what its scheduler believes of it."""
+    demands = Demands(at_home(graph, platform), platform, models)
+    estimates = demands.means()
+    if noise == "model":
+        return demands.draws(np.random.default_rng([seed, 1])), estimates
+    return estimates, estimates

@@ -1,0 +1,165 @@
+"""Work of a node: its part of a distributed graph, numbered as the replay needs it.
+
+The tasks that workers run come first, communication behind them, each in the order in which it is
+submitted; so one comparison tells them apart, and a scheduler sees a graph without communication.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasksim.engine.data.accesses import Hints
+from tasksim.graph.commutation import ready_at_first
+from tasksim.graph.csr import pointers_of_counts, spans
+from tasksim.graph.taskgraph import TaskGraph
+
+if TYPE_CHECKING:
+    from tasksim.graph.csr import Int32, Int64
+    from tasksim.graph.distribution.parts import LocalPart
+
+__all__ = ["NumberedGraph", "Work"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NumberedGraph(TaskGraph):
+    """A part of a graph whose messages have the numbers of the whole graph.
+
+    *numbers* has those of its tasks, -1 for communication, *data* those of its data.
+    """
+
+    numbers: Int32 = field(default_factory=lambda: np.empty(0, np.int32))
+    data: Int32 = field(default_factory=lambda: np.empty(0, np.int32))
+
+    def label(self, task: int) -> str:
+        """Return *task* as messages show it, with its number in the whole graph."""
+        number = int(self.numbers[task])
+        if number < 0:
+            handle = int(self.access_handle[self.access_ptr[task]])
+            return f"{self.kernel_of(task)} of {self.handle_name(handle)}"
+        own = super().label(task)
+        return own.replace(f"#{task}", f"#{number}", 1)
+
+    def handle_name(self, handle: int) -> str:
+        """Return the name of *handle* in the whole graph."""
+        return super().handle_name(int(self.data[handle]))
+
+
+class Work:
+    """The work of the node that has *part*.
+
+    Attributes
+    ----------
+    graph : NumberedGraph
+        Tasks, then communication.
+    visible : NumberedGraph
+        The tasks alone.
+    order : list of int
+        All of *graph* in the order of submission.
+    task : ndarray
+        Per task its number in the whole graph.
+    message : list of int
+        Per communication task its message.
+    hints : Hints
+        What is said of data, after how many submissions.
+    first_ready : list of int
+        The tasks that wait for nothing.
+    """
+
+    def __init__(self, part: LocalPart) -> None:
+        given, own = part.graph, part.task >= 0
+        old = np.concatenate((np.flatnonzero(own), np.flatnonzero(~own)))
+        new = np.empty(len(old), np.int32)
+        new[old] = np.arange(len(old), dtype=np.int32)
+        tasks = int(np.count_nonzero(own))
+        self.order: list[int] = new.tolist()
+        self.task = part.task[old[:tasks]]
+        self.message: list[int] = part.message[old[tasks:]].tolist()
+        self.graph = _renumbered(part, old, new)
+        self.visible = _first(self.graph, tasks)
+        self.hints = _hints(given, self.order)
+        waits = self.graph.predecessor_count[:tasks] > 0
+        first = ready_at_first(self.visible)
+        self.first_ready = [task for task in first if not waits[task]]
+
+    @property
+    def own_tasks(self) -> int:
+        """How many tasks workers run."""
+        return len(self.visible)
+
+
+def _renumbered(part: LocalPart, old: Int64, new: Int32) -> NumberedGraph:
+    """Return the graph of *part* with its task *old[i]* as number *i*.
+
+    The successors of a task stay in the order of submission.
+    """
+    graph = part.graph
+    access_ptr, accesses = _lists(graph.access_ptr, old)
+    successor_ptr, successors = _lists(graph.successor_ptr, old)
+    return NumberedGraph(
+        name=graph.name,
+        arguments=graph.arguments,
+        kernels=graph.kernels,
+        parameter_names=graph.parameter_names,
+        parameters=graph.parameters,
+        model_names=graph.model_names,
+        kernel=graph.kernel[old],
+        row=graph.row[old],
+        priority=graph.priority[old],
+        access_ptr=access_ptr,
+        access_handle=graph.access_handle[accesses],
+        access_mode=graph.access_mode[accesses],
+        successor_ptr=successor_ptr,
+        successors=new[graph.successors[successors]],
+        handle_size=graph.handle_size,
+        handle_home=graph.handle_home,
+        handle_blocks=graph.handle_blocks,
+        hint_handle=graph.hint_handle,
+        hint_after=graph.hint_after,
+        numbers=part.task[old],
+        data=part.handle,
+    )
+
+
+def _lists(pointers: Int64, chosen: Int64) -> tuple[Int64, Int64]:
+    """Return the pointers of the *chosen* lists, and where what they contain is."""
+    counts = np.diff(pointers)[chosen]
+    return pointers_of_counts(counts), spans(pointers[chosen], counts)
+
+
+def _first(graph: NumberedGraph, tasks: int) -> NumberedGraph:
+    """Return the first *tasks* of *graph* alone, with the order between them."""
+    source = np.repeat(np.arange(tasks), np.diff(graph.successor_ptr[: tasks + 1]))
+    target = graph.successors[: len(source)]
+    kept = target < tasks
+    accesses = int(graph.access_ptr[tasks])
+    kernels = len(graph.kernels) - 2  # without those of communication
+    return NumberedGraph(
+        name=graph.name,
+        arguments=graph.arguments,
+        kernels=graph.kernels[:kernels],
+        parameter_names=graph.parameter_names[:kernels],
+        parameters=graph.parameters[:kernels],
+        model_names=graph.model_names[:kernels],
+        kernel=graph.kernel[:tasks],
+        row=graph.row[:tasks],
+        priority=graph.priority[:tasks],
+        access_ptr=graph.access_ptr[: tasks + 1],
+        access_handle=graph.access_handle[:accesses],
+        access_mode=graph.access_mode[:accesses],
+        successor_ptr=pointers_of_counts(np.bincount(source[kept], minlength=tasks)),
+        successors=target[kept],
+        handle_size=graph.handle_size,
+        handle_home=graph.handle_home,
+        handle_blocks=graph.handle_blocks,
+        numbers=graph.numbers[:tasks],
+        data=graph.data,
+    )
+
+
+def _hints(given: TaskGraph, order: list[int]) -> Hints:
+    """Return the hints of the part *given*, their writers by the numbers of the replay."""
+    said, writer = Hints.of(given)
+    return Hints(said, {key: order[task] if task >= 0 else -1 for key, task in writer.items()})

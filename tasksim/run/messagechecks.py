@@ -1,0 +1,86 @@
+"""Checks of the messages of a run: what :func:`tasksim.run.runchecks.check_run` asks of them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasksim.base.errors import CheckFailed
+from tasksim.graph.access_mode import AccessMode
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.run.record import Run
+    from tasksim.run.recordtables import MessageTable
+
+__all__ = ["binding_across_nodes", "check_messages"]
+
+_READS = np.isin(range(8), (AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE, 5))
+_WRITES = np.isin(range(8), (AccessMode.W, AccessMode.RW, AccessMode.COMMUTATIVE, 5))
+
+
+def check_messages(run: Run, graph: TaskGraph | None, slack_s: float) -> None:
+    """Raise :exc:`CheckFailed` unless the messages of *run* are possible.
+
+    They lead from one node to another, are ready once they are posted, move once they are ready and
+    awaited, and nothing that they were sent for starts before they have come.
+    """
+    messages = run.messages
+    assert messages is not None
+    node = np.array([worker.node for worker in run.workers])
+    last = node.max(initial=0)
+    for name in ("source", "target"):
+        column = getattr(messages, name)
+        _demand((column >= 0) & (column <= last), messages, f"its {name} is no node")
+    _demand(messages.source != messages.target, messages, "it leads nowhere")
+    order = ("posted_s", "ready_s", "start_s", "end_s")
+    for earlier, later in (*itertools.pairwise(order), ("awaited_s", "end_s")):
+        times = getattr(messages, earlier), getattr(messages, later)
+        _demand(times[1] >= times[0] - slack_s, messages, f"{later} is before {earlier}")
+    where = node[run.tasks.worker[messages.task]]
+    reader = where == messages.target
+    _demand(reader | (where == messages.source), messages, "its task runs on neither node")
+    start_s, end_s = run.tasks.start_s[messages.task], run.tasks.end_s[messages.task]
+    late = reader & (start_s < messages.end_s - slack_s)
+    _demand(~late, messages, "its task starts before it has come")
+    early = ~reader & (messages.start_s < end_s - slack_s)
+    _demand(~early, messages, "it is sent before its task has ended")
+    if graph is not None:
+        own = messages.handle < graph.handles
+        sizes = graph.handle_size[np.where(own, messages.handle, 0)] if graph.handles else 0
+        expected = np.where(own, sizes, 0)
+        _demand(messages.size_bytes == expected, messages, "it has not the size of its datum")
+
+
+def _demand(holds: NDArray[np.bool_], messages: MessageTable, what: str) -> None:
+    """Fail at the first message for which something does not hold."""
+    if not holds.all():
+        row = int(np.argmin(holds))
+        ends = f"from node {messages.source[row]} to node {messages.target[row]}"
+        raise CheckFailed(f"message #{row} of handle #{messages.handle[row]} {ends}: {what}")
+
+
+def binding_across_nodes(
+    run: Run, graph: TaskGraph, before: NDArray[np.intp], after: NDArray[np.int32]
+) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+    """Return those of the dependencies *before* -> *after* that bind tasks of several nodes.
+
+    Across nodes, a task need not wait until another has read what it writes: that has a copy.
+    """
+    node = np.array([worker.node for worker in run.workers])[run.tasks.worker]
+    across = np.flatnonzero(node[before] != node[after])
+    binds = np.ones(len(before), np.bool_)
+    for edge in across.tolist():
+        binds[edge] = _hands_over(graph, int(before[edge]), int(after[edge]))
+    return before[binds], after[binds]
+
+
+def _hands_over(graph: TaskGraph, before: int, after: int) -> bool:
+    """Return whether *after* reads what *before* writes, or they have no datum in common."""
+    first, second = dict(graph.accesses_of(before)), dict(graph.accesses_of(after))
+    common = first.keys() & second.keys()
+    return not common or any(_WRITES[first[h]] and _READS[second[h]] for h in common)
