@@ -29,13 +29,12 @@ from starpu_simgrid import percentile
 
 from tasksim.engine.cluster.cluster import ClusterReplay, NodeQuestion
 from tasksim.engine.durations import durations
+from tasksim.formats.networks import load_network
 from tasksim.formats.starpu.machine_import import import_machine
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.distribution.owners import Grid, owners_of
 from tasksim.graph.distribution.parts import distribute
 from tasksim.models.files.store import ModelLibrary
-from tasksim.network.load import read_network
-from tasksim.network.models.registry import MODELS
 from tasksim.platform.load import load
 from tasksim.schedulers.registry import create
 
@@ -137,10 +136,8 @@ class Clusters:
 
     def _network(self, row: dict[str, str]) -> Network:
         path = self.data / "starpu-mpi" / "platforms" / row["platform_xml"]
-        network = read_network(path)
-        return replace(network, model=MODELS.find(row["network_model"].lower())).sized(
-            int(row["nodes"])
-        )
+        model = row["network_model"].lower()
+        return load_network(f"{path}:model={model}").sized(int(row["nodes"]))
 
 
 LABEL = (
