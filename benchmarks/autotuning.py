@@ -1,0 +1,374 @@
+"""Autotuning: what selective execution saves, and what it costs in errors and in the choice.
+
+Tiled Cholesky (tile size, scheduler) and QR (tile size, inner block, scheduler) are tuned by full
+runs, by selective ones under every policy and tolerance, and by simulation alone. Full and
+selective runs of a configuration are interleaved; times and predictions are medians over rounds:
+
+    python benchmarks/autotuning.py
+    python benchmarks/autotuning.py --rounds 5 --figure autotuning.png --json autotuning.json
+    python benchmarks/autotuning.py --quick
+
+Ends with code 3 unless some policy at a tolerance of 5 % is three times as fast as full runs, 5 %
+off in the mean at most, and chooses what is 3 % slower than the best at most.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import tasksim
+from tasksim.calibration.calibrate import calibrate
+from tasksim.calibration.calibration_options import CalibrationOptions
+from tasksim.kernels.program import bind
+from tasksim.native.execute import execute
+from tasksim.native.selective.execute import execute_selectively
+from tasksim.native.selective.policies import POLICIES
+from tasksim.native.selective.statistics import Statistics
+from tasksim.native.this_machine import this_machine
+from tasksim.scenario.many import simulate_many
+from tasksim.scenario.scenario import Scenario
+from tasksim.tuning.over import axes_of, candidates
+from tasksim.view.texttables import table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.kernels.program import Program
+
+TOLERANCES: Final = (0.5, 0.25, 0.125, 0.0625, 0.05, 0.03125, 0.015625, 0.0078125)
+GOAL: Final = 0.05
+FASTER, ERROR, REGRET = 3.0, 0.05, 0.03
+WORKERS: Final = 2
+CALIBRATION_S: Final = 10.0
+
+
+class Problem(NamedTuple):
+    """What is tuned."""
+
+    name: str
+    graph: str
+    settings: tuple[str, ...]
+    over: tuple[str, ...]
+
+
+PROBLEMS: Final = (
+    Problem(
+        "Cholesky",
+        "cholesky",
+        ("n=2304",),
+        ("tile_size=128,144,192,256,288", "scheduler=lws,eager,prio"),
+    ),
+    Problem(
+        "QR", "qr", ("n=1152",), ("tile_size=96,128,144,192", "ib=16,32", "scheduler=lws,eager")
+    ),
+)
+QUICK: Final = (
+    Problem("Cholesky", "cholesky", ("n=768",), ("tile_size=96,128,192", "scheduler=lws,eager")),
+    Problem("QR", "qr", ("n=384",), ("tile_size=48,64,96", "ib=16,32")),
+)
+
+
+class Method(NamedTuple):
+    """A way of tuning by selective runs."""
+
+    policy: str
+    reuse: bool
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+        return f"{self.policy}, reuse" if self.reuse and self.policy != "eager" else self.policy
+
+
+METHODS: Final = (*(Method(name, p.reuses) for name, p in POLICIES.items()), Method("online", True))
+
+
+@dataclass
+class Tuning:
+    """What one way of tuning one problem came to: per configuration, a value per round."""
+
+    wall_s: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
+    cpu_s: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
+    makespan_s: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
+    executed: int = 0
+    tasks: int = 0
+
+    def add(self, place: int, makespan_s: float, wall_s: float, cpu_s: float) -> None:
+        """Note one run."""
+        self.makespan_s[place].append(makespan_s)
+        self.wall_s[place].append(wall_s)
+        self.cpu_s[place].append(cpu_s)
+
+
+def medians(values: dict[int, list[float]]) -> dict[int, float]:
+    """Return the median of each configuration."""
+    return {place: median(found) for place, found in values.items()}
+
+
+def measure(problem: Problem, rounds: int) -> tuple[Tuning, dict[tuple[Method, float], Tuning]]:
+    """Return full and selective tunings of a problem, interleaved."""
+    base = Scenario(problem.graph, problem.settings, workers=WORKERS, clock="native")
+    found = candidates(base, axes_of(problem.over))
+    ways = [(method, tolerance) for method in METHODS for tolerance in TOLERANCES]
+    full, selective = Tuning(), {way: Tuning() for way in ways}
+    for turn in range(rounds):
+        known = {way: Statistics() for way in ways}
+        bound: tuple[TaskGraph, Program] | None = None
+        for place, candidate in enumerate(found):
+            scenario = candidate.scenario
+            assert scenario is not None, candidate.error
+            graph = _graph(problem, scenario.settings)
+            if bound is None or bound[0].arguments != graph.arguments:
+                bound = graph, bind(graph, WORKERS)
+                execute(graph, this_machine(WORKERS), "lws", program=bound[1])
+            for number, way in enumerate(ways):
+                if number % len(TOLERANCES) == 0:  # before each method
+                    _full(full, place, bound[1], str(scenario.scheduler))
+                if not way[0].reuse:
+                    known[way].reset()
+                _selective(
+                    selective[way], place, bound[1], str(scenario.scheduler), way, known[way]
+                )
+        print(f"{problem.name}: round {turn + 1} of {rounds}", file=sys.stderr)
+    return full, selective
+
+
+def _graph(problem: Problem, settings: Any) -> TaskGraph:
+    given = dict(text.split("=") for text in settings)
+    return tasksim.generate(problem.graph, **{name: int(v) for name, v in given.items()})
+
+
+def _full(tuning: Tuning, place: int, program: Program, scheduler: str) -> None:
+    begun, cpu = time.perf_counter(), time.process_time()
+    run = execute(program.graph, this_machine(WORKERS), scheduler, program=program)
+    tuning.add(place, run.makespan_s, time.perf_counter() - begun, time.process_time() - cpu)
+
+
+def _selective(
+    tuning: Tuning,
+    place: int,
+    program: Program,
+    scheduler: str,
+    way: tuple[Method, float],
+    known: Statistics,
+) -> None:
+    cpu = time.process_time()
+    done = execute_selectively(
+        program,
+        this_machine(WORKERS),
+        scheduler,
+        policy=way[0].policy,
+        tolerance=way[1],
+        statistics=known,
+    )
+    tuning.add(place, done.run.makespan_s, done.wall_s, time.process_time() - cpu)
+    tuning.executed += done.effort.executed
+    tuning.tasks += len(program.graph)
+
+
+def simulate(problem: Problem) -> tuple[dict[int, float], float, float]:
+    """Return predictions of simulation alone, how long they took, and how long calibrating did."""
+    axes = axes_of(problem.over)
+    kernels = [v for path, v in axes.items() if path != "scheduler"]
+    names = [path.removeprefix("graph.") for path in axes if path != "scheduler"]
+    graphs = [
+        tasksim.generate(problem.graph, tiles=5, **dict(zip(names, values, strict=True)))
+        for values in _combinations(kernels)
+    ]
+    with tempfile.TemporaryDirectory(prefix="tasksim-autotuning-") as folder:
+        begun = time.perf_counter()
+        report = calibrate(
+            graphs,
+            Path(folder),
+            workers=WORKERS,
+            machine="here",
+            options=CalibrationOptions(
+                max_seconds=CALIBRATION_S, min_runs=3, schedulers=("lws", "eager")
+            ),
+        )
+        calibrated_s = time.perf_counter() - begun
+        base = Scenario(
+            problem.graph,
+            problem.settings,
+            platform=str(report.platform_path),
+            models=str(report.models_folder),
+        )
+        asked = [c.scenario for c in candidates(base, axes) if c.scenario is not None]
+        begun = time.perf_counter()
+        makespans = simulate_many(asked).makespan_s.tolist()
+        return dict(enumerate(makespans)), time.perf_counter() - begun, calibrated_s
+
+
+def _combinations(values: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
+    from itertools import product
+
+    return product(*values)
+
+
+def judged(predicted: dict[int, float], full: dict[int, float]) -> dict[str, float]:
+    """Return mean error and regret of some predictions."""
+    chosen = min(predicted, key=lambda place: predicted[place])
+    return {
+        "mean_error": fmean(abs(predicted[place] / full[place] - 1) for place in full),
+        "regret": full[chosen] / min(full.values()) - 1,
+    }
+
+
+def rows_of(problem: Problem, rounds: int) -> list[dict[str, Any]]:
+    """Return a row per way of tuning a problem."""
+    full, selective = measure(problem, rounds)
+    truth, full_wall_s = medians(full.makespan_s), sum(medians(full.wall_s).values())
+    full_cpu_s = sum(medians(full.cpu_s).values())
+    single = {place: found[0] for place, found in full.makespan_s.items()}
+    rows = [
+        {"problem": problem.name, "way": "full", "tolerance": None, "tuning_s": full_wall_s,
+         "speedup": 1.0, "cpu_speedup": 1.0, "executed": 1.0, **judged(single, truth)}
+    ]  # fmt: skip
+    for (method, tolerance), tuning in selective.items():
+        errors = [judged(one, truth) for one in _by_round(tuning.makespan_s, rounds)]
+        wall_s = sum(medians(tuning.wall_s).values())
+        rows.append(
+            {
+                "problem": problem.name,
+                "way": method.label,
+                "tolerance": tolerance,
+                "tuning_s": wall_s,
+                "speedup": full_wall_s / wall_s,
+                "cpu_speedup": full_cpu_s / sum(medians(tuning.cpu_s).values()),
+                "executed": tuning.executed / tuning.tasks,
+                "mean_error": median(e["mean_error"] for e in errors),
+                "regret": median(e["regret"] for e in errors),
+            }
+        )
+    predicted, simulated_s, calibrated_s = simulate(problem)
+    rows.append(
+        {"problem": problem.name, "way": "simulation", "tolerance": None, "tuning_s": simulated_s,
+         "speedup": full_wall_s / simulated_s, "cpu_speedup": None, "executed": 0.0,
+         "calibration_s": calibrated_s, **judged(predicted, truth)}
+    )  # fmt: skip
+    return rows
+
+
+def _by_round(makespans_s: dict[int, list[float]], rounds: int) -> list[dict[int, float]]:
+    return [{place: m[turn] for place, m in makespans_s.items()} for turn in range(rounds)]
+
+
+def text_of(rows: list[dict[str, Any]]) -> str:
+    """Return the rows as a table."""
+    cells = [
+        [
+            row["problem"],
+            row["way"],
+            "" if row["tolerance"] is None else f"{100 * row['tolerance']:.3g} %",
+            f"{row['tuning_s']:.3f} s",
+            f"{row['speedup']:.2f}",
+            "" if row["cpu_speedup"] is None else f"{row['cpu_speedup']:.2f}",
+            f"{100 * row['executed']:.0f} %",
+            f"{100 * row['mean_error']:.2f} %",
+            f"{100 * row['regret']:.2f} %",
+        ]
+        for row in rows
+    ]
+    header = ["", "way", "tolerance", "tuning", "faster", "CPU", "executed", "error", "regret"]
+    return table(header, cells, left=2)
+
+
+def draw(rows: list[dict[str, Any]], path: Path) -> None:
+    """Draw time of tuning and mean error against the tolerance, a column per problem."""
+    from matplotlib.figure import Figure
+
+    names = list(dict.fromkeys(row["problem"] for row in rows))
+    figure = Figure(figsize=(5.5 * len(names), 7.0), layout="constrained")
+    axes = figure.subplots(2, len(names), sharex=True, squeeze=False)
+    for column, name in enumerate(names):
+        mine = [row for row in rows if row["problem"] == name]
+        for axis, key, scale in ((axes[0][column], "tuning_s", 1.0),
+                                 (axes[1][column], "mean_error", 100.0)):  # fmt: skip
+            _lines(axis, mine, key, scale)
+        axes[0][column].set_title(name)
+        axes[1][column].set_xlabel("tolerance")
+        axes[1][column].plot(TOLERANCES, [100 * t for t in TOLERANCES], ":", color="#999999", lw=1)
+        axes[1][column].set_xscale("log", base=2)
+        axes[1][column].set_xlim(0.65, 0.006)  # from loose to tight
+    axes[0][0].set_ylabel("time of tuning [s]")
+    axes[1][0].set_ylabel("mean error of predictions [%]")
+    axes[0][-1].legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    figure.savefig(path, dpi=130)
+
+
+LOOKS: Final = {
+    "conditional": ("#0072b2", "o"),
+    "local": ("#d55e00", "s"),
+    "online": ("#009e73", "^"),
+    "apriori": ("#cc79a7", "v"),
+    "eager": ("#222222", "D"),
+    "online, reuse": ("#e69f00", "P"),
+}
+
+
+def _lines(axis: Any, rows: list[dict[str, Any]], key: str, scale: float) -> None:
+    axis.set_yscale("log")
+    for way, (colour, marker) in LOOKS.items():
+        mine = [row for row in rows if row["way"] == way]
+        values = [scale * row[key] for row in mine]
+        axis.plot([row["tolerance"] for row in mine], values, color=colour, marker=marker,
+                  markersize=4, linewidth=1.2, label=way)  # fmt: skip
+    for way, style in (("full", "-"), ("simulation", "--")):
+        value = next(scale * row[key] for row in rows if row["way"] == way)
+        if value > 0:
+            axis.axhline(value, color="#888888", linestyle=style, linewidth=1.2, label=way)
+    axis.grid(visible=True, which="major", linewidth=0.4, alpha=0.5)
+
+
+def reached(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """Return per problem the ways that reach the goal at its tolerance."""
+    return {
+        name: [
+            row["way"]
+            for row in rows
+            if row["problem"] == name
+            and row["tolerance"] == GOAL
+            and row["speedup"] >= FASTER
+            and row["mean_error"] <= ERROR
+            and row["regret"] <= REGRET
+        ]
+        for name in dict.fromkeys(row["problem"] for row in rows)
+    }
+
+
+def main() -> int:
+    """Measure, print, draw."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=3, help="of all tunings")
+    parser.add_argument("--quick", action="store_true", help="small matrices, few configurations")
+    parser.add_argument("--figure", type=Path)
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    before = os.getloadavg()[0]
+    rows = [row for p in (QUICK if given.quick else PROBLEMS) for row in rows_of(p, given.rounds)]
+    load = [before, os.getloadavg()[0]]
+    print(text_of(rows))
+    print(f"load {load[0]:.1f} before, {load[1]:.1f} after (this benchmark alone: about {WORKERS})")
+    found = reached(rows)
+    for name, ways in found.items():
+        print(f"{name}: the goal at {100 * GOAL:.0f} % is reached by {', '.join(ways) or 'none'}")
+    if given.json is not None:
+        given.json.write_text(json.dumps({"load": load, "rows": rows}, indent=1) + "\n")
+    if given.figure is not None:
+        draw(rows, given.figure)
+    return 0 if all(found.values()) else 3
+
+
+if __name__ == "__main__":
+    sys.exit(main())
