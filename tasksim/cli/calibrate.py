@@ -27,6 +27,8 @@ __all__ = ["calibrate", "parse_items"]
 
 AUTO = "auto"
 HISTORY = "history"
+NETWORK = "network"
+"""What stands in the place of graphs and kernels, to measure messages."""
 
 
 @command(
@@ -36,6 +38,7 @@ HISTORY = "history"
         "tasksim calibrate cholesky tiles=8 lu tiles=8 tile_size=128,256 --library mylibrary",
         "tasksim calibrate gemm m=256 n=256 k=128,256,512 --tolerance 1% --max-time 2min",
         "tasksim calibrate fmm particles=1e5 height=5,6 group_size=100 distribution=cube,ellipsoid",
+        "mpiexec -n 2 tasksim calibrate network --library mylibrary",
     ],
 )
 @click.argument("items", nargs=-1, required=True, metavar="GRAPH|KERNEL [KEY=VALUE[,VALUE...]]...")
@@ -86,6 +89,7 @@ HISTORY = "history"
 @click.option(
     "--replace", is_flag=True, help="Forget earlier samples, and terms, instead of adding to them."
 )
+@click.option("--quick", is_flag=True, help="Of network: fewer sizes, some seconds.")
 @json_option
 @click.pass_context
 def calibrate(
@@ -101,6 +105,7 @@ def calibrate(
     schedulers: tuple[str, ...],
     pin: bool,
     replace: bool,
+    quick: bool,
     as_json: bool,
 ) -> None:
     """Measure kernels on this machine, fit models, and write its platform file.
@@ -111,7 +116,19 @@ def calibrate(
 
     A kernel is known well enough when the mean of every configuration is, over runs; or, if it
     gets a linear model and is measured in a graph, when the total time of its tasks is.
+
+    Under mpiexec, 'network' measures what messages take between ranks instead, by size, both ways
+    and many to one, and writes networks/MACHINE.yaml, which --network reads.
     """
+    if items == (NETWORK,):
+        from tasksim.cli.calibrate_network import calibrate_network
+        from tasksim.native.cluster.launch import watch_over_rank
+
+        watch_over_rank()
+        calibrate_network(library, name, max_time=max_time, quick=quick, as_json=as_json)
+        return
+    if quick:
+        raise InputError("--quick is for: mpiexec -n 2 tasksim calibrate network")
     wanted = parse_items(items)
     refuse_unwritable(library / "models")
     from tasksim.calibration.calibrate import calibrate as measure

@@ -224,7 +224,7 @@ class CompiledExecution:
             interface.address(self._estimates, np.float64),
             None if policy is None else ctypes.byref(policy),
             None if callbacks is None else ctypes.byref(callbacks),
-            len(self._facts.platform.workers) <= len(usable_cores()),
+            self._spins(),
             ctypes.byref(status),
         )
         if self._run is None:
@@ -236,6 +236,13 @@ class CompiledExecution:
         if self._outside is not None:
             self._core.tasksim_native_outside(self._run, self._outside.tasks.ctypes.data)
         self._attach()
+
+    def _spins(self) -> bool:
+        """Return whether threads have a core each, so that who waits takes nobody's time.
+
+        Not with a thread outside, which has to run as soon as a worker has nothing to do.
+        """
+        return self._outside is None and len(self._facts.platform.workers) <= len(usable_cores())
 
     def _attach(self) -> None:
         if self._called is not None:

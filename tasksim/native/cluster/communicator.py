@@ -39,7 +39,8 @@ BUSY_S: Final = 200e-6
 """How long the thread sleeps while all workers are busy. Waking takes 10 us of their cores: 5 %
 of these, if ranks have no core to spare."""
 IDLE_S: Final = 30e-6
-"""How long while a worker waits for what may have come: its core has nothing else to do."""
+"""How long while a worker waits for what may have come. Not to sleep at all would be quicker on a
+machine that is quiet; on a busy one, the system lets who never sleeps wait for milliseconds."""
 
 _TIMER_SLACK: Final = 29
 """``PR_SET_TIMERSLACK`` of Linux: by how much sleeping may take longer; by default 50 us, which is
@@ -139,7 +140,8 @@ class Communicator:
     def _communicate(self, runtime: HandsOut) -> None:
         moved = True
         while True:
-            handed = runtime.handed_out(0.0, 0.0) if moved else runtime.handed_out(BUSY_S, IDLE_S)
+            patience_s = (0.0, 0.0) if moved else (BUSY_S, IDLE_S)
+            handed = runtime.handed_out(*patience_s)
             if handed is None:
                 return
             for task in handed:

@@ -27,7 +27,6 @@ from tasksim.native.cluster.parcels import Parcels
 from tasksim.native.cluster.records import RankRecord, aligned, check_part
 from tasksim.native.cluster.result import bring_to_rank_0
 from tasksim.native.cluster.share import RankProgram
-from tasksim.native.cores import usable_cores
 from tasksim.native.runtimes import choose_runtime
 from tasksim.native.this_machine import this_machine
 from tasksim.schedulers.graph_test import GraphTest
@@ -99,7 +98,7 @@ def platform_of_rank(ranks: Ranks, workers: int | None) -> Platform:
 
     Raises :exc:`InputError` if there are fewer cores than ranks, and nothing says *workers*.
     """
-    cores = usable_cores()
+    cores = ranks.cores
     place, here = ranks.here
     share = len(cores) // here
     if not share and workers is None:

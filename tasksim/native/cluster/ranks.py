@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.base.versions import version_of
 from tasksim.native.cluster.launch import launched_rank, launched_ranks
+from tasksim.native.cores import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,6 +41,11 @@ class Ranks:
         self.comm = comm
         self.rank: int = comm.Get_rank()
         self.size: int = comm.Get_size()
+
+    @cached_property
+    def cores(self) -> list[int]:
+        """The cores that ranks of this machine may use, when they were looked at first."""
+        return usable_cores()
 
     @cached_property
     def here(self) -> tuple[int, int]:

@@ -1,0 +1,206 @@
+"""Campaign that calibrates a network: all patterns, the fit, and the file that they make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import yaml
+
+from tasksim.base.errors import InputError
+from tasksim.base.files import write_text
+from tasksim.calibration.network.patterns import both_ways, fan_in, pairs, ping_pong
+from tasksim.calibration.network.piecewise import Line, fit_pieces, relative_errors
+from tasksim.calibration.network.runtime_messages import runtime_messages
+from tasksim.network.load import network_of_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tasksim.calibration.network.patterns import Taken
+    from tasksim.native.cluster.ranks import Ranks
+
+__all__ = ["Calibration", "calibrate_network", "sizes_of"]
+
+LARGEST: Final = 16 * 2**20
+"""Bytes: a tile of 1448 x 1448 doubles; larger ones go the same way."""
+TWO_WAYS: Final = 1.5
+"""If messages both ways at once take longer than this many times one, they share a cable: with one
+of their own each would take 1, with one for both 2."""
+EVER: Final = "1 TB"
+"""All messages start when they are sent: who receives takes them as they come, to memory of its own
+if need be."""
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """What was measured of a network between ranks, and what it comes to.
+
+    Attributes
+    ----------
+    single, both, pairs, fan_in : Taken
+        Messages to and fro, both ways at once, of all pairs at once, from all to rank 0. The last
+        two are None where there are too few ranks.
+    posting, whole : Taken
+        Messages of the runtime: until they were posted, and from their release to their end.
+    """
+
+    ranks: int
+    single: Taken
+    both: Taken
+    pairs: Taken | None
+    fan_in: Taken | None
+    posting: Taken
+    whole: Taken
+
+    def transfer_s(self) -> list[float]:
+        """Return what the transfer itself takes per size: the least that was ever seen."""
+        posting = self.posting_s()
+        least = zip(self.single.least_s(), self.whole.least_s(), strict=True)
+        return [min(alone, max(of_runtime - posting, 1e-9)) for alone, of_runtime in least]
+
+    def posting_s(self) -> float:
+        """Return what it takes until a send that is ready is posted, the median of all."""
+        return float(np.median([s for many in self.posting.rounds.values() for s in many]))
+
+    def lines(self) -> list[Line]:
+        """Return the pieces of the transfer."""
+        return fit_pieces(self.single.sizes, self.transfer_s())
+
+    def receiving(self) -> tuple[float, float]:
+        """Return what it takes beyond, until the receiver has noticed: fixed, and per byte."""
+        sizes, seconds = self.single.sizes, self.whole.median_s()
+        lines = self.lines()
+        moved = (1.0 + relative_errors(lines, sizes, self.transfer_s())) * self.transfer_s()
+        rest = np.maximum(np.array(seconds) - self.posting_s() - moved, 1e-9)
+        line = _robust_line(sizes, rest)
+        return line.latency_s, line.per_byte_s
+
+    def duplex_ratio(self) -> float:
+        """Return how much longer large messages take when there is one the other way."""
+        return _ratio(self.both, self.single)
+
+    def section(self) -> dict[str, Any]:
+        """Return the network as a section of a file."""
+        lines, (fixed_s, per_byte_s) = self.lines(), self.receiving()
+        latency_s, bandwidth = lines[0].latency_s, 1.0 / lines[-1].per_byte_s
+        pieces = [
+            {
+                "above": f"{line.above_bytes:.0f} B",
+                "latency": float(f"{line.latency_s / latency_s:.6g}"),
+                "bandwidth": float(f"{1.0 / (line.per_byte_s * bandwidth):.6g}"),
+            }
+            for line in lines
+        ]
+        return {
+            "topology": "switch",
+            "bandwidth": f"{bandwidth:.6g} B/s",
+            "latency": _time(latency_s / 2),  # of a cable; a route has two
+            "full_duplex": self.duplex_ratio() < TWO_WAYS,
+            "model": {
+                "name": "hockney",
+                "pieces": pieces,
+                "eager": EVER,
+                "isend": [{"fixed": _time(self.posting_s())}],
+                "receive": [{"fixed": _time(fixed_s), "per_kilobyte": _time(1000 * per_byte_s)}],
+            },
+        }
+
+    def errors(self) -> tuple[float, float]:
+        """Return the median and the worst error of the fit, relative."""
+        found = np.abs(relative_errors(self.lines(), self.single.sizes, self.transfer_s()))
+        return float(np.median(found)), float(found.max())
+
+    def noise(self) -> float:
+        """Return how many times the least the median is, over all sizes: the machine's unrest."""
+        return float(np.median(np.array(self.single.median_s()) / self.single.least_s()))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all of it as plain JSON data."""
+        fixed_s, per_byte_s = self.receiving()
+        median, worst = self.errors()
+        return {
+            "ranks": self.ranks,
+            "bytes": self.single.sizes,
+            "least_s": self.single.least_s(),
+            "median_s": self.single.median_s(),
+            "runtime_least_s": self.whole.least_s(),
+            "runtime_median_s": self.whole.median_s(),
+            "pieces": [line._asdict() for line in self.lines()],
+            "fit_error_median": median,
+            "fit_error_worst": worst,
+            "median_over_least": self.noise(),
+            "posting_s": self.posting_s(),
+            "receiving_s": fixed_s,
+            "receiving_per_byte_s": per_byte_s,
+            "both_ways_ratio": self.duplex_ratio(),
+            "pairs_ratio": None if self.pairs is None else _ratio(self.pairs, self.both),
+            "fan_in_ratio": None if self.fan_in is None else _ratio(self.fan_in, self.single),
+        }
+
+    def write(self, library: Path, name: str) -> Path:
+        """Write the network to a library; return the file."""
+        section = {"name": name, **self.section()}
+        network_of_fields(section, name, "what was calibrated")  # what is written can be read
+        path = library / "networks" / f"{name}.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        document = {"version": 1, "network": section}
+        write_text(path, yaml.safe_dump(document, sort_keys=False, allow_unicode=True))
+        return path
+
+
+def calibrate_network(ranks: Ranks, *, seconds: float, quick: bool = False) -> Calibration | None:
+    """Measure the network between *ranks* for about so many *seconds*; rank 0 has the result.
+
+    Raises :exc:`InputError` if there is one rank only.
+    """
+    if ranks.size < 2:
+        raise InputError(
+            "calibrate network: one rank has nobody to talk to; start it with: "
+            "mpiexec -n 2 tasksim calibrate network"
+        )
+    sizes = sizes_of(quick=quick)
+    large = [size for size in sizes if size >= 2**16]
+    share = seconds / 8
+    single = ping_pong(ranks, sizes, 3 * share)
+    both = both_ways(ranks, large, share)
+    of_pairs = pairs(ranks, large, share) if ranks.size > 3 else None
+    to_one = fan_in(ranks, large, share) if ranks.size > 2 else None
+    rounds = 4 if quick else 16
+    messages = runtime_messages(ranks, sizes, rounds)
+    if messages is None:
+        return None
+    return Calibration(ranks.size, single, both, of_pairs, to_one, *messages)
+
+
+def sizes_of(*, quick: bool) -> list[int]:
+    """Return the sizes that are measured: two per doubling, or one per two.
+
+    >>> sizes_of(quick=True)[:4], len(sizes_of(quick=False))
+    ([1, 4, 16, 64], 47)
+    """
+    steps = int(np.log2(LARGEST))
+    powers = np.arange(0, steps + 1, 2) if quick else np.arange(0, steps + 0.5, 0.5)
+    return sorted({round(2.0**power) for power in powers.tolist()})
+
+
+def _ratio(more: Taken, less: Taken) -> float:
+    """Return how many times as long large messages take, the median over sizes of the least."""
+    other = dict(zip(less.sizes, less.least_s(), strict=True))
+    ratios = [s / other[size] for size, s in zip(more.sizes, more.least_s(), strict=True)]
+    return float(np.median(ratios))
+
+
+def _robust_line(sizes: Sequence[float], seconds: Any) -> Line:
+    """Return a line through noisy times: the median of small ones, and of slopes beyond."""
+    size, taken = np.array(sizes, float), np.array(seconds)
+    small = size < 2**12
+    fixed = float(np.median(taken[small]))
+    slopes = (taken[~small] - fixed) / size[~small]
+    return Line(0.0, fixed, max(float(np.median(slopes[-6:])), 0.0))
+
+
+def _time(seconds: float) -> str:
+    return f"{1e9 * seconds:.6g} ns"
