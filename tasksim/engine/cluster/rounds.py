@@ -1,0 +1,209 @@
+"""Rounds: programs of ranks, step by step, over the flows of a network."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from tasksim.base.errors import InputError
+from tasksim.engine.clock import Alarm, TickClock, run
+from tasksim.engine.cluster.flows import Flows
+from tasksim.network.model import cost_s
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.network.collectives.steps import Program
+    from tasksim.network.description import Network
+
+__all__ = ["rounds_s"]
+
+TICKS_PER_S: Final = 1e12
+"""Picoseconds: collectives of many rounds keep the digits of each."""
+
+
+def rounds_s(
+    network: Network,
+    programs: Sequence[Program],
+    *,
+    nodes: Sequence[int] | None = None,
+    reduce_s_per_byte: float = 0.0,
+) -> list[list[float]]:
+    """Return when each rank has ended each of *programs*, which follow each other, in seconds.
+
+    Parameters
+    ----------
+    network : Network
+        Between the nodes.
+    programs : sequence of Program
+        The steps of each rank; a rank that has ended one begins the next.
+    nodes : sequence of int, optional
+        The node of each rank; default: one each.
+    reduce_s_per_byte : float, default 0
+        What it takes to reduce a byte.
+
+    Raises
+    ------
+    InputError
+        If ranks wait for messages that nobody sends.
+
+    Examples
+    --------
+    >>> from tasksim.network.collectives.broadcast import binomial
+    >>> from tasksim.network.load import read_network
+    >>> network = read_network("switch:bandwidth=1GB/s,latency=1us,model=ideal").sized(4)
+    >>> [round(end * 1e6, 3) for end in rounds_s(network, [binomial(4, 1000)])[0]]
+    [6.0, 6.0, 3.0, 6.0]
+    """
+    ranks = len(programs[0])
+    places = range(ranks) if nodes is None else nodes
+    replay = _Replay(network.sized(max(places) + 1), list(places), reduce_s_per_byte)
+    ends = replay.run(programs)
+    return [[tick / TICKS_PER_S for tick in row] for row in ends]
+
+
+class _Replay:
+    """Ranks that post messages, and wait for them."""
+
+    def __init__(self, network: Network, places: list[int], reduce_s_per_byte: float) -> None:
+        self.clock = TickClock()
+        self.flows = Flows(self.clock, network, TICKS_PER_S)
+        self.model, self.places, self.reduce = network.model, places, reduce_s_per_byte
+        self.sent: dict[tuple[int, int], deque[_Message]] = {}
+        """Messages whose receive has not been posted yet, by their ends."""
+        self.awaited: dict[tuple[int, int], deque[_Message]] = {}
+
+    def run(self, programs: Sequence[Program]) -> list[list[int]]:
+        """Return when each rank has ended each program, in ticks."""
+        ranks = [
+            _Rank(self, number, [program[number] for program in programs])
+            for number in range(len(self.places))
+        ]
+        for rank in ranks:
+            rank.go_on(None)
+        run(self.clock)
+        stuck = [rank.number for rank in ranks if len(rank.ends) < len(programs)]
+        if stuck:
+            raise InputError(f"ranks {stuck[:5]} wait for messages that nobody sends")
+        return [list(row) for row in zip(*(rank.ends for rank in ranks), strict=True)]
+
+    def post_send(self, rank: _Rank, peer: int, size: float) -> None:
+        """Post a send; it is over at once if it is small, else when it has arrived."""
+        ends = rank.number, peer
+        waiting = self.awaited.get(ends)
+        message = waiting.popleft() if waiting else _Message(size)
+        message.size = size
+        if size < self.model.detached_bytes:
+            rank.over(None)
+        else:
+            message.sender = rank
+        if message.receiver is None:
+            self.sent.setdefault(ends, deque()).append(message)
+        if message.receiver is not None or size < self.model.eager_bytes:
+            self.start(ends, message)
+
+    def post_receive(self, rank: _Rank, peer: int, size: float) -> None:
+        """Post a receive; messages of a pair match in order."""
+        ends = peer, rank.number
+        waiting = self.sent.get(ends)
+        if not waiting:
+            message = _Message(size)
+            message.receiver = rank
+            self.awaited.setdefault(ends, deque()).append(message)
+            return
+        message = waiting.popleft()
+        message.receiver = rank
+        if message.arrived:
+            self.received(message)
+        elif not message.started:
+            self.start(ends, message)
+
+    def start(self, ends: tuple[int, int], message: _Message) -> None:
+        """Let the data move."""
+        message.started = True
+        source, target = self.places[ends[0]], self.places[ends[1]]
+        self.flows.send(source, target, message.size, self.arrive, message)
+
+    def arrive(self, message: _Message) -> None:
+        """Tell both ends of a *message* that it has come."""
+        message.arrived = True
+        if message.sender is not None:
+            message.sender.over(None)
+        if message.receiver is not None:
+            self.received(message)
+
+    def received(self, message: _Message) -> None:
+        """Let the receiver go on, when it has paid for the receive."""
+        assert message.receiver is not None
+        cost = round(cost_s(self.model.receive_costs, message.size) * TICKS_PER_S)
+        if cost:
+            Alarm(self.clock, cost, None, message.receiver.over)
+        else:
+            message.receiver.over(None)
+
+
+class _Message:
+    """A message that has been posted at one end or both."""
+
+    __slots__ = ("arrived", "receiver", "sender", "size", "started")
+
+    def __init__(self, size: float) -> None:
+        self.size = size
+        self.started = self.arrived = False
+        self.sender: _Rank | None = None
+        self.receiver: _Rank | None = None
+
+
+class _Rank:
+    """A rank, and how far it has come."""
+
+    def __init__(self, replay: _Replay, number: int, programs: Program) -> None:
+        self.replay, self.number, self.programs = replay, number, programs
+        self.ends: list[int] = []
+        self.step = 0
+        self.waits = 0
+        self.unsent: deque[tuple[int, float]] = deque()
+
+    def go_on(self, _event: object) -> None:
+        """Post the messages of the next step, or end the program."""
+        while len(self.ends) < len(self.programs):
+            steps = self.programs[len(self.ends)]
+            if self.step < len(steps):
+                step = steps[self.step]
+                # One more, so that what is over at once does not end the step.
+                self.waits = len(step.sends) + len(step.receives) + 1
+                for peer, size in step.receives:
+                    self.replay.post_receive(self, peer, size)
+                self.unsent = deque(step.sends)
+                self.send_next(None)
+                return
+            self.ends.append(self.replay.clock._now)
+            self.step = 0
+
+    def send_next(self, _event: object) -> None:
+        """Post the sends of the step, each when it has been paid for."""
+        model = self.replay.model
+        blocking = len(self.programs[len(self.ends)][self.step].sends) == 1
+        while self.unsent:
+            peer, size = self.unsent.popleft()
+            cost_of = model.send_costs if blocking else model.isend_costs
+            cost = round(cost_s(cost_of, size) * TICKS_PER_S)
+            if cost:
+                Alarm(self.replay.clock, cost, (peer, size), self.paid)
+                return
+            self.replay.post_send(self, peer, size)
+        self.over(None)
+
+    def paid(self, event: Alarm) -> None:
+        """Post the send that has been paid for."""
+        self.replay.post_send(self, *event.value)
+        self.send_next(None)
+
+    def over(self, _event: object) -> None:
+        """Note that a message is over for this rank; with the last of a step, reduce."""
+        self.waits -= 1
+        if self.waits == 0:
+            step = self.programs[len(self.ends)][self.step]
+            self.step += 1
+            pause = round(step.reduced_bytes * self.replay.reduce * TICKS_PER_S)
+            Alarm(self.replay.clock, pause, None, self.go_on)

@@ -1,0 +1,50 @@
+"""Allgather: all get what each has."""
+
+from __future__ import annotations
+
+from tasksim.network.collectives.steps import Program, Step, exchange, to_all
+
+__all__ = ["bruck", "linear", "recursive_doubling", "ring"]
+
+
+def linear(ranks: int, size: float) -> Program:
+    """Return the program in which all send to all at once."""
+    return [[Step(to_all(rank, ranks, size), to_all(rank, ranks, size))] for rank in range(ranks)]
+
+
+def ring(ranks: int, size: float) -> Program:
+    """Return the program in which what each has goes round."""
+    return [
+        [exchange((rank + 1) % ranks, (rank - 1) % ranks, size, size)] * (ranks - 1)
+        for rank in range(ranks)
+    ]
+
+
+def recursive_doubling(ranks: int, size: float) -> Program:
+    """Return the program in which pairs exchange all they know, a power of two of ranks.
+
+    Of other numbers of ranks, Bruck's.
+    """
+    if ranks & (ranks - 1):
+        return bruck(ranks, size)
+    program: Program = [[] for _ in range(ranks)]
+    distance = 1
+    while distance < ranks:
+        known = distance * size
+        for rank, steps in enumerate(program):
+            steps.append(exchange(rank ^ distance, rank ^ distance, known, known))
+        distance *= 2
+    return program
+
+
+def bruck(ranks: int, size: float) -> Program:
+    """Return Bruck's program: in ceil(log2) rounds, whatever the number of ranks."""
+    program: Program = [[] for _ in range(ranks)]
+    distance = 1
+    while distance < ranks:
+        known = min(distance, ranks - distance) * size
+        for rank, steps in enumerate(program):
+            peers = (rank - distance) % ranks, (rank + distance) % ranks
+            steps.append(exchange(*peers, known, known))
+        distance *= 2
+    return program

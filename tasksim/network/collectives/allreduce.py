@@ -1,0 +1,51 @@
+"""Allreduce: what all have is added up, and all get the sum."""
+
+from __future__ import annotations
+
+from tasksim.network.collectives import broadcast, reduce
+from tasksim.network.collectives.reduce import folded, halving, power_below
+from tasksim.network.collectives.steps import Program, exchange, joined
+
+__all__ = ["rabenseifner", "recursive_doubling", "reduce_broadcast", "ring"]
+
+
+def reduce_broadcast(ranks: int, size: float) -> Program:
+    """Return the program of a linear reduce and a binomial broadcast."""
+    return joined(reduce.linear(ranks, size), broadcast.binomial(ranks, size))
+
+
+def recursive_doubling(ranks: int, size: float) -> Program:
+    """Return the program in which pairs exchange all, at twice the distance each time."""
+    many = power_below(ranks)
+    inner: Program = [[] for _ in range(many)]
+    distance = 1
+    while distance < many:
+        for rank, steps in enumerate(inner):
+            steps.append(exchange(rank ^ distance, rank ^ distance, size, size, size))
+        distance *= 2
+    return inner if many == ranks else folded(ranks, size, inner, back=True)
+
+
+def rabenseifner(ranks: int, size: float) -> Program:
+    """Return the program of a reduce-scatter by halving and an allgather by doubling."""
+    many = power_below(ranks)
+    inner = halving(many, size)
+    distance, part = 1, size / many
+    while distance < many:
+        for rank, steps in enumerate(inner):
+            steps.append(exchange(rank ^ distance, rank ^ distance, part, part))
+        distance *= 2
+        part *= 2
+    return inner if many == ranks else folded(ranks, size, inner, back=True)
+
+
+def ring(ranks: int, size: float) -> Program:
+    """Return the program in which parts go round twice: to be added up, and to be known."""
+    block = size / ranks
+    program: Program = []
+    for rank in range(ranks):
+        ahead, behind = (rank + 1) % ranks, (rank - 1) % ranks
+        adding = exchange(ahead, behind, block, block, block)
+        telling = exchange(ahead, behind, block, block)
+        program.append([adding] * (ranks - 1) + [telling] * (ranks - 1))
+    return program

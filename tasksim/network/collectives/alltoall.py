@@ -1,0 +1,64 @@
+"""All-to-all: each has something for each."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tasksim.network.collectives.allgather import linear
+from tasksim.network.collectives.steps import Program, Step, exchange
+
+__all__ = ["bruck", "linear", "pairwise", "ring", "scattered"]
+
+
+BATCH: Final = 4
+"""How many messages of :func:`scattered` are under way at once: MPICH's."""
+
+
+def scattered(ranks: int, size: float) -> Program:
+    """Return the program in which each sends to itself, and to those behind it, four at a time."""
+    return [
+        [
+            Step(
+                tuple(((rank - hop) % ranks, size) for hop in hops),
+                tuple(((rank + hop) % ranks, size) for hop in hops),
+            )
+            for hops in (
+                range(first, min(first + BATCH, ranks)) for first in range(0, ranks, BATCH)
+            )
+        ]
+        for rank in range(ranks)
+    ]
+
+
+def ring(ranks: int, size: float) -> Program:
+    """Return the program in which each sends farther ahead from round to round."""
+    return [
+        [
+            exchange((rank + hop) % ranks, (rank - hop) % ranks, size, size)
+            for hop in range(1, ranks)
+        ]
+        for rank in range(ranks)
+    ]
+
+
+def pairwise(ranks: int, size: float) -> Program:
+    """Return the program in which pairs exchange, of a power of two of ranks; else :func:`ring`."""
+    if ranks & (ranks - 1):
+        return ring(ranks, size)
+    return [
+        [exchange(rank ^ hop, rank ^ hop, size, size) for hop in range(1, ranks)]
+        for rank in range(ranks)
+    ]
+
+
+def bruck(ranks: int, size: float) -> Program:
+    """Return Bruck's program: in ceil(log2) rounds, each of about half of the data."""
+    program: Program = [[] for _ in range(ranks)]
+    distance = 1
+    while distance < ranks:
+        handed = sum(1 for block in range(ranks) if block & distance) * size
+        for rank, steps in enumerate(program):
+            peers = (rank + distance) % ranks, (rank - distance) % ranks
+            steps.append(exchange(*peers, handed, handed))
+        distance *= 2
+    return program

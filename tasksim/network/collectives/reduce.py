@@ -1,0 +1,99 @@
+"""Reduce: what all have is added up at rank 0."""
+
+from __future__ import annotations
+
+from tasksim.network.collectives.gather import binomial as gather_binomial
+from tasksim.network.collectives.steps import (
+    Program,
+    Step,
+    exchange,
+    joined,
+    receive,
+    send,
+    to_all,
+)  # fmt: skip
+
+__all__ = ["binomial", "linear", "scatter_gather"]
+
+
+def linear(ranks: int, size: float) -> Program:
+    """Return the program in which all send to rank 0 at once."""
+    received = Step(receives=to_all(0, ranks, size), reduced_bytes=(ranks - 1) * size)
+    return [[received], *([send(0, size)] for _ in range(1, ranks))]
+
+
+def binomial(ranks: int, size: float) -> Program:
+    """Return the program along a binomial tree, the nearest first."""
+    return [_in_tree(rank, ranks, size) for rank in range(ranks)]
+
+
+def _in_tree(rank: int, ranks: int, size: float) -> list[Step]:
+    steps: list[Step] = []
+    distance = 1
+    while distance < ranks:
+        if rank & distance:
+            steps.append(send(rank - distance, size))
+            break
+        if rank + distance < ranks:
+            steps.append(receive(rank + distance, size, size))
+        distance *= 2
+    return steps
+
+
+def halving(ranks: int, size: float) -> Program:
+    """Return the program of a reduce-scatter among a power of two of ranks: halves, quarters."""
+    program: Program = [[] for _ in range(ranks)]
+    distance, part = ranks // 2, size / 2
+    while distance:
+        for rank, steps in enumerate(program):
+            peer = rank ^ distance
+            steps.append(exchange(peer, peer, part, part, part))
+        distance //= 2
+        part /= 2
+    return program
+
+
+def folded(ranks: int, size: float, inner: Program, *, back: bool) -> Program:
+    """Return *inner*, of a power of two of ranks, for any number of them.
+
+    Of the first ranks, as many as there are too many, the even ones send what they have to the
+    odd ones, and get the result *back* at the end, where they need it.
+    """
+    many = len(inner)
+    rest = ranks - many
+    place = [2 * n + 1 if n < rest else n + rest for n in range(many)]
+    program: Program = [[] for _ in range(ranks)]
+    for even in range(0, 2 * rest, 2):
+        program[even].append(send(even + 1, size))
+        program[even + 1].append(receive(even, size, size))
+    for number, steps in enumerate(inner):
+        program[place[number]] += [
+            Step(
+                tuple((place[peer], s) for peer, s in step.sends),
+                tuple((place[peer], s) for peer, s in step.receives),
+                step.reduced_bytes,
+            )
+            for step in steps
+        ]
+    if back:
+        for even in range(0, 2 * rest, 2):
+            program[even].append(receive(even + 1, size))
+            program[even + 1].append(send(even, size))
+    return program
+
+
+def power_below(ranks: int) -> int:
+    """Return the largest power of two that is at most *ranks*."""
+    return 1 << (ranks.bit_length() - 1)
+
+
+def scatter_gather(ranks: int, size: float) -> Program:
+    """Return the program that reduces parts at all ranks and gathers them (Rabenseifner)."""
+    many = power_below(ranks)
+    inner = joined(halving(many, size), gather_binomial(many, size / many))
+    if many == ranks:
+        return inner
+    program = folded(ranks, size, inner, back=False)
+    program[1].append(send(0, size))
+    program[0].append(receive(1, size))
+    return program

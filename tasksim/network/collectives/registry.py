@@ -1,0 +1,154 @@
+"""Algorithms of collectives by name, and which of them MPI libraries choose."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tasksim.base.errors import InputError, unknown
+from tasksim.network.collectives import (
+    allgather,
+    allreduce,
+    alltoall,
+    barrier,
+    broadcast,
+    gather,
+    reduce,
+    scatter,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tasksim.network.collectives.steps import Program
+
+__all__ = ["ALGORITHMS", "SELECTORS", "collective", "selected"]
+
+ALGORITHMS: Final[dict[str, dict[str, Callable[[int, float], Program]]]] = {
+    "bcast": {
+        "linear": broadcast.linear,
+        "binomial": broadcast.binomial,
+        "chain": broadcast.chain,
+        "scatter_ring": broadcast.scatter_ring,
+    },
+    "reduce": {
+        "linear": reduce.linear,
+        "binomial": reduce.binomial,
+        "scatter_gather": reduce.scatter_gather,
+    },
+    "allreduce": {
+        "reduce_broadcast": allreduce.reduce_broadcast,
+        "recursive_doubling": allreduce.recursive_doubling,
+        "rabenseifner": allreduce.rabenseifner,
+        "ring": allreduce.ring,
+    },
+    "allgather": {
+        "linear": allgather.linear,
+        "ring": allgather.ring,
+        "recursive_doubling": allgather.recursive_doubling,
+        "bruck": allgather.bruck,
+    },
+    "alltoall": {
+        "linear": alltoall.linear,
+        "scattered": alltoall.scattered,
+        "pairwise": alltoall.pairwise,
+        "ring": alltoall.ring,
+        "bruck": alltoall.bruck,
+    },
+    "gather": {"linear": gather.linear, "binomial": gather.binomial},
+    "scatter": {
+        "linear": scatter.linear,
+        "binomial": scatter.binomial,
+        "binomial_near_first": scatter.binomial_near_first,
+    },
+    "barrier": {"linear": barrier.linear, "dissemination": barrier.dissemination},
+}
+"""By operation. Sizes are those of what one rank has, or has for one other."""
+
+
+def _smpi(operation: str, ranks: int, size: float) -> str:
+    """Return what SimGrid 3.32's MPI chooses by default; all-to-all as measured up to 16 ranks."""
+    if operation == "alltoall":
+        if ranks >= 16 and 4 <= size < 512:
+            return "bruck"
+        return "pairwise" if 4 <= ranks < 8 and 2**19 <= size < 2**20 else "linear"
+    return {"bcast": "binomial", "allreduce": "reduce_broadcast"}.get(operation, "linear")
+
+
+def _mpich(operation: str, ranks: int, size: float) -> str:
+    """Return what MPICH's rules in SimGrid 3.32 choose, one rank per host."""
+    power = not ranks & (ranks - 1)
+    if operation == "reduce":
+        return "binomial" if size < 2048 else "scatter_gather"
+    if operation == "allgather":
+        if power and size * ranks < 2**19:
+            return "recursive_doubling"
+        return "bruck" if size * ranks <= 81920 else "ring"
+    if operation == "alltoall":
+        if size < 256 and ranks >= 8:
+            return "bruck"
+        if size < 32768:
+            return "scattered"
+        return "pairwise" if power else "ring"
+    return {
+        "bcast": "binomial", "allreduce": "recursive_doubling", "barrier": "dissemination",
+        "gather": "binomial", "scatter": "binomial_near_first",
+    }[operation]  # fmt: skip
+
+
+SELECTORS: Final[dict[str, Callable[[str, int, float], str]]] = {"smpi": _smpi, "mpich": _mpich}
+"""By the name of the library: the algorithm of an operation among so many ranks, of a size."""
+
+
+def selected(operation: str, ranks: int, size: float, selector: str = "mpich") -> str:
+    """Return the algorithm that a library chooses.
+
+    Raises
+    ------
+    InputError
+        For an operation or library that is not known, with the nearest.
+
+    Examples
+    --------
+    >>> selected("allreduce", 16, 8.0), selected("allreduce", 16, 8.0, "smpi")
+    ('recursive_doubling', 'reduce_broadcast')
+    """
+    if operation not in ALGORITHMS:
+        raise unknown("collective", operation, ALGORITHMS)
+    if selector not in SELECTORS:
+        raise unknown("selection of algorithms", selector, SELECTORS)
+    return SELECTORS[selector](operation, ranks, size)
+
+
+def collective(
+    operation: str, ranks: int, size: float, algorithm: str | None = None, selector: str = "mpich"
+) -> Program:
+    """Return the program of an *operation* among so many ranks.
+
+    Parameters
+    ----------
+    operation : str
+        ``bcast``, ``reduce``, ``allreduce``, ``allgather``, ``alltoall``, ``gather``,
+        ``scatter``, ``barrier``.
+    ranks : int
+        How many.
+    size : float
+        Bytes of what one rank has (bcast, reduce and allreduce: all of it).
+    algorithm : str, optional
+        Default: what the *selector* chooses.
+    selector : str, default "mpich"
+        ``mpich`` or ``smpi``.
+
+    Raises
+    ------
+    InputError
+        For names that are not known, and less than one rank.
+    """
+    if ranks < 1:
+        raise InputError(f"collective {operation}: ranks must be at least 1 (got {ranks})")
+    name = algorithm or selected(operation, ranks, size, selector)
+    known = ALGORITHMS.get(operation)
+    if known is None:
+        raise unknown("collective", operation, ALGORITHMS)
+    if name not in known:
+        raise unknown(f"algorithm of {operation}", name, known)
+    return known[name](ranks, size) if ranks > 1 else [[]]

@@ -1,0 +1,27 @@
+"""Scatter: rank 0 has something for each of the others."""
+
+from __future__ import annotations
+
+from tasksim.network.collectives.broadcast import scattered
+from tasksim.network.collectives.steps import Program, Step, receive, to_all
+
+__all__ = ["binomial", "binomial_near_first", "linear"]
+
+
+def linear(ranks: int, size: float) -> Program:
+    """Return the program in which rank 0 sends to all at once."""
+    return [[Step(sends=to_all(0, ranks, size))], *([receive(0, size)] for _ in range(1, ranks))]
+
+
+def binomial_near_first(ranks: int, size: float) -> Program:
+    """Return :func:`binomial` with the nearest served first, as MPICH in SimGrid does."""
+    program = binomial(ranks, size)
+    return [
+        [step for step in steps if step.receives] + [step for step in steps[::-1] if step.sends]
+        for steps in program
+    ]
+
+
+def binomial(ranks: int, size: float) -> Program:
+    """Return the program along a binomial tree: each gets what is for those below it, too."""
+    return [scattered(rank, ranks, size) for rank in range(ranks)]
