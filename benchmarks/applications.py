@@ -71,8 +71,8 @@ EXAMPLES_MEASURED = {
     "sparse Cholesky, 3-D": Example(
         "sparse_cholesky.py",
         "dimension=3",
-        ("n=14", "n=18", "n=24"),
-        ("n=20", "n=22"),
+        ("n=16", "n=20", "n=24"),
+        ("n=21", "n=22"),
         {"factor": FACTOR, "extend_add": ENTRIES, "assemble": "rows**2 + rows"},
     ),
     "images": Example(

@@ -27,6 +27,7 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
+import sys
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
     from tasksim.recording.recording import Recording
 
+TARGET = 0.10
+"""Of the replay on the workers that were recorded, relative to the real makespan."""
 WHAT_IF = (1, 2, 4, 8, 16, 32)
 
 
@@ -132,8 +135,8 @@ def told(ratios: list[float]) -> str:
     return f"{statistics.median(errors):+6.1f} ({max(errors, key=abs):+.1f})"
 
 
-def report(case: Case) -> None:
-    """Print how well the recordings of a graph explain it."""
+def report(case: Case) -> float:
+    """Print how well the recordings of a graph explain it; return their replays' median error."""
     two, real = case.two, [recording.run.makespan_s for recording in case.two]
     graph, run, cost = two[-1].graph, two[-1].run, two[-1].platform().overheads
     own = [r.simulate().makespan_s / s for r, s in zip(two, real, strict=True)]
@@ -155,6 +158,7 @@ def report(case: Case) -> None:
     print("  what if          " + ", ".join(f"{n}: {s:.2f} s" for n, s in made.items()))
     for note in two[-1].notes:
         print(f"  note             {note}")
+    return abs(statistics.median(own) - 1)
 
 
 def report_waits(seconds: float, tasks: int) -> None:
@@ -171,7 +175,8 @@ def report_waits(seconds: float, tasks: int) -> None:
         )
 
 
-def main() -> None:
+def main() -> int:
+    """Measure and print; 1 if a recording's replay is further from its run than wanted."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--tasks", type=int, default=10_000)
@@ -185,15 +190,15 @@ def main() -> None:
     cases, calm = measured(options.rounds, options.patience, graphs)
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     print(f"{calm}; load {load} on {os.cpu_count()} cores")
-    for case in cases:
-        report(case)
+    errors = [report(case) for case in cases]
     for seconds in (0.005, 0.001):
         report_waits(seconds, min(options.tasks, 2000) // (5 if seconds > 0.001 else 1))
     if options.output:
         last = cases[0].two[-1]
         runs = [last.run, last.simulate(), last.simulate(8)]
         tasksim.save_figure(tasksim.figure(runs), options.output, force=True)
+    return int(max(errors) > TARGET)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -20,6 +20,8 @@ import scipy.sparse as sparse
 import tasksim
 from tasksim import RW, Commute, R, W
 
+BLOCK = 32  # rows that stay in the cache while others are eliminated from them
+
 
 class Front(NamedTuple):
     """Unknowns that are eliminated together, and those that this changes."""
@@ -56,13 +58,17 @@ def factor(front: RW, pivots):
     if rows == k:
         return
     right = front[k:, :k].T.copy()  # its rows lie together in memory
-    for j in range(k):  # right = inverse(lower) * right
-        for t in range(j):
-            times = lower[j, t]
+    for begin in range(0, k, BLOCK):  # right = inverse(lower) * right
+        end = min(begin + BLOCK, k)
+        if begin > 0:
+            right[begin:end] -= np.dot(lower[begin:end, :begin].copy(), right[:begin])
+        for j in range(begin, end):
+            for t in range(begin, j):
+                times = lower[j, t]
+                for i in range(rows - k):
+                    right[j, i] -= times * right[t, i]
             for i in range(rows - k):
-                right[j, i] -= times * right[t, i]
-        for i in range(rows - k):
-            right[j, i] /= lower[j, j]
+                right[j, i] /= lower[j, j]
     front[k:, :k] = right.T
     front[k:, k:] -= np.dot(right.T, right)
 
