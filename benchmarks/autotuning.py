@@ -83,15 +83,20 @@ class Method(NamedTuple):
     """A way of tuning by selective runs."""
 
     policy: str
-    reuse: bool
+    statistics: str
 
     @property
     def label(self) -> str:
         """What it is called."""
-        return f"{self.policy}, reuse" if self.reuse and self.policy != "eager" else self.policy
+        usual = "reuse" if POLICIES[self.policy].reuses else "reset"
+        return self.policy if self.statistics == usual else f"{self.policy}, {self.statistics}"
 
 
-METHODS: Final = (*(Method(name, p.reuses) for name, p in POLICIES.items()), Method("online", True))
+METHODS: Final = (
+    *(Method(name, "reuse" if p.reuses else "reset") for name, p in POLICIES.items()),
+    Method("online", "reuse"),
+    Method("online", "model"),
+)
 
 
 @dataclass
@@ -123,7 +128,7 @@ def measure(problem: Problem, rounds: int) -> tuple[Tuning, dict[tuple[Method, f
     ways = [(method, tolerance) for method in METHODS for tolerance in TOLERANCES]
     full, selective = Tuning(), {way: Tuning() for way in ways}
     for turn in range(rounds):
-        known = {way: Statistics() for way in ways}
+        known = {way: Statistics(cells=way[0].statistics == "model") for way in ways}
         bound: tuple[TaskGraph, Program] | None = None
         for place, candidate in enumerate(found):
             scenario = candidate.scenario
@@ -135,7 +140,7 @@ def measure(problem: Problem, rounds: int) -> tuple[Tuning, dict[tuple[Method, f
             for number, way in enumerate(ways):
                 if number % len(TOLERANCES) == 0:  # before each method
                     _full(full, place, bound[1], str(scenario.scheduler))
-                if not way[0].reuse:
+                if way[0].statistics == "reset":
                     known[way].reset()
                 _selective(
                     selective[way], place, bound[1], str(scenario.scheduler), way, known[way]
@@ -314,6 +319,7 @@ LOOKS: Final = {
     "apriori": ("#cc79a7", "v"),
     "eager": ("#222222", "D"),
     "online, reuse": ("#e69f00", "P"),
+    "online, model": ("#56b4e9", "X"),
 }
 
 

@@ -22,6 +22,7 @@ from tasksim.cli.tune_graph import OverCommand
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tasksim.native.selective.policies import Sampling
     from tasksim.native.selective.statistics import Intervals
     from tasksim.scenario.scenario import Scenario
     from tasksim.tuning.autotune import Autotuned, Selection, Way
@@ -81,9 +82,15 @@ __all__ = ["autotuning"]
 @click.option("--confidence", type=SHARE, default="95%", help="Of these intervals.")
 @click.option(
     "--statistics",
-    type=click.Choice(["reset", "reuse"]),
-    help="Whether configurations begin with what others have shown.  "
-    "[default: reset; reuse with eager]",
+    type=click.Choice(["reset", "reuse", "model"]),
+    help="Whether configurations begin anew, with what others have shown, or also with models that"
+    " these make of other sizes.  [default: reset; reuse with eager]",
+)
+@click.option(
+    "--sampling",
+    type=click.Choice(["spread", "first"]),
+    default="spread",
+    help="Which tasks of a kernel are executed: spread over the run, or the first as in the paper.",
 )
 @click.option(
     "--search",
@@ -115,6 +122,7 @@ def autotuning(
     intervals: Intervals,
     confidence: float,
     statistics: str | None,
+    sampling: Sampling,
     how: Search,
     repetitions: int,
     judge: int,
@@ -130,8 +138,9 @@ def autotuning(
     from tasksim.tuning.autotune import Selection, autotune
     from tasksim.tuning.over import axes_of, candidates
 
-    reuse = None if statistics is None else statistics == "reuse"
-    selection = Selection(policy, tolerance, intervals, confidence, reuse)
+    reuse = None if statistics is None else statistics != "reset"
+    cells = statistics == "model"
+    selection = Selection(policy, tolerance, intervals, confidence, reuse, sampling, cells)
     selection.statistics()
     axes = axes_of(over)
     base = scenario.vary(scheduler=scheduler)
@@ -170,7 +179,8 @@ def _result(
         "tolerance": selection.tolerance if selective else None,
         "intervals": selection.intervals if selective else None,
         "confidence": selection.confidence if selective else None,
-        "statistics": ("reuse" if selection.reuses else "reset") if selective else None,
+        "sampling": selection.sampling if selective else None,
+        "statistics": _statistics(selection) if selective else None,
         "search": how,
         "runs": found.tuned.simulations,
         "tuning_s": found.wall_s,
@@ -183,6 +193,12 @@ def _result(
         "interrupted": found.interrupted,
         "choices": [_row(found, tried) for tried in found.tuned.tried],
     }
+
+
+def _statistics(selection: Selection) -> str:
+    if selection.cells:
+        return "model"
+    return "reuse" if selection.reuses else "reset"
 
 
 def _row(found: Autotuned, tried: Tried) -> dict[str, Any]:

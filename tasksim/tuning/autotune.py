@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tasksim.kernels.program import Program
+    from tasksim.native.selective.policies import Sampling
     from tasksim.native.selective.statistics import Intervals
     from tasksim.scenario.resolved import Resolved
     from tasksim.tuning.over import Candidate
@@ -49,6 +50,10 @@ class Selection:
     confidence : float
     reuse : bool or None
         Whether statistics are kept between configurations; None: as the policy does.
+    cells : bool
+        Whether other sizes of a kernel may make one known; then statistics are kept.
+    sampling : {"spread", "first"}
+        Which tasks of a kernel are executed.
     """
 
     policy: str = "online"
@@ -56,17 +61,21 @@ class Selection:
     intervals: Intervals = "student"
     confidence: float = LEVEL
     reuse: bool | None = None
+    sampling: Sampling = "spread"
+    cells: bool = False
 
     def statistics(self) -> Statistics:
         """Return statistics that know nothing yet; raises :exc:`InputError` for what is no such."""
         selection_policy(self.policy)
         checked_tolerance(self.tolerance)
-        return Statistics(self.intervals, self.confidence)
+        return Statistics(self.intervals, self.confidence, cells=self.cells)
 
     @property
     def reuses(self) -> bool:
         """Whether statistics are kept between configurations."""
-        return selection_policy(self.policy).reuses if self.reuse is None else self.reuse
+        if self.cells or self.reuse is not None:
+            return self.cells or bool(self.reuse)
+        return selection_policy(self.policy).reuses
 
 
 @dataclass(frozen=True)
@@ -289,6 +298,7 @@ class _Runs:
             policy=told.policy,
             tolerance=told.tolerance,
             statistics=self._statistics,
+            sampling=told.sampling,
             estimates=estimates_of(resolved),
             seed=scenario.seed,
             pin=scenario.pin,

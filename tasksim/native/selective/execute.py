@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from tasksim.kernels.program import Program
     from tasksim.native.selective.execution import Effort
+    from tasksim.native.selective.policies import Sampling
     from tasksim.native.threads import Progress
     from tasksim.platform.description import Platform
     from tasksim.runtime.pathrecords import PathRecord
@@ -61,6 +62,7 @@ def execute_selectively(
     policy: str = "online",
     tolerance: float = 0.05,
     statistics: Statistics | None = None,
+    sampling: Sampling = "spread",
     estimates: Sequence[Sequence[float]] | None = None,
     seed: int = 0,
     pin: bool = True,
@@ -83,6 +85,8 @@ def execute_selectively(
         Half-widths of intervals up to which it is, in means: above 0, at most 1.
     statistics : Statistics, optional
         What is known from runs before; what is measured is added.
+    sampling : {"spread", "first"}
+        Which tasks of a kernel are executed: spread over the run, or the first, as in the paper.
     estimates : sequence of sequences of float, optional
         What the scheduler believes, seconds, ``[class][task]``; some schedulers need it.
     seed, pin
@@ -111,7 +115,7 @@ def execute_selectively(
     profile: Sequence[int] = ()
     if chosen.counts == "profile":
         profile = make.run(Chooser(chosen, Statistics(), 0.0, *make.signed), progress).path.counts
-    chooser = Chooser(chosen, known, tolerance, *make.signed, profile)
+    chooser = Chooser(chosen, known, tolerance, *make.signed, profile, sampling)
     made = make.run(chooser, progress)
     return replace(made, wall_s=perf_counter() - begun)
 

@@ -8,9 +8,11 @@ statistics and passes them on with its messages, all workers here share one memo
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from tasksim.base.arguments import one_of
 from tasksim.base.errors import InputError, unknown
+from tasksim.native.selective.cells import told_by_others
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +20,18 @@ if TYPE_CHECKING:
     from tasksim.native.selective.statistics import Signature, Statistics
     from tasksim.runtime.pathrecords import PathRecord
 
-__all__ = ["POLICIES", "Chooser", "Policy", "checked_tolerance", "policy_of"]
+__all__ = [
+    "POLICIES",
+    "SAMPLINGS",
+    "Chooser",
+    "Policy",
+    "Sampling",
+    "checked_tolerance",
+    "policy_of",
+]
+
+Sampling = Literal["spread", "first"]
+SAMPLINGS: Final = ("spread", "first")
 
 
 class Policy(NamedTuple):
@@ -95,6 +108,9 @@ class Chooser:
     workers : int
     profile : sequence of int, optional
         How often each signature is on the critical path of a run before.
+    sampling : {"spread", "first"}
+        Which tasks of a kernel are executed, as many as make it known: spread over the run, as a
+        graph tells how many there are; or the first ones, as in the paper, whose programs do not.
     """
 
     def __init__(
@@ -106,20 +122,40 @@ class Chooser:
         of_task: Sequence[int],
         workers: int,
         profile: Sequence[int] = (),
+        sampling: Sampling = "spread",
     ) -> None:
+        one_of(sampling, SAMPLINGS, "sampling")
         self._policy = policy
         self._statistics = statistics
         self._tolerance = tolerance
         self._signatures = found
         self._of_task = of_task
-        self._begun = [not policy.every_configuration] * len(found)
-        self._met = [[0] * len(found) for _ in range(workers)]
         self._profile = profile or [0] * len(found)
-        # Per signature how often it has to occur for its mean to be known, and the mean.
+        self._spread = sampling == "spread"
+        self._least = int(policy.every_configuration)
+        self._occurs = [0] * len(found)  # in all, then met so far, executed so far, known before
+        for place in of_task:
+            self._occurs[place] += 1
+        self._met = [0] * len(found)
+        self._met_by = [[0] * len(found) for _ in range(workers)]
+        self._begun = [0] * len(found)
+        self._before = [statistics.count(signature) for signature in found]
+        self._count = list(self._before)
+        # Per signature how many samples make the mean of one known, and the mean.
         self._needed = [inf] * len(found)
         self._mean_s = [0.0] * len(found)
+        self._told = [False] * len(found)  # by other sizes
         for place in range(len(found)):
             self._look(place)
+            if statistics.cells and self._needed[place] > self._count[place]:
+                self._ask_others(place)
+
+    def _ask_others(self, place: int) -> None:
+        """Take a signature for known if other sizes of its kernel make it so."""
+        told = told_by_others(self._statistics, self._signatures[place])
+        if told.half_width <= self._tolerance:
+            self._needed[place], self._mean_s[place] = 0.0, told.mean_s
+            self._told[place] = True
 
     def charge_s(self, task: int, worker: int, before: PathRecord) -> float | None:
         """Return what *task* is charged without being executed; None: it has to be executed.
@@ -127,18 +163,26 @@ class Chooser:
         *before* is the record of the path that it goes on.
         """
         place = self._of_task[task]
-        self._met[worker][place] += 1
-        if not self._begun[place]:
-            self._begun[place] = True
+        self._met[place] += 1
+        self._met_by[worker][place] += 1
+        # What occurs so often has an interval narrower by the root of that.
+        needed = self._needed[place] / max(1, self._times(place, worker, before))
+        if self._wants(place, needed):
+            self._begun[place] += 1
             return None
-        if self._times(place, worker, before) >= self._needed[place]:
-            return self._mean_s[place]
-        return None
+        return self._mean_s[place]
+
+    def _wants(self, place: int, needed: float) -> bool:
+        """Return whether a task is to be executed, of a signature that wants so many samples."""
+        if not self._spread or needed == inf:
+            return self._begun[place] < self._least or needed > self._count[place]
+        missing = max(needed - self._before[place], self._least)
+        return self._begun[place] < missing * min(1.0, self._met[place] / self._occurs[place])
 
     def _times(self, place: int, worker: int, before: PathRecord) -> int:
         counts = self._policy.counts
         if counts == "own":
-            return self._met[worker][place]
+            return self._met_by[worker][place]
         if counts == "path":
             return before.counts[place] + 1
         return self._profile[place] if counts == "profile" else 1
@@ -151,8 +195,11 @@ class Chooser:
 
     def _look(self, place: int) -> None:
         """Note how well a signature is known: looked up for every task that would cost more."""
-        half_width = self._statistics.half_width(self._signatures[place])
+        if self._told[place]:
+            return
+        signature = self._signatures[place]
+        half_width = self._statistics.half_width(signature)
+        self._count[place] = self._statistics.count(signature)
         if self._tolerance > 0 and half_width < inf:
-            # One that occurs so often has an interval narrower by the root of that.
-            self._needed[place] = (half_width / self._tolerance) ** 2
-            self._mean_s[place] = self._statistics.mean_s(self._signatures[place])
+            self._needed[place] = self._count[place] * (half_width / self._tolerance) ** 2
+            self._mean_s[place] = self._statistics.mean_s(signature)

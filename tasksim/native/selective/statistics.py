@@ -17,7 +17,16 @@ from tasksim.base.errors import InputError
 if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["INTERVALS", "LEVEL", "Intervals", "Signature", "Statistics", "Summary", "signatures"]
+__all__ = [
+    "INTERVALS",
+    "LEVEL",
+    "Intervals",
+    "Signature",
+    "Statistics",
+    "Summary",
+    "quantile",
+    "signatures",
+]
 
 Intervals = Literal["student", "normal"]
 INTERVALS: Final = ("student", "normal")
@@ -69,6 +78,8 @@ class Statistics:
         The quantile: Student's of so many samples, or the normal one, as the paper has it.
     level : float, default 0.95
         The confidence of an interval of a mean.
+    cells : bool, default False
+        Whether other sizes of a kernel may make one known (:mod:`tasksim.native.selective.cells`).
 
     Examples
     --------
@@ -79,18 +90,26 @@ class Statistics:
     (10.0, 0.248, 0.124)
     """
 
-    def __init__(self, intervals: Intervals = "student", level: float = LEVEL) -> None:
+    def __init__(
+        self, intervals: Intervals = "student", level: float = LEVEL, *, cells: bool = False
+    ) -> None:
         one_of(intervals, INTERVALS, "intervals")
         if not 0 < level < 1:
             raise InputError(f"confidence={level}; legal: more than 0, less than 1")
         self.intervals = intervals
         self.level = level
+        self.cells = cells
         _quantile(1, level)  # loads what it needs: that takes longer than a run
         self.summaries: dict[Signature, Summary] = {}
 
     def add(self, signature: Signature, seconds: float) -> None:
         """Note one duration of a signature."""
         self.summaries.setdefault(signature, Summary()).add(seconds)
+
+    def count(self, signature: Signature) -> int:
+        """Return how many durations of a signature are known."""
+        found = self.summaries.get(signature)
+        return 0 if found is None else found.count
 
     def mean_s(self, signature: Signature) -> float:
         """Return the mean duration of a signature that has been measured."""
@@ -104,13 +123,19 @@ class Statistics:
         found = self.summaries.get(signature)
         if found is None or found.count < 2:
             return inf
-        quantile = _quantile(found.count - 1 if self.intervals == "student" else 0, self.level)
-        error_s = quantile * found.deviation_s / sqrt(found.count * max(1, times))
+        error_s = (
+            quantile(self, found.count - 1) * found.deviation_s / sqrt(found.count * max(1, times))
+        )
         return error_s / found.mean_s if found.mean_s > 0 else (inf if error_s > 0 else 0.0)
 
     def reset(self) -> None:
         """Forget everything."""
         self.summaries.clear()
+
+
+def quantile(statistics: Statistics, degrees: int) -> float:
+    """Return the quantile that *statistics* take, with so many degrees of freedom."""
+    return _quantile(degrees if statistics.intervals == "student" else 0, statistics.level)
 
 
 @lru_cache(maxsize=4096)

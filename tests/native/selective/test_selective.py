@@ -10,10 +10,11 @@ import pytest
 import tasksim
 from tasksim.base.errors import InputError, TaskFailed
 from tasksim.kernels.program import bind
+from tasksim.native.selective.cells import told_by_others
 from tasksim.native.selective.execute import execute_selectively
 from tasksim.native.selective.execution import SelectiveExecution
 from tasksim.native.selective.policies import POLICIES, Chooser, policy_of
-from tasksim.native.selective.statistics import Statistics, signatures
+from tasksim.native.selective.statistics import Signature, Statistics, signatures
 from tasksim.native.this_machine import this_machine
 from tasksim.run.critical import practical_critical_path
 from tasksim.run.runchecks import check_run
@@ -159,7 +160,7 @@ def choose(policy, samples, *, met=0, on_path=0, profile=(), tolerance=0.1):
     found, of_task = signatures(graph)
     for seconds in samples:
         statistics.add(found[0], seconds)
-    chooser = Chooser(policy_of(policy), statistics, tolerance, found, of_task, 1, profile)
+    chooser = Chooser(policy_of(policy), statistics, tolerance, found, of_task, 1, profile, "first")
     for _ in range(met):
         chooser.charge_s(0, 0, Before(on_path))
     return chooser.charge_s(0, 0, Before(on_path))
@@ -204,3 +205,49 @@ def test_one_sample_and_none_tell_nothing():
     assert statistics.half_width(kernel) == float("inf")
     statistics.add(kernel, 1.0)
     assert statistics.half_width(kernel) == 0.0
+
+
+def test_samples_are_spread_over_the_run():
+    graph = tasksim.generate("chain", length=100)
+    statistics = Statistics()
+    found, of_task = signatures(graph)
+    executed = {}
+    for sampling in ("first", "spread"):
+        statistics.reset()
+        policy = policy_of("conditional")
+        chooser = Chooser(policy, statistics, 0.1, found, of_task, 1, (), sampling)
+        for task in range(100):
+            if chooser.charge_s(task, 0, Before(0)) is None:
+                chooser.measured(task, 10.0 + 2.0 * (task % 2))
+                executed.setdefault(sampling, []).append(task)
+    first, spread = executed["first"], executed["spread"]
+    assert first == list(range(len(first)))
+    assert abs(len(spread) - len(first)) <= 2
+    assert spread[-1] > 50 > first[-1]
+
+
+def test_other_sizes_make_a_kernel_known():
+    graph = tasksim.generate("cholesky", tiles=4, tile_size=48)
+    found, of_task = signatures(graph)
+    for scatter, known in ((0.001, True), (0.3, False)):
+        statistics = Statistics(cells=True)
+        for size in (16, 32, 64, 96):
+            off = scatter * (-1) ** (size // 16)
+            for signature in found:
+                sizes = tuple((name, float(size)) for name, _ in signature.parameters)
+                for seconds in (1.0, 1.01):
+                    statistics.add(signature._replace(parameters=sizes), seconds * (1 + off))
+        chooser = Chooser(policy_of("eager"), statistics, 0.1, found, of_task, 1)
+        charged = [chooser.charge_s(task, 0, Before(0)) for task in range(len(graph))]
+        if known:
+            assert charged == pytest.approx([1.005] * len(graph), rel=0.01)
+        else:
+            assert charged == [None] * len(graph)
+
+
+def test_two_other_sizes_tell_nothing():
+    statistics = Statistics(cells=True)
+    for size in (16.0, 32.0):
+        for _ in range(2):
+            statistics.add(Signature("potrf", (("n", size),)), size**3)
+    assert told_by_others(statistics, Signature("potrf", (("n", 24.0),))).half_width == np.inf

@@ -1,0 +1,85 @@
+"""Model cells: what signatures of a kernel tell of another size of it, by a fitted model.
+
+Beyond the paper, whose kernels of other sizes are other kernels: durations of a kernel are a power
+of its operations over the sizes that were measured. How far sizes lie from that line says how well
+it tells of one more.
+"""
+
+from __future__ import annotations
+
+from math import exp, expm1, inf, log, prod, sqrt
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from tasksim.graph.flop import flop, flop_kernels
+from tasksim.native.selective.statistics import quantile
+
+if TYPE_CHECKING:
+    from tasksim.native.selective.statistics import Signature, Statistics
+
+__all__ = ["Told", "told_by_others"]
+
+LEAST_SIZES: Final = 3
+"""Two make a line, the third says how far sizes are from it."""
+LEAST_SAMPLES: Final = 2
+"""Of a size that counts: one may be anything."""
+
+
+class Told(NamedTuple):
+    """What other sizes tell of one: its mean, and the half-width of the interval, in means."""
+
+    mean_s: float
+    half_width: float
+
+
+NOTHING: Final = Told(0.0, inf)
+
+
+def told_by_others(statistics: Statistics, signature: Signature) -> Told:
+    """Return what the other sizes of a kernel tell of *signature*; an infinite width: nothing.
+
+    Examples
+    --------
+    >>> from tasksim.native.selective.statistics import Signature, Statistics
+    >>> known = Statistics()
+    >>> for n in (10, 20, 40, 80):
+    ...     for seconds in (0.99e-9 * n**3, 1.01e-9 * n**3):
+    ...         known.add(Signature("potrf", (("n", n),)), seconds)
+    >>> told = told_by_others(known, Signature("potrf", (("n", 30),)))
+    >>> round(told.mean_s * 1e6, 6), told.half_width < 1e-9
+    (27.0, True)
+    """
+    others = [
+        (_work(other), summary.mean_s)
+        for other, summary in statistics.summaries.items()
+        if _alike(other, signature) and summary.count >= LEAST_SAMPLES and summary.mean_s > 0
+    ]
+    at = _work(signature)
+    if len({work for work, _ in others}) < LEAST_SIZES or min(at, *(w for w, _ in others)) <= 0:
+        return NOTHING
+    x, y = np.log(np.array(others)).T
+    shift = x - x.mean()
+    slope = float(shift @ y / (shift @ shift))
+    rest = y - y.mean() - slope * shift
+    degrees = len(x) - 2
+    away = log(at) - float(x.mean())
+    # Of one more size, not of the line: how far that is from it counts, too.
+    error = sqrt(float(rest @ rest) / degrees * (1 + 1 / len(x) + away**2 / float(shift @ shift)))
+    width = expm1(min(50.0, quantile(statistics, degrees) * error))
+    return Told(exp(float(y.mean()) + slope * away), width)
+
+
+def _alike(one: Signature, other: Signature) -> bool:
+    """Return whether two signatures are sizes of one kernel, and not the same."""
+    names = [tuple(name for name, _ in s.parameters) for s in (one, other)]
+    same = (one.kernel, one.dtype) == (other.kernel, other.dtype)
+    return same and names[0] == names[1] and one != other
+
+
+def _work(signature: Signature) -> float:
+    """Return the operations of a kernel; of one that does not tell them, what its sizes make."""
+    sizes = dict(signature.parameters)
+    if signature.kernel in flop_kernels():
+        return float(flop(signature.kernel, **sizes))
+    return float(prod(sizes.values())) if sizes else 0.0
