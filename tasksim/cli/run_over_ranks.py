@@ -70,10 +70,11 @@ def _print(ranked: RankedScenario, done: Checked, results: Results) -> None:
     from tasksim.cli.printed_runs import print_checked
 
     said = done.run.config["ranks"]
-    more = {"nodes": ranked.ranks.size, **said}
+    messages = {"count": len(ranked.cut.messages), "bytes": ranked.cut.messages.bytes}
+    more = {"nodes": ranked.ranks.size, "messages": messages, **said}
     print_checked(done, ranked.resolved.graph, None, results, more)
     if not results.as_json:
-        messages, unsure_s = said["messages"], max(c["uncertainty_s"] for c in said["clocks"])
+        unsure_s = max(c["uncertainty_s"] for c in said["clocks"])
         click.echo(
             f"\n{ranked.ranks.size} ranks, {said['grid']}: {messages['count']} messages, "
             f"{format_size(messages['bytes'])}; clocks known to {1e6 * unsure_s:.1f} us"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import CheckFailed
 from tasksim.native.cluster.execute import RankExecution, cut_for, platform_of_rank
-from tasksim.native.cluster.records import message_times, task_table
+from tasksim.native.cluster.records import message_table, task_table
 from tasksim.run.record import Run, WorkerInfo
 from tasksim.scenario.document import encode
 from tasksim.scenario.resolved import Resolver
@@ -75,7 +75,7 @@ class RankedScenario:
     def _recorded(self, record: ClusterRecord) -> Run:
         graph, scenario = self.resolved.graph, self.resolved.scenario
         workers = tuple(
-            WorkerInfo(f"n{rank}.{worker.name}", worker.architecture, rank)
+            WorkerInfo(f"{rank}.{worker.name}", worker.architecture, rank)
             for rank, platform in enumerate(self.platforms)
             for worker in platform.workers
         )
@@ -89,6 +89,7 @@ class RankedScenario:
             scheduler=scenario.scheduler_label,
             seed=scenario.seed,
             tasks=task_table(self.cut, record.ranks),
+            messages=message_table(self.cut, record.ranks) if len(self.platforms) > 1 else None,
             config={**encode(scenario, self.resolved), "ranks": self._said(record)},
             engine=record.engine,
             engine_why=record.engine_why,
@@ -97,16 +98,9 @@ class RankedScenario:
 
     def _said(self, record: ClusterRecord) -> dict[str, Any]:
         """Return how the ranks were arranged, and how well their clocks are known."""
-        times = message_times(self.cut, record.ranks)
-        transfer_s = times["ended_s"] - times["started_s"]
         return {
             "grid": f"{self.grid.rows}x{self.grid.columns}",
             "owner": self.owner,
-            "messages": {
-                "count": len(self.cut.messages),
-                "bytes": self.cut.messages.bytes,
-                "mean_s": float(transfer_s.mean()) if len(transfer_s) else 0.0,
-            },
             "clocks": [
                 {
                     "offset_s": clock.offset_s,
@@ -118,14 +112,14 @@ class RankedScenario:
         }
 
     def _checked(self, run: Run) -> Checked:
-        from tasksim.run.runchecks import check_records
+        from tasksim.run.runchecks import check_run
 
         program = self.execution.whole
         residual = program.check()
         errors: dict[str, float] = getattr(program, "errors", dict)()
         problem = None
         try:
-            check_records(run)
+            check_run(run, self.resolved.graph)
         except CheckFailed as error:
             problem = error
         if problem is None and residual is not None and not residual.ok:

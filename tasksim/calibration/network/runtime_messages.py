@@ -14,7 +14,7 @@ from tasksim.calibration.network.patterns import Taken
 from tasksim.graph.builder import GraphBuilder, R, W
 from tasksim.graph.distribution.parts import distribute
 from tasksim.native.cluster.execute import RankExecution, platform_of_rank
-from tasksim.native.cluster.records import message_times
+from tasksim.native.cluster.records import message_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,13 +53,14 @@ def runtime_messages(ranks: Ranks, sizes: Sequence[int], rounds: int) -> tuple[T
     record = RankExecution(ranks, graph, cut, platform).run("eager")
     if record is None:
         return None
-    times = message_times(cut, record.ranks)
+    table = message_table(cut, record.ranks)
     posting, whole = Taken(), Taken()
-    for size, ready_s, started_s, ended_s in zip(
-        cut.messages.size_bytes.tolist(),
-        *(times[name].tolist() for name in ("ready_s", "started_s", "ended_s")),
+    for size, posting_s, whole_s in zip(
+        table.size_bytes.tolist(),
+        (table.start_s - table.ready_s).tolist(),
+        (table.end_s - table.ready_s).tolist(),
         strict=True,
     ):
-        posting.add(size, started_s - ready_s)
-        whole.add(size, ended_s - ready_s)
+        posting.add(size, posting_s)
+        whole.add(size, whole_s)
     return posting, whole

@@ -9,6 +9,7 @@ import numpy as np
 
 from tasksim.base.errors import CheckFailed
 from tasksim.run.record import TaskTable
+from tasksim.run.recordtables import MessageTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.distribution.parts import Distribution, LocalPart
 
-__all__ = ["RankRecord", "check_part", "message_times", "task_table"]
+__all__ = ["RankRecord", "aligned", "check_part", "message_table", "task_table"]
 
 TIMES = ("submitted_s", "ready_s", "popped_s", "start_s", "end_s")
 
@@ -62,15 +63,14 @@ def task_table(cut: Distribution, records: Sequence[RankRecord]) -> TaskTable:
     zero_s = min(record.earliest_s() for record in records)
     columns: dict[str, NDArray[Any]] = {name: np.zeros(len(graph)) for name in TIMES}
     worker, released_by = (np.full(len(graph), -1, np.int32) for _ in range(2))
-    first = 0
+    sent_by, first = _senders(cut, records), 0
     for part, record in zip(cut.parts, records, strict=True):
         ours = part.task >= 0
         numbers = part.task[ours]
         for name in TIMES:
             columns[name][numbers] = getattr(record.tasks, name)[ours] - zero_s
         worker[numbers] = record.tasks.worker[ours] + first
-        by = record.tasks.released_by[ours]
-        released_by[numbers] = np.where(by < 0, -1, part.task[np.maximum(by, 0)])
+        released_by[numbers] = _in_whole_graph(part, record.tasks.released_by[ours], sent_by)
         first += record.workers
     return TaskTable(
         task=np.arange(len(graph), dtype=np.int32),
@@ -82,22 +82,55 @@ def task_table(cut: Distribution, records: Sequence[RankRecord]) -> TaskTable:
     )
 
 
-def message_times(
-    cut: Distribution, records: Sequence[RankRecord]
-) -> dict[str, NDArray[np.float64]]:
-    """Return when each message was posted and ready, began to be sent, and had arrived."""
+def message_table(cut: Distribution, records: Sequence[RankRecord]) -> MessageTable:
+    """Return all messages; a message starts when it is posted to MPI, and ends at its reader."""
     zero_s = min(record.earliest_s() for record in records)
     messages = cut.messages
-    found = {
-        name: np.zeros(len(messages)) for name in ("posted_s", "ready_s", "started_s", "ended_s")
-    }
-    of_send = {"posted_s": "submitted_s", "ready_s": "ready_s", "started_s": "start_s"}
+    times = {name: np.zeros(len(messages)) for name in (*SENT, *RECEIVED)}
     for rank, record in enumerate(records):
         sent, received = messages.source == rank, messages.target == rank
-        for name, column in of_send.items():
-            found[name][sent] = getattr(record.tasks, column)[messages.send[sent]] - zero_s
-        found["ended_s"][received] = record.tasks.end_s[messages.receive[received]] - zero_s
+        for name, column in SENT.items():
+            times[name][sent] = getattr(record.tasks, column)[messages.send[sent]] - zero_s
+        for name, column in RECEIVED.items():
+            there = messages.receive[received]
+            times[name][received] = getattr(record.tasks, column)[there] - zero_s
+    return MessageTable(
+        source=messages.source,
+        target=messages.target,
+        handle=messages.handle,
+        size_bytes=messages.size_bytes,
+        priority=messages.priority,
+        task=messages.task,
+        **times,
+    )
+
+
+SENT = {"posted_s": "submitted_s", "ready_s": "ready_s", "start_s": "start_s"}
+RECEIVED = {"awaited_s": "ready_s", "end_s": "end_s"}
+
+
+def _senders(cut: Distribution, records: Sequence[RankRecord]) -> NDArray[np.int32]:
+    """Return per message the task of the whole graph whose end has released it; -1: none has."""
+    messages = cut.messages
+    found = np.full(len(messages), -1, np.int32)
+    for message, (node, send) in enumerate(
+        zip(messages.source.tolist(), messages.send.tolist(), strict=True)
+    ):
+        by = int(records[node].tasks.released_by[send])
+        if by >= 0:
+            found[message] = _in_whole_graph(cut.parts[node], np.array([by]), found)[0]
     return found
+
+
+def _in_whole_graph(
+    part: LocalPart, by: NDArray[Any], sent_by: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Return the tasks *by* of a part as the whole graph has them; for a message, who sent it."""
+    known = np.maximum(by, 0)
+    message = part.message[known]
+    senders = np.append(sent_by, -1)
+    found = np.where(message >= 0, senders[np.where(message >= 0, message, -1)], part.task[known])
+    return np.where(by < 0, -1, found).astype(np.int32)
 
 
 def aligned(tasks: TaskTable, shift: Any) -> TaskTable:

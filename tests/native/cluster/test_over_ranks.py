@@ -13,6 +13,8 @@ import pytest
 from study_cases import mpiexec
 
 from tasksim.formats.runs import load_run
+from tasksim.graph.apps.registry import generate
+from tasksim.run.runchecks import check_run
 
 pytestmark = pytest.mark.usefixtures("alone")
 DYING = """
@@ -67,6 +69,9 @@ def test_two_ranks_factorise_together_and_record_one_run(tmp_path):
     recorded = load_run(tmp_path / "run")
     assert [worker.node for worker in recorded.workers] == [0, 1]
     assert len(recorded) == 20
+    check_run(recorded, generate("cholesky", tiles=4, tile_size=32))
+    assert len(recorded.messages) == 6
+    assert (recorded.messages.end_s > recorded.messages.start_s).all()
 
 
 @pytest.mark.slow
