@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 namespace tasksim {
@@ -137,6 +138,20 @@ Graph::Graph(const tasksim_graph &given) {
     const auto after = std::lower_bound(all.begin(), all.end(), hint_after[k]);
     hint_writer.push_back(after == all.begin() ? -1 : *(after - 1));
   }
+}
+
+const Ranks &Graph::ranks() const {
+  std::call_once(ranked_, [this] {
+    std::vector<std::int32_t> levels(priority.begin(), priority.end());
+    std::sort(levels.begin(), levels.end(), std::greater<>{});
+    levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
+    ranks_.count = static_cast<i64>(levels.size());
+    for (const auto each : priority) {
+      const auto level = std::lower_bound(levels.begin(), levels.end(), each, std::greater<>{});
+      ranks_.of.push_back(static_cast<std::int32_t>(level - levels.begin()));
+    }
+  });
+  return ranks_;
 }
 
 Platform::Platform(const tasksim_platform &all) : given(all) {

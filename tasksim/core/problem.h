@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <mutex>
 #include <span>
 #include <utility>
 #include <vector>
@@ -40,6 +41,12 @@ class Ragged {
   std::vector<T> items;
 };
 
+// Priorities by rank: 0 is the most urgent of all that there are.
+struct Ranks {
+  std::vector<std::int32_t> of;  // per task
+  i64 count = 0;
+};
+
 // A task graph (graph/taskgraph.py), and what a replay reads out of it.
 class Graph {
  public:
@@ -48,6 +55,9 @@ class Graph {
   std::span<const std::int32_t> successors_of(int task) const {
     return successors.subspan(successor_ptr[task], successor_ptr[task + 1] - successor_ptr[task]);
   }
+
+  // Made when it is first asked for, by whichever thread.
+  const Ranks &ranks() const;
 
   int tasks, handles, kernels;
   std::span<const std::int32_t> kernel, priority;
@@ -65,6 +75,10 @@ class Graph {
   Ragged<std::int32_t> exclusive;          // commutative handles per task; empty if there are none
   Ragged<std::int32_t> writers;            // per handle, its tasks in order of number
   std::vector<std::int32_t> hint_writer;   // per hint: the last task before it that writes, or -1
+
+ private:
+  mutable std::once_flag ranked_;
+  mutable Ranks ranks_;
 };
 
 // A platform (platform/description.py) as a replay sees it.

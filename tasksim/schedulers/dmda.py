@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tasksim.schedulers.data_readiness import ReadyTasks
 from tasksim.schedulers.dm import Choice, DequeModel
 from tasksim.schedulers.ends_ahead import EndsAhead, WeighedTasks
+from tasksim.schedulers.level_sums import Ranks
 from tasksim.schedulers.tasklists import PushOrder, SortedTasks, TaskList
 from tasksim.schedulers.weights import GAMMA, idle_weight, number
 
@@ -155,20 +156,21 @@ class DataAwareSortedDecision(DataAwareSorted):
         """Start with empty queues."""
         self._ahead_of: list[EndsAhead] = []
         self._sorted: list[WeighedTasks] = []
+        self._ranks = Ranks(view.priority)
         super().attach(view, rng)
 
     def choose(self, task: int) -> Choice:
         """Return the worker with the least fitness for *task*."""
-        priority = self.view.priority[task]
         for ends in self._ahead_of:
-            ends.priority = priority
+            ends.task = task
         return super().choose(task)
 
     def _new_queue(self, worker: int) -> TaskList:
         view = self.view
         lengths = view.estimates[view.class_of[worker]]
-        self._sorted.append(WeighedTasks(view.priority, lengths, self._new_level(worker)))
-        return self._sorted[-1]
+        queue = WeighedTasks(view.priority, self._ranks, lengths, self._new_level(worker))
+        self._sorted.append(queue)
+        return queue
 
     def _new_ends(self, workers: tuple[int, ...]) -> Ends:
         ends = EndsAhead(workers, self._exp_start, self._exp_len, self._pipeline_len, self._sorted)
@@ -176,5 +178,5 @@ class DataAwareSortedDecision(DataAwareSorted):
         return ends
 
     def _ahead(self, worker: int, task: int, queued: int) -> int:
-        count = self._sorted[worker].count_ahead(self.view.priority[task])
+        count = self._sorted[worker].count_ahead(task)
         return queued if count is None else count

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from math import inf
 from typing import TYPE_CHECKING
 
-from tasksim.base.sums import total
+from tasksim.schedulers.level_sums import LevelSums
 from tasksim.schedulers.tasklists import PushOrder, SortedTasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from tasksim.schedulers.level_sums import Ranks
     from tasksim.schedulers.tasklists import TaskList
 
 __all__ = ["EndsAhead", "WeighedTasks"]
 
 
 class WeighedTasks(SortedTasks):
-    """Tasks by priority, and how long those of each level take on this worker.
+    """Tasks by priority, and how long those of the most urgent levels take on this worker.
 
     *lengths*: expected durations in seconds, per task; one that is not known counts for nothing.
     """
@@ -26,41 +26,57 @@ class WeighedTasks(SortedTasks):
     def __init__(
         self,
         priority: Sequence[int],
+        ranks: Ranks,
         lengths: Sequence[float],
         new_level: Callable[[], TaskList] = PushOrder,
     ) -> None:
         super().__init__(priority, new_level)
-        self._lengths = lengths
-        self.work: list[float] = []
-        """Per level, most urgent first, how long its tasks take in seconds."""
+        self._rank_of, self._lengths = ranks.of, lengths
+        self._work, self._count = LevelSums(ranks.count), LevelSums(ranks.count)
 
     def append(self, task: int) -> None:
         """Insert *task* at the end of its priority level."""
-        key = -self._priority[task]
-        new = key not in self._levels
         super().append(task)
-        place = bisect_left(self.order, key)
-        if new:
-            self.work.insert(place, self._length(task))
-        else:
-            self.work[place] += self._length(task)
+        rank = self._rank_of[task]
+        self._work.add(rank, self._length(task))
+        self._count.add(rank, 1.0)
 
     def popleft(self) -> int:
         """Remove and return the first task of the highest level."""
         levels = len(self.order)
         task = super().popleft()
+        rank = self._rank_of[task]
         if len(self.order) < levels:
-            del self.work[0]
+            self._work.clear(rank)
         else:
-            self.work[0] -= self._length(task)
+            self._work.add(rank, -self._length(task))
+        self._count.add(rank, -1.0)
         return task
 
-    def count_ahead(self, priority: int) -> int | None:
-        """Return how many tasks go before a new one of *priority*; None: it is first or last."""
-        levels = bisect_right(self.order, -priority)
-        if levels in (0, len(self.order)):
+    def count_ahead(self, task: int) -> int | None:
+        """Return how many tasks go before a new one; None: it is first or last."""
+        key = -self._priority[task]
+        if self._is_first(key) or self._is_last(key):
             return None
-        return sum(len(self._levels[key]) for key in self.order[:levels])
+        return int(self._count.up_to(self._rank_of[task]))
+
+    def ahead(self, task: int, pipeline: float, whole: float) -> float:
+        """Return how long takes what goes before a new task, *pipeline* among it.
+
+        That alone for a task that would be first, and the *whole* for one that would be last.
+        """
+        key = -self._priority[task]
+        if self._is_first(key):
+            return pipeline
+        if self._is_last(key):
+            return whole
+        return pipeline + self._work.up_to(self._rank_of[task])
+
+    def _is_first(self, key: int) -> bool:
+        return not self.order or self.order[0] > key
+
+    def _is_last(self, key: int) -> bool:
+        return self.order[-1] <= key
 
     def _length(self, task: int) -> float:
         length = self._lengths[task]
@@ -70,7 +86,7 @@ class WeighedTasks(SortedTasks):
 class EndsAhead:
     """Expected ends (:class:`~tasksim.schedulers.expected_ends.Ends`) of what is more urgent.
 
-    To a task of :attr:`priority`, a worker is free when what was handed out and what would go
+    To :attr:`task`, a worker is free when what was handed out and what would go
     before it in the queue are done: ``max(start, now)`` and how long that takes, which is the
     pipeline alone for a task that would be first, and the whole *length*, as for any other policy,
     for one that would be last. Each question looks at all workers.
@@ -90,7 +106,7 @@ class EndsAhead:
     ) -> None:
         self._workers, self._start, self._length = workers, start, length
         self._pipeline, self._queues = pipeline, queues
-        self.priority = 0
+        self.task = 0
 
     def changed(self, worker: int) -> None:
         """Do nothing: nothing is kept."""
@@ -110,14 +126,8 @@ class EndsAhead:
         return max(end for end, _ in self._ends(now))
 
     def _ends(self, now: float) -> Iterator[tuple[float, int]]:
-        key, starts, queues = -self.priority, self._start, self._queues
+        task, starts, queues = self.task, self._start, self._queues
         for worker in self._workers:
-            start, order = starts[worker], queues[worker].order
-            levels = bisect_right(order, key)
-            if not levels:
-                ahead = self._pipeline[worker]
-            elif levels == len(order):
-                ahead = self._length[worker]
-            else:
-                ahead = self._pipeline[worker] + total(queues[worker].work[:levels])
+            start = starts[worker]
+            ahead = queues[worker].ahead(task, self._pipeline[worker], self._length[worker])
             yield (start if start > now else now) + ahead, worker

@@ -232,17 +232,15 @@ def test_a_sorted_decision_sees_only_what_goes_before_the_task():
 
 def test_a_sorted_decision_in_the_middle_of_a_queue_counts_the_tasks_before_it():
     # one queue: priorities 5 (3 s), 3 (4 s), 1 (9 s); the other: 4 (6.5 s), 0 (1 s)
-    lengths = [3.0, 6.5, 4.0, 9.0, 1.0, 1.0]
-    view = two_gpus(lengths, [5, 4, 3, 1, 0, 2])
+    lengths = [3.0, 6.5, 4.0, 9.0, 1.0, 1.0, 1.0, 1.0]
+    view = two_gpus(lengths, [5, 4, 3, 1, 0, 2, 4, -1])
     scheduler = create("dmdasd")
     scheduler.attach(view, random.Random(0))
     for task, worker in [(0, 0), (2, 0), (3, 0), (1, 1), (4, 1)]:
         scheduler.commit(task, (worker, lengths[task], 0.0))
     assert scheduler.choose(5) == (1, 1.0, 0.0)  # 6.5 + 1 against 3 + 4 + 1
-    view.priority[5] = 4
-    assert scheduler.choose(5) == (0, 1.0, 0.0)  # 3 + 1 against 6.5 + 1
-    view.priority[5] = -1
-    assert scheduler.choose(5) == (1, 1.0, 0.0)  # last on both: 7.5 against 16
+    assert scheduler.choose(6) == (0, 1.0, 0.0)  # 3 + 1 against 6.5 + 1
+    assert scheduler.choose(7) == (1, 1.0, 0.0)  # last on both: 7.5 against 16
 
 
 def test_a_sorted_decision_counts_a_running_task_twice_ahead_of_all_the_queue():

@@ -15,6 +15,7 @@ from tasksim.graph.apps.registry import generate
 from tasksim.platform.description import Platform
 from tasksim.schedulers.data_readiness import first_ready
 from tasksim.schedulers.ends_ahead import WeighedTasks
+from tasksim.schedulers.level_sums import LevelSums, Ranks
 from tasksim.schedulers.registry import create
 from tasksim.schedulers.tasklists import PushOrder, SortedTasks
 
@@ -37,29 +38,63 @@ def test_by_priority_then_the_order_of_pushes():
 
 
 @given(st.integers(0, 2**32))
-def test_the_work_of_every_level_is_that_of_its_tasks(seed):
+def test_the_work_ahead_is_that_of_more_urgent_tasks(seed):
     draw = random.Random(seed)
     priority = draw.choices(range(4), k=30)
     lengths = draw.choices([0.0, nan, 1.0, 2.0, 4.0], k=30)
-    queue, inside = WeighedTasks(priority, lengths), []
+    queue, inside = WeighedTasks(priority, Ranks(priority), lengths), []
     for task in range(30):
         queue.append(task)
         inside.append(task)
         if draw.random() < 0.6:
             inside.remove(queue.popleft())
-        levels = sorted({priority[t] for t in inside}, reverse=True)
-        works = [
-            sum(lengths[t] for t in inside if priority[t] == p and lengths[t] > 0) for p in levels
-        ]
-        assert (queue.order, queue.work) == ([-p for p in levels], works)
+        before = [t for t in inside if priority[t] >= priority[task]]
+        work, count = 0.5 + sum(lengths[t] for t in before if lengths[t] > 0), len(before)
+        if not before:
+            work, count = 0.5, None
+        elif len(before) == len(inside):
+            work, count = 100.0, None
+        assert (queue.ahead(task, 0.5, 100.0), queue.count_ahead(task)) == (work, count)
 
 
 def test_how_many_go_ahead_of_a_task_in_the_middle():
-    queue = WeighedTasks([9, 9, 5, 1], [1.0] * 4)
-    assert queue.count_ahead(3) is None  # nothing there
+    priority = [9, 9, 5, 1, 10, 6, 0, 3]
+    queue = WeighedTasks(priority, Ranks(priority), [1.0] * 8)
+    assert queue.count_ahead(7) is None  # nothing there
     for task in range(4):
         queue.append(task)
-    assert [queue.count_ahead(p) for p in (10, 9, 6, 5, 1, 0)] == [None, 2, 2, 3, None, None]
+    asked = [4, 0, 5, 2, 3, 6]
+    assert [queue.count_ahead(task) for task in asked] == [None, 2, 2, 3, None, None]
+
+
+@given(st.integers(0, 2**32))
+def test_sums_over_levels_are_those_of_what_is_there(seed):
+    """Of thousands of levels: nodes come and go; in the end, all are gone."""
+    draw = random.Random(seed)
+    ranks = draw.choice((1, 16, 17, 300, 5000))
+    sums, known = LevelSums(ranks), dict.fromkeys(draw.choices(range(ranks), k=20), 0.0)
+    for _ in range(60):
+        rank, amount = draw.choice(list(known)), draw.choice((0.5, 3.0, -2.0))
+        if draw.random() < 0.4:
+            sums.clear(rank)
+            known[rank] = 0.0
+        else:
+            sums.add(rank, amount)
+            known[rank] += amount
+        asked = draw.randrange(ranks)
+        assert sums.up_to(asked) == sum(known[r] for r in known if r <= asked)
+    for rank in known:
+        sums.clear(rank)
+    assert sums.up_to(ranks - 1) == 0.0
+    assert not any(nodes for _, nodes in sums._nodes)
+
+
+def test_what_is_far_smaller_leaves_no_error_behind():
+    sums = LevelSums(100)
+    sums.add(7, 0.1)
+    sums.add(50, 1e20)
+    sums.clear(50)
+    assert sums.up_to(99) == 0.1
 
 
 def test_the_first_ready_task_lacks_fewest_bytes_then_fewest_to_ask_for_then_fewest_places():

@@ -39,7 +39,7 @@ class DataAware : public DequeModel {
  protected:
   std::unique_ptr<TaskList> new_queue(int worker) override {
     const ReadyFirst where = ready_first(worker);
-    if (order_.by_priority) return std::make_unique<SortedTasks>(view->graph.priority, where);
+    if (order_.by_priority) return std::make_unique<SortedTasks>(view->graph.ranks(), where);
     return std::make_unique<PushOrder>(where);
   }
 
@@ -97,7 +97,7 @@ class DataAwareSortedDecision : public DataAware {
       : DataAware(options, {.by_priority = true, .ready_first = true}) {}
 
   Choice choose(int task) override {
-    for (EndsAhead *ends : ahead_of_) ends->priority = view->graph.priority[task];
+    for (EndsAhead *ends : ahead_of_) ends->rank = view->graph.ranks().of[task];
     return DataAware::choose(task);
   }
 
@@ -105,7 +105,7 @@ class DataAwareSortedDecision : public DataAware {
   std::unique_ptr<TaskList> new_queue(int worker) override {
     const int group = view->platform.class_of[worker];
     const double *lengths = view->estimates + static_cast<i64>(group) * view->graph.tasks;
-    auto queue = std::make_unique<WeighedTasks>(view->graph.priority, lengths, ready_first(worker));
+    auto queue = std::make_unique<WeighedTasks>(view->graph.ranks(), lengths, ready_first(worker));
     sorted_.push_back(queue.get());
     return queue;
   }
@@ -117,7 +117,7 @@ class DataAwareSortedDecision : public DataAware {
   }
 
   i64 ahead(int worker, int task, i64 queued) const override {
-    const int count = sorted_[worker]->count_ahead(view->graph.priority[task]);
+    const int count = sorted_[worker]->count_ahead(view->graph.ranks().of[task]);
     return count == NONE ? queued : count;
   }
 

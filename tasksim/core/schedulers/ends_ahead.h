@@ -3,65 +3,65 @@
 #pragma once
 
 #include <algorithm>
-#include <map>
 #include <vector>
 
 #include "expected_ends.h"
+#include "level_sums.h"
 #include "tasklists.h"
 
 namespace tasksim {
 
-// Tasks by priority, and how long those of each level take on this worker.
+// Tasks by priority, and how long those of the most urgent levels take on this worker.
 //
 // *lengths*: expected durations in seconds, per task; one that is not known counts for nothing.
 class WeighedTasks : public SortedTasks {
  public:
-  WeighedTasks(std::span<const std::int32_t> priority, const double *lengths, ReadyFirst where)
-      : SortedTasks(priority, where), lengths_(lengths) {}
+  WeighedTasks(const Ranks &ranks, const double *lengths, ReadyFirst where)
+      : SortedTasks(ranks, where), lengths_(lengths), work_(ranks.count), count_(ranks.count) {}
 
   void append(int task) override {
     SortedTasks::append(task);
-    const auto [work, added] = work_.try_emplace(key_of(task), length(task));
-    if (!added) work->second += length(task);
+    const int rank = rank_of_[task];
+    work_.add(rank, length(task));
+    count_.add(rank, 1.0);
   }
 
   int pop() override {
+    const int rank = levels_.first().rank;
     const int task = SortedTasks::pop();
-    if (levels_.size() < work_.size())
-      work_.erase(work_.begin());
+    if (levels_.empty() || levels_.first().rank != rank)
+      work_.clear(rank);
     else
-      work_.begin()->second -= length(task);
+      work_.add(rank, -length(task));
+    count_.add(rank, -1.0);
     return task;
   }
 
-  // How many tasks go before a new one of *priority*, which is neither first nor last; else NONE.
-  int count_ahead(int priority) const {
-    const auto end = levels_.upper_bound(key(priority));
-    if (end == levels_.begin() || end == levels_.end()) return NONE;
-    std::size_t count = 0;
-    for (auto level = levels_.begin(); level != end; ++level) count += level->second.size();
-    return static_cast<int>(count);
+  // How many tasks go before a new one of *rank*, which is neither first nor last; else NONE.
+  int count_ahead(int rank) const {
+    if (is_first(rank) || is_last(rank)) return NONE;
+    return static_cast<int>(count_.up_to(rank));
   }
 
-  // How long takes what goes before a new task of *priority*, *pipeline* among it: that alone for
-  // a task that would be first, and the *whole* for one that would be last.
-  double ahead(int priority, double pipeline, double whole) const {
-    const auto end = work_.upper_bound(key(priority));
-    if (end == work_.begin()) return pipeline;
-    if (end == work_.end()) return whole;
-    double queued = 0.0;
-    for (auto level = work_.begin(); level != end; ++level) queued += level->second;
-    return pipeline + queued;
+  // How long takes what goes before a new task of *rank*, *pipeline* among it: that alone for a
+  // task that would be first, and the *whole* for one that would be last.
+  double ahead(int rank, double pipeline, double whole) const {
+    if (is_first(rank)) return pipeline;
+    if (is_last(rank)) return whole;
+    return pipeline + work_.up_to(rank);
   }
 
  private:
   double length(int task) const { return lengths_[task] > 0.0 ? lengths_[task] : 0.0; }
+  bool is_first(int rank) const { return levels_.empty() || levels_.first().rank > rank; }
+  bool is_last(int rank) const { return levels_.last() <= rank; }
 
   const double *lengths_;
-  std::map<i64, double> work_;  // per level, how long its tasks take in seconds
+  LevelSums work_;   // how long tasks take, in seconds
+  LevelSums count_;  // how many there are
 };
 
-// Expected ends of what is more urgent than a task of *priority*. Each question looks at all
+// Expected ends of what is more urgent than a task of *rank*. Each question looks at all
 // workers.
 class EndsAhead : public Ends {
  public:
@@ -88,12 +88,12 @@ class EndsAhead : public Ends {
     return latest;
   }
 
-  int priority = 0;
+  int rank = 0;
 
  private:
   double end_of(int worker, double now) const {
     return std::max(start_[worker], now) +
-           queues_[worker]->ahead(priority, pipeline_[worker], length_[worker]);
+           queues_[worker]->ahead(rank, pipeline_[worker], length_[worker]);
   }
 
   std::span<const int> workers_;

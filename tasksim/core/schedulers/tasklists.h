@@ -2,11 +2,10 @@
 // (schedulers/tasklists.py).
 #pragma once
 
-#include <map>
-#include <utility>
 #include <vector>
 
 #include "data_readiness.h"
+#include "levels.h"
 #include "scheduler.h"
 
 namespace tasksim {
@@ -37,49 +36,50 @@ class PushOrder : public TaskList {
 // Tasks by priority; inside one level, in the order in which they were pushed.
 class SortedTasks : public TaskList {
  public:
-  explicit SortedTasks(std::span<const std::int32_t> priority, ReadyFirst where = {})
-      : priority_(priority), where_(where) {}
+  explicit SortedTasks(const Ranks &ranks, ReadyFirst where = {})
+      : rank_of_(ranks.of), levels_(ranks.count), where_(where) {}
 
   std::size_t size() const override { return size_; }
 
   void append(int task) override {
-    level(key_of(task)).push_back(task);
+    std::int32_t &place = levels_.at(rank_of_[task], NONE);
+    if (place == NONE) place = new_list();
+    lists_[place].push_back(task);
     ++size_;
   }
 
   int pop() override {
-    const auto level = levels_.begin();
-    const int task = level->second.pop();
-    if (!level->second.size()) spare_.push_back(levels_.extract(level));
+    const auto [rank, place] = levels_.first();
+    const int task = lists_[place].pop();
+    if (!lists_[place].size()) {
+      levels_.remove(rank);
+      spare_.push_back(place);
+    }
     --size_;
     return task;
   }
 
  protected:
-  static i64 key(int priority) { return -static_cast<i64>(priority); }
-  i64 key_of(int task) const { return key(priority_[task]); }
-
-  std::span<const std::int32_t> priority_;
-  std::map<i64, ReadyTasks> levels_;  // by priority negated: the most urgent first
+  std::span<const std::int32_t> rank_of_;
+  Levels levels_;  // where the list of each is
 
  private:
-  using Levels = std::map<i64, ReadyTasks>;
-
-  // Where tasks often have priorities of their own, levels come and go with each: they are kept.
-  ReadyTasks &level(i64 key) {
-    const auto next = levels_.lower_bound(key);
-    if (next != levels_.end() && next->first == key) return next->second;
-    if (spare_.empty()) return levels_.try_emplace(next, key, where_)->second;
-    Levels::node_type made = std::move(spare_.back());
+  // Where tasks often have priorities of their own, levels come and go with each: lists are kept.
+  std::int32_t new_list() {
+    if (spare_.empty()) {
+      lists_.emplace_back(where_);
+      return static_cast<std::int32_t>(lists_.size() - 1);
+    }
+    const std::int32_t place = spare_.back();
     spare_.pop_back();
-    made.key() = key;
-    made.mapped().begin_again();
-    return levels_.insert(next, std::move(made))->second;
+    lists_[place].begin_again();
+    return place;
   }
 
   ReadyFirst where_;
   std::size_t size_ = 0;
-  std::vector<Levels::node_type> spare_;  // levels without tasks
+  std::vector<ReadyTasks> lists_;
+  std::vector<std::int32_t> spare_;  // lists without tasks
 };
 
 }  // namespace tasksim

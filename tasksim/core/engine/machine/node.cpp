@@ -1,6 +1,7 @@
 #include "node.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "../threads/suits.h"
 #include "../threads/threads.h"
@@ -280,23 +281,25 @@ Steps<> Node::push(int task, Routine &routine, int pusher, int released_by) {
 }
 
 Steps<> Node::say_hint(int hint) {
-  const int writer = graph.hint_writer[hint], handle = graph.hint_handle[hint];
+  const int writer = graph.hint_writer[hint];
   if (writer < 0 || ledger.of[writer].state == DONE)
-    co_await follow_hint(handle);
+    co_await follow_hint(graph.hint_handle[hint]);
   else
-    hint_after(writer, handle);
+    hint_after(writer, hint);
 }
 
-void Node::hint_after(int writer, int handle) {
-  ledger.of[writer].hinted = true;
-  hinted_[writer].push_back(handle);
+void Node::hint_after(int writer, int hint) {
+  std::int32_t &last = ledger.of[writer].hint;
+  next_hint_.resize(graph.hint_handle.size());
+  next_hint_[hint] = last == NONE ? hint : std::exchange(next_hint_[last], hint);
+  last = hint;
 }
 
 Steps<> Node::follow_hint(int handle) {
   // Two pushes and a submission: StarPU submits a task for it (datawizard/coherency.c).
   if (overheads.push) co_await Wait{later(2 * overheads.push, overheads.submission)};
   while (const i64 delay = locks.wait_ticks(handle)) co_await Wait{delay};
-  if (holds(handle)) mover.will_not_be_used(handle);
+  if (several && holds(handle)) mover.will_not_be_used(handle);
 }
 
 bool Node::holds(int handle) const { return !is_written(handle); }
@@ -315,8 +318,15 @@ bool Node::is_written(int handle) const {
   });
 }
 
-std::span<const int> Node::hinted(int task) const {
-  return ledger.of[task].hinted ? hinted_.at(task) : std::span<const int>{};
+std::vector<int> Node::hinted(int task) const {
+  std::vector<int> handles;
+  const int last = ledger.of[task].hint;
+  for (int hint = last; hint != NONE;) {
+    hint = next_hint_[hint];
+    handles.push_back(graph.hint_handle[hint]);
+    if (hint == last) break;
+  }
+  return handles;
 }
 
 }  // namespace tasksim

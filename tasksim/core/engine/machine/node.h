@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "../../runtime/release.h"
@@ -91,7 +90,7 @@ class Node {
   Steps<> follow_hint(int handle);
   bool holds(int handle) const;  // a hint about it: no task that comes after it writes it already
   bool is_written(int handle) const;  // by a task that was taken (engine/machine/writing.py)
-  std::span<const int> hinted(int task) const;  // the data of the hints that wait for its end
+  std::vector<int> hinted(int task) const;  // the data of the hints that wait for its end
 
   // For the push of *task*, for its end: its successors, then what each of them still waits for.
   void send_for_push(int task) const;
@@ -142,7 +141,7 @@ class Node {
 
   static constexpr int FEW_CLASSES = 8;  // whose estimates are sent for
 
-  void hint_after(int writer, int handle);
+  void hint_after(int writer, int hint);
   std::vector<Routine *> make_keepers();
   void make_turns();
   void make_drivers();
@@ -151,7 +150,8 @@ class Node {
   std::vector<std::unique_ptr<class Device>> devices_;
   Patience patience_;
   std::vector<double> fitting_estimates_;  // infinite where the data of a task do not fit
-  std::unordered_map<int, std::vector<int>> hinted_;  // per task: data hinted at after it
+  // The hints that wait for a task are a ring, of which its life knows the last.
+  std::vector<std::int32_t> next_hint_;
 };
 
 // The routines of a node, each in the file of its name.
