@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from tasksim.applications.data import AnyForm
     from tasksim.applications.foreign import ForeignFunction
+    from tasksim.applications.jitted import Entry
 
     Lock = Literal["held", "released", "unknown"]
 
@@ -98,6 +99,8 @@ class Kernel:
         self.function = function
         self.values = dict(values or {})
         self.lock: Lock = lock
+        self.entries: dict[Any, Entry | None] = {}
+        """Of a function of Numba: per types of its arguments, where the core enters it."""
         self._parameters = parameters
         self._wanted = () if parameters is None else _names_of(parameters)
         known = {*(operand.name for operand in self.operands), *self.values}

@@ -9,6 +9,7 @@ import numpy as np
 
 from tasksim.applications.flow import COMBINE
 from tasksim.applications.foreign import ForeignFunction
+from tasksim.applications.jitted import JittedCalls, entry_of
 from tasksim.applications.results import Results
 from tasksim.applications.store import Store
 from tasksim.base.arguments import short
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.applications.flow import Call, TaskFlow
+    from tasksim.applications.jitted import Entry
     from tasksim.applications.kernel import Lock
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.calls import Calls
@@ -78,10 +80,7 @@ class FlowProgram:
         try:
             returned = self._bound[task](worker)
         except Exception as error:
-            place = where_raised(error)
-            raise KernelError(
-                self.graph.kernel_of(task), f"{type(error).__name__}: {error} ({place})"
-            ) from error
+            raise self._error(task, error) from error
         if returned is not None:
             raise self._told(task, returned)
 
@@ -124,8 +123,8 @@ class FlowProgram:
         )
 
     def calls(self, core: ctypes.CDLL) -> Calls:  # noqa: ARG002
-        """Return what each task calls without Python: the functions of C."""
-        table = CallTable(len(self.graph))
+        """Return what each task calls without Python: functions of C, and of Numba."""
+        table, jitted = CallTable(len(self.graph)), JittedCalls()
         rows: dict[ForeignFunction, tuple[list[int], list[list[int]]]] = {}
         kept: list[object] = [self.store]
         for task, call in enumerate(self.flow.calls):
@@ -138,13 +137,38 @@ class FlowProgram:
                 tasks, arguments = rows.setdefault(function, ([], []))
                 tasks.append(task)
                 arguments.append(function.row(passed))
+            elif (entry := self._entry(call)) is not None:
+                jitted.add(task, entry, self._arguments(call))
+        kept += jitted.put_in(table)
         for function, (tasks, arguments) in rows.items():
             table.add(function.function, np.array(tasks), np.array(arguments, dtype=np.int64))
         return table.calls(kept)
 
     def failure(self, task: int, told: int) -> KernelError:
         """Return the error of *task*, whose function has told that it failed."""
-        return self._told(task, told)
+        call = self.flow.calls[task]
+        if isinstance(call.kernel.function, ForeignFunction):
+            return self._told(task, told)
+        return self._raised(task, call)
+
+    def _raised(self, task: int, call: Call) -> KernelError:
+        """Return the error of a function of Numba that has raised something.
+
+        The core hears that it did, not what: it is called once more, by Python, on copies.
+        """
+        arguments = [
+            argument.copy() if isinstance(argument, np.ndarray) else argument
+            for argument in self._arguments(call)
+        ]
+        try:
+            call.kernel.function(*arguments)
+        except Exception as error:
+            return self._error(task, error)
+        return KernelError(self.graph.kernel_of(task), "it raised an exception")
+
+    def _error(self, task: int, error: Exception) -> KernelError:
+        message = f"{type(error).__name__}: {error} ({where_raised(error)})"
+        return KernelError(self.graph.kernel_of(task), message)
 
     def _bind(self) -> list[Callable[[int], object]]:
         """Return per task what is called with the number of a worker."""
@@ -161,11 +185,30 @@ class FlowProgram:
             elif hasattr(function, "py_func"):
                 import numba
 
-                data = (None if h is None else self.store.data[h] for h in call.handles)
-                types = (*map(numba.typeof, data), *map(numba.typeof, call.values.values()))
+                types = tuple(map(numba.typeof, self._arguments(call)))
                 if (function, types) not in seen:
                     seen.add((function, types))
                     function.compile(types)
+
+    def _entry(self, call: Call) -> Entry | None:
+        """Return where the core enters the function of *call*, if that is Numba's."""
+        if not hasattr(call.kernel.function, "py_func") or self._has_own(call):
+            return None
+        if not self.store.made_anew.isdisjoint(call.handles):
+            return None  # objects: at the next reset they are others
+        import numba
+
+        arguments = self._arguments(call)
+        types = tuple(map(numba.typeof, arguments))
+        entries = call.kernel.entries
+        if types not in entries:
+            entries[types] = entry_of(call.kernel.function, arguments)
+        return entries[types]
+
+    def _arguments(self, call: Call) -> list[Any]:
+        """Return what the function is called with, by place."""
+        data = (None if handle is None else self.store.data[handle] for handle in call.handles)
+        return [*data, *call.values.values()]
 
     def _of(self, call: Call, addresses: list[int]) -> Callable[[int], object]:
         function, store = call.kernel.function, self.store

@@ -1,0 +1,188 @@
+"""Jitted functions: those of Numba, called by an address, without Python.
+
+A function that lets go of Python's lock takes arrays, which are more than an address. So Numba
+compiles another function around it, which C could call: it takes the address of each array, and
+two tables, of whole numbers (sizes, strides, integers) and of real ones. The function itself is
+compiled as it is when Python calls it, for the same types, and does the same to the last bit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from tasksim.kernels.calls import Function, Tells
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tasksim.kernels.calls import CallTable
+
+__all__ = ["Entry", "JittedCalls", "entry_of"]
+
+MOST_ARRAYS: Final = 30
+"""The core calls with 32 arguments at most (``TASKSIM_MOST_ARGUMENTS``); two are the tables."""
+
+
+class Entry(NamedTuple):
+    """Where the core enters a function of Numba, for arguments of some types.
+
+    It returns 1 if the function has raised an exception. ``kept`` is what owns the machine code.
+    """
+
+    function: Function
+    kept: Any
+
+    def passed(self, arguments: Sequence[Any]) -> tuple[list[int], list[int], list[float]]:
+        """Return of *arguments* the addresses of arrays, and the rows of both tables."""
+        addresses: list[int] = []
+        whole: list[int] = []
+        real: list[float] = []
+        for argument in arguments:
+            if isinstance(argument, np.ndarray):
+                addresses.append(argument.ctypes.data)
+                whole += [*argument.shape, *argument.strides]
+            elif isinstance(argument, float):
+                real.append(argument)
+            elif argument is not None:
+                whole.append(int(argument))
+        return addresses, whole, real
+
+
+class JittedCalls:
+    """The tasks of a program that call jitted functions, as they are collected."""
+
+    def __init__(self) -> None:
+        self._of: dict[Entry, list[tuple[int, list[int], list[int], list[float]]]] = {}
+
+    def add(self, task: int, entry: Entry, arguments: Sequence[Any]) -> None:
+        """Let *task* enter a function at *entry*, with *arguments*."""
+        self._of.setdefault(entry, []).append((task, *entry.passed(arguments)))
+
+    def put_in(self, table: CallTable) -> list[object]:
+        """Add the calls to *table*; return what they refer to."""
+        kept: list[object] = []
+        for entry, calls in self._of.items():
+            tasks, addresses, whole, real = zip(*calls, strict=True)
+            tables = np.array(whole, dtype=np.int64), np.array(real, dtype=np.float64)
+            kept += [entry, *tables]
+            places = [_rows(rows) for rows in tables]
+            arguments = np.column_stack([np.array(addresses, dtype=np.int64), *places])
+            table.add(entry.function, np.array(tasks), arguments)
+        return kept
+
+
+def entry_of(function: Any, arguments: Sequence[Any]) -> Entry | None:
+    """Return where to enter a *function* of Numba; None if Python must call it.
+
+    That is: if it holds Python's lock or returns something, or an argument is neither an array of
+    numbers, nor an integer, a real number or None.
+
+    Parameters
+    ----------
+    function : numba dispatcher
+        It was compiled for these arguments.
+    arguments : sequence of object
+        As it is called with.
+
+    See Also
+    --------
+    tasksim.applications.foreign : Functions that have an address anyway.
+    """
+    import numba
+
+    types = tuple(map(numba.typeof, arguments))
+    parts = [_part(number, kind) for number, kind in enumerate(types)]
+    if not function.targetoptions.get("nogil") or None in parts:
+        return None
+    compiled = function.overloads.get(types)  # not of functions with *arguments, nor with defaults
+    if compiled is None or compiled.signature.return_type != numba.types.none:
+        return None
+    pointer: Any = numba.types.CPointer
+    pointers = [pointer(kind.dtype) for kind in types if _is_array(kind)]
+    if len(pointers) > MOST_ARRAYS:
+        return None
+    tables = pointer(numba.types.int64), pointer(numba.types.float64)
+    signature = numba.types.int32(*pointers, *tables)
+    try:
+        made = numba.cfunc(signature)(_around(function, types))
+    except numba.core.errors.NumbaError:  # it may not be called where exceptions are caught
+        return None
+    address: Any = made.address
+    return Entry(Function(address, Tells.RESULT), made)
+
+
+def _around(function: Any, types: Sequence[Any]) -> Any:
+    """Return the function around *function*, which Numba has still to compile."""
+    from numba import carray, farray  # type: ignore[attr-defined]
+
+    whole, real = _Counter("whole"), _Counter("real")
+    arrays = [f"p{number}" for number, kind in enumerate(types) if _is_array(kind)]
+    given = [_argument(number, kind, whole, real) for number, kind in enumerate(types)]
+    source = f"""
+def around({", ".join([*arrays, "whole", "real"])}):
+    try:
+        function({", ".join(given)})
+    except Exception:
+        return 1
+    return 0
+"""
+    known = {
+        "function": function,
+        "carray": carray,
+        "farray": farray,
+        "as_strided": np.lib.stride_tricks.as_strided,
+    }
+    exec(compile(source, f"<around {function.__name__}>", "exec"), known)
+    return known["around"]
+
+
+class _Counter:
+    """Names the entries of a table, one after the other."""
+
+    def __init__(self, table: str) -> None:
+        self._table, self._count = table, 0
+
+    def next(self) -> str:
+        self._count += 1
+        return f"{self._table}[{self._count - 1}]"
+
+    def some(self, count: int) -> str:
+        return f"({''.join(self.next() + ', ' for _ in range(count))})"
+
+
+def _argument(number: int, kind: Any, whole: _Counter, real: _Counter) -> str:
+    """Return what the function is given for an argument, in the words of the one around it."""
+    part = _part(number, kind)
+    assert part is not None  # entry_of has looked
+    if not _is_array(kind):
+        return {"whole": whole, "real": real}[part].next() if part in ("whole", "real") else part
+    shape, strides = whole.some(kind.ndim), whole.some(kind.ndim)
+    if kind.layout == "A":
+        return f"as_strided(carray(p{number}, (1,)), {shape}, {strides})"
+    return f"{'carray' if kind.layout == 'C' else 'farray'}(p{number}, {shape})"
+
+
+def _part(number: int, kind: Any) -> str | None:
+    """Return where an argument of a type is found; None if there is no place for such."""
+    from numba import types
+
+    if _is_array(kind):
+        numbers = isinstance(kind.dtype, types.Number) and kind.mutable and kind.aligned
+        return f"p{number}" if numbers else None
+    found: dict[Any, str] = {types.int64: "whole", types.float64: "real", types.none: "None"}
+    return found.get(kind)
+
+
+def _is_array(kind: Any) -> bool:
+    from numba import types
+
+    return type(kind) is types.Array
+
+
+def _rows(rows: NDArray[Any]) -> NDArray[np.int64]:
+    """Return where each row of a table is."""
+    return rows.ctypes.data + np.arange(len(rows), dtype=np.int64) * rows.strides[0]
