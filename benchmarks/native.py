@@ -1,12 +1,14 @@
 """How much does a native run lose between its tasks? All policies, two workers.
 
-    python benchmarks/native.py            # a minute
+    python benchmarks/native.py                  # a minute on a calm machine, else up to three
+    python benchmarks/native.py --patience 10    # whatever others do meanwhile
     python benchmarks/native.py --workers 4 --schedulers eager,dm
 
-Tasks in layers, of which each waits for three of the one before: tasks that do nothing; products of
-small matrices of some ten microseconds by BLAS; the same by a kernel in C, called by its address
-(compiled now, left out where there is no compiler); Python functions that do nothing. What is not
-spent in a task is lost: the makespan times the workers, less the durations of the tasks, per task.
+Tasks in layers, of which each waits for three of the one before: tasks that do nothing; products
+of small matrices of some ten microseconds by BLAS; the same by a kernel in C and by one of Numba,
+called by their addresses (left out where there is no compiler, no Numba); Python functions that do
+nothing. What is not spent in a task is lost: the makespan times the workers, less the durations of
+the tasks, per task.
 It is also given as the share of the workers' time in which they are busy, and *between* is the
 median time from one task to the next on a worker that was awake, which a system that takes the core
 away for milliseconds does not change. All policies are run on the core; the reference, Python's
@@ -29,10 +31,11 @@ import tempfile
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tasksim.applications.jitted import entry_of
 from tasksim.core.compiler import NotBuilt, find_compiler
 from tasksim.graph.apps.registry import generate
 from tasksim.kernels.calls import CallTable, Function, Tells, address_of
@@ -58,6 +61,8 @@ ORDER, C_ORDER = 72, 26
 """Of the matrices: their product takes some ten microseconds, by BLAS and by three loops."""
 REFERENCE = ("eager", "prio", "lws", "dm")
 """The policies under which Python's runtime is measured, and kernels of other kinds."""
+MOST_LOST_US, MOST_IDLE = 3.0, 25.0
+"""Per task, microseconds; of the time of workers, percent: what the core is meant for."""
 SOURCE = """
 extern "C" void product(const double *a, const double *b, double *c, const long *order) {
   const long n = *order;
@@ -71,26 +76,22 @@ extern "C" void product(const double *a, const double *b, double *c, const long 
 class Products:
     """A program whose tasks each call *function* on two matrices, the same: what is in the cache.
 
-    *arguments* makes the function's own of the addresses of both and of what is written, which is
-    each worker's.
+    *arguments* are, per worker, what it is called with; *called* is what the core calls instead,
+    *kept* what that refers to.
     """
 
     def __init__(
         self,
         graph: TaskGraph,
-        workers: int,
-        order: int,
+        matrices: Matrices,
         function: Callable[..., object],
-        arguments: Callable[..., Sequence[object]],
+        arguments: Sequence[Sequence[object]],
+        called: Function,
+        kept: object = None,
     ) -> None:
         self.graph = graph
-        self._function = function
-        inputs = [np.ones((order, order)) for _ in range(2)]
-        self._outputs = [np.ones((order, order)) for _ in range(workers)]
-        places = [ctypes.c_void_p(matrix.ctypes.data) for matrix in inputs]
-        written = [ctypes.c_void_p(output.ctypes.data) for output in self._outputs]
-        self._arguments = [tuple(arguments(*places, c)) for c in written]
-        self._kept = inputs
+        self._matrices, self._function, self._called = matrices, function, called
+        self._arguments, self._kept = arguments, kept
 
     def run(self, task: int, worker: int) -> None:  # noqa: ARG002
         """Multiply."""
@@ -98,28 +99,51 @@ class Products:
 
     def calls(self, core: ctypes.CDLL) -> Calls:  # noqa: ARG002
         """Return the same by address."""
-        own = [[address_of(argument) for argument in row] for row in self._arguments]
-        table = CallTable(len(self.graph), len(own))
-        function = Function(address_of(self._function), Tells.NOTHING, own)
+        table = CallTable(len(self.graph), len(self._arguments))
         tasks = np.arange(len(self.graph))
-        table.add(function, tasks, np.empty((len(tasks), 0), dtype=np.int64))
-        return table.calls(kept=[self._arguments, self._outputs, self._kept])
+        table.add(self._called, tasks, np.empty((len(tasks), 0), dtype=np.int64))
+        return table.calls(kept=[self._arguments, self._matrices, self._kept])
 
     def reset(self) -> None:
         """Begin again."""
-        for output in self._outputs:
+        for output in self._matrices.outputs:
             output.fill(0.0)
 
     def check(self) -> None:
         """Nothing."""
 
 
+class Matrices:
+    """Two that are multiplied, and per worker one that is written."""
+
+    def __init__(self, order: int, workers: int) -> None:
+        self.inputs = [np.ones((order, order)) for _ in range(2)]
+        self.outputs = [np.ones((order, order)) for _ in range(workers)]
+
+    def places(self) -> list[list[ctypes.c_void_p]]:
+        """Return per worker where its three are."""
+        rows = [[*self.inputs, output] for output in self.outputs]
+        return [[ctypes.c_void_p(matrix.ctypes.data) for matrix in row] for row in rows]
+
+
+def by_address(
+    graph: TaskGraph,
+    matrices: Matrices,
+    function: Callable[..., object],
+    arguments: Callable[..., Sequence[object]],
+) -> Products:
+    """Return products by a function of C; *arguments* makes its own of three addresses."""
+    rows = [tuple(arguments(*places)) for places in matrices.places()]
+    own = [[address_of(argument) for argument in row] for row in rows]
+    called = Function(address_of(function), Tells.NOTHING, own)
+    return Products(graph, matrices, function, rows, called)
+
+
 def blas_products(graph: TaskGraph, workers: int) -> Products:
     n, one, no = integer(ORDER), real(1.0, "float64"), character("N")
-    return Products(
+    return by_address(
         graph,
-        workers,
-        ORDER,
+        Matrices(ORDER, workers),
         routine("dgemm"),
         lambda a, b, c: (no, no, n, n, n, one, a, n, b, n, one, c, n),
     )
@@ -134,7 +158,33 @@ def c_products(graph: TaskGraph, workers: int, folder: Path) -> Products:
     compiler.run([*compiler.command, *flags], folder)
     function, n = ctypes.CDLL(str(library)).product, ctypes.byref(ctypes.c_long(C_ORDER))
     function.restype = None
-    return Products(graph, workers, C_ORDER, function, lambda a, b, c: (a, b, c, n))
+    matrices = Matrices(C_ORDER, workers)
+    return by_address(graph, matrices, function, lambda a, b, c: (a, b, c, n))
+
+
+def numba_products(graph: TaskGraph, workers: int) -> Products:
+    """Raises :exc:`ImportError` where there is no Numba."""
+    import numba
+
+    @numba.njit(nogil=True)
+    def product(a: Any, b: Any, c: Any) -> None:
+        for j in range(a.shape[0]):
+            for k in range(a.shape[0]):
+                for i in range(a.shape[0]):
+                    c[j, i] = a[k, i] * b[j, k] + c[j, i] * 0.5
+
+    matrices = Matrices(C_ORDER, workers)
+    rows = [(*matrices.inputs, output) for output in matrices.outputs]
+    product.compile(tuple(map(numba.typeof, rows[0])))
+    entry = entry_of(product, rows[0])
+    assert entry is not None
+    own, tables = [], []
+    for row in rows:
+        addresses, whole, _ = entry.passed(row)
+        tables.append(np.array(whole, dtype=np.int64))
+        own.append([*addresses, tables[-1].ctypes.data, 0])
+    called = Function(entry.function.address, entry.function.tells, own)
+    return Products(graph, matrices, product, rows, called, [entry, tables])
 
 
 class Lost(NamedTuple):
@@ -185,7 +235,9 @@ def all_cases(kinds: Sequence[str], schedulers: Sequence[str]) -> list[Case]:
     cases = [Case(what, name, "compiled") for what in ("nothing", "BLAS") for name in schedulers]
     some = [name for name in REFERENCE if name in schedulers]
     cases += [Case(what, name, "compiled") for what in kinds[2:] for name in some]
-    return cases + [Case(what, name, "python") for what in kinds if what != "C" for name in some]
+    return cases + [
+        Case(what, name, "python") for what in kinds if what not in ("C", "Numba") for name in some
+    ]
 
 
 def show(found: dict[Case, list[Lost]]) -> None:
@@ -210,8 +262,10 @@ def show_kernels(found: dict[Case, list[Lost]]) -> None:
         values = [statistics.median(v.between_s for v in found[c]) for c in cases if c in found]
         return statistics.fmean(values) if values else float("nan")
 
-    blas, own = between("BLAS", "compiled"), between("C", "compiled")
-    print(f"between kernels in C: {own / blas:.2f} times what is between those of BLAS")
+    blas = between("BLAS", "compiled")
+    for what in ("C", "Numba"):
+        own = between(what, "compiled")
+        print(f"between kernels of {what}: {own / blas:.2f} times what is between those of BLAS")
     runtimes: tuple[Runtime, ...] = ("compiled", "python")
     for runtime in runtimes:
         cases = [Case("Python", name, runtime) for name in REFERENCE]
@@ -220,12 +274,34 @@ def show_kernels(found: dict[Case, list[Lost]]) -> None:
             print(f"Python kernels, runtime {runtime}: at most {1e6 * max(losses):.1f} us lost")
 
 
+def show_goals(found: dict[Case, list[Lost]], workers: int) -> None:
+    """Say under which policies the core does what it is meant to: medians of the rounds."""
+    lost_us, idle = {}, {}
+    for case, values in found.items():
+        if case.runtime == "compiled" and case.tasks == "nothing":
+            lost_us[case.scheduler] = 1e6 * statistics.median(v.lost_s for v in values)
+        elif case.runtime == "compiled" and case.tasks == "BLAS":
+            idle[case.scheduler] = 100 - 100 * statistics.median(v.busy for v in values)
+    goals = (
+        (lost_us, MOST_LOST_US, f"at most {MOST_LOST_US:g} us are lost per empty task", "us"),
+        (idle, MOST_IDLE, f"tasks of 10 us keep workers busy, idle at most {MOST_IDLE:g} %", "%"),
+    )
+    for values, limit, text, unit in goals:
+        over = [f"{name} {value:.1f}" for name, value in values.items() if value > limit]
+        worst = max(values, key=values.__getitem__)
+        print(
+            f"on {workers} workers {text}: {len(values) - len(over)} of {len(values)} policies;"
+            f" the worst, {worst}, {values[worst]:.2f} {unit}"
+            + (f"; over it: {', '.join(over)}" if over else "")
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--schedulers", default=",".join(names(bare=True)))
-    parser.add_argument("--patience", type=float, default=10.0, help="for calm moments, seconds")
+    parser.add_argument("--patience", type=float, default=120.0, help="for calm moments, seconds")
     options = parser.parse_args()
     workers = options.workers
     graph = generate("random-layered", layers=LAYERS, width=WIDTH, duration=0.0)
@@ -240,6 +316,10 @@ def main() -> None:
             programs["C"] = c_products(graph, workers, Path(folder))
         except NotBuilt as error:
             print(f"no kernel in C: {error}")
+        try:
+            programs["Numba"] = numba_products(graph, workers)
+        except ImportError as error:
+            print(f"no kernel of Numba: {error}")
     cases = all_cases(list(programs), options.schedulers.split(","))
     actions = [partial(lost, graph, programs[case.tasks], workers, case) for case in cases]
     measured = measure_calmly(
@@ -248,6 +328,7 @@ def main() -> None:
     found = dict(zip(cases, measured.values, strict=True))
     print(f"{len(graph)} tasks, {workers} workers, {options.rounds} rounds")
     show(found)
+    show_goals(found, workers)
     show_kernels(found)
     calm = measured.calm
     print(f"{calm.kept} runs in {calm.seconds:.0f} s, {calm.disturbed} of them not in calm moments")

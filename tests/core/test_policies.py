@@ -104,6 +104,28 @@ def test_of_many_tasks_that_wait_the_same_is_the_readiest(name):
         assert given["evictions"] > 50
 
 
+@core
+@pytest.mark.parametrize("scheduler", ["dmdap", "dmdas", "dmdasd", "dmdasd:idle_power=10"])
+def test_queues_of_tasks_with_priorities_of_their_own(scheduler):
+    """So many that trees over them are three nodes deep; of some, no duration is known."""
+    draw = random.Random(1)
+    builder = GraphBuilder("own")
+    data = [builder.handle(f"x{i}", size_bytes=draw.choice((8, 9, 16))) for i in range(400)]
+    for task in range(1000):
+        chosen = draw.sample(data, 2)
+        priority = draw.choice((task, draw.randint(-(2**31), 2**31 - 1)))
+        builder.insert(draw.choice(KERNELS), RW(chosen[0]), R(chosen[1]), priority=priority)
+    graph = builder.build()
+    platform = machine(devices=2, cores=3, size=2000.0, bandwidth=1e6)
+    shape = len(platform.classes), len(graph)
+    costs = np.array([[draw.uniform(1e-5, 1e-3) for _ in range(shape[1])] for _ in range(shape[0])])
+    for unknown in (0.0, 0.05):
+        estimates = costs.copy()
+        estimates[:, [draw.random() < unknown for _ in range(shape[1])]] = np.nan
+        asked = Question(graph, platform, create(scheduler), costs, estimates)
+        assert disagreement(asked) is None
+
+
 def compare_examples(count, schedulers, number):
     """Ask both engines *count* questions of seed *number*, and show a small one that differs."""
 

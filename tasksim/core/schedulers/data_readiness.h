@@ -34,6 +34,8 @@ class ReadyTasks {
   std::size_t size() const { return kept_ ? kept_->size() : tasks_.size(); }
   int front() const { return tasks_.front(); }  // only where the first goes first
 
+  int likely() const { return kept_ ? NONE : tasks_.front(); }  // to go first; of some tasks
+
   void push_back(int task) {
     if (kept_)
       kept_->add(task);

@@ -62,6 +62,7 @@ int DequeModel::pop(int worker) {
   TaskList &queue = *queues_[worker];
   if (!queue.size()) return NONE;
   const int task = queue.pop();
+  if (queue.size()) send_for(queue.likely());
   handed_out(task, worker);
   return task;
 }
@@ -88,6 +89,13 @@ void DequeModel::finished(int task, int worker) {
     exp_start_[worker] = start;
     changed(worker);
   }
+}
+
+// In large graphs, what is known of a task has left the processor's caches since it was pushed.
+void DequeModel::send_for(int task) const {
+  if (task == NONE) return;
+  __builtin_prefetch(&predicted_[task], 1);
+  view->soon(task);
 }
 
 std::unique_ptr<TaskList> DequeModel::new_queue(int /*worker*/) {

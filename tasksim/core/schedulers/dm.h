@@ -53,6 +53,7 @@ class DequeModel : public Scheduler {
   };
 
   double load(int worker, int task) const;
+  void send_for(int task) const;
   void changed(int worker) { groups_[view->platform.class_of[worker]].ends->changed(worker); }
 
   bool prefetch_;

@@ -53,6 +53,7 @@ class View {
   virtual std::unique_ptr<Readiness> readiness(int /*memory*/) { return nullptr; }
   virtual double copy_estimate(double /*bytes*/, int /*source*/, int /*target*/) { return 0.0; }
   virtual void prefetch(int /*task*/, int /*memory*/) {}
+  virtual void soon(int /*task*/) {}  // it is likely to be popped next: Python's has no such
   virtual void prefetch_handle(int /*handle*/, int /*memory*/) {}
 
   void wake_any(int task) { wake_any_of(able[task]); }

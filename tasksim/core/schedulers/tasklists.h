@@ -17,6 +17,7 @@ class TaskList {
   virtual std::size_t size() const = 0;
   virtual void append(int task) = 0;  // behind those that go before it
   virtual int pop() = 0;              // the task that goes first, removed
+  virtual int likely() const = 0;     // the one that is likely to, of some; NONE: unknown
 };
 
 // Tasks in the order in which they were pushed; to it, all priorities are equal.
@@ -27,6 +28,7 @@ class PushOrder : public TaskList {
   std::size_t size() const override { return tasks_.size(); }
   void append(int task) override { tasks_.push_back(task); }
   int pop() override { return tasks_.pop(); }
+  int likely() const override { return tasks_.likely(); }
 
  private:
   ReadyFirst where_;
@@ -47,6 +49,8 @@ class SortedTasks : public TaskList {
     lists_[place].push_back(task);
     ++size_;
   }
+
+  int likely() const override { return lists_[levels_.first().place].likely(); }
 
   int pop() override {
     const auto [rank, place] = levels_.first();

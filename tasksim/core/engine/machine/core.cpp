@@ -25,6 +25,7 @@ Steps<> core(Node &node, Driver &driver) {
     if (node.locks.any()) co_await node.unlocked(task);
     const i64 overhead = intake.fetch(task) + node.overheads.task;
     if (overhead) {
+      node.send_for_successors(task);
       // A wait for each datum: the second turns the first around.
       if (node.instant.stepwise && node.graph.needs[task].size() % 2 == 0) node.clock.keep_order();
       co_await Wait{overhead};
@@ -35,7 +36,7 @@ Steps<> core(Node &node, Driver &driver) {
       if (progress) co_await Wait{progress};
     }
     node.ledger.of[task].start = node.now();
-    node.send_for_successors(task);
+    overhead ? node.send_for_counts(task) : node.send_for_successors(task);
     node.started(task, driver.worker);
     node.clock.keep_order();
     co_await Wait{node.cost(task, driver.worker)};

@@ -53,6 +53,7 @@ class NodeView : public View {
   double copy_estimate(double bytes, int source, int target) override;
   void prefetch(int task, int memory) override;
   void prefetch_handle(int handle, int memory) override;
+  void soon(int task) override;
 
   Sleepers sleepers;
 

@@ -90,6 +90,11 @@ void NodeView::prefetch(int task, int memory) {
   node_.mover.prefetch(graph.needs[task], memory, task, priority);
 }
 
+void NodeView::soon(int task) {
+  __builtin_prefetch(&node_.ledger.of[task], 1);
+  __builtin_prefetch(&graph.successor_ptr[task]);
+}
+
 void NodeView::prefetch_handle(int handle, int memory) {
   if (node_.is_written(handle)) return;
   const Whereabouts &where = node_.copies.of[handle];
