@@ -154,6 +154,10 @@ GENERATORS: Registry[Generator] = Registry(
         "random-layered": "tasksim.graph.apps.synthetic:random_layered",
         "fmm": "tasksim.graph.apps.fmm:fmm",
         "loop": "tasksim.applications.loop:loop",
+        "bulk-cholesky": "tasksim.graph.apps.bulk_cholesky:bulk_cholesky",
+        "summa": "tasksim.graph.apps.summa:summa",
+        "cg": "tasksim.graph.apps.conjugate_gradient:conjugate_gradient",
+        "collective": "tasksim.network.collectives.tasks:collective",
     },
     _adopt,
 )

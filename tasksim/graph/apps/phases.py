@@ -1,0 +1,43 @@
+"""Phases of a bulk-synchronous program: nodes that all wait for each other between two of them.
+
+Each node has a token. What a node does in a phase reads its token; at the end of the phase the node
+writes it, one task of the first node reads all tokens, and then each node writes its own again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tasksim.graph.builder import RW, R, W
+
+if TYPE_CHECKING:
+    from tasksim.graph.builder import GraphBuilder
+
+__all__ = ["Phases"]
+
+TOKEN_BYTES = 8
+
+
+class Phases:
+    """The phases of the program that *g* builds, on *rows* x *columns* nodes."""
+
+    def __init__(self, g: GraphBuilder, rows: int, columns: int) -> None:
+        self._g, self._rows, self._columns = g, rows, columns
+        self._tokens = g.vector("token", rows * columns, size_bytes=TOKEN_BYTES)
+        self._gate = g.vector("gate", 1, size_bytes=TOKEN_BYTES)
+
+    def here(self, row: int, column: int) -> int:
+        """Return the access by which a task on tile (row, column) is part of the phase."""
+        node = row % self._rows * self._columns + column % self._columns
+        return R(self._tokens[node])
+
+    def end(self) -> None:
+        """End the phase: nobody begins the next before all have ended this."""
+        if len(self._tokens) == 1:
+            self._g.insert("barrier", RW(self._tokens[0]))
+            return
+        for token in self._tokens:
+            self._g.insert("barrier", RW(token))
+        self._g.insert("barrier", *map(R, self._tokens), W(self._gate[0]))
+        for token in self._tokens:
+            self._g.insert("barrier", R(self._gate[0]), RW(token))
