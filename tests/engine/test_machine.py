@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from equal import LONG
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scripted import GPU0, RAM, machine, play, tasks
@@ -240,7 +241,7 @@ def test_all_tasks_are_done_and_every_invariant_holds(graph, platform, scheduler
 
 
 @pytest.mark.slow
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=1000 if LONG else 400, deadline=None)
 @given(
     moving_graphs(max_tasks=40),
     machines(),
