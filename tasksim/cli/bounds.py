@@ -9,7 +9,7 @@ import click
 
 from tasksim.base.errors import InputError
 from tasksim.cli.command import command
-from tasksim.cli.options import graph_argument, json_option, scenario_options
+from tasksim.cli.options import cluster_options, graph_argument, json_option, scenario_options
 from tasksim.cli.output import describe_graph, print_json
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ __all__ = ["bounds"]
 )
 @graph_argument()
 @scenario_options
+@cluster_options
 @json_option
 def bounds(scenario: Scenario, as_json: bool) -> None:
     """Print lower bounds on the makespan: the critical path and the area bound.
@@ -63,7 +64,7 @@ def _of_graph(scenario: Scenario, as_json: bool) -> None:
             {
                 "graph": describe_graph(setup.graph),
                 "platform": setup.platform.name,
-                "workers": len(setup.platform.workers),
+                "workers": setup.nodes * len(setup.platform.workers),
                 "bounds": values,
                 "best_s": max(values.values()),
                 "makespan_s": None,

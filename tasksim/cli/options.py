@@ -19,6 +19,7 @@ __all__ = [
     "WholeNumber",
     "auto_option",
     "automatic",
+    "cluster_options",
     "force_option",
     "graph_argument",
     "json_option",
@@ -179,6 +180,27 @@ def result_options(function: F) -> F:
     return function
 
 
+_NODES = (
+    click.option(
+        "--network",
+        help="Between nodes: switch:bandwidth=12.5GB/s,latency=1us; a name or a file, also "
+        "SimGrid's (.xml).",
+    ),
+    click.option(
+        "--nodes", type=WholeNumber(min=1), help="So many nodes, each the platform, on a network."
+    ),
+    click.option(
+        "--grid", metavar="PxQ", help="Rows and columns of nodes. [default: nearly square]"
+    ),
+    click.option(
+        "--owner",
+        default="row",
+        show_default="row",
+        metavar="NAME",
+        help="Which node owns what: row, column (major), diamond, round-robin, morton.",
+    ),
+)
+
 _WHERE = (
     click.option("--platform", help="A platform's name (see 'tasksim list platforms'), or a file."),
     click.option(
@@ -223,6 +245,24 @@ def scenario_options(function: F) -> F:
     gathered.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
     decorated: Any = gathered
     for option in reversed(_WHERE):
+        decorated = option(decorated)
+    return decorated  # type: ignore[no-any-return]
+
+
+def cluster_options(function: F) -> F:
+    """Add the options that put a *scenario* on several nodes."""
+    names = ("network", "nodes", "grid", "owner")
+
+    def gathered(*args: Any, scenario: Scenario, **given: Any) -> Any:
+        words = {name: given.pop(name) for name in names}
+        if any(words[name] is not None for name in names[:3]) or words["owner"] != "row":
+            scenario = scenario.vary(**words)
+        return function(*args, scenario=scenario, **given)
+
+    gathered.__doc__, gathered.__name__ = function.__doc__, function.__name__
+    gathered.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
+    decorated: Any = gathered
+    for option in reversed(_NODES):
         decorated = option(decorated)
     return decorated  # type: ignore[no-any-return]
 

@@ -23,6 +23,7 @@ __all__ = [
     "Results",
     "describe_graph",
     "describe_run",
+    "nodes_of",
     "note",
     "print_json",
     "refuse_figure",
@@ -81,12 +82,31 @@ def describe_run(run: Run, graph: TaskGraph) -> dict[str, Any]:
         "idle_s": dict(zip(names, idle_s(run).tolist(), strict=True)),
         "idle_percent": dict(zip(names, idleness_percent(run).tolist(), strict=True)),
         "idle_waits_s": dict(zip(names, idle_time(run).of_workers(), strict=True)),
+        **nodes_of(run),
         "transfers": transfer_summary(run),
         "evictions": run.evictions,
         "kernels": {
             s.kernel: {"tasks": s.count, "total_s": s.total_s, "mean_s": s.mean_s}
             for s in kernel_statistics(run)
         },
+    }
+
+
+def nodes_of(run: Run) -> dict[str, Any]:
+    """Return what is printed of a simulation that was asked for on nodes: nothing of others."""
+    asked = run.config.get("cluster")
+    if run.kind != "simulated" or asked is None:
+        return {}
+    from tasksim.graph.distribution.owners import nearly_square
+
+    nodes = max(worker.node for worker in run.workers) + 1 if run.messages is not None else 1
+    square = "{}x{}".format(*nearly_square(nodes))
+    count = 0 if run.messages is None else len(run.messages)
+    size = 0 if run.messages is None else int(run.messages.size_bytes.sum())
+    return {
+        "nodes": nodes,
+        "grid": asked["grid"] or square,
+        "messages": {"count": count, "bytes": size},
     }
 
 

@@ -14,6 +14,7 @@ from tasksim.cli.command import command
 from tasksim.cli.options import (
     auto_option,
     automatic,
+    cluster_options,
     graph_argument,
     result_options,
     scenario_options,
@@ -46,12 +47,15 @@ WITH_FROM = {
         "tasksim simulate cholesky tiles=20 --platform mymachine --scheduler dm -o runs/dm",
         "tasksim simulate qr tiles=16 --platform mymachine --set platform.workers.cpu.count=24",
         "tasksim simulate cholesky tiles=14 --platform mymachine --uncertainty both",
+        "tasksim simulate cholesky tiles=40 --platform mymachine --nodes 4 --grid 2x2 "
+        "--network switch:bandwidth=12.5GB/s,latency=1us",
         "tasksim simulate --from runs/dm --gantt dm.pdf",
         "tasksim simulate runs/native --durations measured --scheduler dm",
     ],
 )
 @graph_argument(required=False)
 @scenario_options
+@cluster_options
 @scheduler_option("lws")
 @auto_option
 @seed_option

@@ -41,6 +41,7 @@ def run_facts(run: Run) -> list[tuple[str, str]]:
         ("efficiency", f"{100 * efficiency(run):.1f} %"),
         ("mean wait", ", ".join(_mean_waits(run))),
         *_copies(run),
+        *_messages(run),
         ("took", format_time(run.wall_s)),
     ]
 
@@ -59,6 +60,15 @@ def run_html(run: Run) -> str:
 def above(value: float, reference: float) -> str:
     """Return by how much *value* is above *reference*; ``-`` where that is 0."""
     return f"{100 * (value / reference - 1):+.1f} %" if reference else "-"
+
+
+def _messages(run: Run) -> list[tuple[str, str]]:
+    """Return how many messages went between nodes, where there are several."""
+    if run.messages is None:
+        return []
+    nodes = len({worker.node for worker in run.workers})
+    size = format_size(float(run.messages.size_bytes.sum()))
+    return [("messages", f"{_count(len(run.messages), 'message')}, {size}, between {nodes} nodes")]
 
 
 def _noise(run: Run) -> str:

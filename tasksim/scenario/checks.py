@@ -12,6 +12,7 @@ from tasksim.formats.graphs import names_generator
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.native.runtimes import RUNTIMES, Runtime
 from tasksim.run.record import Run
+from tasksim.scenario.nodes import check_nodes
 
 if TYPE_CHECKING:
     from tasksim.scenario.scenario import Scenario
@@ -59,6 +60,7 @@ def check_template(model_names: object) -> None:
 def check_together(scenario: Scenario) -> None:
     """Raise :exc:`InputError` for what excludes each other."""
     name = option
+    check_nodes(scenario)
     if scenario.platform is not None and scenario.workers is not None:
         raise InputError(
             f"{name('platform')} and {name('workers')} exclude each other: a platform has workers"

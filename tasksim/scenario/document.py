@@ -7,11 +7,11 @@
      "platform": {"name": "xeon-2c", "path": "/.../xeon-2c.yaml", "workers": null, "set": []},
      "models":   {"name": "xeon-2c", "path": "/.../xeon-2c", "durations_s": null, "names": null},
      "library": null, "scheduler": "dm", "seed": 0, "noise": "none", "pin": true,
-     "runtime": "compiled", "sha256": {"/.../xeon-2c.yaml": "..."}}
+     "runtime": "compiled", "cluster": {...}, "sha256": {"/.../xeon-2c.yaml": "..."}}
 
 Names are those of generators and libraries, paths are absolute; where both are there, the path
-counts as long as it exists. ``runtime`` is there if one was asked for. ``sha256``, of the files
-that the run depends on, is only in runs.
+counts as long as it exists. ``runtime`` is there if one was asked for, ``cluster`` if nodes were:
+network, nodes, grid and owner. ``sha256``, of the files that the run depends on, is only in runs.
 Version 1 had no number: that of simulations lacks ``clock`` and ``pin``, that of native runs has
 ``workers`` and the name of the models at the top.
 """
@@ -32,6 +32,7 @@ from tasksim.run.measured import WORDS, Word
 from tasksim.run.record import Run
 from tasksim.scenario.checks import CLOCKS, NOISES, RUNTIMES, Clock, Noise, Runtime
 from tasksim.scenario.fingerprints import digests
+from tasksim.scenario.nodes import cluster_fields, cluster_words
 from tasksim.schedulers import registry as schedulers
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def encode(scenario: Scenario, found: Resolved | None = None) -> dict[str, Any]:
         "noise": scenario.noise,
         "pin": scenario.pin,
         **_runtime(scenario),
+        **cluster_words(scenario),
     }
     if found is not None:
         return {**data, "sha256": digests(found)}
@@ -249,6 +251,7 @@ def _scenario(kind: type[Scenario], node: Node) -> Scenario:
         clock=cast("Clock", node.get("clock", "simulated").one_of(CLOCKS)),
         pin=_truth(node.get("pin", True)),
         runtime=cast("Runtime", node.get("runtime", "auto").one_of(RUNTIMES)),
+        **cluster_fields(node.get("cluster", {})),
     )
 
 

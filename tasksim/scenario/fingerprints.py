@@ -18,6 +18,7 @@ from tasksim.graph.apps import registry
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.run.record import Run
 from tasksim.scenario.checks import is_plain
+from tasksim.scenario.nodes import cluster_content, is_on_nodes, network_files
 from tasksim.scenario.resolved import Resolver, brings_platform, models_path, needs_estimates
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ def digests(found: Resolved) -> dict[str, str]:
         paths.append(found.platform.path)
     if found.library is not None:
         paths += dict.fromkeys(map(found.library.file_of, found.graph.model_names))
+    if found.cluster is not None:
+        paths += network_files(found.scenario)
     known = ((str(path.resolve()), _digest(path)) for path in paths)
     return {path: digest for path, digest in known if digest is not None}
 
@@ -106,6 +109,8 @@ def _digested(scenario: Scenario, resolver: Resolver) -> Any:
         "noise": scenario.noise,
         "pin": scenario.pin if scenario.clock == "native" else None,
     }
+    if is_on_nodes(scenario):
+        data["cluster"] = cluster_content(scenario, resolver)
     if scenario.clock == "native" and scenario.runtime != "auto":
         data["runtime"] = scenario.runtime
     return hashlib.sha256(json.dumps(data, sort_keys=True)[:-1].encode())

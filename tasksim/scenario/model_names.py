@@ -1,9 +1,11 @@
-"""Names of models: whether there are those that a graph's kernels need, and under which names."""
+"""Names of models: where there are those that a graph's kernels need, and under which names."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tasksim.base import library as libraries
 from tasksim.base.errors import InputError
 from tasksim.base.wording import option
 
@@ -12,8 +14,10 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.files.store import ModelLibrary
+    from tasksim.platform.description import Platform
+    from tasksim.scenario.scenario import Scenario
 
-__all__ = ["require_models"]
+__all__ = ["models_path", "require_models"]
 
 
 def require_models(models: ModelLibrary, graph: TaskGraph, architectures: Sequence[str]) -> None:
@@ -26,6 +30,34 @@ def require_models(models: ModelLibrary, graph: TaskGraph, architectures: Sequen
         if not options:
             raise
         raise InputError(f"{error}; for models called otherwise: {' or '.join(options)}") from None
+
+
+def models_path(scenario: Scenario, platform: Platform) -> Path:
+    """Return where the models of a scenario are that has some: as named, or the platform's.
+
+    Natively, those of this machine. Raises :exc:`InputError` if there are none.
+    """
+    library = None if scenario.library is None else Path(scenario.library)
+    if isinstance(scenario.models, str):
+        return libraries.find("models", scenario.models, library=library)
+    if platform.models is not None:
+        return platform.models_folder(library)
+    if scenario.clock == "simulated":
+        whose = f"platform {platform.name} names none"
+        if scenario.platform is None:
+            whose = "identical workers have none"
+        raise InputError(
+            f"no kernel models: {whose}; give {option('models', 'DIR')}, or "
+            f"{option('durations', 'KERNEL=SECONDS,...')}"
+        )
+    try:
+        return libraries.find("models", platform.name, library=library)
+    except InputError as error:
+        raise InputError(
+            f"scheduler {scenario.scheduler_label} needs kernel models, and there are none of this "
+            f"machine ({platform.name}); give {option('models', 'DIR')}, or measure them: "
+            "tasksim calibrate GRAPH"
+        ) from error
 
 
 def _templates(graph: TaskGraph, known: Sequence[str]) -> list[str]:

@@ -84,7 +84,7 @@ def simulate(
         Stored in the run instead of the scenario.
     **scenario
         Other parameters of :class:`tasksim.Scenario`: *settings*, *workers*, *durations*,
-        *model_names*, *library*, *changes*.
+        *model_names*, *library*, *changes*; *network*, *nodes*, *grid*, *owner*.
 
     Returns
     -------
@@ -354,7 +354,8 @@ def durations(
     return settled(found.graph, found.platform, found.known_models(), rng)
 
 
-WHERE = ("settings", "workers", "durations", "model_names", "library", "changes")
+NODES = ("network", "nodes", "grid", "owner")
+WHERE = ("settings", "workers", "durations", "model_names", "library", "changes", *NODES)
 """What of a scenario functions take besides what they name."""
 
 

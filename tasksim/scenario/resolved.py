@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tasksim.base import library as libraries
 from tasksim.base.errors import InputError
 from tasksim.base.wording import option
 from tasksim.formats.graphs import (
@@ -18,7 +17,8 @@ from tasksim.formats.graphs import (
 )
 from tasksim.platform.description import Platform
 from tasksim.scenario.durations import constants, seconds_of_graph
-from tasksim.scenario.model_names import require_models
+from tasksim.scenario.model_names import models_path, require_models
+from tasksim.scenario.nodes import cluster_of, node_file
 from tasksim.scenario.replayed import Replayed, engine_arguments, names_run, no_run
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tasksim.formats.registry import GraphInput
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.files.store import ModelLibrary
+    from tasksim.network.cluster import Cluster
     from tasksim.run.measured import Word
     from tasksim.scenario.scenario import Scenario
 
@@ -61,6 +62,8 @@ class Resolved:
         Seconds per kernel, or ``ARCHITECTURE:KERNEL``, where they were given so.
     engine : dict
         What the engine is told besides, as :func:`tasksim.engine.simulate.simulate` has it.
+    cluster : Cluster or None
+        The nodes, where they are asked for; each is the platform.
     """
 
     scenario: Scenario
@@ -70,6 +73,7 @@ class Resolved:
     library: ModelLibrary | None = None
     seconds: dict[str, float] | None = None
     engine: dict[str, Any] = field(default_factory=dict)
+    cluster: Cluster | None = None
 
     def bounds(self) -> dict[str, float]:
         """Return the lower bounds on the makespan, the same as those of a simulation."""
@@ -80,8 +84,13 @@ class Resolved:
         models = self.known_models()
         means = durations(self.graph, self.platform, models)
         near, _ = near_and_far(self.graph, self.platform, models, means)
-        workers = [len(group.workers) for group in self.platform.classes]
+        workers = [self.nodes * len(group.workers) for group in self.platform.classes]
         return bounds(self.graph, near, workers).to_json()
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there are."""
+        return 1 if self.cluster is None else len(self.cluster.nodes)
 
     def known_models(self) -> Models:
         """Return the models; :exc:`InputError` if there are none."""
@@ -222,7 +231,8 @@ class Resolver:
             refuse_misspelt_synchronous(*parts)
             self._known[key] = parts  # while they are there, so are their ids
         engine = engine_arguments(scenario, self._replayed(scenario))
-        return Resolved(scenario, graph, platform, models, library, seconds, engine)
+        cluster = cluster_of(scenario, platform, self)
+        return Resolved(scenario, graph, platform, models, library, seconds, engine, cluster)
 
     def _graph(self, scenario: Scenario) -> TaskGraph:
         named: Any = scenario.graph
@@ -313,7 +323,7 @@ class Resolver:
             return self.once(("identical", workers), lambda: Platform.identical(workers))
         from tasksim.formats.platforms import load_platform
 
-        name, library = scenario.platform, _folder(scenario.library)
+        name, library = node_file(scenario.platform), _folder(scenario.library)
         key = ("platform", name, library, *changes)
         return self.once(key, lambda: load_platform(name, library, changes))
 
@@ -362,34 +372,6 @@ def _check_place(scenario: Scenario) -> None:
         raise InputError(
             f"{option('set')} changes a platform file: give {option('platform', 'NAME')}"
         )
-
-
-def models_path(scenario: Scenario, platform: Platform) -> Path:
-    """Return where the models of a scenario are that has some: as named, or the platform's.
-
-    Natively, those of this machine. Raises :exc:`InputError` if there are none.
-    """
-    library = _folder(scenario.library)
-    if isinstance(scenario.models, str):
-        return libraries.find("models", scenario.models, library=library)
-    if platform.models is not None:
-        return platform.models_folder(library)
-    if scenario.clock == "simulated":
-        whose = f"platform {platform.name} names none"
-        if scenario.platform is None:
-            whose = "identical workers have none"
-        raise InputError(
-            f"no kernel models: {whose}; give {option('models', 'DIR')}, or "
-            f"{option('durations', 'KERNEL=SECONDS,...')}"
-        )
-    try:
-        return libraries.find("models", platform.name, library=library)
-    except InputError as error:
-        raise InputError(
-            f"scheduler {scenario.scheduler_label} needs kernel models, and there are none of this "
-            f"machine ({platform.name}); give {option('models', 'DIR')}, or measure them: "
-            "tasksim calibrate GRAPH"
-        ) from error
 
 
 def _folder(library: str | None) -> Path | None:

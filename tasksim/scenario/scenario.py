@@ -1,10 +1,6 @@
 """Scenario: which graph, on which platform, with which models, under which scheduler, what else.
 
-::
-
-    scenario = Scenario("cholesky", ("tiles=20",), platform="xeon-2c", scheduler="dm")
-    run = scenario.solve()
-    slower = scenario.vary({"graph.tiles": 40, "platform.arch.cpu.speed": 0.5}).solve()
+``Scenario("cholesky tiles=20", platform="xeon-2c", scheduler="dm").solve()`` is a run.
 """
 
 from __future__ import annotations
@@ -34,6 +30,7 @@ from tasksim.scenario.checks import (
     name_or,
 )
 from tasksim.scenario.durations import Durations, durations_of
+from tasksim.scenario.nodes import label_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,6 +96,12 @@ class Scenario:
         Natively, whether each thread keeps to a core of its own.
     runtime : {"auto", "python", "compiled"}, default "auto"
         Natively, what is between two tasks: the compiled core where it is there, or Python.
+    network : str, Path or None, default None
+        Between nodes: ``"switch:bandwidth=4GB/s,latency=1us"``, a name or a file.
+    nodes, grid : int or None, str or None, default None
+        How many nodes, each the platform; their rows and columns, ``"2x4"``.
+    owner : str, default "row"
+        Which node owns what: ``row``, ``column``, ``diamond``, ``round-robin``, ``morton``.
 
     Raises
     ------
@@ -136,6 +139,10 @@ class Scenario:
     clock: Clock = "simulated"
     pin: bool = True
     runtime: Runtime = "auto"
+    network: str | None = None
+    nodes: int | None = None
+    grid: str | None = None
+    owner: str = "row"
 
     if TYPE_CHECKING:
         # What the values may be before they are brought into one form.
@@ -156,6 +163,10 @@ class Scenario:
             clock: Clock = "simulated",
             pin: bool = True,
             runtime: Runtime = "auto",
+            network: str | Path | None = None,
+            nodes: int | None = None,
+            grid: str | None = None,
+            owner: str = "row",
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -173,6 +184,7 @@ class Scenario:
         self._keep("seed", whole_number(self.seed, "seed"))
         check_choices(self)
         check_together(self)
+        self._keep("network", name_or(self.network, None, "network"))
         self.engine  # noqa: B018  # raises for options that do not exist
 
     def _keep_models(self) -> None:
@@ -211,19 +223,7 @@ class Scenario:
     @property
     def label(self) -> str:
         """In a line what is asked: ``cholesky tiles=20, xeon-2c, dm``."""
-        where = self.platform if self.platform is not None else self.workers
-        if isinstance(where, int):
-            where = f"{where} worker{'s' if where > 1 else ''}"
-        parts = [
-            self.graph_label,
-            where.name if isinstance(where, Platform) else where,
-            *self.changes,
-            self.scheduler_label,
-            f"seed {self.seed}" if self.seed else None,
-            f"noise {self.noise}" if self.noise != "none" else None,
-            self.clock if self.clock != "simulated" else None,
-        ]
-        return ", ".join(part for part in parts if part is not None)
+        return label_of(self)
 
     @property
     def scheduler_label(self) -> str:

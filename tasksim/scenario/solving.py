@@ -88,6 +88,14 @@ def simulate(resolved: Resolved, *, check: bool = False, engine: Engine = "auto"
     from tasksim.engine.simulate import simulate as replay
 
     scenario = resolved.scenario
+    if resolved.cluster is not None:
+        from tasksim.scenario.nodes import replayed_on_nodes
+
+        config = encode(scenario, resolved)
+        run = replayed_on_nodes(
+            resolved, policy_of(scenario.scheduler), config, check=check, engine=engine
+        )
+        return _with_graph(run, resolved)
     done = replay(
         resolved.graph,
         resolved.platform,

@@ -1,0 +1,78 @@
+"""File of a cluster: how many nodes, what each of them is, and the network between them.
+
+::
+
+    nodes: {count: 8, like: node.yaml}
+    network: {topology: switch, bandwidth: 12.5 GB/s, latency: 1 us}
+
+``like`` is the name of a platform, or a file beside this one. In the file of a platform, ``nodes``
+is a number: memories of its own for each, under one scheduler.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tasksim.base.errors import InputError, nearest
+from tasksim.base.files import is_file
+from tasksim.network.cluster import MOST_NODES
+from tasksim.network.load import read_network
+from tasksim.platform.yaml_document import YamlDocument
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tasksim.network.description import Network
+
+__all__ = ["ClusterFile", "read_cluster_file"]
+
+FIELDS = ("name", "description", "nodes", "network")
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterFile:
+    """What the file of a cluster says; *like* is a name, or the path of a file."""
+
+    count: int
+    like: str
+    network: Network
+
+
+def read_cluster_file(path: Path) -> ClusterFile | None:
+    """Return the cluster of a file; None if *path* is no file of one.
+
+    Raises
+    ------
+    InputError
+        With file, line and column, for what is missing or wrong.
+    """
+    if not is_file(path):
+        return None
+    document = YamlDocument.read(path)
+    nodes = document.data.get("nodes")
+    if not isinstance(nodes, dict):
+        return None
+    for field in document.data:
+        if field not in FIELDS:
+            raise _wrong(document, (field,), f"no such field{nearest(field, FIELDS)}", FIELDS)
+    for field in nodes:
+        if field not in ("count", "like"):
+            raise _wrong(document, ("nodes", field), "no such field", ("count", "like"))
+    count, like = nodes.get("count"), nodes.get("like")
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_NODES:
+        what = f"count is {count!r:.40}"
+        raise _wrong(document, ("nodes",), what, (f"an integer from 1 to {MOST_NODES}",))
+    if not isinstance(like, str) or not like:
+        what = f"like is {like!r:.40}"
+        raise _wrong(document, ("nodes",), what, ("a platform's name", "a file"))
+    beside = path.parent / like
+    return ClusterFile(count, str(beside) if is_file(beside) else like, read_network(path))
+
+
+def _wrong(
+    document: YamlDocument, location: tuple[str, ...], what: str, legal: tuple[str, ...]
+) -> InputError:
+    place: Any = document.place(location, at_key=True)
+    where = ".".join(location)
+    return InputError(f"{place}: {where}: {what} (legal: {', '.join(legal)})")

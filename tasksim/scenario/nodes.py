@@ -1,0 +1,244 @@
+"""Nodes of a scenario: how many, in which grid, on which network, and who owns what."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tasksim.base.arguments import whole_number
+from tasksim.base.errors import InputError
+from tasksim.base.files import is_file
+from tasksim.base.wording import option
+from tasksim.platform.description import Platform
+
+if TYPE_CHECKING:
+    from tasksim.engine.choice import Engine
+    from tasksim.graph.distribution.owners import Grid
+    from tasksim.models.document import Node
+    from tasksim.network.cluster import Cluster
+    from tasksim.network.clusterfile import ClusterFile
+    from tasksim.run.record import Run
+    from tasksim.scenario.resolved import Resolved, Resolver
+    from tasksim.scenario.scenario import Scenario
+    from tasksim.schedulers.base import Scheduler
+
+__all__ = [
+    "check_nodes",
+    "cluster_content",
+    "cluster_fields",
+    "cluster_of",
+    "cluster_words",
+    "is_on_nodes",
+    "label_of",
+    "network_files",
+    "node_file",
+    "replayed_on_nodes",
+]
+
+_MOST = 65_536  # as tasksim.network.cluster says, which few commands need
+_GRID = re.compile(r"([1-9]\d{0,6})[x×]([1-9]\d{0,6})")
+
+
+def check_nodes(scenario: Scenario) -> None:
+    """Raise :exc:`InputError` for nodes, a grid or an owner that none can be."""
+    if scenario.nodes is not None:
+        whole_number(scenario.nodes, option("nodes"), 1, _MOST)
+    if not isinstance(scenario.owner, str) or not scenario.owner:
+        raise InputError(f"{option('owner')}: got {scenario.owner!r:.60}; legal: a name")
+    grid = grid_of(scenario)
+    if grid is not None and scenario.nodes not in (None, grid.nodes):
+        got = f"{option('grid', str(scenario.grid))} has {grid.nodes} nodes"
+        raise InputError(f"{got}, {option('nodes', str(scenario.nodes))}")
+    if scenario.clock == "native" and is_on_nodes(scenario):
+        raise InputError(
+            f"{option('nodes')}, {option('grid')} and {option('network')} are for simulations;"
+            " real runs on several nodes are started with mpiexec"
+        )
+
+
+def grid_of(scenario: Scenario) -> Grid | None:
+    """Return the grid that is asked for; None: the one that is as square as can be."""
+    if scenario.grid is None:
+        return None
+    from tasksim.graph.distribution.owners import Grid
+
+    found = _GRID.fullmatch(scenario.grid.strip()) if isinstance(scenario.grid, str) else None
+    if found is None:
+        legal = "ROWSxCOLUMNS of nodes, such as 2x4"
+        raise InputError(f"{option('grid')}: got {scenario.grid!r:.60}; legal: {legal}")
+    return Grid(int(found[1]), int(found[2]))
+
+
+def is_on_nodes(scenario: Scenario) -> bool:
+    """Return whether *scenario* asks for nodes and what is between them, in its own words."""
+    words = scenario.network, scenario.nodes, scenario.grid
+    return words != (None, None, None) or _file_of(scenario) is not None
+
+
+def label_of(scenario: Scenario) -> str:
+    """Return in a line what is asked: ``cholesky tiles=20, xeon-2c, 2x2 nodes, dm``."""
+    where = scenario.platform if scenario.platform is not None else scenario.workers
+    if isinstance(where, int):
+        where = f"{where} worker{'s' if where > 1 else ''}"
+    nodes = scenario.grid or scenario.nodes
+    parts = [
+        scenario.graph_label,
+        where.name if isinstance(where, Platform) else where,
+        f"{nodes} nodes" if nodes else None,
+        *scenario.changes,
+        scenario.scheduler_label,
+        f"seed {scenario.seed}" if scenario.seed else None,
+        f"noise {scenario.noise}" if scenario.noise != "none" else None,
+        scenario.clock if scenario.clock != "simulated" else None,
+    ]
+    return ", ".join(part for part in parts if part is not None)
+
+
+# What the words mean
+
+
+def cluster_of(scenario: Scenario, platform: Platform, resolver: Resolver) -> Cluster | None:
+    """Return the nodes that are asked for, each of them *platform*; None if none are.
+
+    Raises :exc:`InputError` if it is not known how many, or what is between them.
+    """
+    if scenario.clock == "native" or not is_on_nodes(scenario):
+        return None
+    from tasksim.network.cluster import Cluster
+
+    file, grid = _file_of(scenario), grid_of(scenario)
+    nodes = scenario.nodes or (grid.nodes if grid else None) or (file.count if file else None)
+    if nodes is None:
+        raise InputError(f"how many nodes? give {option('nodes', 'N')} or {option('grid', 'PxQ')}")
+    network = _network(scenario, resolver)
+    if network is None and file is not None:
+        network = file.network
+    if network is None:
+        if nodes > 1:
+            raise InputError(f"what is between the nodes? give {option('network', 'NETWORK')}")
+        from tasksim.network.load import read_network
+
+        network = read_network("switch:bandwidth=1GB/s,latency=1us")  # a node alone never asks
+    key = ("cluster", id(platform), nodes, scenario.network)
+    return resolver.once(key, lambda: (platform, Cluster.alike(platform, nodes, network)))[1]
+
+
+def _network(scenario: Scenario, resolver: Resolver) -> Any:
+    if scenario.network is None:
+        return None
+    from tasksim.formats.networks import load_network
+
+    text, library = scenario.network, scenario.library
+    return resolver.once(("network", text, library), lambda: load_network(text, library))
+
+
+def _file_of(scenario: Scenario) -> ClusterFile | None:
+    """Return what the file of a cluster says, if the platform names one."""
+    name = scenario.platform
+    if not isinstance(name, str) or not name.endswith((".yaml", ".yml")):
+        return None
+    from tasksim.network.clusterfile import read_cluster_file
+
+    return read_cluster_file(Path(name))
+
+
+def node_file(name: str) -> str:
+    """Return the platform of a node, if *name* is the file of a cluster; else *name*."""
+    if not name.endswith((".yaml", ".yml")):
+        return name
+    from tasksim.network.clusterfile import read_cluster_file
+
+    found = read_cluster_file(Path(name))
+    return name if found is None else found.like
+
+
+def replayed_on_nodes(
+    resolved: Resolved,
+    scheduler: str | Scheduler,
+    config: dict[str, Any],
+    *,
+    check: bool,
+    engine: Engine,
+) -> Run:
+    """Return the simulated run on the nodes of a scenario."""
+    from tasksim.engine.cluster.simulate import simulate_cluster
+
+    scenario, cluster = resolved.scenario, resolved.cluster
+    assert cluster is not None
+    options = dict(resolved.engine)
+    if options.pop("submitted_s", None) is not None:
+        raise InputError("engine.submission=recorded is for one node")
+    return simulate_cluster(
+        resolved.graph,
+        cluster,
+        resolved.known_models(),
+        scheduler,
+        grid=grid_of(scenario),
+        owner=scenario.owner,
+        seed=scenario.seed,
+        noise=scenario.noise,
+        check=check,
+        engine=engine,
+        config=config,
+        **options,
+    )
+
+
+# Files and JSON
+
+
+def cluster_words(scenario: Scenario) -> dict[str, Any]:
+    """Return what ``config`` says of nodes: nothing where nobody asks for any."""
+    if not is_on_nodes(scenario):
+        return {}
+    words = {
+        "network": _lasting(scenario.network),
+        "nodes": scenario.nodes,
+        "grid": scenario.grid,
+        "owner": scenario.owner,
+    }
+    return {"cluster": words}
+
+
+def cluster_fields(node: Node) -> dict[str, Any]:
+    """Return the fields of a scenario that :func:`cluster_words` has written."""
+    if not node.mapping():
+        return {}
+    nodes = node.get("nodes", None)
+    found: dict[str, Any] = {"nodes": None if nodes.value is None else nodes.integer()}
+    for name in ("network", "grid"):
+        text = node.get(name, None)
+        found[name] = None if text.value is None else text.text()
+    return {**found, "owner": node.get("owner", "row").text()}
+
+
+def network_files(scenario: Scenario) -> list[Path]:
+    """Return the files that say what the nodes of a scenario are, and what is between them."""
+    paths = [Path(name) for name in (_network_file(scenario.network),) if name]
+    if _file_of(scenario) is not None:
+        paths.append(Path(str(scenario.platform)))
+    return paths
+
+
+def cluster_content(scenario: Scenario, resolver: Resolver) -> Any:
+    """Return what tells the nodes of *scenario* from others, whatever their files are called."""
+    cluster = cluster_of(scenario, resolver.platform(scenario), resolver)
+    assert cluster is not None
+    network = cluster.network
+    said = f"{network.topology!r} {network.model!r}"
+    return [len(cluster.nodes), said, scenario.grid, scenario.owner]
+
+
+def _network_file(text: str | None) -> str | None:
+    """Return the file that *text*, the word for a network, begins with."""
+    name = "" if text is None else text.partition(":")[0]
+    return name if name and is_file(Path(name)) else None
+
+
+def _lasting(text: str | None) -> str | None:
+    """Return the word for a network with the absolute path of its file."""
+    name = _network_file(text)
+    if text is None or name is None:
+        return text
+    return str(Path(name).resolve()) + text[len(name) :]
