@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tasksim.base.arguments import flag, one_of, path_of, whole_number
+from tasksim.base.errors import InputError
 from tasksim.base.interruption import Interrupts
 from tasksim.base.lockfile import check_lock, locked
 from tasksim.base.wording import option
@@ -30,6 +31,7 @@ from tasksim.calibration.locality_fit import fit_locality
 from tasksim.calibration.machine import machine_name
 from tasksim.calibration.overheads import measured_overheads
 from tasksim.calibration.preconditions import check_preconditions, check_schedulers, named_items
+from tasksim.calibration.steered import Steered, check_steerable, measure_steered
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.models.files.coefficients import HELD_BELOW
 from tasksim.native.cores import usable_cores
@@ -140,6 +142,8 @@ def calibrate(
     items = named_items(items)
     check_schedulers(options.schedulers)
     check_preconditions(items, destination)
+    if options.makespan is not None:
+        _check_steerable(items)
     folder = destination.models_folder
     # One calibration of a machine at a time: two would measure each other's load, and what the
     # second one writes would be of the first one's samples as they were before.
@@ -175,6 +179,15 @@ def _kernels(items: Sequence[TaskGraph | KernelCall]) -> set[str]:
     }
 
 
+def _check_steerable(items: Sequence[TaskGraph | KernelCall]) -> None:
+    if len(items) != 1 or not isinstance(items[0], TaskGraph):
+        raise InputError(
+            f"{option('until')}: the makespan of one graph steers what is measured; got "
+            f"{len(items)} items"
+        )
+    check_steerable(items[0])
+
+
 def _notes_on_earlier(kernels: Collection[str], choice: LinearKernels) -> list[str]:
     """Return the notes on *kernels*, whose terms are those of an earlier calibration."""
     return [
@@ -200,8 +213,15 @@ class _Session:
         self.collected = KernelSamples(earlier, destination.choice.linear)
         self.observed = Observed()
         self.save_at = time.monotonic() + SAVE_EVERY_S
+        self.steered = None if options.makespan is None else Steered(options.makespan)
 
     def measure(self, items: Sequence[TaskGraph | KernelCall], workers: int) -> None:
+        if self.steered is not None:
+            (graph,) = (item for item in items if isinstance(item, TaskGraph))
+            measure_steered(
+                graph, workers, self.collected, self.options, self.steered, self.after_round
+            )
+            return
         graphs = [item for item in items if isinstance(item, TaskGraph)]
         kernels = [item for item in items if isinstance(item, KernelCall)]
         platform = Platform.identical(workers)
@@ -251,6 +271,7 @@ class _Session:
             platform_path=self.destination.platform_path,
             models_folder=self.destination.models_folder,
         )
+        report.steered = self.steered
         if not self.collected.new:
             return report, Written()
         report.rows = list(self.collected.configurations(self.options))

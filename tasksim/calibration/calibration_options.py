@@ -49,7 +49,15 @@ class CalibrationOptions:
     """Whether runs of graphs count only if they were made in calm moments: when nobody else used
     the cores (:mod:`tasksim.native.calm_moments`)."""
 
+    makespan: float | None = None
+    """How well to know the mean makespan of the graph, relative: then its kernels are measured by
+    themselves, each time the one that it needs most (:mod:`tasksim.calibration.steering`)."""
+
     def __post_init__(self) -> None:
+        until: object = self.makespan
+        legal = isinstance(until, int | float) and 0 < until < 1  # True is 1
+        if until is not None and not legal:
+            raise InputError(f"makespan: got {until!r}; legal: above 0 and below 1, as 0.02")
         given: object = self.schedulers
         if not (isinstance(given, tuple) and given and all(isinstance(n, str) for n in given)):
             raise InputError(

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from tasksim.calibration.calibration_options import CalibrationOptions, Stop
     from tasksim.calibration.kernel_samples import KernelSamples, MeasuredConfiguration
+    from tasksim.calibration.steered import Steered
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.platform.description import Overheads
 
@@ -77,6 +78,8 @@ class CalibrationReport:
     interrupted: bool = False
     notes: list[str] = field(default_factory=list)
     """What the reader should know of the choice of models."""
+    steered: Steered | None = None
+    """What steered measuring came to, where a makespan was to be known."""
 
     def table(self) -> str:
         """Return a line per configuration, or, where these are many, per kernel."""
@@ -89,6 +92,8 @@ class CalibrationReport:
                 f"runtime: submission {format_time(costs.submission_s)}, task"
                 f" {format_time(costs.task_s)}, wake-up {format_time(costs.wakeup_s)}{push}"
             )
+        if self.steered is not None:
+            lines.append(self.steered.text())
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
@@ -104,6 +109,7 @@ class CalibrationReport:
             "seconds": self.seconds,
             "interrupted": self.interrupted,
             "notes": self.notes,
+            "makespan": None if self.steered is None else self.steered.to_json(),
         }
 
 

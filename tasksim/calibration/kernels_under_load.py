@@ -24,10 +24,13 @@ if TYPE_CHECKING:
     from tasksim.calibration.kernel_samples import KernelSamples
     from tasksim.kernels.standalone import Standalone
 
-__all__ = ["KernelCall", "measure_under_load"]
+__all__ = ["Bursts", "KernelCall", "measure_under_load"]
 
 BATCH_S = 0.25
 """How long the workers run between two looks at whether it is enough."""
+BURST_S = 0.01
+"""How long a burst lasts, one of many that take turns: long beside the millisecond that it takes to
+start threads, short beside how long a machine stays slow."""
 WARM_UP = 3
 """Executions that are dropped first: the first two touch memory and fill caches."""
 MOST_KEPT = 200
@@ -79,6 +82,43 @@ def measure_under_load(
                     break
 
 
+class Bursts:
+    """Measures kernels by themselves in short bursts, whichever is asked for next.
+
+    Around all bursts BLAS is to be held at one thread
+    (:func:`~tasksim.kernels.threads.single_threaded_blas`).
+
+    Parameters
+    ----------
+    workers : int
+        How many run it at once.
+    pin : bool, default True
+        Whether each stays on a core of its own.
+    """
+
+    def __init__(self, workers: int, *, pin: bool = True) -> None:
+        cores = usable_cores()
+        self._workers = workers
+        self._cores = cores if pin and workers <= len(cores) else None
+        self._bodies: dict[tuple[str, tuple[float, ...]], list[Standalone]] = {}
+
+    def __call__(self, kernel: KernelCall) -> tuple[NDArray[np.float64], float]:
+        """Return what executions took in a burst, the first of each worker left out.
+
+        And how long the whole burst took, with what restores the data in between.
+        """
+        key = kernel.name, tuple(kernel.parameters.values())
+        if key not in self._bodies:
+            self._bodies[key] = [
+                standalone(kernel.name, dict(kernel.parameters), seed=worker)
+                for worker in range(self._workers)
+            ]
+        begun = perf_counter()
+        batch = [_Repeater(body) for body in self._bodies[key]]
+        _run_together(batch, self._cores, BURST_S)
+        return np.concatenate([repeater.kept() for repeater in batch]), perf_counter() - begun
+
+
 def _known(collected: KernelSamples, kernel: KernelCall, options: CalibrationOptions) -> bool:
     mine = [
         c
@@ -121,7 +161,9 @@ class _Repeater:
             self.times.append(perf_counter() - begun)
 
 
-def _run_together(repeaters: list[_Repeater], cores: list[int] | None) -> None:
+def _run_together(
+    repeaters: list[_Repeater], cores: list[int] | None, for_s: float = BATCH_S
+) -> None:
     """Run all *repeaters* at once for a while: they are each other's load.
 
     Raises the first error of a kernel. However it ends, no thread is left behind.
@@ -135,7 +177,7 @@ def _run_together(repeaters: list[_Repeater], cores: list[int] | None) -> None:
         thread.start()
     try:
         start.wait()
-        while not stop.wait(BATCH_S) and min(len(r.times) for r in repeaters) <= WARM_UP:
+        while not stop.wait(for_s) and min(len(r.times) for r in repeaters) <= WARM_UP:
             pass
     finally:
         stop.set()

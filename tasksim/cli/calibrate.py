@@ -37,6 +37,7 @@ NETWORK = "network"
         "tasksim calibrate cholesky tiles=6,10 tile_size=256",
         "tasksim calibrate cholesky tiles=8 lu tiles=8 tile_size=128,256 --library mylibrary",
         "tasksim calibrate gemm m=256 n=256 k=128,256,512 --tolerance 1% --max-time 2min",
+        "tasksim calibrate cholesky tiles=14 --until makespan:2%",
         "tasksim calibrate fmm particles=1e5 height=5,6 group_size=100 distribution=cube,ellipsoid",
         "mpiexec -n 2 tasksim calibrate network --library mylibrary",
     ],
@@ -59,6 +60,12 @@ NETWORK = "network"
     default=0.02,
     show_default="2%",
     help="How well to know each mean, or total.",
+)
+@click.option(
+    "--until",
+    metavar="makespan:SHARE",
+    help="Measure what the makespan of the GRAPH needs, and stop when its mean is known that well: "
+    "'makespan:2%'. Kernels are measured by themselves, in short bursts.",
 )
 @click.option(
     "--max-time", type=TIME, default=60.0, show_default="60s", help="When to stop at last."
@@ -99,6 +106,7 @@ def calibrate(
     name: str | None,
     workers: int | None,
     tolerance: float,
+    until: str | None,
     max_time: float,
     terms: tuple[str, ...],
     calm: bool,
@@ -113,6 +121,9 @@ def calibrate(
     A GRAPH is measured in native runs of it, all workers busy; a KERNEL by itself, on all
     workers at once. Several values of a key stand for one item each: tiles=6,10. On Ctrl-C,
     what was measured so far is kept.
+
+    With --until, the graph is simulated again and again, and each time the kernel is measured that
+    its makespan needs most, until that is known.
 
     A kernel is known well enough when the mean of every configuration is, over runs; or, if it
     gets a linear model and is measured in a graph, when the total time of its tasks is.
@@ -129,6 +140,7 @@ def calibrate(
         return
     if quick:
         raise InputError("--quick is for: mpiexec -n 2 tasksim calibrate network")
+    makespan = _makespan(until)
     wanted = parse_items(items)
     refuse_unwritable(library / "models")
     from tasksim.calibration.calibrate import calibrate as measure
@@ -147,6 +159,7 @@ def calibrate(
                 schedulers=schedulers or SCHEDULERS,
                 pin=pin,
                 calm=calm,
+                makespan=makespan,
             ),
             terms=terms_by_kernel(terms, AUTO, HISTORY),
             search=_search(terms),
@@ -164,6 +177,18 @@ def calibrate(
     if report.interrupted:
         note("Interrupted: what was measured so far is kept.")
         ctx.exit(INTERRUPTED)
+
+
+def _makespan(until: str | None) -> float | None:
+    """Return how well to know the makespan, of ``makespan:2%``."""
+    if until is None:
+        return None
+    what, _, share = until.partition(":")
+    if what != "makespan" or not share:
+        raise click.BadParameter(
+            f"got '{until}'; legal: makespan:SHARE, as makespan:2%", param_hint="--until"
+        )
+    return float(SHARE.convert(share, None, None))
 
 
 def parse_items(tokens: Sequence[str]) -> list[TaskGraph | KernelCall]:

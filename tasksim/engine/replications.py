@@ -251,7 +251,7 @@ def _freedom_together(parts: list[_Part]) -> float | None:
             continue
         rng, rows = np.random.default_rng(part.key), part.demand.rows
         weights = np.bincount(rows, part.expected_s, len(part.demand.table))
-        shifts = [part.drawer(rng, 1.0).shift @ weights for _ in range(LOOKS)]
+        shifts = [part.drawer.normal(rng) @ weights for _ in range(LOOKS)]
         variances.append(float(np.mean(np.square(shifts))))
         freedoms.append(float(part.drawer.freedom @ weights / weights.sum()))
     whole = sum(variances)

@@ -59,23 +59,37 @@ class Drawer:
         Which of these each row is.
     noise_freedom : ndarray
         From how many degrees of freedom the noise of each of these is known.
+    variance : ndarray
+        Of the logarithms of samples whose mean the model is; 0 where it is no mean of few samples.
     """
 
     shifter: Shifter
     index: NDArray[np.intp]
     noise_freedom: NDArray[np.float64]
+    variance: NDArray[np.float64]
 
     def __call__(self, rng: np.random.Generator, stretch: float | None = None) -> Drawn:
         """Return a model; *stretch* makes its normal numbers Student's, by default each its own.
 
         Where several kernels make up a sum, theirs together is less than each of them by itself.
+
+        Durations are skewed: where noise is drawn larger than that of the samples, the long ones
+        were missing among them, and the mean is longer, too, as that of log-normal numbers is
+        exp(mean + variance/2) (K. Krishnamoorthy and T. Mathew, "Inferences on the means of
+        lognormal distributions using generalized p-values and generalized confidence intervals",
+        J. Statistical Planning and Inference 115, 2003).
         """
         shift = self.shifter.normal(rng)
         freedom = self.shifter.freedom
         own = student_stretch(freedom, rng) if stretch is None else np.full(len(shift), stretch)
-        alike = self.noise_freedom is freedom
-        of_noise = own if alike else student_stretch(self.noise_freedom[:1], rng).repeat(len(shift))
-        return Drawn(np.clip(shift * own, -FURTHEST, FURTHEST)[self.index], of_noise[self.index])
+        of_noise = student_stretch(self.noise_freedom, rng)
+        shift = shift * own + (of_noise**2 - 1) * self.variance / 2
+        of_noise = np.broadcast_to(of_noise, len(shift))
+        return Drawn(np.clip(shift, -FURTHEST, FURTHEST)[self.index], of_noise[self.index])
+
+    def normal(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return by how much samples of this noise would shift it, as if that were known."""
+        return self.shifter.normal(rng)[self.index]
 
     @property
     def freedom(self) -> NDArray[np.float64]:
@@ -150,7 +164,7 @@ def _of_counts(model: KernelModel, table: NDArray[np.float64]) -> Drawer:
         )
     deviation = spread / np.sqrt(count)
     shifter = Shifter(lambda rng: deviation * rng.standard_normal(len(rows)), freedom)
-    return Drawer(shifter, index, freedom)
+    return Drawer(shifter, index, freedom, np.log1p(spread**2))
 
 
 def _of_doubt(model: KernelModel, known: Uncertainty, table: NDArray[np.float64]) -> Drawer:
@@ -163,8 +177,8 @@ def _of_doubt(model: KernelModel, known: Uncertainty, table: NDArray[np.float64]
     drift = np.zeros(len(rows))
     if known.drift is not None:
         drift = known.drift.deviation(model.domain_, rows)
-    of_noise = np.full(len(rows), max(known.count - 1.0, 1.0))
+    of_noise = np.full(1, max(known.count - 1.0, 1.0))  # the noise of all rows is one
     normal = Shifter(
         lambda rng: shifter.normal(rng) + drift * rng.standard_normal(), shifter.freedom
     )
-    return Drawer(normal, index, of_noise)
+    return Drawer(normal, index, of_noise, np.zeros(len(rows)))

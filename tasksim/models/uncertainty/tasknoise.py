@@ -66,8 +66,10 @@ def _of_history(model: HistoryModel, table: NDArray[np.float64]) -> TaskNoise:
     shapes = shapes - shapes[:, LEVELS.index(0.5), None]
     flat = np.ptp(shapes, axis=1) == 0
     shapes[flat] = NORMAL
-    wanted = np.sqrt(np.log1p(spread**2))
-    scale = np.divide(wanted, _deviation(shapes), out=np.zeros(len(rows)), where=wanted > 0)
+    # As between log-normal numbers of two spreads. Where a few tasks lose their core, logarithms
+    # vary little beside what the durations do, and are not to be stretched for it.
+    wanted, have = np.log1p(spread**2), np.log1p(_variation(shapes) ** 2)
+    scale = np.sqrt(np.divide(wanted, have, out=np.zeros(len(rows)), where=wanted > 0))
     return partial(_drawn, np.asarray(LEVELS), shapes * scale[:, None], index)
 
 
@@ -98,16 +100,20 @@ def _drawn(
     segment = levels.searchsorted(uniform, side="right") - 1
     share = (uniform - levels[segment]) / widths[segment]
     drawn = np.exp(stretched[index, segment] + share * steps[index, segment])
+    return np.asarray(drawn / _mean(stretched, widths)[index])
+
+
+def _mean(exponents: NDArray[np.float64], widths: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean of exp of what is distributed linearly between *exponents*."""
+    steps = exponents[:, 1:] - exponents[:, :-1]
     # The mean of exp over a segment is (exp(step) - 1)/step, but for steps that cancel.
     some = steps > SMALL
     grown = np.where(some, np.expm1(steps) / np.where(some, steps, 1.0), 1.0 + steps / 2)
-    means = (np.exp(stretched[:, :-1]) * grown) @ widths
-    return np.asarray(drawn / means[index])
+    return np.asarray((np.exp(exponents[:, :-1]) * grown) @ widths)
 
 
-def _deviation(exponents: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the standard deviation of what is distributed linearly between *exponents*."""
-    low, high, share = exponents[:, :-1], exponents[:, 1:], np.diff(LEVELS)
-    mean = (low + high) / 2 @ share
-    square = (low**2 + low * high + high**2) / 3 @ share
-    return np.asarray(np.sqrt(np.maximum(square - mean**2, 0.0)))
+def _variation(exponents: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the deviation, relative to the mean, of exp of what is so distributed."""
+    widths = np.diff(LEVELS)
+    square = _mean(2 * exponents, widths) / _mean(exponents, widths) ** 2
+    return np.asarray(np.sqrt(np.maximum(square - 1, 0.0)))

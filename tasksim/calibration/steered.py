@@ -1,0 +1,207 @@
+"""Steered measuring: kernels in short bursts, each time the one that the makespan needs most.
+
+Bursts are of kernels by themselves, all workers busy with one of them. Those of a quarter of a
+second count as one run.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.base.times import duration_text
+from tasksim.calibration.kernels_under_load import BATCH_S, Bursts, KernelCall
+from tasksim.calibration.steering import Steering
+from tasksim.kernels.dense import kernel_names
+from tasksim.kernels.threads import single_threaded_blas
+from tasksim.platform.description import Platform
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from tasksim.calibration.calibration_options import CalibrationOptions
+    from tasksim.calibration.kernel_samples import KernelSamples
+    from tasksim.graph.taskgraph import TaskGraph
+
+__all__ = ["Burst", "Steered", "check_steerable", "measure_steered"]
+
+BY_ITSELF = "by itself"
+
+
+class Burst(Protocol):
+    """What measures a kernel: the durations, and how long measuring took."""
+
+    def __call__(self, kernel: KernelCall, /) -> tuple[NDArray[np.float64], float]:
+        """Measure *kernel* for a moment."""
+
+
+@dataclass
+class Steered:
+    """What steered measuring came to: how well the makespan is known, and what prevented more.
+
+    Attributes
+    ----------
+    until
+        How well the mean makespan was to be known: half the width of its interval, relative.
+    half_width
+        How well it is; infinite if nothing can be said yet.
+    makespan_s
+        In the mean of the simulations that steered.
+    seconds
+        How long measuring took, simulations left out.
+    bursts
+        How many there were of each configuration.
+    path_share
+        The share of the makespan that is each one's.
+    prevented
+        Why it is not known as well as asked; None if it is.
+    """
+
+    until: float
+    half_width: float = float("inf")
+    makespan_s: float = 0.0
+    seconds: float = 0.0
+    bursts: dict[str, int] = field(default_factory=dict)
+    path_share: dict[str, float] = field(default_factory=dict)
+    prevented: str | None = "interrupted before anything was known"
+
+    def text(self) -> str:
+        """Return it for people, in a line or two."""
+        counts = ", ".join(f"{name} {count}" for name, count in self.bursts.items())
+        known = _percent(self.half_width)
+        line = (
+            f"makespan {duration_text(self.makespan_s)}, its mean known to {known} after "
+            f"{duration_text(self.seconds)} of measuring; bursts: {counts}"
+        )
+        return (
+            line
+            if self.prevented is None
+            else f"{line}\nnot known to {_percent(self.until)}: {self.prevented}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "until": self.until,
+            "reached": self.prevented is None,
+            "prevented": self.prevented,
+            "half_width": self.half_width if np.isfinite(self.half_width) else None,
+            "makespan_s": self.makespan_s,
+            "measured_s": self.seconds,
+            "bursts": self.bursts,
+            "path_share": self.path_share,
+        }
+
+
+def check_steerable(graph: TaskGraph) -> None:
+    """Raise :exc:`InputError` if a kernel of *graph* cannot be measured by itself."""
+    alone = kernel_names()
+    others = [name for name in graph.model_names if name not in alone]
+    if others:
+        raise InputError(
+            f"{', '.join(others)}: no kernels that can be measured by themselves, so that the "
+            "makespan cannot steer their measuring; calibrate without it"
+        )
+
+
+def measure_steered(
+    graph: TaskGraph,
+    workers: int,
+    collected: KernelSamples,
+    options: CalibrationOptions,
+    steered: Steered,
+    after_burst: Callable[[str, float], None],
+    burst: Burst | None = None,
+) -> None:
+    """Measure what the makespan of *graph* needs until it is known, or the time is over.
+
+    What is measured is in *collected* at once, what that comes to in *steered*; *after_burst* is
+    called as in :func:`~tasksim.calibration.insitu.measure_in_situ`.
+    """
+    with single_threaded_blas():
+        _measure(graph, workers, collected, options, steered, after_burst, burst)
+
+
+def _measure(
+    graph: TaskGraph,
+    workers: int,
+    collected: KernelSamples,
+    options: CalibrationOptions,
+    steered: Steered,
+    after_burst: Callable[[str, float], None],
+    burst: Burst | None,
+) -> None:
+    begun, run_begun = time.monotonic(), 0.0
+    measure = burst or Bursts(workers, pin=options.pin)
+    steering = Steering(
+        graph,
+        Platform.identical(workers),
+        steered.until,
+        confidence=options.confidence,
+        scheduler=options.schedulers[0],
+        seed=options.seed,
+    )
+    steering.add_earlier(collected.samples)
+    while (one := steering.next()) is not None:
+        durations_s, seconds = measure(KernelCall(one.kernel, one.parameters))
+        table = np.repeat([one.row], len(durations_s), axis=0).reshape(len(durations_s), -1)
+        collected.add(one.kernel, one.names, table, durations_s, BY_ITSELF)
+        steering.add(one, durations_s, seconds)
+        if steering.seconds - run_begun >= BATCH_S:
+            run_begun, collected.next_run = steering.seconds, collected.next_run + 1
+        used = (time.monotonic() - begun) / options.max_seconds
+        _note(steered, steering)
+        after_burst(_progress(steering, str(one)), max(used, _way(steering)))
+        if used >= 1:
+            steered.prevented = _prevented(steering, options.max_seconds)
+            break
+        steered.prevented = "interrupted"
+    else:
+        _note(steered, steering)
+        steered.prevented = None
+    collected.next_run += 1
+
+
+def _note(steered: Steered, steering: Steering) -> None:
+    names = [str(one) for one in steering.configurations]
+    steered.half_width, steered.makespan_s = steering.half_width, steering.makespan_s
+    steered.seconds = steering.seconds
+    steered.bursts = dict(zip(names, steering.counts, strict=True))
+    whole = steering.makespan_s or 1.0
+    steered.path_share = dict(zip(names, (steering.path_s / whole).tolist(), strict=True))
+
+
+def _progress(steering: Steering, what: str) -> str:
+    if not np.isfinite(steering.half_width):
+        return what
+    known = _percent(steering.half_width)
+    return f"{what}, makespan {duration_text(steering.makespan_s)} +- {known}"
+
+
+def _way(steering: Steering) -> float:
+    """Return which share of the way is gone: variances shrink as measuring goes on."""
+    if not np.isfinite(steering.half_width) or not steering.half_width:
+        return 0.0
+    return min((steering.until / steering.half_width) ** 2, 1.0)
+
+
+def _prevented(steering: Steering, seconds: float) -> str:
+    if not np.isfinite(steering.half_width):
+        return f"the time is over ({seconds:g} s) before each kernel was measured a few times"
+    shares = steering.shares()
+    most = int(shares.argmax())
+    return (
+        f"the time is over ({seconds:g} s); {100 * shares[most]:.0f} % of what is unknown is "
+        f"{steering.configurations[most]}; about {duration_text(steering.seconds_to_go())} more "
+        "of measuring would do, if the machine stays as it is"
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %" if np.isfinite(share) else "nobody knows what"
