@@ -7,6 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import InputError
+from tasksim.base.wording import option
 from tasksim.schedulers import registry as schedulers
 from tasksim.study.sweep.axes import number_or_text, values_of
 from tasksim.tuning.matrix_size import in_tiles, takes_size
@@ -63,10 +64,12 @@ def axes_of(texts: Iterable[str]) -> dict[str, Sequence[Any]]:
     for text in texts:
         name, equals, values = (part.strip() for part in text.partition("="))
         if not (name and equals and values):
-            raise InputError(f"--over: got '{text}'; legal: NAME=VALUE,VALUE or NAME=128..1024:log")
+            raise InputError(
+                f"{option('over')}: got '{text}'; legal: NAME=VALUE,VALUE or NAME=128..1024:log"
+            )
         path = name if name in _OWN or name.startswith(_PREFIXES) else f"graph.{name}"
         if path in found:
-            raise InputError(f"--over: {name} is given twice")
+            raise InputError(f"{option('over')}: {name} is given twice")
         found[path] = _values(name, values)
     return found
 
@@ -75,12 +78,14 @@ def _values(name: str, text: str) -> Sequence[Any]:
     try:
         several = values_of(text)
     except ValueError as error:
-        raise InputError(f"--over: {name}={text}: {error}") from None
+        raise InputError(f"{option('over')}: {name}={text}: {error}") from None
     if several is not None:
         return several
     parts = [part.strip() for part in text.split(",")]
     if not all(parts) or len(set(parts)) < len(parts):
-        raise InputError(f"--over: {name}: got '{text}'; legal: different values, none empty")
+        raise InputError(
+            f"{option('over')}: {name}: got '{text}'; legal: different values, none empty"
+        )
     return tuple(number_or_text(part) for part in parts)
 
 
@@ -100,7 +105,7 @@ def candidates(base: Scenario, axes: Mapping[str, Sequence[Any]]) -> list[Candid
         count *= len(values)
     if not axes or count > MOST:
         raise InputError(
-            f"--over: {count if axes else 0} combinations; legal: from 1 to {MOST}; "
+            f"{option('over')}: {count if axes else 0} combinations; legal: from 1 to {MOST}; "
             "'tasksim study run' takes more, and can be stopped"
         )
     for named in axes.get("scheduler", ()):

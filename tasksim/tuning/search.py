@@ -12,6 +12,7 @@ import numpy as np
 
 from tasksim.base.arguments import one_of, whole_number
 from tasksim.base.errors import InputError, TasksimError
+from tasksim.base.wording import option
 from tasksim.scenario.many import simulate_many
 from tasksim.tuning.judging import LEVEL
 
@@ -160,7 +161,8 @@ def search(
     one_of(how, SEARCHES, "search")
     whole_number(seeds, "seeds", 1)
     if how == "halving" and seeds == 1:
-        raise InputError("--search halving: there is one seed to begin with; give --seeds")
+        halving = option("search", "halving")
+        raise InputError(f"{halving}: there is one seed to begin with; give {option('seeds')}")
     rounds = _rounds(len(candidates), seeds) if how == "halving" else [(len(candidates), seeds)]
     total, done = _simulations(rounds), 0
     answer = partial(_simulated, noise=noise) if answers is None else answers

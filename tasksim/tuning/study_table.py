@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError, nearest
+from tasksim.base.wording import option
 from tasksim.tuning.matrix_size import SIZE, TILE_SIZE, TILES
 from tasksim.tuning.table import PerformanceTable
 
@@ -33,9 +34,13 @@ def chosen_column(table: pd.DataFrame, choose: str) -> str:
     ]
     if len(found) != 1:
         known = ", ".join(names)
-        raise InputError(f"--choose: no column '{choose}'{nearest(choose, names)} (axes: {known})")
+        raise InputError(
+            f"{option('choose')}: no column '{choose}'{nearest(choose, names)} (axes: {known})"
+        )
     if table[found[0]].nunique() < 2:
-        raise InputError(f"--choose: the study has one value of {found[0]}: nothing to choose")
+        raise InputError(
+            f"{option('choose')}: the study has one value of {found[0]}: nothing to choose"
+        )
     return found[0]
 
 
@@ -76,7 +81,7 @@ def performance_of_study(table: pd.DataFrame, choose: str) -> tuple[PerformanceT
     whole = wide[choices].notna().all(axis=1) & (wide[choices].max(axis=1) > 0)
     kept = pd.DataFrame(wide[whole])
     if kept.empty:
-        raise InputError(f"--choose: no example of the study has all choices of {choose}")
+        raise InputError(f"{option('choose')}: no example of the study has all choices of {choose}")
     performance = {_text(choice): kept[choice].astype(float).tolist() for choice in choices}
     return PerformanceTable.of(_features(kept, keys), performance), len(wide) - len(kept)
 

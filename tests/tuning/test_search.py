@@ -93,7 +93,7 @@ def test_axes_that_make_no_sense(over, said):
 
 
 def test_halving_of_one_seed_is_refused():
-    with pytest.raises(InputError, match="give --seeds"):
+    with pytest.raises(InputError, match="give seeds"):
         search(candidates(FORK, axes_of(["width=2,4"])), how="halving")
 
 

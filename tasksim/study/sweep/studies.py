@@ -13,7 +13,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tasksim.base.errors import InputError
+from tasksim.base.arguments import flag, path_of, whole_number
+from tasksim.base.errors import InputError, expect
+from tasksim.base.wording import option
 from tasksim.study.executors.registry import opened
 from tasksim.study.sweep.plan import Planned, plan, question_of
 from tasksim.study.sweep.running import Progress, Sweep
@@ -96,8 +98,8 @@ def run_study(
     Raises
     ------
     InputError
-        For whatever is wrong with the file; if the folder holds another study, or an earlier
-        version of this one and *extend* is not given; if another process adds to it.
+        For whatever is wrong with the file or an argument; if the folder holds another study, or an
+        earlier version of this one and *extend* is not given; if another process adds to it.
     OutputError
         If the store cannot be written; what is in it stays.
 
@@ -105,12 +107,16 @@ def run_study(
     --------
     tasksim.study.sweep.table.read_table : what came out.
     """
-    folder = Path(folder)
+    folder = path_of(folder, "folder")
+    cores = cores_to_use() if jobs is None else whole_number(jobs, "jobs", 1)
+    expect(executor, str, "executor")
+    for name, value in {"extend": extend, "retry": retry, "trust": trust}.items():
+        flag(value, name)
     asked = study if isinstance(study, Study) else read_study(Path(study), trust=trust)
     native = asked.base.get("clock") == "native"
     if executor == "auto" and (native or trust or any(asked.limits)):
         executor = "processes"  # such cells are kept apart from all others
-    with opened(executor, 1 if native else jobs or cores_to_use()) as pool:
+    with opened(executor, 1 if native else cores) as pool:
         return _run(pool, asked, folder, extend=extend, retry=retry, trust=trust, tell=tell)
 
 
@@ -169,7 +175,7 @@ def _before(
         changed = "\n  ".join(differences(before, header, study, trust=trust))
         raise InputError(
             f"{folder}: the study has changed since it was begun:\n  {changed}\n"
-            "--extend adds the new cells; or choose another folder"
+            f"{option('extend', 'True')} adds the new cells; or choose another folder"
         )
     return before
 

@@ -254,7 +254,7 @@ def test_a_study_that_has_changed_is_refused_with_what_has_changed(study_file, t
     for line in (
         "graphs, cholesky, graph.tiles: + 5", "graphs, cholesky, graph.tiles: - 3",
         "schedulers: + prio", "seeds: + 2", "where: + graph != 'qr tiles=3' or seed == 2",
-        "--extend adds the new cells; or choose another folder",
+        "extend=True adds the new cells; or choose another folder",
     ):  # fmt: skip
         assert line in said
     pd.testing.assert_frame_equal(answers(tmp_path / "study"), before)

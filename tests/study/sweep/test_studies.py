@@ -108,3 +108,19 @@ def test_unknown_fields_and_words_are_told_with_the_nearest(study_file):
     assert "must be one of none, model, did you mean 'model'? (got 'modle')" in str(caught.value)
     assert "unknown field (got 'nose'" in str(caught.value)
     assert "did you mean 'noise'?" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"jobs": 0}, "jobs: got 0"),
+        ({"jobs": "2"}, "jobs: got '2'"),
+        ({"executor": 3}, "executor: expected str, got 3"),
+        ({"retry": "no"}, "retry: got 'no'"),
+        ({"extend": 1}, "extend: got 1"),
+    ],
+)
+def test_arguments_that_are_none_are_refused(study_file, tmp_path, given, said):
+    with pytest.raises(InputError, match=said):
+        run_study(study_file(), tmp_path / "study", **given)
+    assert not (tmp_path / "study").exists()
