@@ -14,6 +14,7 @@ from tasksim.view.bands import add_bands
 from tasksim.view.coverage import Boxes
 from tasksim.view.lanes import Lane, draw_arrows, draw_lanes, lanes, transfer_legend
 from tasksim.view.marks import Mark, draw_marks
+from tasksim.view.messagearrows import draw_message_arrows
 from tasksim.view.registry import Look, Panel
 from tasksim.view.style import (
     TEXT,
@@ -86,8 +87,8 @@ def panel_gantt(
     legend :
         Whether to name the colours beside the panel.
     arrows :
-        Whether to draw an arrow per copy, to the worker whose task waited for it; of more than
-        80 copies the longest ones, and the title says which.
+        Whether to draw an arrow per copy, to the worker whose task waited for it, and per message
+        between nodes; of more than 80 the longest ones, and the title says which.
     """
     axes = new_axes(ax, gantt_height_inches(run))
     below = lanes(run)
@@ -97,6 +98,8 @@ def panel_gantt(
     marks = _marks(run, bounds)
     time_axis(axes, max(mark.at_s for mark in marks) if until_s is None else until_s)
     note = draw_arrows(axes, run) if arrows else ""
+    if arrows:
+        note = "; ".join(filter(None, [note, draw_message_arrows(axes, run)]))
     height = draw_marks(axes, marks)
     named = run_title(run) if title is None else title
     long = len(named) + len(note) > _TITLE_LETTERS

@@ -125,6 +125,9 @@ PANELS: Registry[Panel] = Registry(
         "distributions": "tasksim.view.kernelpanels:DISTRIBUTIONS",
         "path": "tasksim.view.pathpanel:PATH",
         "scatter": "tasksim.view.scatterpanel:SCATTER",
+        "network": "tasksim.view.networkpanels:NETWORK",
+        "messages": "tasksim.view.networkpanels:MESSAGES",
+        "nodes": "tasksim.view.networkpanels:NODES",
     },
     _adopt,
 )

@@ -1,0 +1,150 @@
+"""Network use of a run on several nodes: messages in flight, rates, idle nodes, messages that hurt."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.run.critical import practical_critical_path
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.run.record import Run
+    from tasksim.run.recordtables import MessageTable
+
+    Float64 = NDArray[np.float64]
+    Curve = tuple[NDArray[np.float64], NDArray[np.int64]]
+
+__all__ = ["PathMessages", "in_flight", "node_idleness", "node_rates", "path_messages"]
+
+ROUNDING_S: Final = 1e-9
+"""A tick of the clock of a replay: times that are equal may differ by it."""
+
+
+def in_flight(run: Run) -> tuple[Curve, Curve]:
+    """Return how many messages move, and how many wait to be sent, as steps over time.
+
+    One waits from when its datum is there, and it is submitted, until its data begin to move.
+    """
+    messages = _messages(run)
+    waits = np.minimum(np.fmax(messages.posted_s, messages.ready_s), messages.start_s)
+    return _steps(messages.start_s, messages.end_s), _steps(waits, messages.start_s)
+
+
+def _steps(begin: Float64, end: Float64) -> Curve:
+    """Return times, and how many of the spans there are from each on."""
+    known = np.isfinite(begin) & np.isfinite(end) & (end > begin)
+    times, place = np.unique(np.concatenate((begin[known], end[known])), return_inverse=True)
+    change = np.zeros(len(times), np.int64)
+    count = int(known.sum())
+    np.add.at(change, place[:count], 1)
+    np.add.at(change, place[count:], -1)
+    return np.concatenate(([0.0], times)), np.concatenate(([0], np.cumsum(change)))
+
+
+def node_rates(run: Run, edges_s: Float64) -> tuple[Float64, Float64]:
+    """Return the bytes per second out of each node, and into each, in each slice of time.
+
+    A message counts evenly over the time that its data move.
+
+    Returns
+    -------
+    float64 [nodes, slices], float64 [nodes, slices]
+    """
+    messages = _messages(run)
+    nodes = 1 + max((worker.node for worker in run.workers), default=0)
+    out = _sums(messages, messages.source, nodes, edges_s)
+    return out, _sums(messages, messages.target, nodes, edges_s)
+
+
+def _sums(messages: MessageTable, node: NDArray[np.int32], nodes: int, edges_s: Float64) -> Float64:
+    rates = np.zeros((nodes, len(edges_s) - 1))
+    for number in range(nodes):
+        rows = np.flatnonzero((node == number) & np.isfinite(messages.end_s))
+        if len(rows):
+            moved = _moved(messages, rows, edges_s)
+            rates[number] = np.diff(moved) / np.diff(edges_s)
+    return rates
+
+
+def _moved(messages: MessageTable, rows: NDArray[np.intp], at_s: Float64) -> Float64:
+    """Return how many bytes of the messages in *rows* have moved at each of the times."""
+    start, end = messages.start_s[rows], messages.end_s[rows]
+    end = np.maximum(end, start + 1e-12)
+    slope = messages.size_bytes[rows] / (end - start)
+    times = np.concatenate((start, end))
+    order = np.argsort(times, kind="stable")
+    times, change = times[order], np.concatenate((slope, -slope))[order]
+    grown = np.cumsum(change)[:-1] * np.diff(times)
+    return np.interp(at_s, times, np.concatenate(([0.0], np.cumsum(grown))))
+
+
+def node_idleness(run: Run) -> Float64:
+    """Return the part of the makespan that the workers of each node were idle, on average.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> node_idleness(tasksim.simulate("chain length=2", workers=2)).tolist()
+    [0.5]
+    """
+    nodes = np.array([worker.node for worker in run.workers], np.int64)
+    busy = np.bincount(run.tasks.worker, run.tasks.duration_s, minlength=len(nodes))
+    workers = np.bincount(nodes)
+    worked = np.bincount(nodes, busy) / np.maximum(workers, 1)
+    return 1.0 - worked / run.makespan_s if run.makespan_s else np.zeros(len(workers))
+
+
+@dataclass(frozen=True)
+class PathMessages:
+    """The messages on the critical path of a run."""
+
+    count: int
+    size_bytes: int
+    moving_s: float
+    """How long their data moved."""
+    waiting_s: float
+    """How long they waited before, from when their data were there."""
+
+
+def path_messages(run: Run) -> PathMessages:
+    """Return what the messages on the practical critical path of *run* cost.
+
+    Where the path goes from one node to another, that is the last message between the two that
+    came after the first task and before the second.
+
+    Raises
+    ------
+    InputError
+        If the run was on one node.
+    """
+    messages, tasks = _messages(run), run.tasks
+    node = np.array([worker.node for worker in run.workers])[tasks.worker]
+    path = [step.task for step in practical_critical_path(run).steps]
+    rows: list[int] = []
+    for before, after in itertools.pairwise(path):
+        if node[before] != node[after]:
+            between = (messages.source == node[before]) & (messages.target == node[after])
+            between &= messages.start_s >= tasks.end_s[before] - ROUNDING_S
+            between &= messages.end_s <= tasks.start_s[after] + ROUNDING_S
+            found = np.flatnonzero(between)
+            if len(found):
+                rows.append(int(found[np.argmax(messages.end_s[found])]))
+    ready = np.fmax(messages.posted_s[rows], messages.ready_s[rows])
+    return PathMessages(
+        len(rows),
+        int(messages.size_bytes[rows].sum()),
+        float(messages.duration_s[rows].sum()),
+        float(np.maximum(messages.start_s[rows] - ready, 0.0).sum()),
+    )
+
+
+def _messages(run: Run) -> MessageTable:
+    if run.messages is None:
+        raise InputError("the run has no messages: it was on one node")
+    return run.messages
