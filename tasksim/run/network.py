@@ -1,4 +1,4 @@
-"""Network use of a run on several nodes: messages in flight, rates, idle nodes, messages that hurt."""
+"""Network use of a run on several nodes: messages in flight, rates, idle nodes, the path."""
 
 from __future__ import annotations
 
