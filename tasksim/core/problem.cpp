@@ -140,17 +140,36 @@ Graph::Graph(const tasksim_graph &given) {
   }
 }
 
+namespace {
+
+// By sorting them, or by a table of all priorities there could be, where those are not many more.
+Ranks ranked(std::span<const std::int32_t> priority) {
+  Ranks ranks;
+  if (priority.empty()) return ranks;
+  const auto [low, high] = std::minmax_element(priority.begin(), priority.end());
+  const i64 most = *high, range = most - *low + 1;
+  if (range <= 4 * static_cast<i64>(priority.size())) {
+    std::vector<std::int32_t> rank(range, 0);
+    for (const i64 each : priority) rank[most - each] = 1;
+    for (auto &here : rank) here = here ? static_cast<std::int32_t>(ranks.count++) : 0;
+    for (const i64 each : priority) ranks.of.push_back(rank[most - each]);
+    return ranks;
+  }
+  std::vector<std::int32_t> levels(priority.begin(), priority.end());
+  std::sort(levels.begin(), levels.end(), std::greater<>{});
+  levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
+  ranks.count = static_cast<i64>(levels.size());
+  for (const auto each : priority) {
+    const auto level = std::lower_bound(levels.begin(), levels.end(), each, std::greater<>{});
+    ranks.of.push_back(static_cast<std::int32_t>(level - levels.begin()));
+  }
+  return ranks;
+}
+
+}  // namespace
+
 const Ranks &Graph::ranks() const {
-  std::call_once(ranked_, [this] {
-    std::vector<std::int32_t> levels(priority.begin(), priority.end());
-    std::sort(levels.begin(), levels.end(), std::greater<>{});
-    levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
-    ranks_.count = static_cast<i64>(levels.size());
-    for (const auto each : priority) {
-      const auto level = std::lower_bound(levels.begin(), levels.end(), each, std::greater<>{});
-      ranks_.of.push_back(static_cast<std::int32_t>(level - levels.begin()));
-    }
-  });
+  std::call_once(ranked_, [this] { ranks_ = ranked(priority); });
   return ranks_;
 }
 

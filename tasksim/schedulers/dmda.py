@@ -157,6 +157,8 @@ class DataAwareSortedDecision(DataAwareSorted):
         self._ahead_of: list[EndsAhead] = []
         self._sorted: list[WeighedTasks] = []
         self._ranks = Ranks(view.priority)
+        # Some duration is not known: then queues are compared by their tasks.
+        self._counts = any(not length > 0.0 for row in view.estimates for length in row)
         super().attach(view, rng)
 
     def choose(self, task: int) -> Choice:
@@ -168,7 +170,9 @@ class DataAwareSortedDecision(DataAwareSorted):
     def _new_queue(self, worker: int) -> TaskList:
         view = self.view
         lengths = view.estimates[view.class_of[worker]]
-        queue = WeighedTasks(view.priority, self._ranks, lengths, self._new_level(worker))
+        queue = WeighedTasks(
+            view.priority, self._ranks, lengths, self._new_level(worker), counts=self._counts
+        )
         self._sorted.append(queue)
         return queue
 

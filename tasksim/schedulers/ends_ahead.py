@@ -21,6 +21,7 @@ class WeighedTasks(SortedTasks):
     """Tasks by priority, and how long those of the most urgent levels take on this worker.
 
     *lengths*: expected durations in seconds, per task; one that is not known counts for nothing.
+    *counts*: whether anybody will ask how many tasks there are.
     """
 
     def __init__(
@@ -29,17 +30,21 @@ class WeighedTasks(SortedTasks):
         ranks: Ranks,
         lengths: Sequence[float],
         new_level: Callable[[], TaskList] = PushOrder,
+        *,
+        counts: bool = True,
     ) -> None:
         super().__init__(priority, new_level)
         self._rank_of, self._lengths = ranks.of, lengths
-        self._work, self._count = LevelSums(ranks.count), LevelSums(ranks.count)
+        self._work = LevelSums(ranks.count)
+        self._count = LevelSums(ranks.count) if counts else None
 
     def append(self, task: int) -> None:
         """Insert *task* at the end of its priority level."""
         super().append(task)
         rank = self._rank_of[task]
         self._work.add(rank, self._length(task))
-        self._count.add(rank, 1.0)
+        if self._count is not None:
+            self._count.add(rank, 1.0)
 
     def popleft(self) -> int:
         """Remove and return the first task of the highest level."""
@@ -50,7 +55,8 @@ class WeighedTasks(SortedTasks):
             self._work.clear(rank)
         else:
             self._work.add(rank, -self._length(task))
-        self._count.add(rank, -1.0)
+        if self._count is not None:
+            self._count.add(rank, -1.0)
         return task
 
     def count_ahead(self, task: int) -> int | None:
@@ -58,6 +64,7 @@ class WeighedTasks(SortedTasks):
         key = -self._priority[task]
         if self._is_first(key) or self._is_last(key):
             return None
+        assert self._count is not None
         return int(self._count.up_to(self._rank_of[task]))
 
     def ahead(self, task: int, pipeline: float, whole: float) -> float:

@@ -1,4 +1,6 @@
 // dmda and its relatives: expected ends with what moving the data costs (schedulers/dmda.py).
+#include <algorithm>
+
 #include "dm.h"
 #include "ends_ahead.h"
 
@@ -96,6 +98,13 @@ class DataAwareSortedDecision : public DataAware {
   explicit DataAwareSortedDecision(const Options &options)
       : DataAware(options, {.by_priority = true, .ready_first = true}) {}
 
+  void attach(View &given) override {
+    const i64 all = i64{given.platform.classes} * given.graph.tasks;
+    counts_ = std::any_of(given.estimates, given.estimates + all,
+                          [](double length) { return !(length > 0.0); });
+    DataAware::attach(given);
+  }
+
   Choice choose(int task) override {
     for (EndsAhead *ends : ahead_of_) ends->rank = view->graph.ranks().of[task];
     return DataAware::choose(task);
@@ -105,7 +114,7 @@ class DataAwareSortedDecision : public DataAware {
   std::unique_ptr<TaskList> new_queue(int worker) override {
     const int group = view->platform.class_of[worker];
     const double *lengths = view->estimates + static_cast<i64>(group) * view->graph.tasks;
-    auto queue = std::make_unique<WeighedTasks>(view->graph.ranks(), lengths, ready_first(worker));
+    auto queue = std::make_unique<WeighedTasks>(view->graph.ranks(), lengths, counts_, ready_first(worker));
     sorted_.push_back(queue.get());
     return queue;
   }
@@ -122,6 +131,7 @@ class DataAwareSortedDecision : public DataAware {
   }
 
  private:
+  bool counts_ = false;  // some duration is not known: then queues are compared by their tasks
   std::vector<EndsAhead *> ahead_of_;   // those of all classes
   std::vector<WeighedTasks *> sorted_;  // the queues, per worker
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "expected_ends.h"
@@ -16,14 +17,17 @@ namespace tasksim {
 // *lengths*: expected durations in seconds, per task; one that is not known counts for nothing.
 class WeighedTasks : public SortedTasks {
  public:
-  WeighedTasks(const Ranks &ranks, const double *lengths, ReadyFirst where)
-      : SortedTasks(ranks, where), lengths_(lengths), work_(ranks.count), count_(ranks.count) {}
+  // *counts*: whether anybody will ask how many there are.
+  WeighedTasks(const Ranks &ranks, const double *lengths, bool counts, ReadyFirst where)
+      : SortedTasks(ranks, where), lengths_(lengths), work_(ranks.count) {
+    if (counts) count_.emplace(ranks.count);
+  }
 
   void append(int task) override {
     SortedTasks::append(task);
     const int rank = rank_of_[task];
     work_.add(rank, length(task));
-    count_.add(rank, 1.0);
+    if (count_) count_->add(rank, 1.0);
   }
 
   int pop() override {
@@ -33,14 +37,14 @@ class WeighedTasks : public SortedTasks {
       work_.clear(rank);
     else
       work_.add(rank, -length(task));
-    count_.add(rank, -1.0);
+    if (count_) count_->add(rank, -1.0);
     return task;
   }
 
   // How many tasks go before a new one of *rank*, which is neither first nor last; else NONE.
   int count_ahead(int rank) const {
     if (is_first(rank) || is_last(rank)) return NONE;
-    return static_cast<int>(count_.up_to(rank));
+    return static_cast<int>(count_->up_to(rank));
   }
 
   // How long takes what goes before a new task of *rank*, *pipeline* among it: that alone for a
@@ -57,8 +61,8 @@ class WeighedTasks : public SortedTasks {
   bool is_last(int rank) const { return levels_.last() <= rank; }
 
   const double *lengths_;
-  LevelSums work_;   // how long tasks take, in seconds
-  LevelSums count_;  // how many there are
+  LevelSums work_;                  // how long tasks take, in seconds
+  std::optional<LevelSums> count_;  // how many there are
 };
 
 // Expected ends of what is more urgent than a task of *rank*. Each question looks at all

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "../problem.h"
@@ -27,7 +28,7 @@ class LevelSums {
     std::int32_t node = 0;
     for (int shift = top_; node != NOTHING; shift -= BITS) {
       const int branch = rank >> shift & LAST;
-      sum += first_of(nodes_[node], shift ? branch : branch + 1);
+      sum += nodes_[node].sum_before(shift ? branch : branch + 1);
       if (!shift) break;
       node = nodes_[node].below[branch];
     }
@@ -40,44 +41,46 @@ class LevelSums {
 
   struct Node {
     Node() { std::fill(std::begin(below), std::end(below), NOTHING); }
+
+    // The sum of the first *branches*: those of which there is nothing add nothing.
+    double sum_before(int branches) const {
+      double sum = 0.0;
+      for (unsigned left = used & ((1u << branches) - 1); left; left &= left - 1)
+        sum += amount[std::countr_zero(left)];
+      return sum;
+    }
+
+    unsigned used = 0;  // a bit per branch of which there is something
     double amount[LAST + 1] = {};
     std::int32_t below[LAST + 1];
   };
-
-  static double first_of(const Node &node, int branches) {
-    double sum = 0.0;
-    for (int branch = 0; branch < branches; ++branch) sum += node.amount[branch];
-    return sum;
-  }
 
   // Lets *change* change what belongs to *rank*; returns the sum of the node.
   template <class Change>
   double put(int rank, std::int32_t node, int shift, Change change) {
     const int branch = rank >> shift & LAST;
+    bool something;
     if (!shift) {
-      change(nodes_[node].amount[branch]);
+      double &amount = nodes_[node].amount[branch];
+      change(amount);
+      something = amount != 0.0;
     } else {
       if (nodes_[node].below[branch] == NOTHING) {
         const std::int32_t made = new_node();
         nodes_[node].below[branch] = made;
       }
       const std::int32_t below = nodes_[node].below[branch];
-      const double sum = put(rank, below, shift - BITS, change);
+      const double sum = put(rank, below, shift - BITS, change);  // nodes may move
       nodes_[node].amount[branch] = sum;
-      if (is_nothing(nodes_[below], shift == BITS)) {
+      something = nodes_[below].used;
+      if (!something) {
         spare_.push_back(below);
         nodes_[node].below[branch] = NOTHING;
       }
     }
-    return first_of(nodes_[node], LAST + 1);
-  }
-
-  static bool is_nothing(const Node &node, bool leaf) {
-    if (leaf)
-      return std::all_of(std::begin(node.amount), std::end(node.amount),
-                         [](double amount) { return amount == 0.0; });
-    return std::all_of(std::begin(node.below), std::end(node.below),
-                       [](std::int32_t below) { return below == NOTHING; });
+    const unsigned bit = 1u << branch;
+    nodes_[node].used = something ? nodes_[node].used | bit : nodes_[node].used & ~bit;
+    return nodes_[node].sum_before(LAST + 1);
   }
 
   std::int32_t new_node() {

@@ -45,30 +45,50 @@ class SortedTasks : public TaskList {
 
   void append(int task) override {
     std::int32_t &place = levels_.at(rank_of_[task], NONE);
-    if (place == NONE) place = new_list();
-    lists_[place].push_back(task);
     ++size_;
+    if (place == NONE) {
+      place = single(task);
+      return;
+    }
+    if (is_single(place)) {
+      const int first = single(place);
+      place = new_list();
+      lists_[place].push_back(first);
+    }
+    lists_[place].push_back(task);
   }
 
-  int likely() const override { return lists_[levels_.first().place].likely(); }
+  int likely() const override {
+    const auto place = levels_.first().place;
+    return is_single(place) ? single(place) : lists_[place].likely();
+  }
 
   int pop() override {
     const auto [rank, place] = levels_.first();
+    --size_;
+    if (is_single(place)) {
+      levels_.remove(rank);
+      return single(place);
+    }
     const int task = lists_[place].pop();
     if (!lists_[place].size()) {
       levels_.remove(rank);
       spare_.push_back(place);
     }
-    --size_;
     return task;
   }
 
  protected:
   std::span<const std::int32_t> rank_of_;
-  Levels levels_;  // where the list of each is
+  Levels levels_;  // where the list of each is, or the only task that it has
 
  private:
-  // Where tasks often have priorities of their own, levels come and go with each: lists are kept.
+  // A task in the place of a list, and back: where tasks have priorities of their own, there is
+  // one per level, which needs no list.
+  static std::int32_t single(int task) { return -2 - task; }
+  static bool is_single(std::int32_t place) { return place < NONE; }
+
+  // Levels come and go: lists are kept.
   std::int32_t new_list() {
     if (spare_.empty()) {
       lists_.emplace_back(where_);
