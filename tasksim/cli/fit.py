@@ -11,7 +11,7 @@ from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing
 from tasksim.cli.command import command
 from tasksim.cli.options import TIME, force_option, json_option, seed_option
-from tasksim.cli.output import note, print_json, refuse_unwritable, warn
+from tasksim.cli.output import note, print_json, refuse_file, refuse_unwritable, warn
 from tasksim.cli.progress import showing
 
 if TYPE_CHECKING:
@@ -177,9 +177,9 @@ def _refuse_files(
     if output is not None:
         _refuse_output(output, force=force)
     if report is not None:
-        _refuse_suffix(report, "reports", REPORTS, force=force)
+        refuse_file(report, "reports", REPORTS, force=force)
     if source is not None:
-        _refuse_suffix(source, "sources", tuple(LANGUAGES), force=force)
+        refuse_file(source, "sources", tuple(LANGUAGES), force=force)
 
 
 def _refuse_output(output: Path, *, force: bool) -> None:
@@ -192,13 +192,6 @@ def _refuse_output(output: Path, *, force: bool) -> None:
     if output.exists():
         load_kernel(output)
     refuse_unwritable(output)
-
-
-def _refuse_suffix(path: Path, what: str, legal: tuple[str, ...], *, force: bool) -> None:
-    if path.suffix not in legal:
-        raise InputError(f"{path}: {what} are {' or '.join(legal)} files, got another suffix")
-    refuse_existing(path, force=force)
-    refuse_unwritable(path)
 
 
 def _write(output: Path, found: Selection, file: Path, architecture: str) -> None:

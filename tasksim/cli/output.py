@@ -15,6 +15,8 @@ from tasksim.base.errors import InputError, OutputError
 from tasksim.base.files import refuse_existing
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
@@ -27,6 +29,7 @@ __all__ = [
     "note",
     "print_json",
     "refuse_figure",
+    "refuse_file",
     "refuse_unwritable",
     "warn",
 ]
@@ -160,6 +163,14 @@ def refuse_figure(path: Path, *, force: bool) -> None:
     refuse_existing(path, force=force)
     if path.is_dir():
         raise InputError(f"{path} is a folder, not a figure; choose another name")
+    refuse_unwritable(path)
+
+
+def refuse_file(path: Path, what: str, legal: Sequence[str], *, force: bool) -> None:
+    """Raise, before any work is done, unless *what* may go to *path*, of a *legal* suffix."""
+    if path.suffix not in legal:
+        raise InputError(f"{path}: {what} are {' or '.join(legal)} files; got '{path.suffix}'")
+    refuse_existing(path, force=force)
     refuse_unwritable(path)
 
 

@@ -99,7 +99,7 @@ def write_tree(found: ChoosingTree, path: Path, *, force: bool) -> None:
     else:
         made = {".h": c_header, ".py": python_function, ".txt": readable_text}
         text = found.text() if suffix == ".json" else made[suffix](found)
-        write_text(path, text)
+        write_text(path, text, force=force)
     note(f"Wrote {path}")
 
 

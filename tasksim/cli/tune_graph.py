@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tasksim.base.errors import InputError
-from tasksim.base.files import refuse_existing, write_text
+from tasksim.base.files import write_text
 from tasksim.cli.command import Command
 from tasksim.cli.options import (
     WholeNumber,
@@ -19,7 +18,7 @@ from tasksim.cli.options import (
     scenario_options,
     scheduler_option,
 )
-from tasksim.cli.output import note, print_json, refuse_unwritable
+from tasksim.cli.output import note, print_json, refuse_file
 from tasksim.cli.progress import counting
 
 if TYPE_CHECKING:
@@ -111,7 +110,7 @@ def graph(
     from tasksim.tuning.search import search
 
     if output is not None:
-        _refuse(output, force=force)
+        refuse_file(output, "results of tuning", (".json",), force=force)
     axes = axes_of(over)
     asked = candidates(scenario.vary(scheduler=scheduler), axes)
     chance: Noise = noise or ("model" if seeds > 1 else "none")
@@ -133,20 +132,13 @@ def graph(
         "choices": [_row(found, tried) for tried in found.tried],
     }
     if output is not None:
-        write_text(output, json.dumps(result, indent=1) + "\n")
+        write_text(output, json.dumps(result, indent=1) + "\n", force=force)
     if as_json:
         print_json(result)
     else:
         click.echo("\n".join(_text(result, found, list(axes))))
     if output is not None:
         note(f"Wrote {output}")
-
-
-def _refuse(output: Path, *, force: bool) -> None:
-    if output.suffix != ".json":
-        raise InputError(f"{output}: results of tuning are .json files; got '{output.suffix}'")
-    refuse_existing(output, force=force)
-    refuse_unwritable(output)
 
 
 def _where(scenario: Scenario) -> str:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tasksim.base.files import refuse_existing, write_text
+from tasksim.base.files import write_text
 from tasksim.cli.command import command
 from tasksim.cli.options import TIME, WORKERS, WholeNumber, force_option, json_option
-from tasksim.cli.output import note, print_json, refuse_unwritable, warn
+from tasksim.cli.output import note, print_json, refuse_file, warn
 from tasksim.cli.progress import showing
 
 if TYPE_CHECKING:
@@ -82,8 +82,7 @@ def reporting(
     from tasksim.tuning.native_report import report
 
     if output is not None:
-        refuse_existing(output, force=force)
-        refuse_unwritable(output)
+        refuse_file(output, "results of tuning", (".json",), force=force)
     count = workers or len(usable_cores())
     questions = graph_questions(count, quick=quick) if part != "loops" else []
     questions += loop_questions(count, quick=quick) if part != "graphs" else []
@@ -92,7 +91,7 @@ def reporting(
         answers = answer(questions, effort, probe=Probe, progress=progress)
     found = report(answers)
     if output is not None:
-        write_text(output, json.dumps(found.to_json(), indent=1) + "\n")
+        write_text(output, json.dumps(found.to_json(), indent=1) + "\n", force=force)
     if as_json:
         print_json({"workers": count, "output": output, **found.to_json()})
     else:

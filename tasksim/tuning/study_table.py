@@ -65,7 +65,7 @@ def performance_of_study(table: pd.DataFrame, choose: str) -> tuple[PerformanceT
     """
     import pandas as pd
 
-    cells = _with_size(table, choose)
+    cells = _with_size(table.copy(), choose)  # in which graphs get other names
     keys = [name for name in _axes(cells) if name != choose and cells[name].nunique(dropna=False)]
     keys = _without_graph_text(cells, keys, choose)
     choices = sorted(cells[choose].dropna().unique().tolist(), key=_order)

@@ -117,7 +117,7 @@ def test_a_linear_model_is_written_as_a_function(tasksim, files):
     other = tasksim("fit gemm.csv --source gemm.c")
     assert other.errors[0].startswith("Error: --source is for linear models: give --kind mlr")
     wrong = tasksim(f"fit gemm.csv --kind mlr {TERMS} --source gemm.f90")
-    assert wrong.errors == ["Error: gemm.f90: sources are .c or .py files, got another suffix"]
+    assert wrong.errors == ["Error: gemm.f90: sources are .c or .py files; got '.f90'"]
 
 
 def test_a_tensor_corrects_a_law_unless_it_is_better_without(tasksim, tmp_path):

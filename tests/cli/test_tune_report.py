@@ -48,6 +48,7 @@ def test_the_report_has_scores_side_by_side(tasksim, made_up, tmp_path):
     assert "tile size: cholesky n=768" in text
     assert "chunk sizes, each operation judged by the others" in text
     assert tasksim("tune report --native -o report.json").code == 2
+    assert "are .json files; got '.txt'" in tasksim("tune report --native -o report.txt").err
 
 
 def test_one_part_alone(tasksim, made_up):
