@@ -1,0 +1,75 @@
+"""Timed tasks, through the core and without it: times, failures, data that are made safe."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import tasksim
+from tasksim.core.library import status
+from tasksim.kernels.errors import KernelError
+from tasksim.kernels.program import bind
+from tasksim.native.selective import timedtasks
+from tasksim.native.selective.timedtasks import TimedTasks
+
+
+@pytest.fixture(params=["core", "python"])
+def runtime(request, monkeypatch):
+    """Let tasks be called by the core, if it is there, or by Python."""
+    if request.param == "python":
+        monkeypatch.setattr(timedtasks, "status", lambda: SimpleNamespace(available=False))
+    elif not status().available:
+        pytest.skip(f"the core is {status().why}")
+    return request.param
+
+
+def small(name="cholesky"):
+    return bind(tasksim.generate(name, tiles=2, tile_size=8), 2)
+
+
+@pytest.mark.usefixtures("runtime")
+def test_a_task_is_executed_and_timed():
+    program, same = small(), small()
+    tasks = TimedTasks(program, 2)
+    tasks.expect(1)
+    assert tasks.elapsed_s(1) == 0.0
+    for task in range(len(program.graph)):
+        tasks.run(task, 1, safe=False)
+        same.run(task, 0)
+        assert tasks.elapsed_s(1) > 0.0
+    assert np.array_equal(program.tiles.buffer.bytes, same.tiles.buffer.bytes)
+    assert tasks.elapsed_s(0) == 0.0
+
+
+@pytest.mark.usefixtures("runtime")
+@pytest.mark.parametrize("name", ["cholesky", "lu"])
+def test_a_kernel_that_fails_on_wrong_data_gets_its_first_data_back(name):
+    program = small(name)
+    tasks = TimedTasks(program, 1)
+    first = program.tiles.tile(0, 0).copy()
+    program.tiles.tile(0, 0)[:] = 0.0
+    with pytest.raises(KernelError, match=r"positive definite|pivot 1 is zero"):
+        tasks.run(0, 0, safe=False)
+    tasks.run(0, 0, safe=True)
+    program.make_safe(0)
+    assert np.array_equal(program.tiles.tile(0, 0), first)
+
+
+def test_only_what_can_fail_gets_its_data_back():
+    program = small()
+    kernels = [program.graph.kernel_of(task) for task in range(len(program.graph))]
+    trsm = kernels.index("trsm")
+    program.tiles.tile(1, 0)[:] = 7.0
+    program.make_safe(trsm)
+    assert (program.tiles.tile(1, 0) == 7.0).all()
+
+
+def test_python_functions_are_called_and_timed():
+    graph = tasksim.generate("chain", length=2)
+    called = []
+    tasks = TimedTasks(bind(graph, 1, functions=dict.fromkeys(graph.kernels, called.append)), 1)
+    tasks.run(1, 0, safe=True)
+    assert called == [1]
+    assert tasks.elapsed_s(0) > 0.0
