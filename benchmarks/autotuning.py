@@ -67,10 +67,10 @@ PROBLEMS: Final = (
         "Cholesky",
         "cholesky",
         ("n=2304",),
-        ("tile_size=128,144,192,256,288", "scheduler=lws,eager,prio"),
+        ("tile_size=144,192,256,288,384", "scheduler=lws,eager,prio"),
     ),
     Problem(
-        "QR", "qr", ("n=1152",), ("tile_size=96,128,144,192", "ib=16,32", "scheduler=lws,eager")
+        "QR", "qr", ("n=1152",), ("tile_size=128,144,192,288", "ib=16,32", "scheduler=lws,eager")
     ),
 )
 QUICK: Final = (
