@@ -3,12 +3,14 @@ from __future__ import annotations
 import json
 import shlex
 from dataclasses import dataclass
+from shutil import copytree
 
 import pytest
 from click.testing import CliRunner
 from recorded_sizes import many_sizes, models  # noqa: F401  # fixtures
 
 from tasksim.cli.main import cli
+from tasksim.study.sweep.studies import run_study
 
 DURATIONS = "--durations potrf=1,trsm=3,syrk=3,gemm=6"
 
@@ -42,6 +44,22 @@ def tasksim(tmp_path, monkeypatch):
         return Called(result.exit_code, result.stdout, result.stderr)
 
     return call
+
+
+@pytest.fixture(scope="session")
+def computed(tmp_path_factory):
+    """Return a function that copies the study of a text to a folder; it is computed once."""
+    known = {}
+
+    def copy(text, folder):
+        if text not in known:
+            place = tmp_path_factory.mktemp("study")
+            (place / "study.yaml").write_text(text)
+            run_study(place / "study.yaml", place / "study")
+            known[text] = place / "study"
+        return copytree(known[text], folder)
+
+    return copy
 
 
 @pytest.fixture

@@ -23,11 +23,10 @@ noise: model
 
 
 @pytest.fixture
-def study(tasksim, tmp_path):
-    """A small study, done, in the folder ``study``."""
+def study(computed, tmp_path):
+    """A small study, done, in the folder ``study``, and its file."""
     (tmp_path / "study.yaml").write_text(STUDY)
-    assert tasksim("study run study.yaml -o study").code == 0
-    return tmp_path / "study"
+    return computed(STUDY, tmp_path / "study")
 
 
 @pytest.fixture

@@ -20,10 +20,8 @@ noise: model
 
 
 @pytest.fixture
-def study(tasksim, tmp_path):
-    (tmp_path / "tiles.yaml").write_text(STUDY)
-    assert tasksim("study run tiles.yaml -o tiles").code == 0
-    return tmp_path / "tiles"
+def study(computed, tmp_path):
+    return computed(STUDY, tmp_path / "tiles")
 
 
 def test_a_tree_is_written_in_all_forms(tasksim, study, tmp_path):
