@@ -9,7 +9,6 @@ memory of its own. The thread is polite: it looks, and sleeps, longer while all 
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
 from heapq import heappop, heappush
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from tasksim.native.cluster.launch import end_all
+from tasksim.native.cluster.promptness import be_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,15 +36,11 @@ MOST_IN_FLIGHT: Final = 10
 """Sends that are under way at once: as many as StarPU's ``STARPU_MPI_NDETACHED_SEND``."""
 
 BUSY_S: Final = 200e-6
-"""How long the thread sleeps while all workers are busy. Waking takes 10 us of their cores: 5 %
-of these, if ranks have no core to spare."""
+"""How long the thread sleeps while all workers are busy, and no message is under way. Waking takes
+10 us of their cores: 5 % of these, if ranks have no core to spare."""
 IDLE_S: Final = 30e-6
 """How long while a worker waits for what may have come. Not to sleep at all would be quicker on a
 machine that is quiet; on a busy one, the system lets who never sleeps wait for milliseconds."""
-
-_TIMER_SLACK: Final = 29
-"""``PR_SET_TIMERSLACK`` of Linux: by how much sleeping may take longer; by default 50 us, which is
-more than what is slept."""
 
 
 class _Under(NamedTuple):
@@ -130,7 +126,7 @@ class Communicator:
     # The thread
 
     def _work(self, runtime: HandsOut) -> None:
-        _sleep_exactly()
+        be_prompt()
         try:
             self._origin_s = runtime.origin_s
             self._communicate(runtime)
@@ -140,8 +136,8 @@ class Communicator:
     def _communicate(self, runtime: HandsOut) -> None:
         moved = True
         while True:
-            patience_s = (0.0, 0.0) if moved else (BUSY_S, IDLE_S)
-            handed = runtime.handed_out(*patience_s)
+            busy_s = IDLE_S if self._requests else BUSY_S
+            handed = runtime.handed_out(0.0, 0.0) if moved else runtime.handed_out(busy_s, IDLE_S)
             if handed is None:
                 return
             for task in handed:
@@ -252,11 +248,3 @@ class Communicator:
 def error_tag(messages: MessageTable) -> int:
     """Return the tag by which rank 0 is told of an error: that after all messages."""
     return len(messages)
-
-
-def _sleep_exactly() -> None:
-    """Let this thread sleep as long as it asks to, where the system can do that."""
-    import ctypes
-
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_TIMER_SLACK, 1000, 0, 0, 0)

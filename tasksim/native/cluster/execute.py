@@ -194,7 +194,7 @@ class RankExecution:
             except Exception as error:
                 self._end_all(error)
             communicator.join()
-            ranks.comm.Barrier()
+            ranks.wait_for_all()
             clock = clock_of(before, look_at_clock(ranks))
         origin_s = execution.origin_s
         tasks = aligned(execution.table(), lambda times_s: clock.aligned(times_s + origin_s))

@@ -6,9 +6,10 @@ good order; only rank 0 says it.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.base.versions import version_of
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 T = TypeVar("T")
+
+NAP_S: Final = 200e-6
+"""How long a rank that waits for others sleeps between two looks: MPI never sleeps, and takes
+the core of whoever is still computing."""
 
 __all__ = ["Ranks", "refuse_unequal", "world"]
 
@@ -56,6 +61,12 @@ class Ranks:
         found = local.Get_rank(), local.Get_size()
         local.Free()
         return found
+
+    def wait_for_all(self) -> None:
+        """Wait until all ranks have come here, and leave the cores to those that have not."""
+        request = self.comm.Ibarrier()
+        while not request.Test():
+            time.sleep(NAP_S)
 
     def together(self, make: Callable[[], T]) -> T:
         """Return what *make* returns, when no rank has failed; else all ranks raise.
