@@ -33,12 +33,9 @@ class Execution::Section {
     if (!held_) return;
     woken_.swap(run_.view.woken);
     held_ = false;
-    const bool outside = run_.handed_out_now_;
-    run_.handed_out_now_ = false;
     run_.lock_.unlock();
     for (const int worker : woken_) run_.view.bells[worker].ring();
     woken_.clear();
-    if (outside) std::this_thread::yield();  // the thread outside may have no other core
   }
 
   bool held() const { return held_; }
@@ -264,7 +261,6 @@ void Execution::push(const std::vector<int> &released, int by) {
 void Execution::hand_out(int task) {
   ledger.hand_over(task);
   to_hand_out_.push_back(task);
-  handed_out_now_ = true;
   {
     const std::lock_guard guard(outside_mutex_);
     some_to_hand_out_ = true;

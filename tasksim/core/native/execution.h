@@ -91,7 +91,6 @@ class Execution {
 
   const std::int8_t *outside_ = nullptr;   // a flag per task; null: none has it
   std::vector<int> to_hand_out_, handed_out_;
-  bool handed_out_now_ = false;            // since the lock was taken
   std::atomic<bool> some_to_hand_out_ = false;  // what the thread outside looks for as it waits
   std::mutex outside_mutex_;
   std::condition_variable released_outside_;
