@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from tasksim.study.executors.child import Children
 from tasksim.study.executors.pool import Pool
 from tasksim.study.executors.serial import SerialExecutor
-from tasksim.study.sweep.workbench import put_away
+from tasksim.study.sweep.workbench import Workbench, put_away
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ class GrowingPool(Pool):
     """
 
     def __init__(self, here: Executor, there: Executor, children: Children, jobs: int) -> None:
-        super().__init__(here, 1, compute=children.compute_limited)
+        super().__init__(here, 1, careful=True, compute=children.compute_limited)
         self._there, self._children, self._jobs = there, children, jobs
         self._started = False
 
@@ -57,7 +57,7 @@ class GrowingPool(Pool):
             self._children.start(self._jobs)
             self._started = True
         if self._started and self._children.are_ready():
-            self.executor, self.workers = self._there, self._jobs
+            self.executor, self.workers, self.careful = self._there, self._jobs, False
             self.compute = self._children.compute
             put_away()
 
@@ -74,6 +74,7 @@ def pays(left_s: float, jobs: int) -> bool:
 @contextmanager
 def open_pool(jobs: int, argument: str) -> Iterator[Pool]:  # noqa: ARG001
     """Compute cells here; where there are many, in new processes, one per core."""
+    Workbench().warm_up()  # no cell's time is that of imports
     children = Children()
     executor = ThreadPoolExecutor(jobs, thread_name_prefix="cells")
     try:

@@ -32,6 +32,8 @@ class Pool:
         How many cells it computes at a time.
     coarse : bool, default False
         Whether it takes seconds to begin, so that it is given much at a time.
+    careful : bool, default False
+        Whether it is asked for one batch at a time, of one cell at first: this process computes it.
     compute : callable
         What it calls: returns the answers of cells, within limits.
     wait : callable, optional
@@ -43,6 +45,7 @@ class Pool:
     executor: Executor
     workers: int
     coarse: bool = False
+    careful: bool = False
     compute: Callable[..., list[Answer]] = compute_here
     wait: Callable[[], None] | None = None
     renew: Callable[[], Executor] | None = None

@@ -102,6 +102,8 @@ class Sweep:
     _attempts: dict[str, int] = field(default_factory=dict)
     _under_way: dict[Future[list[Answer]], list[Planned]] = field(default_factory=dict)
     _begun: float = field(default_factory=monotonic)
+    _first: tuple[int, float] = (0, 0.0)
+    """The cells whose answers came first, and what computing them took."""
 
     def run(self) -> None:
         """Compute all cells that the store has not.
@@ -129,7 +131,8 @@ class Sweep:
         return Progress(len(self.cells), done, self.failed, rate, left / rate if rate else 0.0)
 
     def _submit(self) -> None:
-        while self._todo and len(self._under_way) < 2 * self.pool.workers:
+        most = 1 if self.pool.careful else 2 * self.pool.workers
+        while self._todo and len(self._under_way) < most:
             self._send([self._todo.popleft() for _ in range(self._size())])
         if not self._under_way and self._suspects:
             self._send(self._suspects.popleft())
@@ -140,7 +143,7 @@ class Sweep:
         if self.pool.coarse:
             return min(max(fair, self._coarse()), len(self._todo), LARGEST_BATCH)
         if not self.computed:
-            return min(FIRST_BATCH, fair)
+            return 1 if self.pool.careful else min(FIRST_BATCH, fair)
         known = MESSAGE_S * self.computed / max(self.engine_s, 1e-9)
         return max(1, min(int(known), fair, LARGEST_BATCH))
 
@@ -172,14 +175,21 @@ class Sweep:
             raise TasksimError("the executor is broken; what is done is kept, run the study again")
         if broken and self.pool.renew is not None:
             self.pool.executor = self.pool.renew()
+        if self.computed and not self._first[0]:
+            self._first = self.computed, self.engine_s
         self.pool.grow(self._left_s)
         if self.tell is not None:
             self.tell(self.progress)
 
     @property
     def _left_s(self) -> float:
-        """What is left would take one worker, if cells go on as they did."""
-        return len(self._todo) * self.engine_s / max(self.computed, 1)
+        """What is left would take one worker, if cells go on as they did.
+
+        But for the first ones, which read files that others share: of them alone, nothing is known.
+        """
+        count, seconds = self._first
+        rest = self.computed - count
+        return len(self._todo) * (self.engine_s - seconds) / rest if rest else 0.0
 
     def _keep(self, batch: list[Planned], answers: list[Answer]) -> None:
         """Put the answers of a batch into the store; what was lost is sent again."""

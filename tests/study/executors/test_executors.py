@@ -52,7 +52,6 @@ def test_the_table_is_the_same_whoever_computes_it(serial, study_file, tmp_path,
 @pytest.mark.parametrize("start_s", [0.0, 1e9])
 def test_auto_starts_processes_where_they_pay(serial, study_file, tmp_path, monkeypatch, start_s):
     monkeypatch.setattr(auto, "START_S", start_s)
-    monkeypatch.setattr(running, "FIRST_BATCH", 1)
     monkeypatch.setattr(running, "MESSAGE_S", 0.0)  # cell by cell: there is time to start
     monkeypatch.setattr(Children, "are_ready", lambda self: self.wait() is None)
     outcome = run_study(study_file(), tmp_path / "study", executor="auto", jobs=2)

@@ -6,6 +6,7 @@ import pytest
 
 from tasksim.base.errors import InputError
 from tasksim.scenario.scenario import Scenario
+from tasksim.study.executors.auto import GrowingPool
 from tasksim.study.sweep.grid import Grid
 from tasksim.study.sweep.plan import plan
 from tasksim.study.sweep.studies import run_study
@@ -124,3 +125,13 @@ def test_arguments_that_are_none_are_refused(study_file, tmp_path, given, said):
     with pytest.raises(InputError, match=said):
         run_study(study_file(), tmp_path / "study", **given)
     assert not (tmp_path / "study").exists()
+
+
+def test_first_cells_tell_nothing_of_what_is_left(study_file, tmp_path, monkeypatch):
+    """They read files that all others share."""
+    seen = []
+    monkeypatch.setattr(GrowingPool, "grow", lambda _, left_s: seen.append(left_s))
+    run_study(study_file(), tmp_path / "study", executor="auto", jobs=2)
+    assert seen[0] == 0.0
+    assert seen[1] > 0.0
+    assert seen[-1] == 0.0
