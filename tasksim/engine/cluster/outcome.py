@@ -63,7 +63,8 @@ def _tasks(replay: ClusterReplay) -> TaskTable:
         for name, column in times.items():
             column[here] = np.frombuffer(getattr(ledger, name))[:own]
         worker[here] = np.array(ledger.worker[:own], np.int32) + first
-        released_by[here] = _in_whole_graph(member, np.array(ledger.released_by[:own]), sent_by)
+        by = np.array(ledger.released_by[:own], np.int64)
+        released_by[here] = _in_whole_graph(member, by, sent_by)
         first += len(member.node.platform.workers)
     return TaskTable(
         task=np.arange(tasks, dtype=np.int32),

@@ -1,0 +1,224 @@
+"""Scaling: speed-up and efficiency over nodes, and how well simple laws foretell them.
+
+Two empirical laws of models of earth systems are baselines. Both are fitted to what few nodes took
+and judged on many: Worley's ``a / P + b P^c + d``, for one size, and Nan's ``a size / P + b``,
+for several.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Law", "nan_law", "scaling_strong", "scaling_weak", "worley_law"]
+
+EXPONENTS: Final = np.linspace(0.05, 3.0, 60)
+"""The exponents of P that are tried: costs that grow faster than P cubed are not scaled to."""
+FITTED: Final = 8
+"""Laws are fitted to at most so many nodes, unless it is said otherwise."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """A fitted law of the time over nodes P and size."""
+
+    name: str
+    coefficients: Mapping[str, float]
+
+    def seconds(self, nodes: ArrayLike, size: ArrayLike = 1.0) -> NDArray[np.float64]:
+        """Return what the law says of so many *nodes*, and a problem of that *size*."""
+        P, c = np.asarray(nodes, float), self.coefficients
+        law = c["a"] * np.asarray(size, float) / P + c.get("d", 0.0)
+        if "c" in c:
+            return np.asarray(law + c["b"] * P ** c["c"])
+        return np.asarray(law + c["b"])
+
+    def __str__(self) -> str:
+        return f"{self.name}: " + ", ".join(f"{k} = {v:.4g}" for k, v in self.coefficients.items())
+
+
+def worley_law(nodes: Sequence[float], seconds: Sequence[float]) -> Law:
+    """Return ``a / P + b P^c + d`` with coefficients that are not negative, least relative squares.
+
+    Parameters
+    ----------
+    nodes, sequence of float
+        Numbers of nodes, two or more different ones.
+    seconds : sequence of float
+        What was measured on each.
+
+    Raises
+    ------
+    InputError
+        If there are less than two numbers of nodes.
+
+    Examples
+    --------
+    >>> law = worley_law([1, 2, 4, 8], [8.3, 4.4, 2.6, 2.1])
+    >>> bool(abs(law.seconds(1) - 8.3) < 0.01)
+    True
+    """
+    P, t = _checked(nodes, seconds)
+    best: tuple[float, float, NDArray[np.float64]] | None = None
+    for c in EXPONENTS:
+        columns = np.stack([1.0 / P, P**c, np.ones_like(P)], axis=1)
+        found, error = _not_negative(columns / t[:, None])
+        if best is None or error < best[0] - 1e-12:
+            best = error, float(c), found
+    assert best is not None
+    a, b, d = (float(x) for x in best[2])
+    return Law("a/P + b P^c + d", {"a": a, "b": b, "c": best[1], "d": d})
+
+
+def nan_law(nodes: Sequence[float], sizes: Sequence[float], seconds: Sequence[float]) -> Law:
+    """Return ``a size / P + b`` with coefficients that are not negative, least relative squares.
+
+    Parameters
+    ----------
+    nodes, sizes, seconds : sequence of float
+        Nodes, sizes of the problem, and what was measured.
+
+    Raises
+    ------
+    InputError
+        As :func:`worley_law`.
+    """
+    P, t = _checked(nodes, seconds)
+    columns = np.stack([np.asarray(sizes, float) / P, np.ones_like(P)], axis=1)
+    (a, b), _ = _not_negative(columns / t[:, None])
+    return Law("a size/P + b", {"a": float(a), "b": float(b)})
+
+
+def _checked(
+    nodes: Sequence[float], seconds: Sequence[float]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    P, t = np.asarray(nodes, float), np.asarray(seconds, float)
+    if len(P) != len(t):
+        raise InputError(f"scaling: {len(P)} numbers of nodes and {len(t)} times")
+    if len(set(P.tolist())) < 2:
+        raise InputError(f"scaling: a law needs two numbers of nodes or more (got {P.tolist()})")
+    if (P < 1).any() or (t <= 0).any() or not np.isfinite(t).all():
+        raise InputError("scaling: nodes must be 1 or more, times above 0")
+    return P, t
+
+
+def _not_negative(columns: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Return the least squares of *columns* against ones, no coefficient below zero.
+
+    There are at most three: every choice of those above zero is tried.
+    """
+    count = columns.shape[1]
+    best, error = np.zeros(count), np.inf
+    for size in range(1, count + 1):
+        for chosen in itertools.combinations(range(count), size):
+            part = columns[:, chosen]
+            found = np.linalg.lstsq(part, np.ones(len(part)), rcond=None)[0]
+            left = float(((part @ found - 1.0) ** 2).sum())
+            if (found >= 0).all() and left < error - 1e-15:
+                best, error = np.zeros(count), left
+                best[list(chosen)] = found
+    return best, error
+
+
+def scaling_strong(
+    nodes: Sequence[int],
+    seconds: Sequence[float],
+    *,
+    predicted: Mapping[str, Sequence[float]] | None = None,
+    fitted: int = FITTED,
+) -> pd.DataFrame:
+    """Return the table of one problem on more and more nodes.
+
+    Parameters
+    ----------
+    nodes : sequence of int
+        How many.
+    seconds : sequence of float
+        How long it took on each number of nodes.
+    predicted : mapping, optional
+        Other predictions by name, on the same nodes: their errors stand beside those of the law.
+    fitted : int, default 8
+        The law is fitted to at most so many nodes.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``nodes, seconds, speed_up, efficiency``, per prediction its seconds and error in percent.
+
+    Examples
+    --------
+    >>> table = scaling_strong([1, 2, 4, 16], [8.0, 4.2, 2.3, 0.9])
+    >>> [round(float(x), 2) for x in table.efficiency]
+    [1.0, 0.95, 0.87, 0.56]
+    """
+    P, t = _checked(nodes, seconds)
+    few = fitted >= P
+    law = worley_law(P[few].tolist(), t[few].tolist())
+    told = {"worley": law.seconds(P), **(predicted or {})}
+    # One node, or as few as there are, taken to be used well.
+    first = int(np.argmin(P))
+    speed_up = t[first] * P[first] / t
+    return _table(P, t, {"speed_up": speed_up, "efficiency": speed_up / P}, told)
+
+
+def scaling_weak(
+    nodes: Sequence[int],
+    sizes: Sequence[float],
+    seconds: Sequence[float],
+    *,
+    predicted: Mapping[str, Sequence[float]] | None = None,
+    fitted: int = FITTED,
+) -> pd.DataFrame:
+    """Return the table of problems that grow with the nodes.
+
+    Parameters
+    ----------
+    nodes : sequence of int
+        How many.
+    sizes : sequence of float
+        The work of each problem: in proportion to the nodes, equal work per node; say of matrices
+        which is meant, for n³ / P and n² / P cannot both be constant.
+    seconds : sequence of float
+        How long each took.
+    predicted, fitted
+        As for :func:`scaling_strong`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As :func:`scaling_strong`; the efficiency is that of the work per node and second.
+    """
+    P, t = _checked(nodes, seconds)
+    work = np.asarray(sizes, float)
+    few = fitted >= P
+    law = nan_law(P[few].tolist(), work[few].tolist(), t[few].tolist())
+    told = {"nan": law.seconds(P, work), **(predicted or {})}
+    first = int(np.argmin(P))
+    rate = work / (P * t)
+    return _table(P, t, {"size": work, "efficiency": rate / rate[first]}, told)
+
+
+def _table(
+    P: NDArray[np.float64],
+    t: NDArray[np.float64],
+    facts: Mapping[str, NDArray[np.float64]],
+    told: Mapping[str, Any],
+) -> pd.DataFrame:
+    import pandas as pd
+
+    columns: dict[str, Any] = {"nodes": P.astype(int), "seconds": t, **facts}
+    for name, values in told.items():
+        columns[f"{name}_s"] = np.asarray(values, float)
+        columns[f"{name}_error_percent"] = 100.0 * (np.asarray(values, float) / t - 1.0)
+    return pd.DataFrame(columns)
