@@ -96,7 +96,7 @@ def test_the_list_of_generators():
     for each in built_in:
         assert each.summary.endswith(".")
         assert each.parameters[-1].choices == ("app", "bottom-level", "none")
-    tiles, tile_size, dtype, _ = find("cholesky").parameters
+    tiles, tile_size, dtype, *_ = find("cholesky").parameters
     assert (tiles.required, tiles.default, tiles.legal) == (True, None, "an integer from 1")
     assert (tile_size.required, tile_size.default, tile_size.kind) == (False, 256, int)
     assert (dtype.legal, dtype.default) == ("float64, float32", "float64")

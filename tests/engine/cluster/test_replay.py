@@ -274,3 +274,11 @@ def test_a_grid_is_of_as_many_nodes_as_the_cluster():
 def test_a_million_nodes_are_refused():
     with pytest.raises(InputError, match="1000000 nodes; legal: 1 to 65536"):
         Cluster.alike(tasksim.Platform.identical(2), 1_000_000, read_network(SHARED))
+
+
+def test_nodes_may_have_nothing_to_do():
+    graph = tasksim.generate("cholesky", tiles=2)
+    cluster = Cluster.alike(tasksim.Platform.identical(2), 9, read_network(SHARED))
+    run = simulate_cluster(graph, cluster, ConstantLibrary(CHOLESKY), check=True)
+    assert run.makespan_s >= run.bounds["critical_path_s"]
+    assert len(run.messages) == 2
