@@ -63,15 +63,15 @@ class Costs:
     ----------
     synchronisations : float
         Tasks that depend on a task of another worker.
-    words : float
+    words : float or None
         Of eight bytes: data that tasks read and another worker wrote last; once per worker, however
-        many of its tasks read them, with the first.
+        many of its tasks read them, with the first. None where the graph knows no data.
     flop : float or None
         None where a kernel does not say how many it has.
     """
 
     synchronisations: float
-    words: float
+    words: float | None
     flop: float | None
 
 
@@ -226,8 +226,8 @@ class _TaskCosts:
 
 
 def _costs(sums: dict[str, float]) -> Costs:
-    flop = None if np.isnan(sums["flop"]) else sums["flop"]
-    return Costs(sums["synchronisations"], sums["words"], flop)
+    words, flop = (None if np.isnan(sums[name]) else sums[name] for name in ("words", "flop"))
+    return Costs(sums["synchronisations"], words, flop)
 
 
 def _synchronisations(graph: TaskGraph, worker: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -246,6 +246,8 @@ def _bytes_of_others(
 
     The first of its worker: what that has read once is there until it is written anew.
     """
+    if not graph.handles:
+        return np.full(len(graph), np.nan)
     counts = graph.access_mode != AccessMode.SCRATCH
     handle = graph.access_handle[counts].astype(np.int64)
     order = np.argsort(handle, kind="stable")  # by datum, then in the order of submission

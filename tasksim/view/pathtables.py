@@ -68,5 +68,6 @@ def _cost_rows(profile: PathProfile) -> Iterator[list[str]]:
 
 
 def _row(name: str, costs: Costs) -> list[str]:
+    words = "-" if costs.words is None else f"{costs.words:.10g}"
     flop = "-" if costs.flop is None else f"{costs.flop / 1e6:.1f}"
-    return [name, f"{costs.synchronisations:.10g}", f"{costs.words:.10g}", flop]
+    return [name, f"{costs.synchronisations:.10g}", words, flop]

@@ -77,3 +77,11 @@ def test_copies_that_the_path_waited_for(travelled):
 def test_an_empty_run(make):
     profile = path_profile(make.run([]), None)
     assert (profile.tasks, profile.kernels, profile.makespan_s) == (0, (), 0.0)
+
+
+def test_without_data_there_are_no_words(make):
+    graph = GraphBuilder("no data")
+    graph.insert("potrf", n=1)
+    profile = path_profile(make.run([(0, 0, 0, 0, 0, 1, -1)]), graph.build())
+    assert profile.costs.path.words is None
+    assert profile.costs.mean.synchronisations == 0.0
