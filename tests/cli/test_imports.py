@@ -65,7 +65,7 @@ def folder(tmp_path_factory):
         ("simulate --help", "", 30, 185),
         ("study --help", "", 15, 155),
         ("study new", "", 35, 190),
-        ("list generators", "numpy importlib.metadata", 85, 360),
+        ("list generators", "numpy importlib.metadata", 100, 375),
         ("list schedulers", "numpy importlib.metadata", 85, 380),
         ("list platforms", "yaml", 45, 210),
         ("list models", "", 30, 170),

@@ -10,7 +10,6 @@ from tasksim.graph.apps.parameters import AtLeast, Count, Seconds
 from tasksim.graph.apps.registry import generator
 from tasksim.graph.builder import RW, GraphBuilder, R, W
 from tasksim.graph.taskgraph import TaskGraph  # noqa: TC001 - read at run time
-from tasksim.network.collectives.registry import collective as program_of
 from tasksim.network.collectives.steps import Step
 
 if TYPE_CHECKING:
@@ -57,6 +56,8 @@ def collective(
     per_byte
         Seconds that it takes to reduce a byte.
     """
+    from tasksim.network.collectives.registry import collective as program_of
+
     library = algorithm in ("mpich", "smpi")
     program = program_of(
         operation, ranks, float(size_bytes), None if library else algorithm,
