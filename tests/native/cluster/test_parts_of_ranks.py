@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -10,14 +13,16 @@ from tasksim.cli.run_over_ranks import grid_of
 from tasksim.core import interface
 from tasksim.core.library import status
 from tasksim.graph.apps.registry import generate
+from tasksim.graph.builder import GraphBuilder, Reduce
 from tasksim.graph.distribution.owners import Grid, owners_of
 from tasksim.graph.distribution.parts import distribute
 from tasksim.kernels.program import bind
 from tasksim.native.cluster.clocks import Look, clock_of
-from tasksim.native.cluster.execute import cut_for
+from tasksim.native.cluster.execute import cut_for, platform_of_rank, refuse_planner
 from tasksim.native.cluster.parcels import rows_of
-from tasksim.native.cluster.ranks import refuse_unequal
+from tasksim.native.cluster.ranks import refuse_unequal, world
 from tasksim.native.cluster.share import RankProgram
+from tasksim.schedulers.registry import create
 
 
 @pytest.mark.skipif(not status().available, reason=status().why)
@@ -81,3 +86,31 @@ def test_a_grid_of_another_number_of_nodes_says_how_to_start_it():
     graph = generate("cholesky", tiles=2, tile_size=8)
     with pytest.raises(InputError, match="mpiexec -n 6"):
         cut_for(graph, Grid(2, 3), "row", 2)
+
+
+def test_without_mpi4py_it_is_said_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    with pytest.raises(InputError, match=r"pip install 'tasksim\[mpi\]'"):
+        world("a run over ranks")
+
+
+def test_more_ranks_than_cores_are_refused_unless_workers_are_said():
+    ranks = SimpleNamespace(here=(0, 3), cores=[0, 1])
+    with pytest.raises(InputError, match="3 ranks on a machine whose cores are 2"):
+        platform_of_rank(ranks, None)
+    assert len(platform_of_rank(ranks, 1).workers) == 1
+
+
+@pytest.mark.parametrize("name", ["heft", "graph_test"])
+def test_schedulers_that_plan_are_refused(name):
+    with pytest.raises(InputError, match="plans a whole graph"):
+        refuse_planner(create(name))
+
+
+def test_reductions_over_ranks_are_refused():
+    g = GraphBuilder("sum")
+    total = g.handle("total", size_bytes=8)
+    for _ in range(2):
+        g.insert("add", Reduce(total))
+    with pytest.raises(InputError, match="reductions"):
+        cut_for(g.build(), Grid(1, 2), "row", 2)
