@@ -3,6 +3,7 @@
 #include <chrono>
 #include <new>
 
+#include "engine/cluster/cluster.h"
 #include "engine/replay.h"
 #include "schedulers/called.h"
 #include "schedulers/python.h"
@@ -94,6 +95,21 @@ bool go_on_for_a_slice(Replay &replay, i64 events) {
   return more;
 }
 
+// What was noted, for the caller to free; null: there is no memory for it.
+CopyLog *taken_out(CopyLog &noted, tasksim_log *columns) {
+  auto *log = new (std::nothrow) CopyLog(std::move(noted));
+  if (log)
+    *columns = {log->handle.data(),      log->task.data(),    log->source.data(),
+                log->target.data(),      log->requested_s.data(), log->start_s.data(),
+                log->end_s.data(),       log->reason.data(),  log->time_s.data(),
+                log->memory.data(),      log->used_bytes.data()};
+  return log;
+}
+
+cluster::ClusterReplay &cluster_of(const void *replay) {
+  return static_cast<cluster::ClusterReplay &>(*static_cast<const Running *>(replay)->replay);
+}
+
 }  // namespace
 
 extern "C" {
@@ -170,14 +186,7 @@ void tasksim_replay_tasks(const void *replay, const tasksim_tasks *columns) {
 
 void *tasksim_replay_log(void *replay, tasksim_log *columns) {
   CopyLog *noted = static_cast<Running *>(replay)->replay->log();
-  if (!noted) return nullptr;
-  auto *log = new (std::nothrow) CopyLog(std::move(*noted));
-  if (log)
-    *columns = {log->handle.data(),      log->task.data(),    log->source.data(),
-                log->target.data(),      log->requested_s.data(), log->start_s.data(),
-                log->end_s.data(),       log->reason.data(),  log->time_s.data(),
-                log->memory.data(),      log->used_bytes.data()};
-  return log;
+  return noted ? taken_out(*noted, columns) : nullptr;
 }
 
 void tasksim_log_free(void *log) { delete static_cast<CopyLog *>(log); }
@@ -200,6 +209,47 @@ void tasksim_replay_totals(const void *replay, double *taken_s, tasksim_totals *
 }
 
 void tasksim_replay_free(void *replay) { delete static_cast<Running *>(replay); }
+
+void *tasksim_cluster_new(const tasksim_cluster *given, int32_t *status,
+                          tasksim_outcome *outcome) {
+  auto running = std::make_unique<Running>();
+  *status = guarded(outcome, [&] {
+    if (!given) throw BadArrays{};
+    for (i64 node = 0; given->member && node < given->nodes; ++node) {
+      const tasksim_member &member = given->member[node];
+      if (!member.graph || !member.platform || !member.question) throw BadArrays{};
+      if (member.question->submitted || member.question->threads) throw BadArrays{};
+      check(*static_cast<const Graph *>(member.graph),
+            *static_cast<const Platform *>(member.platform), *member.question);
+    }
+    running->replay = std::make_unique<cluster::ClusterReplay>(*given);
+    return TASKSIM_DONE;
+  });
+  return *status == TASKSIM_DONE ? running.release() : nullptr;
+}
+
+void tasksim_cluster_outcome(const void *replay, int64_t node, tasksim_outcome *outcome) {
+  const Node &ended = cluster_of(replay).node(node);
+  outcome->evictions = ended.copies.evictions;
+  outcome->copies = ended.several ? ended.log.copies() : -1;
+  outcome->changes = ended.several ? ended.log.changes() : -1;
+}
+
+void tasksim_cluster_tasks(const void *replay, int64_t node, const tasksim_tasks *columns) {
+  cluster_of(replay).node(node).ledger.write(*columns, cluster_of(replay).units_per_s());
+}
+
+void *tasksim_cluster_log(void *replay, int64_t node, tasksim_log *columns) {
+  Node &ended = cluster_of(replay).node(node);
+  return ended.several ? taken_out(ended.log, columns) : nullptr;
+}
+
+void tasksim_cluster_messages(const void *replay, int64_t *started, int64_t *ended) {
+  for (const cluster::Message &message : cluster_of(replay).messages()) {
+    *started++ = message.started;
+    *ended++ = message.ended;
+  }
+}
 
 void tasksim_python_is(const tasksim_python *given) { python = *given; }
 

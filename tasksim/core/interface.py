@@ -46,8 +46,10 @@ __all__ = [
     "UNKNOWN",
     "Callbacks",
     "Called",
+    "Cluster",
     "Graph",
     "Log",
+    "Member",
     "Outcome",
     "Platform",
     "Python",
@@ -95,7 +97,7 @@ class Graph(ctypes.Structure):
     _fields_ = _fields(
         "i:tasks,handles,kernels,hints,edges,accesses"
         " p:kernel,priority,successor_ptr,successors,access_ptr,"
-        "access_handle,access_mode,handle_size,handle_home,hint_after,hint_handle"
+        "access_handle,access_mode,handle_size,handle_home,hint_after,hint_handle,hint_writer"
     )
 
 
@@ -168,6 +170,23 @@ class Question(ctypes.Structure):
     )
 
 
+class Member(ctypes.Structure):
+    """A node of a cluster: what is replayed there, and who decides."""
+
+    _fields_ = _fields("p:graph,visible,platform,question,scheduler,order,message i:first_ready")
+
+
+class Cluster(ctypes.Structure):
+    """Nodes, the network between them, and messages."""
+
+    _fields_ = _fields(
+        "i:nodes p:member i:links,ways,uses,messages p:capacity,way_limit,way_weight,way_ptr"
+        ",use_link,use_of_byte,envelope_latency d:envelope_factor,envelope_bytes i:in_flight"
+        " p:source,target,priority,send,receive,way,eager,detached,latency,factor,bytes"
+        ",isend,received"
+    )
+
+
 class Outcome(ctypes.Structure):
     """How a replay has ended, and how much it has noted."""
 
@@ -213,6 +232,11 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
     "log_free": (None, [c_void_p]),
     "replay_totals": (None, [c_void_p, c_void_p, POINTER(Totals)]),
     "replay_free": (None, [c_void_p]),
+    "cluster_new": (c_void_p, [POINTER(Cluster), POINTER(c_int32), POINTER(Outcome)]),
+    "cluster_outcome": (None, [c_void_p, c_int64, POINTER(Outcome)]),
+    "cluster_tasks": (None, [c_void_p, c_int64, POINTER(Tasks)]),
+    "cluster_log": (c_void_p, [c_void_p, c_int64, POINTER(Log)]),
+    "cluster_messages": (None, [c_void_p, c_void_p, c_void_p]),
 }  # fmt: skip
 _LOCKED: Final[dict[str, tuple[Any, list[Any]]]] = {
     "python_is": (None, [POINTER(Python)]),

@@ -133,7 +133,12 @@ Graph::Graph(const tasksim_graph &given) {
   needs = ordered_needs(*this);
   exclusive = commutative_handles(*this);
   writers = writers_of(*this);
-  for (std::size_t k = 0; k < hint_after.size(); ++k) {
+  if (given.hint_writer) {
+    const auto last = array(given.hint_writer, given.hints);
+    expect_within(last, -1, tasks - 1);
+    hint_writer.assign(last.begin(), last.end());
+  }
+  for (std::size_t k = hint_writer.size(); k < hint_after.size(); ++k) {
     const auto all = writers[hint_handle[k]];
     const auto after = std::lower_bound(all.begin(), all.end(), hint_after[k]);
     hint_writer.push_back(after == all.begin() ? -1 : *(after - 1));

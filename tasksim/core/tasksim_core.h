@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 // To be raised whenever a declaration below changes; tasksim/core/library.py expects the same.
-#define TASKSIM_CORE_VERSION 8
+#define TASKSIM_CORE_VERSION 9
 
 #if defined(__GNUC__)
 #define TASKSIM_API __attribute__((visibility("default")))
@@ -51,6 +51,8 @@ typedef struct {
   const int64_t *handle_size;              // bytes
   const int32_t *handle_home;
   const int32_t *hint_after, *hint_handle; // per hint
+  const int32_t *hint_writer;              // the same: the last task submitted before it that writes
+                                           // the datum, or -1; null: tasks are submitted by number
 } tasksim_graph;
 
 typedef struct {
@@ -151,6 +153,38 @@ typedef struct {
   int64_t uses_priorities, looks_at_data, chooses_apart, hears_started, hears_finished;
 } tasksim_question;
 
+// A node of a cluster, its part of the graph, who decides there. The tasks that workers run come
+// first, communication behind them; estimates are those of the former, costs those of all.
+typedef struct {
+  const void *graph, *visible, *platform;  // objects of the core; of *visible*, only the former
+  const tasksim_question *question;
+  const tasksim_scheduler *scheduler;      // a policy of the core
+  const int32_t *order;                    // per submission: the task
+  const int32_t *message;                  // per communication task
+  int64_t first_ready;                     // how many tasks wait for nothing, not even a message
+} tasksim_member;
+
+// Nodes, the network between them, and messages. Times are ticks; what is sent has the bytes that
+// the network adds, and moves *factor* times its share of the links.
+typedef struct {
+  int64_t nodes;
+  const tasksim_member *member;
+  int64_t links, ways, uses, messages;
+  const double *capacity;                  // per link, bytes per tick
+  const double *way_limit, *way_weight;    // per way, which leads from one node to another
+  const int64_t *way_ptr;                  // ways + 1
+  const int32_t *use_link;                 // uses
+  const double *use_of_byte;               // the same: what a byte takes of the link
+  const int64_t *envelope_latency;         // per way; null: nothing is sent before the data
+  double envelope_factor, envelope_bytes;
+  int64_t in_flight;                       // so many messages at most are on their way from a node
+  const int32_t *source, *target, *priority, *send, *receive, *way; // per message
+  const int8_t *eager, *detached;          // the same: moves when sent; is sent when it moves
+  const int64_t *latency;                  // the same
+  const double *factor, *bytes;            // the same
+  const int64_t *isend, *received;         // the same: what it costs a host; null: nothing
+} tasksim_cluster;
+
 typedef struct {
   int64_t worker, task, number;            // of what went wrong
   double now_s;
@@ -239,6 +273,16 @@ TASKSIM_API void tasksim_log_free(void *log);
 TASKSIM_API void tasksim_replay_totals(const void *replay, double *taken_s,
                                        tasksim_totals *totals);
 TASKSIM_API void tasksim_replay_free(void *replay);
+
+// A replay of many nodes; it goes on and is freed as the others. Columns are those of one node's
+// tasks, and per message when its data began to move, and when they had come, in ticks.
+TASKSIM_API void *tasksim_cluster_new(const tasksim_cluster *given, int32_t *status,
+                                      tasksim_outcome *outcome);
+TASKSIM_API void tasksim_cluster_outcome(const void *replay, int64_t node, tasksim_outcome *outcome);
+TASKSIM_API void tasksim_cluster_tasks(const void *replay, int64_t node,
+                                       const tasksim_tasks *columns);
+TASKSIM_API void *tasksim_cluster_log(void *replay, int64_t node, tasksim_log *columns);
+TASKSIM_API void tasksim_cluster_messages(const void *replay, int64_t *started, int64_t *ended);
 
 // Native runs: graph and platform on threads that the caller makes, which enter the core here.
 // Either a policy of the core or callbacks; estimates are classes x tasks. With *spins* those who

@@ -32,6 +32,7 @@ __all__ = [
     "Refused",
     "flat_graph",
     "flat_memory",
+    "graph_columns",
     "policy_structure",
 ]
 
@@ -93,28 +94,33 @@ class Arrays:
         return interface.address(array, dtype)
 
 
+def graph_columns(graph: TaskGraph, column: Arrays) -> dict[str, int | None]:
+    """Return the fields of *graph* as the core has them, in arrays that *column* keeps."""
+    i32, i64 = np.int32, np.int64
+    return {
+        "tasks": len(graph),
+        "handles": graph.handles,
+        "kernels": len(graph.kernels),
+        "hints": len(graph.hint_handle),
+        "edges": len(graph.successors),
+        "accesses": len(graph.access_handle),
+        "kernel": column(graph.kernel, i32),
+        "priority": column(graph.priority, i32),
+        "successor_ptr": column(graph.successor_ptr, i64),
+        "successors": column(graph.successors, i32),
+        "access_ptr": column(graph.access_ptr, i64),
+        "access_handle": column(graph.access_handle, i32),
+        "access_mode": column(graph.access_mode, np.int8),
+        "handle_size": column(graph.handle_size, i64),
+        "handle_home": column(graph.handle_home, i32),
+        "hint_after": column(graph.hint_after, i32),
+        "hint_handle": column(graph.hint_handle, i32),
+    }
+
+
 def _flat_graph(graph: TaskGraph) -> Flat:
-    column, i32, i64 = Arrays(), np.int32, np.int64
-    given = interface.Graph(
-        tasks=len(graph),
-        handles=graph.handles,
-        kernels=len(graph.kernels),
-        hints=len(graph.hint_handle),
-        edges=len(graph.successors),
-        accesses=len(graph.access_handle),
-        kernel=column(graph.kernel, i32),
-        priority=column(graph.priority, i32),
-        successor_ptr=column(graph.successor_ptr, i64),
-        successors=column(graph.successors, i32),
-        access_ptr=column(graph.access_ptr, i64),
-        access_handle=column(graph.access_handle, i32),
-        access_mode=column(graph.access_mode, np.int8),
-        handle_size=column(graph.handle_size, i64),
-        handle_home=column(graph.handle_home, i32),
-        hint_after=column(graph.hint_after, i32),
-        hint_handle=column(graph.hint_handle, i32),
-    )
-    return Flat("graph", given, column.kept)
+    column = Arrays()
+    return Flat("graph", interface.Graph(**graph_columns(graph, column)), column.kept)
 
 
 def _flat_memory(platform: Platform) -> Flat:

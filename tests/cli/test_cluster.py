@@ -95,7 +95,6 @@ def test_a_file_of_a_cluster_that_is_wrong_is_refused(tasksim, tmp_path, nodes, 
         (f"--network {SWITCH} --nodes 1000000", "--nodes: got 1000000"),
         (f"--network {SWITCH} --nodes 4 --owner rows", "unknown owner 'rows', did you mean"),
         ("--network nothing.xml --nodes 4", "nothing.xml"),
-        (f"{ON_FOUR} --engine compiled", "several nodes"),
     ],
 )
 def test_what_does_not_go_together_is_refused(cholesky, line, message):

@@ -127,8 +127,10 @@ class Patience {
         ledger_(ledger),
         limit_(left) {}
 
-  void look(double now_s, bool idle) {
-    if (ledger_.over()) throw Broken{TASKSIM_DONE};
+  void look(double now_s, bool idle) { look(now_s, idle, ledger_.over()); }
+
+  void look(double now_s, bool idle, bool over) {
+    if (over) throw Broken{TASKSIM_DONE};
     const i64 moves = ledger_.moves();
     if (moves == seen_moves_ && (now_s == seen_s_ || idle))
       throw Broken{TASKSIM_LIVELOCK, -1, -1, limit_};

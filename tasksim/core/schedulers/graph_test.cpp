@@ -67,7 +67,7 @@ class GraphTest : public Scheduler {
       sides_[host_[worker]].push_back(worker);
     }
     told_.assign(given.workers(), false);
-    awaited_ = ready_at_first(given.graph);
+    awaited_ = given.first_ready != NONE ? given.first_ready : ready_at_first(given.graph);
   }
 
   void push(int task) override {

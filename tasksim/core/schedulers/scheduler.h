@@ -71,6 +71,7 @@ class View {
   const Platform &platform;
   const double *estimates = nullptr;  // classes x tasks
   std::vector<u64> able;              // per task, a mask of classes: one at least
+  int first_ready = NONE;  // how many tasks wait for nothing; NONE: as the graph says
   int pusher = NONE;  // the worker whose task released the one being pushed; NONE: by submission
 };
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from tasksim.engine.clock import TICKS_PER_S, TickClock, run
 from tasksim.engine.cluster.communicator import Communicator
 from tasksim.engine.cluster.flows import Flows
 from tasksim.engine.cluster.messages import Messages
+from tasksim.engine.cluster.outcome import ClusterOutcome, NodeOutcome
 from tasksim.engine.cluster.protocol import protocol_of
 from tasksim.engine.cluster.work import Work
 from tasksim.engine.machine.charges import Charges
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["ClusterReplay", "Member", "NodeQuestion"]
+__all__ = ["SEEDS", "ClusterReplay", "Member", "NodeQuestion", "messages_of"]
 
 SEEDS: Final = 1 << 20
 """The seeds of the nodes of one run are consecutive, those of the next are so far away: there are
@@ -122,7 +123,7 @@ class ClusterReplay:
         self._model = network.model
         self._flows = Flows(self._clock, network)
         works = [Work(part) for part in distribution.parts]
-        self.messages = _messages(distribution, works)
+        self.messages = messages_of(distribution, works)
         self.members = [
             self._member(number, work, question)
             for number, (work, question) in enumerate(zip(works, nodes, strict=True))
@@ -186,6 +187,11 @@ class ClusterReplay:
         for member in self.members:
             member.submission.begin()
 
+    def outcome(self) -> ClusterOutcome:
+        """Return what happened."""
+        nodes = [_outcome_of(member) for member in self.members]
+        return ClusterOutcome(self.distribution, nodes, self.messages)
+
     # What happens on all nodes together
 
     def _idle(self) -> bool:
@@ -234,7 +240,19 @@ class ClusterReplay:
         return SchedulerError(f"node {number}: {told}")
 
 
-def _messages(distribution: Distribution, works: Sequence[Work]) -> Messages:
+def _outcome_of(member: Member) -> NodeOutcome:
+    work, ledger, node, _, _ = member
+    times = ("submitted", "ready", "popped", "start", "end")
+    lives: dict[str, NDArray[Any]] = {
+        f"{name}_s": np.frombuffer(getattr(ledger, name)) for name in times
+    }
+    lives |= {name: np.array(getattr(ledger, name), np.int32) for name in ("worker", "released_by")}
+    memories = node.memories
+    log = memories.log if len(node.platform.memories) > 1 else None
+    return NodeOutcome(work, node.platform, lives, log, memories.copies.evictions)
+
+
+def messages_of(distribution: Distribution, works: Sequence[Work]) -> Messages:
     """Return the messages, with their communication tasks' numbers in the replay."""
     table = distribution.messages
     send, receive = [-1] * len(table), [-1] * len(table)

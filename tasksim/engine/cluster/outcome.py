@@ -5,7 +5,7 @@ Tasks and data have their numbers in the whole graph; workers and memories come 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -14,14 +14,43 @@ from tasksim.run.record import MemoryInfo, MemoryTable, TaskTable, TransferTable
 from tasksim.run.recordtables import MessageTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from tasksim.engine.cluster.cluster import ClusterReplay, Member
+    from tasksim.engine.cluster.messages import Messages
+    from tasksim.engine.cluster.work import Work
+    from tasksim.engine.outcome import Copies
+    from tasksim.graph.distribution.parts import Distribution
     from tasksim.platform.description import Platform
 
-__all__ = ["cluster_machine", "cluster_records"]
+__all__ = ["ClusterOutcome", "NodeOutcome", "cluster_machine", "cluster_records"]
+
+
+TIMES: Final = ("submitted_s", "ready_s", "popped_s", "start_s", "end_s")
+"""Of a task, as its table has them."""
+
+
+class NodeOutcome(NamedTuple):
+    """What is left on a node.
+
+    *lives* are columns of its tasks, communication behind them, by their names in a run's table of
+    tasks; *log* is None where it has one memory.
+    """
+
+    work: Work
+    platform: Platform
+    lives: Mapping[str, NDArray[Any]]
+    log: Copies | None
+    evictions: int
+
+
+class ClusterOutcome(NamedTuple):
+    """What is left of a cluster's replay."""
+
+    distribution: Distribution
+    nodes: Sequence[NodeOutcome]
+    messages: Messages
 
 
 def cluster_machine(nodes: Sequence[Platform]) -> dict[str, Any]:
@@ -39,89 +68,78 @@ def cluster_machine(nodes: Sequence[Platform]) -> dict[str, Any]:
     return {"workers": tuple(workers), "memories": tuple(memories) if several else ()}
 
 
-def cluster_records(replay: ClusterReplay) -> dict[str, Any]:
+def cluster_records(outcome: ClusterOutcome) -> dict[str, Any]:
     """Return the fields of a run that say what happened, by name."""
-    fields: dict[str, Any] = {"tasks": _tasks(replay), "messages": _messages(replay)}
-    members = replay.members
-    if any(len(member.node.platform.memories) > 1 for member in members):
-        fields["transfers"] = _transfers(replay)
-        fields["memory"] = _memory(members)
-        fields["evictions"] = sum(m.node.memories.copies.evictions for m in members)
+    fields: dict[str, Any] = {"tasks": _tasks(outcome), "messages": _messages(outcome)}
+    if any(node.log is not None for node in outcome.nodes):
+        fields["transfers"] = _transfers(outcome.nodes)
+        fields["memory"] = _memory(outcome.nodes)
+        fields["evictions"] = sum(node.evictions for node in outcome.nodes)
     return fields
 
 
-def _tasks(replay: ClusterReplay) -> TaskTable:
-    graph, members = replay.distribution.graph, replay.members
+def _tasks(outcome: ClusterOutcome) -> TaskTable:
+    graph = outcome.distribution.graph
     tasks = len(graph)
-    times = {name: np.zeros(tasks) for name in ("submitted", "ready", "popped", "start", "end")}
+    times = {name: np.zeros(tasks) for name in TIMES}
     worker, released_by = np.zeros(tasks, np.int32), np.full(tasks, -1, np.int32)
-    sent_by = _senders(replay)
+    sent_by = _senders(outcome)
     first = 0
-    for member in members:
-        work, ledger = member.work, member.ledger
-        here, own = work.task, work.own_tasks
+    for node in outcome.nodes:
+        here, own = node.work.task, node.work.own_tasks
         for name, column in times.items():
-            column[here] = np.frombuffer(getattr(ledger, name))[:own]
-        worker[here] = np.array(ledger.worker[:own], np.int32) + first
-        by = np.array(ledger.released_by[:own], np.int64)
-        released_by[here] = _in_whole_graph(member, by, sent_by)
-        first += len(member.node.platform.workers)
+            column[here] = node.lives[name][:own]
+        worker[here] = node.lives["worker"][:own] + first
+        released_by[here] = _in_whole_graph(node, sent_by)
+        first += len(node.platform.workers)
     return TaskTable(
         task=np.arange(tasks, dtype=np.int32),
         kernel=graph.kernel.astype(np.int16),
-        worker=worker,
         priority=graph.priority.astype(np.int32),
-        submitted_s=times["submitted"],
-        ready_s=times["ready"],
-        start_s=times["start"],
-        end_s=times["end"],
+        worker=worker,
         released_by=released_by,
-        popped_s=times["popped"],
+        **times,
     )
 
 
-def _senders(replay: ClusterReplay) -> NDArray[np.int32]:
+def _senders(outcome: ClusterOutcome) -> NDArray[np.int32]:
     """Return per message the task whose end has released its sending; -1: its submission has.
 
     What is sent on after it was received was released by the message before it: messages are
     posted in that order, so that its entry is there already.
     """
-    messages, members = replay.messages, replay.members
+    messages = outcome.messages
+    released_by = [node.lives["released_by"].tolist() for node in outcome.nodes]
     found = np.full(len(messages.source), -1, np.int32)
-    for message, (node, send) in enumerate(zip(messages.source, messages.send, strict=True)):
-        member = members[node]
-        by, own = member.ledger.released_by[send], member.work.own_tasks
-        if by >= own:
-            found[message] = found[member.work.message[by - own]]
+    for message, (source, send) in enumerate(zip(messages.source, messages.send, strict=True)):
+        work, by = outcome.nodes[source].work, released_by[source][send]
+        if by >= work.own_tasks:
+            found[message] = found[work.message[by - work.own_tasks]]
         elif by >= 0:
-            found[message] = member.work.task[by]
+            found[message] = work.task[by]
     return found
 
 
-def _in_whole_graph(
-    member: Member, by: NDArray[np.int64], sent_by: NDArray[np.int32]
-) -> NDArray[np.int32]:
-    """Return the tasks *by* of a node by their numbers in the whole graph.
+def _in_whole_graph(node: NodeOutcome, sent_by: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return who has released the tasks of *node* by their numbers in the whole graph.
 
     For a message, the task whose end has released it.
     """
-    work, own = member.work, member.work.own_tasks
+    work, own = node.work, node.work.own_tasks
+    by = node.lives["released_by"][:own].astype(np.int64)
     message = np.append(np.array(work.message, np.int64), -1)
     numbers = np.append(work.task, -1)
     of_message = np.append(sent_by, -1)[message[np.where(by >= own, by - own, -1)]]
     return np.where(by >= own, of_message, numbers[np.where(by < own, by, -1)]).astype(np.int32)
 
 
-def _messages(replay: ClusterReplay) -> MessageTable:
-    table, noted, members = replay.distribution.messages, replay.messages, replay.members
+def _messages(outcome: ClusterOutcome) -> MessageTable:
+    table, noted, nodes = outcome.distribution.messages, outcome.messages, outcome.nodes
 
-    def of_sender(name: str) -> list[float]:
-        columns = [getattr(member.ledger, name) for member in members]
-        return [columns[n][task] for n, task in zip(noted.source, noted.send, strict=True)]
+    def of(ends: list[int], tasks: list[int], name: str) -> NDArray[np.float64]:
+        columns = [node.lives[name].tolist() for node in nodes]
+        return np.array([columns[n][task] for n, task in zip(ends, tasks, strict=True)], float)
 
-    awaited = [
-        members[n].ledger.ready[task] for n, task in zip(noted.target, noted.receive, strict=True)
-    ]
     return MessageTable(
         source=table.source,
         target=table.target,
@@ -129,40 +147,40 @@ def _messages(replay: ClusterReplay) -> MessageTable:
         size_bytes=table.size_bytes,
         priority=table.priority,
         task=table.task,
-        posted_s=np.array(of_sender("submitted")),
-        ready_s=np.array(of_sender("ready")),
-        awaited_s=np.array(awaited, float),
+        posted_s=of(noted.source, noted.send, "submitted_s"),
+        ready_s=of(noted.source, noted.send, "ready_s"),
+        awaited_s=of(noted.target, noted.receive, "ready_s"),
         start_s=np.array(noted.started) / TICKS_PER_S,
         end_s=np.array(noted.ended) / TICKS_PER_S,
     )
 
 
-def _transfers(replay: ClusterReplay) -> TransferTable:
+def _transfers(nodes: Sequence[NodeOutcome]) -> TransferTable:
     parts, first = [], 0
-    for member, part in zip(replay.members, replay.distribution.parts, strict=True):
-        memories = member.node.memories
-        table = memories.log.transfers(member.work.graph)
-        columns = dict(zip(table.dtypes, table.columns(), strict=True))
-        columns["handle"] = part.handle[columns["handle"]]
-        task = columns["task"]
-        own = (task >= 0) & (task < member.work.own_tasks)
-        columns["task"] = np.where(
-            own, np.append(member.work.task, -1)[np.where(own, task, -1)], -1
-        )
-        columns |= {name: columns[name] + first for name in ("source", "target")}
-        parts.append(columns)
-        first += len(member.node.platform.memories)
+    for node in nodes:
+        if node.log is not None:
+            table = node.log.transfers(node.work.graph)
+            columns = dict(zip(table.dtypes, table.columns(), strict=True))
+            columns["handle"] = node.work.graph.data[columns["handle"]]
+            task = columns["task"]
+            own = (task >= 0) & (task < node.work.own_tasks)
+            numbers = np.append(node.work.task, -1)
+            columns["task"] = np.where(own, numbers[np.where(own, task, -1)], -1)
+            columns |= {name: columns[name] + first for name in ("source", "target")}
+            parts.append(columns)
+        first += len(node.platform.memories)
     return _joined(TransferTable, parts, "end_s")
 
 
-def _memory(members: Iterable[Member]) -> MemoryTable:
+def _memory(nodes: Sequence[NodeOutcome]) -> MemoryTable:
     parts, first = [], 0
-    for member in members:
-        table = member.node.memories.log.memory_use()
-        columns = dict(zip(table.dtypes, table.columns(), strict=True))
-        columns["memory"] = columns["memory"] + first
-        parts.append(columns)
-        first += len(member.node.platform.memories)
+    for node in nodes:
+        if node.log is not None:
+            table = node.log.memory_use()
+            columns = dict(zip(table.dtypes, table.columns(), strict=True))
+            columns["memory"] = columns["memory"] + first
+            parts.append(columns)
+        first += len(node.platform.memories)
     return _joined(MemoryTable, parts, "time_s")
 
 

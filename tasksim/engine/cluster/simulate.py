@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.engine.cluster.cluster import ClusterReplay, NodeQuestion
+from tasksim.engine.choice import check_engine
+from tasksim.engine.cluster.choice import ClusterQuestion, replayed
+from tasksim.engine.cluster.cluster import NodeQuestion
 from tasksim.engine.cluster.outcome import cluster_machine, cluster_records
 from tasksim.engine.durations import Demands, Models
 from tasksim.engine.simulate import at_home, bounds_of, simulate
@@ -84,14 +86,13 @@ def simulate_cluster(
             graph, cluster.nodes[0], models, scheduler, seed=seed, noise=noise, check=check,
             simultaneous_pushes=simultaneous_pushes, engine=engine, config=config,
         )  # fmt: skip
-    if engine == "compiled":
-        raise InputError("the compiled engine does not replay this: it is on several nodes")
+    check_engine(engine)
     grid = _grid(grid, len(cluster.nodes))
     cut = distribute(graph, owners_of(graph, grid, owner), grid.nodes)
     nodes, bounds = _questions(cut, cluster, models, scheduler, seed, noise)
     begun = time.perf_counter()
-    replay = ClusterReplay(cut, nodes, cluster.network, simultaneous_pushes)
-    replay.run(seed)
+    question = ClusterQuestion(cut, nodes, cluster.network, simultaneous_pushes)
+    done = replayed(question, seed, engine)
     run = Run(
         kind="simulated",
         graph_name=graph.name,
@@ -104,9 +105,9 @@ def simulate_cluster(
         wall_s=time.perf_counter() - begun,
         bounds=bounds,
         **cluster_machine(cluster.nodes),
-        engine="simpy",
-        engine_why="several nodes",
-        **cluster_records(replay),
+        engine=done.engine,
+        engine_why=done.why,
+        **cluster_records(done.outcome),
     )
     if check:
         from tasksim.run.runchecks import check_run

@@ -36,8 +36,8 @@ def ended(go_on: Callable[[int | None, int], int], handle: int | None) -> int:
     return status
 
 
-def read_tasks(core: ctypes.CDLL, handle: int | None, count: int) -> dict[str, NDArray[Any]]:
-    """Return what became of so many tasks, in columns."""
+def read_tasks(read: Callable[[Any], None], count: int) -> dict[str, NDArray[Any]]:
+    """Return what became of so many tasks, in columns that *read* fills."""
     columns: dict[str, NDArray[Any]] = {
         "worker": np.empty(count, np.int32),
         "submitted_s": np.empty(count),
@@ -49,7 +49,7 @@ def read_tasks(core: ctypes.CDLL, handle: int | None, count: int) -> dict[str, N
         "state": np.empty(count, np.int8),
     }
     places = {name: values.ctypes.data for name, values in columns.items()}
-    core.tasksim_replay_tasks(handle, ctypes.byref(interface.Tasks(**places)))
+    read(ctypes.byref(interface.Tasks(**places)))
     return {name: frozen(values) for name, values in columns.items()}
 
 
@@ -69,10 +69,10 @@ class NotedCopies:
     They are taken out of the replay, which has none left.
     """
 
-    def __init__(self, core: ctypes.CDLL, handle: int | None, outcome: interface.Outcome) -> None:
-        places = interface.Log()
-        log = core.tasksim_replay_log(handle, ctypes.byref(places))
-        if log is None:
+    def __init__(self, take: Callable[[Any], int | None], outcome: interface.Outcome) -> None:
+        core, places = interface.functions(), interface.Log()
+        log = take(ctypes.byref(places))
+        if log is None or core is None:
             raise MemoryError
         # Not when Python ends: tables may still be read then.
         weakref.finalize(self, core.tasksim_log_free, log).atexit = False

@@ -9,6 +9,7 @@ import ctypes
 import random
 import weakref
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -119,7 +120,8 @@ class CompiledReplay:
     def _run(self) -> None:
         status = ended(self._go_on, self._handle)
         self._core.tasksim_replay_outcome(self._handle, ctypes.byref(self._outcome))
-        self._columns = read_tasks(self._core, self._handle, len(self._graph))
+        read = partial(self._core.tasksim_replay_tasks, self._handle)
+        self._columns = read_tasks(read, len(self._graph))
         if status != interface.DONE:
             raise self._error(status)
 
@@ -127,7 +129,8 @@ class CompiledReplay:
         """Return what happened."""
         noted = self._outcome
         if self._copies is None and noted.copies >= 0:
-            self._copies = NotedCopies(self._core, self._handle, noted)
+            take = partial(self._core.tasksim_replay_log, self._handle)
+            self._copies = NotedCopies(take, noted)
         return Outcome(self, self._copies, noted.evictions)
 
     @property

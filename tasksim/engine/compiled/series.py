@@ -118,4 +118,7 @@ class Desk:
 
     def table(self) -> TaskTable:
         """Return what became of its tasks."""
-        return task_table(self._graph, read_tasks(self._core, self._handle, len(self._graph)))
+        return task_table(self._graph, read_tasks(self._read, len(self._graph)))
+
+    def _read(self, columns: Any) -> None:
+        self._core.tasksim_replay_tasks(self._handle, columns)

@@ -38,7 +38,7 @@ def replayed(graph, owners, nodes, network, scheduler="eager", workers=1, second
     questions = [NodeQuestion(platform, create(scheduler), costs, costs) for _ in range(nodes)]
     replay = ClusterReplay(cut, questions, read_network(network).sized(nodes))
     replay.run(0)
-    return cluster_records(replay)
+    return cluster_records(replay.outcome())
 
 
 def there_and_back():

@@ -27,8 +27,9 @@ std::unique_ptr<threads::Threads> new_threads(Node &node) {
 }  // namespace
 
 Node::Node(const Graph &graph, const Platform &platform, const tasksim_question &question,
-           Scheduler &scheduler, Clock &clock)
+           Scheduler &scheduler, Clock &clock, Membership *member)
     : graph(graph),
+      own_tasks(member ? member->visible.tasks : graph.tasks),
       platform(platform),
       overheads(platform.given),
       question(question),
@@ -37,7 +38,7 @@ Node::Node(const Graph &graph, const Platform &platform, const tasksim_question 
       several(platform.memories > 1),
       blind(question.blind && question.chooses_apart),
       instant(blind ? Instant::in_steps(platform.driven_memories) : Instant{}),
-      view(*this, graph, platform),
+      view(*this, member ? member->visible : graph, platform),
       ledger(graph, platform, view.able),
       release(graph, !overheads.submission && !question.submitted),
       charges(graph, platform, question),
@@ -51,10 +52,12 @@ Node::Node(const Graph &graph, const Platform &platform, const tasksim_question 
       eviction(clock, copies, requests, log, platform),
       handling(clock, platform, copies, requests, eviction, locks, log),
       mover(copies, requests, eviction),
+      member_(member),
       patience_(ledger, platform.workers, graph.tasks) {
   if (instant.stepwise || threads) clock.end_waits_in_reverse();
   view.estimates = question.estimates;
   view.able = able_classes(graph, platform, question.costs);
+  if (member) view.first_ready = member->first_ready;
   keep_where_data_fit();
   make_turns();
   make_drivers();
@@ -109,10 +112,11 @@ void Node::keep_where_data_fit() {
       if (copies.store(platform.class_memory[group])->pool.fits(sizes)) continue;
       view.able[task] &= ~(u64{1} << group);
       if (!view.able[task]) throw Broken{TASKSIM_TOO_LARGE, task};
-      const i64 all = i64{platform.classes} * graph.tasks;
+      if (task >= own_tasks) continue;
+      const i64 all = i64{platform.classes} * own_tasks;
       if (fitting_estimates_.empty())
         fitting_estimates_.assign(question.estimates, question.estimates + all);
-      fitting_estimates_[i64{group} * graph.tasks + task] = INF;
+      fitting_estimates_[i64{group} * own_tasks + task] = INF;
     }
   }
   if (!fitting_estimates_.empty()) view.estimates = fitting_estimates_.data();
@@ -161,7 +165,12 @@ int Node::pop(Driver &driver) {
     view.sleepers.asleep[worker] = false;
   else
     view.sleepers.sleep(worker);
-  if (!--patience_.left) patience_.look(view.now(), ledger.idle() && requests.none());
+  if (!--patience_.left) {
+    if (member_)
+      patience_.look(view.now(), member_->idle(), member_->over());
+    else
+      patience_.look(view.now(), ledger.idle() && requests.none());
+  }
   return NONE;
 }
 
@@ -184,8 +193,8 @@ void Node::send_for_push(int task) const {
   __builtin_prefetch(&ledger.of[task], 1);
   __builtin_prefetch(&graph.needs.ptr[task]);
   __builtin_prefetch(&view.able[task]);
-  for (int group = 0; group < std::min(platform.classes, FEW_CLASSES); ++group)
-    __builtin_prefetch(view.estimates + i64{group} * graph.tasks + task);
+  for (int group = 0; group < std::min(platform.classes, FEW_CLASSES) && task < own_tasks; ++group)
+    __builtin_prefetch(view.estimates + i64{group} * own_tasks + task);
 }
 
 void Node::send_for_successors(int task) const {
@@ -238,7 +247,7 @@ Steps<> Node::finish(Driver &driver, int task) {
   if (question.hears_finished) scheduler.finished(task, worker);
   Released released(*this, task);
   for (int successor; (successor = released.next()) != NONE;) {
-    if (blind) {
+    if (blind || successor >= own_tasks) {
       co_await push(successor, routine, worker, task);
       continue;
     }
@@ -254,7 +263,33 @@ Steps<> Node::finish(Driver &driver, int task) {
   for (const int handle : hinted(task)) co_await follow_hint(handle);  // no more are added
 }
 
+// Releases what waited for the communication *task*; the thread *routine* pushes it.
+Steps<> Node::finish_communication(int task, Routine &routine) {
+  ledger.finish(task);
+  if (several) mover.release(graph.needs[task], MAIN);
+  Released released(*this, task);
+  for (int successor; (successor = released.next()) != NONE;)
+    co_await push(successor, routine, NONE, task);
+  for (const int handle : hinted(task)) co_await follow_hint(handle);
+}
+
+// Gives the communication *task* to who does it. To release one costs a push, as StarPU pushes a task
+// without a kernel for it; but not the main thread, when nothing else is missing.
+Steps<> Node::communicate(int task, Routine &routine, int released_by) {
+  if (overheads.push && released_by >= 0) {
+    routine.rank = instant.push;
+    co_await Wait{overheads.push};
+  }
+  ledger.release(task, now(), released_by);
+  ledger.hand_over(task);
+  member_->communicate(task);
+}
+
 Steps<> Node::push(int task, Routine &routine, int pusher, int released_by) {
+  if (task >= own_tasks) {
+    co_await communicate(task, routine, released_by);
+    co_return;
+  }
   if (threads) {
     co_await threads->push(task, released_by);
     co_return;

@@ -63,11 +63,33 @@ class NodeView : public View {
   u64 cores_ = 0;            // the classes of those that do not
 };
 
+// What a node of a cluster does besides running tasks, and what it shares with the others
+// (engine/machine/membership.py).
+class Membership {
+ public:
+  virtual void communicate(int task) = 0;  // takes a communication task that was released
+  virtual bool idle() const = 0;           // nothing happens on any node, nor between them
+  virtual bool over() const = 0;           // all nodes have done everything
+
+  const Graph &visible;  // the tasks that its workers run: its scheduler sees no other
+  const std::span<const std::int32_t> order;  // all, communication among them, as they are submitted
+  const int first_ready;  // how many tasks wait for nothing, not even a message
+
+ protected:
+  Membership(const Graph &visible, std::span<const std::int32_t> order, int first_ready)
+      : visible(visible), order(order), first_ready(first_ready) {}
+  ~Membership() = default;
+};
+
+inline constexpr int MAIN = 0;  // the memory from which messages are sent, and into which they come
+
 // The workers of a platform under one scheduler (engine/machine/node.py).
 class Node {
  public:
+  // Of a cluster's node, a *member*: its tasks come first, its communication tasks behind them, and
+  // estimates are those of its tasks.
   Node(const Graph &graph, const Platform &platform, const tasksim_question &question,
-       Scheduler &scheduler, Clock &clock);
+       Scheduler &scheduler, Clock &clock, Membership *member = nullptr);
 
   ~Node();
 
@@ -83,6 +105,7 @@ class Node {
   int take(int popped, int worker);  // the task that the scheduler has given, checked and noted
   Steps<> unlocked(int task);
   Steps<> finish(Driver &driver, int task);
+  Steps<> finish_communication(int task, Routine &routine);
   void leave(std::span<const Need> needs, Driver &driver);  // which needs them no more
   Steps<> push(int task, Routine &routine, int pusher, int released_by);
 
@@ -108,7 +131,11 @@ class Node {
     if (question.hears_started) scheduler.started(task, worker);
   }
 
+  // The task that is submitted at so many others.
+  int submitted_at(int place) const { return member_ ? member_->order[place] : place; }
+
   const Graph &graph;
+  const int own_tasks;  // that workers run; those of higher numbers are communication
   const Platform &platform;
   const tasksim_platform &overheads;
   const tasksim_question question;
@@ -142,12 +169,14 @@ class Node {
 
   static constexpr int FEW_CLASSES = 8;  // whose estimates are sent for
 
+  Steps<> communicate(int task, Routine &routine, int released_by);
   void hint_after(int writer, int hint);
   std::vector<Routine *> make_keepers();
   void make_turns();
   void make_drivers();
   void keep_where_data_fit();
 
+  Membership *const member_;
   std::vector<std::unique_ptr<class Device>> devices_;
   Patience patience_;
   std::vector<double> fitting_estimates_;  // infinite where the data of a task do not fit

@@ -23,8 +23,9 @@ Steps<> one_by_one(Node &node, Routine &main) {
   const int hints = static_cast<int>(node.graph.hint_handle.size());
   int hint = 0;
   i64 due = clock.now;
-  for (int task = 0; task < node.graph.tasks; ++task) {
-    for (; hint < hints && node.graph.hint_after[hint] <= task; ++hint) {
+  for (int place = 0; place < node.graph.tasks; ++place) {
+    const int task = node.submitted_at(place);
+    for (; hint < hints && node.graph.hint_after[hint] <= place; ++hint) {
       due = later(due, cost);
       if (something_by(clock, due)) co_await Wait{due - clock.now};
       co_await node.say_hint(hint);
@@ -39,7 +40,7 @@ Steps<> one_by_one(Node &node, Routine &main) {
       co_await node.push(ready, main, NONE, -1);
       due = clock.now;
     }
-    due = later(due, cost);
+    if (task < node.own_tasks) due = later(due, cost);
   }
   for (; hint < hints; ++hint) {
     due = later(due, cost);

@@ -1,0 +1,175 @@
+#include "communicator.h"
+
+#include <utility>
+
+namespace tasksim::cluster {
+
+namespace {
+
+// The rank of communication within an instant: after all that workers do, even counted in steps, and
+// before the shares of the links are settled.
+constexpr double COMMUNICATE = 1024.0;
+
+}  // namespace
+
+Communicator::Communicator(int number, std::span<const std::int32_t> message, Office &office)
+    : number_(number),
+      message_(message),
+      office_(office),
+      envelope_come_(*this),
+      data_come_(*this) {}
+
+void Communicator::begin(Node &node) {
+  node_ = &node;
+  routine_ = node.routine();
+  routine_->rank = COMMUNICATE;
+  routine_->begin(steps());
+}
+
+// Brings the datum of *task* to main memory.
+void Communicator::take(int task) {
+  if (node_->several) {
+    Courier &courier = couriers_.emplace_back();
+    courier.task = task;
+    courier.memory = MAIN;
+    courier.priority = 0;
+    courier.communicator = this;
+    if (node_->mover.fetch(node_->graph.needs[task], courier)) return;
+  }
+  ready(task);
+}
+
+// Sends or awaits the message of *task*, as its datum is in main memory.
+void Communicator::ready(int task) {
+  Message &message = message_of(task);
+  if (number_ == message.source) {
+    out_.push({-i64{message.priority}, turn_++, message_[task - node_->own_tasks]});
+  } else {
+    message.awaited = true;
+    if (message.arrived)
+      done_.push_back(task);
+    else if (message.announced)
+      move(message);
+    else
+      ++expected_;
+  }
+  routine_->wake();
+}
+
+Steps<> Communicator::steps() {
+  Routine &routine = *routine_;
+  for (;;) {
+    if (!routine.woken && done_.empty()) co_await SLEEP;
+    routine.woken = false;
+    routine.rank = COMMUNICATE;
+    co_await Wait{0};
+    co_await send();
+    listen();
+    while (!done_.empty()) {
+      const int task = done_.front();
+      done_.pop_front();
+      co_await end(task);
+    }
+    open_envelope();
+    listen();
+  }
+}
+
+// Tells the node that the communication *task* has ended.
+Steps<> Communicator::end(int task) {
+  const Message &message = message_of(task);
+  if (message.received && number_ == message.target) co_await Wait{message.received};
+  co_await node_->finish_communication(task, *routine_);
+}
+
+bool Communicator::quiet() const {
+  const bool waits = out_.empty() || in_flight_ >= office_.in_flight;
+  return waits && done_.empty() && envelope_ == NONE;
+}
+
+// Sends what is ready, as long as not too much is in flight.
+Steps<> Communicator::send() {
+  while (!out_.empty() && in_flight_ < office_.in_flight) {
+    Message &message = office_.messages[out_.pop().message];
+    ++in_flight_;
+    if (message.isend) co_await Wait{message.isend};
+    office_.communicators[message.target]->hear_of(message);
+    if (message.eager) move(message);
+    if (message.detached) sent(message);
+  }
+}
+
+// *message* is not in flight any more.
+void Communicator::sent(const Message &message) {
+  --in_flight_;
+  done_.push_back(message.send);
+  routine_->wake();
+}
+
+// *message* is being sent here.
+void Communicator::hear_of(Message &message) {
+  if (!message.envelope) {
+    message.announced = true;
+    if (!message.awaited) return;
+    --expected_;
+    return move(message);
+  }
+  letters_.push_back(static_cast<int>(&message - office_.messages.data()));
+  if (listening_ && !coming_) let_come();
+}
+
+// Awaits the next envelope, if a receive is ready that none has come for.
+void Communicator::listen() {
+  if (!expected_ || listening_) return;
+  listening_ = true;
+  if (!letters_.empty()) let_come();
+}
+
+// Lets the envelope that was sent first come.
+void Communicator::let_come() {
+  const int number = letters_.front();
+  letters_.pop_front();
+  coming_ = true;
+  ++office_.under_way;
+  office_.flows.send(*office_.messages[number].envelope, envelope_come_, number);
+}
+
+void Communicator::on_envelope(int message) {
+  --office_.under_way;
+  envelope_ = message;
+  routine_->wake();
+}
+
+// Asks for the data of the message whose envelope has come.
+void Communicator::open_envelope() {
+  if (envelope_ == NONE) return;
+  Message &message = office_.messages[std::exchange(envelope_, NONE)];
+  listening_ = coming_ = false;
+  message.announced = true;
+  if (message.awaited) --expected_;
+  move(message);
+}
+
+// Lets the data of *message* move, unless they do.
+void Communicator::move(Message &message) {
+  if (message.moving) return;
+  message.moving = true;
+  ++office_.under_way;
+  message.started = office_.clock.now;
+  office_.flows.send(message.data, office_.communicators[message.target]->data_come_,
+                     &message - office_.messages.data());
+}
+
+// The data of a message that was sent here have come.
+void Communicator::on_data(int number) {
+  Message &message = office_.messages[number];
+  --office_.under_way;
+  message.arrived = true;
+  message.ended = office_.clock.now;
+  if (!message.detached) office_.communicators[message.source]->sent(message);
+  if (!message.awaited) return;
+  done_.push_back(message.receive);
+  routine_->wake();
+}
+
+}  // namespace tasksim::cluster

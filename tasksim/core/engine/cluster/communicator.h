@@ -1,0 +1,108 @@
+// Communicator: the communication thread of a node, which sends and receives its messages
+// (engine/cluster/communicator.py).
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "../machine/node.h"
+#include "flows.h"
+
+namespace tasksim::cluster {
+
+// A message, and where it is on its way (engine/cluster/messages.py).
+struct Message {
+  int source, target, priority;
+  int send, receive;  // its communication tasks
+  Transfer data;
+  const Transfer *envelope;  // null: nothing is sent before the data
+  i64 isend, received;       // what it costs its hosts, ticks
+  bool eager, detached;      // it moves when it is sent; it is sent when it moves
+  bool awaited = false;      // the receive is ready
+  bool announced = false;    // the receiver knows of it
+  bool moving = false, arrived = false;
+  i64 started = -1, ended = -1;
+};
+
+class Communicator;
+
+// What the communicators of a cluster share.
+struct Office {
+  Clock &clock;
+  Flows flows;
+  std::vector<Message> messages;
+  std::vector<std::unique_ptr<Communicator>> communicators;
+  i64 in_flight = 0;   // so many messages at most are on their way from a node
+  i64 under_way = 0;   // messages and envelopes that move
+};
+
+// It sleeps until there is something to do, and does it at the end of the instant: so of sends that
+// become ready together the most urgent goes first.
+class Communicator {
+ public:
+  // *message*: per communication task.
+  Communicator(int number, std::span<const std::int32_t> message, Office &office);
+
+  void begin(Node &node);  // which has its workers now
+  void take(int task);     // a communication task that was released
+  bool quiet() const;      // nothing to do until a message or a datum comes
+
+ private:
+  struct Courier : Taker {
+    void arrive() override { communicator->ready(task); }
+    Communicator *communicator;
+  };
+  struct Sending {
+    i64 urgency, turn;
+    int message;
+
+    bool before(const Sending &other) const {
+      return urgency != other.urgency ? urgency < other.urgency : turn < other.turn;
+    }
+  };
+  struct EnvelopeCome : Awaiting {
+    explicit EnvelopeCome(Communicator &communicator) : communicator(communicator) {}
+    void happen(i64 message) override { communicator.on_envelope(static_cast<int>(message)); }
+    Communicator &communicator;
+  };
+  struct DataCome : Awaiting {
+    explicit DataCome(Communicator &communicator) : communicator(communicator) {}
+    void happen(i64 message) override { communicator.on_data(static_cast<int>(message)); }
+    Communicator &communicator;
+  };
+
+  Message &message_of(int task) { return office_.messages[message_[task - node_->own_tasks]]; }
+  void ready(int task);
+  Steps<> steps();
+  Steps<> send();
+  Steps<> end(int task);
+  void sent(const Message &message);
+  void hear_of(Message &message);
+  void listen();
+  void let_come();
+  void on_envelope(int message);
+  void open_envelope();
+  void move(Message &message);
+  void on_data(int message);
+
+  const int number_;
+  std::span<const std::int32_t> message_;
+  Office &office_;
+  Node *node_ = nullptr;
+  EnvelopeCome envelope_come_;
+  DataCome data_come_;
+  Heap<Sending> out_;      // sends that are ready
+  i64 turn_ = 0;
+  i64 in_flight_ = 0;
+  i64 expected_ = 0;       // receives that are ready of which no envelope has come
+  std::deque<int> done_;   // communication tasks that have ended, of which nobody was told yet
+  std::deque<int> letters_;  // messages sent here whose envelopes nobody has awaited yet
+  bool listening_ = false;   // an envelope is awaited
+  bool coming_ = false;      // and is under way
+  int envelope_ = NONE;      // a message whose envelope has come just now
+  std::deque<Courier> couriers_;
+  std::unique_ptr<Routine> routine_;  // last: it refers to what is above
+};
+
+}  // namespace tasksim::cluster

@@ -1,0 +1,72 @@
+// Flows: messages that are under way share the links of a network, weighted max-min fair
+// (engine/cluster/flows.py).
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "region.h"
+
+namespace tasksim::cluster {
+
+// What a message, or its envelope, costs on its way: made before the clock starts.
+struct Transfer {
+  const Way *way;
+  i64 latency;    // ticks
+  double factor;  // of what its share moves
+  double bytes;   // with what the network adds
+};
+
+class Flows : public Awaiting {
+ public:
+  Flows(Clock &clock, std::span<const double> capacity);
+
+  // Sends *transfer*, then tells who.happen(value).
+  void send(const Transfer &transfer, Awaiting &who, i64 value);
+
+  void happen(i64 tick) override;  // the flow that was to end first has ended
+
+ private:
+  friend struct Flow;
+  struct End {
+    i64 tick, number;
+    Flow *flow;
+
+    bool before(const End &other) const {
+      return tick != other.tick ? tick < other.tick : number < other.number;
+    }
+  };
+  struct Settling : Awaiting {
+    explicit Settling(Flows &flows) : flows(flows) {}
+    void happen(i64) override { flows.settle(); }
+    Flows &flows;
+  };
+
+  Flow &new_flow();
+  void enter(Flow &flow);
+  void leave(Flow &flow);
+  void note_change(int link);
+  void settle_soon();
+  void settle();
+  void find_touched();
+  bool matters(int link) const;
+  bool stands(const End &end) const;
+  i64 end_of(const Flow &flow) const;
+  void set_alarm();
+
+  Clock &clock_;
+  std::span<const double> capacity_;
+  Settling settling_;
+  std::deque<Flow> all_;
+  std::vector<Flow *> free_;
+  std::vector<Link> links_;
+  Region region_;
+  std::vector<int> changed_;   // the links on which flows have come or gone in this instant
+  std::vector<Flow *> begun_;  // those that have come
+  Heap<End> ends_;  // those that have moved since are passed over
+  i64 count_ = 0;
+  i64 alarm_ = -1;  // the tick of the first end; none
+  bool soon_ = false;
+};
+
+}  // namespace tasksim::cluster

@@ -1,0 +1,78 @@
+"""Choice of the engine that replays a cluster: the compiled core where it knows all, else SimPy's.
+
+As :mod:`tasksim.engine.choice` for a node alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from tasksim.base.errors import InputError
+from tasksim.engine.cluster.cluster import ClusterReplay
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.engine.choice import Engine
+    from tasksim.engine.cluster.cluster import NodeQuestion
+    from tasksim.engine.cluster.outcome import ClusterOutcome
+    from tasksim.engine.needs import SimultaneousPushes
+    from tasksim.graph.distribution.parts import Distribution
+    from tasksim.network.description import Network
+
+__all__ = ["ClusterQuestion", "ClusterReplayed", "replayed"]
+
+
+class ClusterQuestion(NamedTuple):
+    """What is replayed: what the two replays of clusters are made of."""
+
+    distribution: Distribution
+    nodes: Sequence[NodeQuestion]
+    network: Network
+    simultaneous_pushes: SimultaneousPushes = "serial"
+
+
+class ClusterReplayed(NamedTuple):
+    """What came out, the engine that made it, and why it was not the core."""
+
+    outcome: ClusterOutcome
+    engine: str
+    why: str = ""
+
+
+def replayed(question: ClusterQuestion, seed: int, engine: Engine = "auto") -> ClusterReplayed:
+    """Replay what is asked.
+
+    Raises
+    ------
+    InputError
+        If the core was asked for and does not know all that is asked, and for what can never run.
+    SchedulerError
+        If a scheduler breaks a rule or fails.
+    """
+    why = "asked for"
+    if engine != "simpy":
+        from tasksim.runtime.flat import Refused
+
+        try:
+            return _by_core(question, seed)
+        except Refused as refusal:
+            why = str(refusal)
+        if engine == "compiled":
+            raise InputError(f"the compiled engine does not replay this: {why}")
+    replay = ClusterReplay(*question)
+    replay.run(seed)
+    return ClusterReplayed(replay.outcome(), "simpy", why)
+
+
+def _by_core(question: ClusterQuestion, seed: int) -> ClusterReplayed:
+    from tasksim.core.library import status
+    from tasksim.engine.compiled.cluster import CompiledCluster
+    from tasksim.runtime.flat import Refused
+
+    core = status()
+    if not core.available:
+        raise Refused(f"the core is {core.why}")
+    replay = CompiledCluster(*question)
+    replay.run(seed)
+    return ClusterReplayed(replay.outcome(), "compiled")

@@ -1,0 +1,278 @@
+"""Cluster on the compiled core: what SimPy's engine would do on many nodes, to the last bit."""
+
+from __future__ import annotations
+
+import ctypes
+import random
+import weakref
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.core import interface
+from tasksim.engine.cluster.cluster import SEEDS, messages_of
+from tasksim.engine.cluster.outcome import ClusterOutcome, NodeOutcome
+from tasksim.engine.cluster.protocol import protocol_of
+from tasksim.engine.cluster.ways import Ways
+from tasksim.engine.cluster.work import Work
+from tasksim.engine.compiled.answers import NotedCopies, ended, read_tasks
+from tasksim.engine.compiled.flat import flat_platform
+from tasksim.engine.compiled.view import KnownView
+from tasksim.engine.ticks import ticks
+from tasksim.network.model import cost_s
+from tasksim.runtime.flat import Arrays, Flat, Refused, graph_columns, policy_structure
+from tasksim.runtime.hooks import chooses_apart, unless_default
+from tasksim.runtime.policies import ported
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tasksim.engine.cluster.cluster import NodeQuestion
+    from tasksim.engine.cluster.protocol import Protocol
+    from tasksim.engine.needs import SimultaneousPushes
+    from tasksim.graph.distribution.parts import Distribution
+    from tasksim.network.description import Network
+    from tasksim.network.model import HostCost
+    from tasksim.platform.description import Platform
+    from tasksim.runtime.policies import Ported
+
+__all__ = ["CompiledCluster"]
+
+
+class CompiledCluster:
+    """One simulated run on a cluster, on the compiled core.
+
+    Parameters
+    ----------
+    distribution, nodes, network, simultaneous_pushes, protocol
+        As for :class:`~tasksim.engine.cluster.cluster.ClusterReplay`.
+
+    Raises
+    ------
+    Refused
+        If the core does not know what is asked for.
+
+    See Also
+    --------
+    tasksim.engine.cluster.cluster.ClusterReplay : Its reference.
+    """
+
+    def __init__(
+        self,
+        distribution: Distribution,
+        nodes: Sequence[NodeQuestion],
+        network: Network,
+        simultaneous_pushes: SimultaneousPushes = "serial",
+        protocol: Protocol | None = None,
+    ) -> None:
+        core = interface.functions()
+        if core is None:
+            raise Refused("the core is not there")
+        self._core = core
+        self.distribution = distribution
+        self._blind = simultaneous_pushes == "blind"
+        self._protocol = protocol or protocol_of(network.model)
+        self._network = network
+        self._works = [Work(part) for part in distribution.parts]
+        self.messages = messages_of(distribution, self._works)
+        self._questions = nodes
+        self._column = Arrays()
+        self._kept: list[Any] = [self._column]
+        self._outcome = interface.Outcome()
+        self._handle: int | None = None
+
+    def run(self, seed: int) -> float:
+        """Replay the graph; return the makespan in seconds.
+
+        Raises
+        ------
+        Refused
+            If something goes wrong: SimPy's engine says what.
+        """
+        self._make(seed)
+        status = ended(self._core.tasksim_replay_go_on, self._handle)
+        if status != interface.DONE:
+            raise Refused(f"the core has ended with status {status}")
+        self._read()
+        ends = (c["end_s"][: w.own_tasks] for c, w in zip(self.columns, self._works, strict=True))
+        return max(float(column.max(initial=0.0)) for column in ends)
+
+    def _read(self) -> None:
+        """Read what became of tasks and messages."""
+        core, handle = self._core, self._handle
+        self.columns = [
+            read_tasks(partial(core.tasksim_cluster_tasks, handle, node), len(work.graph))
+            for node, work in enumerate(self._works)
+        ]
+        started, done = (np.empty(len(self.messages.source), np.int64) for _ in range(2))
+        core.tasksim_cluster_messages(handle, started.ctypes.data, done.ctypes.data)
+        self.messages.started, self.messages.ended = started.tolist(), done.tolist()
+
+    def outcome(self) -> ClusterOutcome:
+        """Return what happened."""
+        nodes = [
+            self._outcome_of(node, work, question.platform)
+            for node, (work, question) in enumerate(zip(self._works, self._questions, strict=True))
+        ]
+        return ClusterOutcome(self.distribution, nodes, self.messages)
+
+    def _outcome_of(self, node: int, work: Work, platform: Platform) -> NodeOutcome:
+        noted = interface.Outcome()
+        self._core.tasksim_cluster_outcome(self._handle, node, ctypes.byref(noted))
+        log = None
+        if noted.copies >= 0:
+            log = NotedCopies(partial(self._core.tasksim_cluster_log, self._handle, node), noted)
+        return NodeOutcome(work, platform, self.columns[node], log, noted.evictions)
+
+    # What the core is told
+
+    def _make(self, seed: int) -> None:
+        members = (interface.Member * len(self._works))(
+            *(
+                self._member(node, work, question, seed)
+                for node, (work, question) in enumerate(
+                    zip(self._works, self._questions, strict=True)
+                )
+            )
+        )
+        given = interface.Cluster(
+            nodes=len(members), member=ctypes.addressof(members), **self._messages(), **self._ways()
+        )
+        self._kept += [members, given]
+        status = ctypes.c_int32()
+        self._handle = self._core.tasksim_cluster_new(
+            ctypes.byref(given), ctypes.byref(status), ctypes.byref(self._outcome)
+        )
+        if self._handle is None:
+            raise Refused(f"the core does not take this cluster, status {status.value}")
+        weakref.finalize(self, self._core.tasksim_replay_free, self._handle)
+
+    def _member(self, node: int, work: Work, asked: NodeQuestion, seed: int) -> interface.Member:
+        policy = ported(asked.scheduler)
+        if policy is None:
+            raise Refused(f"scheduler {asked.scheduler.name} is no policy of the core")
+        column, graph = self._column, _flat_part(work)
+        visible, platform = _flat_visible(work), flat_platform(asked.platform)
+        estimates = np.ascontiguousarray(asked.estimates[:, work.task])
+        costs = np.zeros((len(asked.costs), len(work.graph)))
+        costs[:, : work.own_tasks] = asked.costs[:, work.task]
+        question = self._question(policy, asked, costs, estimates)
+        view = KnownView(work.visible, asked.platform, costs[:, : work.own_tasks], estimates)
+        rng = random.Random(seed * SEEDS + node)
+        told = policy_structure(policy, view, rng, self._kept)
+        self._kept += [graph, visible, platform, question, told]
+        return interface.Member(
+            graph=graph.handle,
+            visible=visible.handle,
+            platform=platform.handle,
+            question=ctypes.addressof(question),
+            scheduler=ctypes.addressof(told),
+            order=column(work.order, np.int32),
+            message=column(work.message, np.int32),
+            first_ready=len(work.first_ready),
+        )
+
+    def _question(
+        self,
+        policy: Ported,
+        asked: NodeQuestion,
+        costs: NDArray[np.float64],
+        estimates: NDArray[np.float64],
+    ) -> interface.Question:
+        scheduler = policy.scheduler
+        return interface.Question(
+            costs=self._column(costs, np.float64),
+            estimates=self._column(estimates, np.float64),
+            alone=self._alone(asked),
+            machine=True,
+            blind=self._blind,
+            uses_priorities=bool(scheduler.uses_priorities),
+            looks_at_data=bool(scheduler.looks_at_data),
+            chooses_apart=chooses_apart(scheduler),
+            hears_started=unless_default(scheduler, "started") is not None,
+            hears_finished=unless_default(scheduler, "finished") is not None,
+        )
+
+    def _alone(self, asked: NodeQuestion) -> int | None:
+        """Return per class and kernel whether it cannot be queued on a device; None: all can."""
+        names = self._works[0].graph.model_names
+        alone = np.zeros((len(asked.platform.classes), len(names)), np.int8)
+        for index, group in enumerate(asked.platform.classes):
+            synchronous = asked.platform.device(group.architecture).synchronous
+            alone[index] = [name in synchronous for name in names]
+        return self._column(alone, np.int8) if alone.any() else None
+
+    def _messages(self) -> dict[str, Any]:
+        messages, model, column = self.messages, self._network.model, self._column
+        i32, i64 = np.int32, np.int64
+        pairs = list(zip(messages.source, messages.target, strict=True))
+        self._pairs = {pair: number for number, pair in enumerate(dict.fromkeys(pairs))}
+        ways = self._known = Ways(self._network)
+        known = {
+            (pair, size): ways.transfer(ways.between(*pair), size)
+            for pair, size in dict.fromkeys(zip(pairs, messages.size, strict=True))
+        }
+        sent = [known[key] for key in zip(pairs, messages.size, strict=True)]
+        return {
+            "messages": len(pairs),
+            "in_flight": self._protocol.in_flight,
+            "source": column(messages.source, i32),
+            "target": column(messages.target, i32),
+            "priority": column(messages.priority, i32),
+            "send": column(messages.send, i32),
+            "receive": column(messages.receive, i32),
+            "way": column((self._pairs[pair] for pair in pairs), i32),
+            "eager": column((size < model.eager_bytes for size in messages.size), np.int8),
+            "detached": column((size < model.detached_bytes for size in messages.size), np.int8),
+            "latency": column((latency for latency, _, _ in sent), i64),
+            "factor": column((factor for _, factor, _ in sent), np.float64),
+            "bytes": column((size for _, _, size in sent), np.float64),
+            "isend": self._host_costs(model.isend_costs),
+            "received": self._host_costs(model.receive_costs),
+        }
+
+    def _host_costs(self, costs: tuple[HostCost, ...]) -> int | None:
+        if not costs:
+            return None
+        return self._column((ticks(cost_s(costs, size)) for size in self.messages.size), np.int64)
+
+    def _ways(self) -> dict[str, Any]:
+        column, known = self._column, self._known
+        ways = [known.between(*pair) for pair in self._pairs]
+        uses = [use for way in ways for use in way.uses]
+        fields: dict[str, Any] = {
+            "links": len(known.capacity),
+            "ways": len(ways),
+            "uses": len(uses),
+            "capacity": column(known.capacity, np.float64),
+            "way_limit": column((way.limit for way in ways), np.float64),
+            "way_weight": column((way.weight for way in ways), np.float64),
+            "way_ptr": column(np.cumsum([0, *(len(way.uses) for way in ways)]), np.int64),
+            "use_link": column((link for link, _ in uses), np.int32),
+            "use_of_byte": column((of_byte for _, of_byte in uses), np.float64),
+        }
+        size = self._protocol.envelope_bytes
+        if size is not None and ways:
+            envelopes = [known.transfer(way, size) for way in ways]
+            fields["envelope_latency"] = column((each[0] for each in envelopes), np.int64)
+            fields["envelope_factor"], fields["envelope_bytes"] = envelopes[0][1:]
+        return fields
+
+
+def _flat_part(work: Work) -> Flat:
+    """Return the flat form of all tasks of *work*, with who writes last before each hint."""
+    column = Arrays()
+    said = work.hints.said
+    given = interface.Graph(
+        **graph_columns(work.graph, column),
+        hint_writer=column((work.hints.writer[hint] for hint in said), np.int32),
+    )
+    return Flat("graph", given, column.kept)
+
+
+def _flat_visible(work: Work) -> Flat:
+    column = Arrays()
+    return Flat("graph", interface.Graph(**graph_columns(work.visible, column)), column.kept)
