@@ -26,6 +26,7 @@ from tasksim.cli.output import Results, describe_run, print_json, warn
 from tasksim.cli.uncertainty import OPTIONS, Asked, uncertainty_options
 
 if TYPE_CHECKING:
+    from tasksim.cli.uncertainty import Rival
     from tasksim.engine.choice import Engine
     from tasksim.run.record import Run
     from tasksim.scenario.prediction import Prediction
@@ -135,12 +136,17 @@ def simulate(
     if recorded is not None and not changed:
         _warn_of_differences(recorded, run)
     sure = doubts.answer(resolved, engine)
+    rivals: list[Rival] = []
     if sure is not None:
-        run = replace(run, uncertainty=sure.to_json())
+        rivals = [] if sure.interrupted else doubts.rivals(resolved, sure, engine)
+        against = {"against": [rival.to_json() for rival in rivals]} if rivals else {}
+        run = replace(run, uncertainty={**sure.to_json(), **against})
     try:
         results.keep(run)
     finally:  # a full disk does not take the answer away
         _print(run, resolved, results, sure)
+        if rivals and not results.as_json:
+            click.echo("\n".join(rival.text(run.scheduler) for rival in rivals))
     if sure is not None and sure.interrupted:
         ctx.exit(INTERRUPTED)
 

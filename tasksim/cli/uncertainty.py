@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tasksim.engine.choice import Engine
-    from tasksim.scenario.prediction import Prediction
+    from tasksim.scenario.prediction import Difference, Prediction
     from tasksim.scenario.resolved import Resolved
 
-__all__ = ["OPTIONS", "Asked", "uncertainty_options"]
+__all__ = ["OPTIONS", "Asked", "Rival", "uncertainty_options"]
 
-OPTIONS = ("uncertainty", "replications", "until", "level")
+OPTIONS = ("uncertainty", "replications", "until", "level", "against")
 
 
 def uncertainty_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -47,6 +47,13 @@ def uncertainty_options(function: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--level", type=SHARE, metavar="SHARE", help="Of intervals. [default: 95%]"
             ),
+            click.option(
+                "--against",
+                multiple=True,
+                metavar="SCHEDULER",
+                help="Also say how surely it is faster than under another one, by the same luck; "
+                "several are each compared.",
+            ),
         )
     ):
         function = option(function)
@@ -61,10 +68,11 @@ class Asked:
     replications: int | None = None
     until: float | None = None
     level: float | None = None
+    against: tuple[str, ...] = ()
 
     def refuse_early(self, noise: str) -> None:
         """Raise for what does not go together."""
-        alone = [name for name in OPTIONS[1:] if getattr(self, name) is not None]
+        alone = [name for name in OPTIONS[1:] if getattr(self, name) not in (None, ())]
         if self.uncertainty == "none" and alone:
             raise click.UsageError(f"--{alone[0]} is about --uncertainty: give that, too")
         if self.uncertainty != "none" and noise != "none":
@@ -84,3 +92,37 @@ class Asked:
             level=0.95 if self.level is None else self.level,
             engine=engine,
         )
+
+    def rivals(self, resolved: Resolved, sure: Prediction, engine: Engine) -> list[Rival]:
+        """Return how much longer it takes under the other schedulers, met by the same luck."""
+        from tasksim.scenario.prediction import difference
+        from tasksim.scenario.resolved import resolve
+
+        found = []
+        for scheduler in self.against:
+            other = resolve(resolved.scenario.vary(scheduler=scheduler))
+            answer = self.answer(other, engine)
+            if answer is not None:
+                found.append(Rival(scheduler, difference(sure, answer)))
+        return found
+
+
+class Rival(NamedTuple):
+    """Another scheduler, and how much longer it takes."""
+
+    scheduler: str
+    difference: Difference
+
+    def text(self, own: str) -> str:
+        """Return it for people: beside *own*, the scheduler that was asked for."""
+        apart = self.difference
+        return (
+            f"{own} is faster than {self.scheduler} in {100 * apart.first_wins:.0f} % of runs with "
+            f"the same luck; {self.scheduler} takes {1e3 * apart.mean_low_s:+.3g} to "
+            f"{1e3 * apart.mean_high_s:+.3g} ms more in the mean ({100 * apart.level:g} %), "
+            f"{1e3 * apart.run_low_s:+.3g} to {1e3 * apart.run_high_s:+.3g} ms in one run"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {"scheduler": self.scheduler, **self.difference.to_json()}

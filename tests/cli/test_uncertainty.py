@@ -36,6 +36,8 @@ def test_text_and_what_is_not_known():
     ("arguments", "said"),
     [
         (["--until", "1%"], "--until is about --uncertainty"),
+        (["--against", "eager"], "--against is about --uncertainty"),
+        (["--uncertainty", "tasks", "--against", "nobody"], "nobody"),
         (["--replications", "50"], "--replications is about --uncertainty"),
         (["--uncertainty", "tasks", "--noise", "model"], "leave --noise out"),
         (["--uncertainty", "tasks", "--until", "0%"], "until: got 0.0; legal: above 0"),
@@ -49,6 +51,18 @@ def test_what_does_not_go_is_told(arguments, said):
     result = _run(*arguments)
     assert result.exit_code == 2
     assert said in result.stderr
+
+
+def test_two_schedulers_meet_the_same_luck():
+    asked = ["--uncertainty", "tasks", "--replications", "60", "--scheduler", "lws"]
+    result = _run(*asked, "--against", "lws", "--against", "eager")
+    assert "lws is faster than lws in 50 % of runs with the same luck" in result.stdout
+    assert "lws is faster than eager in " in result.stdout
+    said = json.loads(_run(*asked, "--against", "eager", "--json").stdout)["uncertainty"]
+    (rival,) = said["against"]
+    assert rival["scheduler"] == "eager"
+    assert rival["mean_low_s"] <= rival["mean_s"] <= rival["mean_high_s"]
+    assert 0 <= rival["first_wins"] <= 1
 
 
 def test_compare_says_whether_a_run_is_inside(tmp_path):
