@@ -2,6 +2,7 @@
 
     python benchmarks/steering.py                          # some minutes
     python benchmarks/steering.py --until 2% --limit 20 --json steering.json
+    python benchmarks/steering.py --made-up 5%             # bursts that differ by so much, no kernels
 
 Cholesky, LU and QR of three sizes, real kernels of this machine, measured by themselves in bursts.
 Three take turns, burst by burst, so that all see the same machine:
@@ -23,7 +24,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tasksim.calibration.kernels_under_load import Bursts, KernelCall
+from tasksim.calibration.kernels_under_load import BURST_S, Bursts, KernelCall
+from tasksim.calibration.steered import Burst
 from tasksim.calibration.steering import LEAST_BURSTS, Configuration, Steering
 from tasksim.cli.options import SHARE
 from tasksim.graph.apps.registry import generate
@@ -39,6 +41,31 @@ if TYPE_CHECKING:
 SIZES = ((8, 256), (12, 192), (16, 128))
 """Tiles and their size."""
 GRAPHS = [(name, *size) for size in SIZES for name in ("cholesky", "lu", "qr")]
+
+
+FLOP = {"potrf": 1 / 3, "getrf": 2 / 3, "geqrt": 4 / 3, "trsm": 1, "trsm_ll": 1, "trsm_ru": 1,
+        "syrk": 1, "gemm": 2, "gemm_nn": 2, "gemqrt": 2, "tpqrt": 2, "tpmqrt": 4}  # fmt: skip
+"""Of a kernel over the cube of the tile size: what made-up ones take."""
+FLOP_PER_S = 5e10
+EXECUTIONS = 8
+"""Of a made-up burst."""
+
+
+class MadeUp:
+    """Measures kernels that are made up: bursts differ by a factor, executions hardly."""
+
+    def __init__(self, noise: float) -> None:
+        self._noise, self._rng = noise, np.random.default_rng(0)
+
+    def __call__(self, kernel: KernelCall) -> tuple[np.ndarray[Any, Any], float]:
+        """Return what executions took, and the burst."""
+        mean_s = FLOP[kernel.name] * max(kernel.parameters.values()) ** 3 / FLOP_PER_S
+        factors = np.exp(
+            self._noise * self._rng.standard_normal()
+            + self._noise / 4 * self._rng.standard_normal(EXECUTIONS)
+        )
+        durations = mean_s * factors
+        return durations, max(float(durations.sum()), BURST_S)
 
 
 class Row(NamedTuple):
@@ -89,10 +116,11 @@ class Turns:
         return self.steering.configurations[int(np.argmin(self.steering.counts))]
 
 
-def row_of(graph: TaskGraph, name: str, until: float, limit_s: float) -> Row:
+def row_of(graph: TaskGraph, name: str, until: float, limit_s: float, made_up: float | None) -> Row:
     """Measure for *graph* in both manners until it is known, at most *limit_s* each."""
     workers = len(usable_cores())
-    measure, platform = Bursts(workers), Platform.identical(workers)
+    measure: Burst = Bursts(workers) if made_up is None else MadeUp(made_up)
+    platform = Platform.identical(workers)
     steered, *others = (Steering(graph, platform, until, seed=seed) for seed in range(3))
     ways = [steered, Uniform(others[0]), Turns(others[1])]
     notes = [steered, *others]
@@ -131,16 +159,19 @@ def main(given: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--until", default="2%")
     parser.add_argument("--limit", type=float, default=20.0, help="seconds of measuring, each way")
+    parser.add_argument("--made-up", help="measure no kernels, but bursts that differ by so much")
     parser.add_argument("--graphs", type=int, default=len(GRAPHS), help="only the first so many")
     parser.add_argument("--json", dest="path", type=Path)
     asked = parser.parse_args(given)
     until = float(SHARE.convert(asked.until, None, None))
+    made_up = None if asked.made_up is None else float(SHARE.convert(asked.made_up, None, None))
     print(f"{'graph':34} {'steered':>9} {'uniform':>9} {'ratio':>6}   errors        known to")
     rows = []
     with single_threaded_blas():
         for name, tiles, size in GRAPHS[: asked.graphs]:
             graph = generate(name, tiles=tiles, tile_size=size)
-            row = row_of(graph, f"{name} tiles={tiles} tile_size={size}", until, asked.limit)
+            text = f"{name} tiles={tiles} tile_size={size}"
+            row = row_of(graph, text, until, asked.limit, made_up)
             rows.append(row)
             print(
                 f"{row.graph:34} {row.steered_s:7.2f} s {row.uniform_s:7.2f} s "

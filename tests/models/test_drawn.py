@@ -123,3 +123,25 @@ def test_a_drawn_model_of_few_samples_stretches_the_noise():
     draw = drawer_of(model, np.array([[64.0]]))
     stretches = [draw(np.random.default_rng(seed)).stretch[0] for seed in range(200)]
     assert max(stretches) > 3 > 1 > min(stretches)
+
+
+def test_stalls_are_drawn_as_long_as_they_were():
+    rng = np.random.default_rng(4)
+    stalled = rng.random(2000) < 0.05
+    durations = np.where(stalled, 12.0, 0.5 * (1 + 0.03 * rng.standard_normal(2000)))
+    rows = np.full((2000, 1), 8.0)
+    model = HistoryModel(fence=None).fit(Samples(("n",), rows, durations))
+    drawn = noise_of(model, np.full((20_000, 1), 8.0))(rng, np.ones(20_000))
+    assert drawn.mean() == pytest.approx(1.0, rel=0.05)
+    assert drawn.std() == pytest.approx(durations.std() / durations.mean(), rel=0.15)
+    assert drawn.max() < 1.3 * durations.max() / durations.mean()
+
+
+def test_of_few_samples_the_longest_may_be_missing():
+    rng = np.random.default_rng(1)
+    durations = np.exp(0.6 * rng.standard_normal(6))
+    model = HistoryModel().fit(Samples(("n",), np.full((6, 1), 8.0), durations))
+    shifts = np.log(model.draw([[8.0]], rng, 4000) / model.predict([[8.0]]))
+    # The variance of the noise is drawn 5/3 of that of six samples in the mean, half of it counts.
+    variance = np.log1p((durations.std(ddof=1) / durations.mean()) ** 2)
+    assert shifts.mean() == pytest.approx(variance / 3, abs=0.04)
