@@ -2,7 +2,7 @@
 
     python benchmarks/steering.py                          # some minutes
     python benchmarks/steering.py --until 2% --limit 20 --json steering.json
-    python benchmarks/steering.py --made-up 5%             # bursts that differ by so much, no kernels
+    python benchmarks/steering.py --made-up 5%             # no kernels, bursts that differ by it
 
 Cholesky, LU and QR of three sizes, real kernels of this machine, measured by themselves in bursts.
 Three take turns, burst by burst, so that all see the same machine:
@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tasksim.calibration.kernels_under_load import BURST_S, Bursts, KernelCall
-from tasksim.calibration.steered import Burst
 from tasksim.calibration.steering import LEAST_BURSTS, Configuration, Steering
 from tasksim.cli.options import SHARE
 from tasksim.graph.apps.registry import generate
@@ -36,6 +35,7 @@ from tasksim.platform.description import Platform
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tasksim.calibration.steered import Burst
     from tasksim.graph.taskgraph import TaskGraph
 
 SIZES = ((8, 256), (12, 192), (16, 128))
@@ -54,8 +54,8 @@ EXECUTIONS = 8
 class MadeUp:
     """Measures kernels that are made up: bursts differ by a factor, executions hardly."""
 
-    def __init__(self, noise: float) -> None:
-        self._noise, self._rng = noise, np.random.default_rng(0)
+    def __init__(self, noise: float, seed: int) -> None:
+        self._noise, self._rng = noise, np.random.default_rng(seed)
 
     def __call__(self, kernel: KernelCall) -> tuple[np.ndarray[Any, Any], float]:
         """Return what executions took, and the burst."""
@@ -119,10 +119,10 @@ class Turns:
 def row_of(graph: TaskGraph, name: str, until: float, limit_s: float, made_up: float | None) -> Row:
     """Measure for *graph* in both manners until it is known, at most *limit_s* each."""
     workers = len(usable_cores())
-    measure: Burst = Bursts(workers) if made_up is None else MadeUp(made_up)
+    measure: Burst = Bursts(workers) if made_up is None else MadeUp(made_up, len(graph))
     platform = Platform.identical(workers)
     steered, *others = (Steering(graph, platform, until, seed=seed) for seed in range(3))
-    ways = [steered, Uniform(others[0]), Turns(others[1])]
+    ways: list[Any] = [steered, Uniform(others[0]), Turns(others[1])]
     notes = [steered, *others]
     going, ended = {0, 1}, set()
     while going:
@@ -183,8 +183,8 @@ def main(given: Sequence[str] | None = None) -> None:
             )
     ratio = statistics.median(row.steered_s / row.uniform_s for row in rows)
     errors = [
-        statistics.median(abs(row[place]) for row in rows)
-        for place in (Row._fields.index("steered_error"), Row._fields.index("uniform_error"))
+        statistics.median(abs(row.steered_error) for row in rows),
+        statistics.median(abs(row.uniform_error) for row in rows),
     ]
     print(
         f"steered measuring takes {ratio:.2f} of the time of uniform in the median; errors "
