@@ -365,6 +365,9 @@ def main() -> int:
     rows = [row for p in (QUICK if given.quick else PROBLEMS) for row in rows_of(p, given.rounds)]
     load = [before, os.getloadavg()[0]]
     print(text_of(rows))
+    for row in rows:
+        if row["way"] == "simulation":
+            print(f"{row['problem']}: models for simulation took {row['calibration_s']:.1f} s more")
     print(f"load {load[0]:.1f} before, {load[1]:.1f} after (this benchmark alone: about {WORKERS})")
     found = reached(rows)
     for name, ways in found.items():
