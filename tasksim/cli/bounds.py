@@ -55,10 +55,11 @@ def _is_run(named: str) -> bool:
 
 
 def _of_graph(scenario: Scenario, as_json: bool) -> None:
+    from tasksim.scenario.nodes import bounds_on_nodes
     from tasksim.scenario.resolved import resolve
 
     setup = resolve(scenario)
-    values = setup.bounds()
+    values = {**setup.bounds(), **bounds_on_nodes(setup)}
     if as_json:
         print_json(
             {

@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 
 __all__ = ["BOUND_NAMES", "above", "run_facts", "run_html"]
 
-BOUND_NAMES: Final = {"critical_path_s": "critical path", "area_s": "area bound"}
+BOUND_NAMES: Final = {
+    "critical_path_s": "critical path",
+    "area_s": "area bound",
+    "node_area_s": "work of the node with most",
+    "volume_s": "messages of the node with most",
+    "path_s": "critical path with messages",
+}
 """What people call the bounds."""
 
 _BINS: Final = 150  # of the picture in notebooks: two pixels each

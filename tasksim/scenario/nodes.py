@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tasksim.schedulers.base import Scheduler
 
 __all__ = [
+    "bounds_on_nodes",
     "check_nodes",
     "cluster_content",
     "cluster_fields",
@@ -183,6 +184,24 @@ def replayed_on_nodes(
         config=config,
         **options,
     )
+
+
+def bounds_on_nodes(resolved: Resolved) -> dict[str, float]:
+    """Return lower bounds that know of nodes and messages; none on a single node."""
+    from tasksim.engine.cluster.bounds import cluster_bounds
+    from tasksim.engine.durations import durations
+    from tasksim.graph.distribution.owners import nearly_square, owners_of
+    from tasksim.graph.distribution.parts import distribute
+
+    cluster = resolved.cluster
+    if cluster is None or len(cluster.nodes) == 1 or len(set(map(id, cluster.nodes))) > 1:
+        return {}
+    grid = grid_of(resolved.scenario) or nearly_square(len(cluster.nodes))
+    owners = owners_of(resolved.graph, grid, resolved.scenario.owner)
+    cut = distribute(resolved.graph, owners, grid.nodes)
+    fastest = durations(resolved.graph, resolved.platform, resolved.known_models()).min(axis=0)
+    workers = [len(node.workers) for node in cluster.nodes]
+    return cluster_bounds(cut, fastest, workers, cluster.network).to_json()
 
 
 # Files and JSON

@@ -108,7 +108,7 @@ def test_bounds_count_the_workers_of_all_nodes(tasksim):
     line = f"bounds cholesky tiles=8 {DURATIONS} --json"
     alone = tasksim(f"{line} --workers 8").json
     spread = tasksim(f"{line} --workers 2 {ON_FOUR}").json
-    assert spread["bounds"] == alone["bounds"]
+    assert {name: spread["bounds"][name] for name in alone["bounds"]} == alone["bounds"]
     assert spread["workers"] == 8
 
 
@@ -131,3 +131,12 @@ def test_the_public_function_takes_nodes():
 def test_real_runs_are_not_asked_for_so():
     with pytest.raises(InputError, match="mpiexec"):
         Scenario("cholesky tiles=8", workers=2, clock="native", nodes=4, network=SWITCH)
+
+
+def test_bounds_on_nodes_know_of_messages(tasksim):
+    line = f"bounds cholesky tiles=8 {DURATIONS} --workers 2"
+    alone, on_four = (tasksim(f"{line} {more} --json").json for more in ("", ON_FOUR))
+    assert set(on_four["bounds"]) - set(alone["bounds"]) == {"node_area_s", "volume_s", "path_s"}
+    assert on_four["best_s"] == max(on_four["bounds"].values())
+    assert on_four["bounds"]["path_s"] > on_four["bounds"]["critical_path_s"]
+    assert "critical path with messages" in tasksim(f"{line} {ON_FOUR}").out
