@@ -9,7 +9,6 @@ import numpy as np
 
 from tasksim.applications.flow import COMBINE
 from tasksim.applications.foreign import ForeignFunction
-from tasksim.applications.jitted import JittedCalls, entry_of
 from tasksim.applications.results import Results
 from tasksim.applications.store import Store
 from tasksim.base.arguments import short
@@ -124,6 +123,8 @@ class FlowProgram:
 
     def calls(self, core: ctypes.CDLL) -> Calls:  # noqa: ARG002
         """Return what each task calls without Python: functions of C, and of Numba."""
+        from tasksim.applications.jitted import JittedCalls
+
         table, jitted = CallTable(len(self.graph)), JittedCalls()
         rows: dict[ForeignFunction, tuple[list[int], list[list[int]]]] = {}
         kept: list[object] = [self.store]
@@ -197,6 +198,8 @@ class FlowProgram:
         if not self.store.made_anew.isdisjoint(call.handles):
             return None  # objects: at the next reset they are others
         import numba
+
+        from tasksim.applications.jitted import entry_of
 
         arguments = self._arguments(call)
         types = tuple(map(numba.typeof, arguments))
