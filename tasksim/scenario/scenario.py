@@ -98,8 +98,10 @@ class Scenario:
         Natively, what is between two tasks: the compiled core where it is there, or Python.
     network : str, Path or None, default None
         Between nodes: ``"switch:bandwidth=4GB/s,latency=1us"``, a name or a file.
-    nodes, grid : int or None, str or None, default None
-        How many nodes, each the platform; their rows and columns, ``"2x4"``.
+    nodes : int or None, default None
+        How many, each of them the platform.
+    grid : str or None, default None
+        Their rows and columns, ``"2x4"``.
     owner : str, default "row"
         Which node owns what: ``row``, ``column``, ``diamond``, ``round-robin``, ``morton``.
 
