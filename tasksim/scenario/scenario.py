@@ -69,14 +69,12 @@ class Scenario:
         A name, a file, or a platform. None: *workers*, or where a recorded run ran; natively,
         this machine.
     workers : int or None, default None
-        Instead of a platform: so many identical workers, without overheads; natively threads, by
-        default one per usable core.
+        Instead of a platform: so many, without overheads; natively threads, one per usable core.
     models : str, Path, models or None, default None
         Kernel models: a folder or file, or an object. None: those of the platform.
     durations : str, mapping or None, default None
         Instead of models: seconds per kernel, or per ``ARCHITECTURE:KERNEL``; as text with units
-        if wanted (``"potrf=1,gemm=60 ms"``). Of a recorded run: ``"measured"`` or ``"means"``, see
-        :class:`~tasksim.run.measured.MeasuredDurations`.
+        if wanted (``"potrf=1,gemm=60 ms"``). Of a recorded run: ``"measured"`` or ``"means"``.
     model_names : str or None, default None
         How models are called if not as the kernels: a text with ``{kernel}`` in it.
     library : str, Path or None, default None
