@@ -36,15 +36,20 @@ class TaskAccesses(NamedTuple):
     priorities: Sequence[int]
 
 
-def ordered_accesses(graph: TaskGraph) -> tuple[list[Needs], list[list[int]]]:
+def ordered_accesses(
+    graph: TaskGraph, *, moved: bool = True
+) -> tuple[list[Needs], list[list[int]]]:
     """Return per task what it accesses, and per task what it reads.
 
     As StarPU orders them everywhere: what is written first, then by handle. Scratch memory and
-    reductions are left out: nothing is copied for them.
+    reductions are left out: nothing is copied for them. Where nothing is *moved*, as there is one
+    memory, nobody asks what is read: then there are no lists of that.
     """
     keys = _in_order(graph)
     pointers = pointers_of_counts(np.bincount(keys >> 33, minlength=len(graph))).tolist()
     needs = _shared_needs(keys)
+    if not moved:
+        return [needs[a:b] for a, b in pairwise(pointers)], []
     read = keys[keys & 1 == 1]
     read_pointers = pointers_of_counts(np.bincount(read >> 33, minlength=len(graph))).tolist()
     handle = (read >> 1 & 0x7FFFFFFF).tolist()

@@ -105,7 +105,7 @@ class Node:
         self._looks = scheduler.looks_at_data
         self.started = unless_default(scheduler, "started")
         self._finished = unless_default(scheduler, "finished")
-        self.needs, reads = ordered_accesses(graph)
+        self.needs, reads = ordered_accesses(graph, moved=len(platform.memories) > 1)
         priorities = graph.priority.tolist() if scheduler.uses_priorities else [0] * len(graph)
         routines = [self.routine() for _ in platform.workers]
         self.memories = Memories(clock, graph, platform, _keepers(clock, platform, routines))
