@@ -12,8 +12,10 @@ from tasksim.base.errors import InputError, OutputError
 from tasksim.view.figure import PANELS, figure, save_figure
 from tasksim.view.style import KERNEL_COLOURS
 
-DRAWN = tuple(name for name in PANELS if name not in ("iterations", "gflops", "scatter"))
-"""Panels of any runs; the others, of runs whose graph is known, are in test_slicepanels.py."""
+OTHERS = ("iterations", "gflops", "scatter", "network", "messages", "nodes")
+DRAWN = tuple(name for name in PANELS if name not in OTHERS)
+"""Panels of any runs; the others, of runs whose graph is known, are in test_slicepanels.py, those
+of runs on several nodes in test_network_panels.py."""
 EVERYWHERE = tuple(name for name in DRAWN if name not in ("memory", "bandwidth"))
 
 
