@@ -97,9 +97,9 @@ def _of_all_runs(runs: Sequence[Run], panels: Mapping[str, Panel], axis: int) ->
 def _below(runs: Sequence[Run], panels: Mapping[str, Panel]) -> list[list[Cell]]:
     """Return the panels without a time axis: beside each other, or where that is too narrow not."""
     legend = _legend_inches(runs) if len(runs) > 1 else 0.0
-    look = Look(_until_s(runs))
+    look, more = Look(_until_s(runs)), len(runs) - 1
     cells = [
-        Cell(panel, runs, look, panel.height_inches(runs[0]) + legend)
+        Cell(panel, runs, look, panel.height_inches(runs[0]) + more * panel.more_inches + legend)
         for panel in _at("below", panels)
     ]
     kernels = {run.kernel_names[k] for run in runs for k in set(run.tasks.kernel.tolist())}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from textwrap import fill
 from typing import TYPE_CHECKING, Final
 
 from matplotlib.patches import Patch
@@ -14,7 +13,14 @@ from tasksim.run.metrics import kernel_statistics
 from tasksim.run.pathprofile import path_profile
 from tasksim.run.record import Run
 from tasksim.view.registry import Look, Panel
-from tasksim.view.style import TEXT, kernel_colours, legend_columns, new_axes, run_names
+from tasksim.view.style import (
+    TEXT,
+    fitting,
+    kernel_colours,
+    legend_columns,
+    new_axes,
+    run_names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +34,10 @@ _GREY: Final = "#d9d9d9"
 _ROW_INCHES: Final = 0.3
 _LEGEND_INCHES: Final = 1.1
 """For the legend above and the axis below."""
+_RUN_INCHES: Final = 0.55
+"""For each further run: two bars and a line of text above them."""
+_NAMED: Final = 0.85
+"""Of the width, what is left for names beside the labels of rows."""
 
 
 def panel_path(runs: Run | Sequence[Run], ax: Axes | None = None) -> Axes:
@@ -41,13 +51,14 @@ def panel_path(runs: Run | Sequence[Run], ax: Axes | None = None) -> Axes:
     rows = [row for run in several for row in (_path_parts(run), _worker_parts(run))]
     kernels = dict.fromkeys(name for row in rows for name in row if name != _WAITING)
     colours = {**kernel_colours(kernels), _WAITING: _GREY}
-    for place, row in enumerate(rows):
+    places = _places(len(several))
+    for place, row in zip(places, rows, strict=True):
         left = 0.0
         for name in (*kernels, _WAITING):
             width = row.get(name, 0.0)
             axes.barh(place, width, 0.75, left, color=colours[name], edgecolor="#333333", lw=0.5)
             left += width
-    _name_rows(axes, several)
+    _name_rows(axes, several, places)
     _time_axis(axes, max((run.makespan_s for run in several), default=0.0))
     shown = [Patch(facecolor=colours[name], edgecolor="#333333", label=name) for name in colours]
     columns = legend_columns(list(colours), axes.get_window_extent().width * 72 / axes.figure.dpi)
@@ -74,13 +85,22 @@ def _worker_parts(run: Run) -> dict[str, float]:
     return {**parts, _WAITING: sum(idle_time(run).totals().values()) / count}
 
 
-def _name_rows(axes: Axes, runs: Sequence[Run]) -> None:
-    names = [fill(name, 28) + ":\n" for name in run_names(runs)] if len(runs) > 1 else [""]
-    labels = [text for name in names for text in (f"{name}path", "mean worker")]
-    axes.set_yticks(range(len(labels)), labels, fontsize=TEXT["small"])
+def _places(runs: int) -> list[int]:
+    """Return the row of each bar, from the top: of several runs each has a row for its name."""
+    rows = (1, 2) if runs > 1 else (0, 1)
+    return [3 * run + row for run in range(runs) for row in rows]
+
+
+def _name_rows(axes: Axes, runs: Sequence[Run], places: Sequence[int]) -> None:
+    axes.set_yticks(places, ["path", "mean worker"] * len(runs), fontsize=TEXT["small"])
     axes.tick_params(axis="y", length=0)
-    axes.set_ylim(len(labels) - 0.5, -0.5)
+    axes.set_ylim(max(places, default=0) + 0.5, -0.5)
     axes.spines[["top", "right"]].set_visible(False)
+    if len(runs) < 2:
+        return
+    points = axes.get_window_extent().width * 72 / axes.figure.dpi
+    for row, name in enumerate(fitting(run_names(runs), _NAMED * points)):
+        axes.text(0.0, 3 * row + 0.1, name, va="center", fontsize=TEXT["small"])
 
 
 def _time_axis(axes: Axes, until_s: float) -> None:
@@ -93,7 +113,7 @@ def _time_axis(axes: Axes, until_s: float) -> None:
 
 
 def _height_inches(runs: Sequence[Run]) -> float:
-    return _LEGEND_INCHES + 2 * _ROW_INCHES * max(1, len(runs))
+    return _LEGEND_INCHES + 2 * _ROW_INCHES + max(0, len(runs) - 1) * _RUN_INCHES
 
 
 def _draw(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:  # noqa: ARG001
@@ -104,5 +124,6 @@ PATH = Panel(
     summary="What the practical critical path of each run is made of, and the mean of its workers.",
     place="below",
     draw=_draw,
-    height_inches=lambda _: 2.6,  # of three runs; bars of more are thinner
+    height_inches=lambda _: 2.6,
+    more_inches=_RUN_INCHES,
 )

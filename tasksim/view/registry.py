@@ -73,6 +73,8 @@ class Panel:
         What runs must have recorded, in words, for the message where none has.
     by_default : bool, default False
         Whether figures have it where nobody says which panels they want.
+    more_inches : float, default 0.0
+        What a panel in the last row is higher for each further run.
 
     See Also
     --------
@@ -100,6 +102,7 @@ class Panel:
     shows: Callable[[Run], bool] = _always
     needs: str = ""
     by_default: bool = False
+    more_inches: float = 0.0
 
 
 def _adopt(name: str, found: Any) -> Panel:

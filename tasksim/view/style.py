@@ -29,6 +29,7 @@ __all__ = [
     "TEXT",
     "WIDTH_INCHES",
     "fits",
+    "fitting",
     "kernel_colours",
     "legend_columns",
     "name_runs",
@@ -186,7 +187,7 @@ def legend_columns(texts: Sequence[str], width_points: float) -> int:
 def name_runs(axes: Axes, handles: Sequence[Artist]) -> None:
     """Put a legend above *axes*, where it covers nothing, that says which run is which."""
     points = axes.get_window_extent().width * 72.0 / axes.figure.dpi
-    names = _fitting([str(handle.get_label()) for handle in handles], points)
+    names = fitting([str(handle.get_label()) for handle in handles], points)
     if not handles:
         return
     axes.legend(
@@ -200,7 +201,7 @@ def name_runs(axes: Axes, handles: Sequence[Artist]) -> None:
     )
 
 
-def _fitting(texts: Sequence[str], width_points: float) -> list[str]:
+def fitting(texts: Sequence[str], width_points: float) -> list[str]:
     """Return *texts*, those that are wider than a legend of that width without their middles."""
     most = max(12, int((width_points - 45.0) / (0.6 * TEXT["small"])))
     head = 2 * most // 3
