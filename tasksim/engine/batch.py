@@ -28,9 +28,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.engine.choice import Engine, Replayed
+    from tasksim.engine.cluster.choice import ClusterQuestion, ClusterReplayed
+    from tasksim.engine.cluster.spread import Spread
     from tasksim.engine.compiled.series import Desk, Series
     from tasksim.engine.durations import Models
     from tasksim.engine.needs import SimultaneousPushes
+    from tasksim.graph.distribution.parts import Distribution
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.run.record import TaskTable
@@ -60,6 +63,13 @@ class Item(NamedTuple):
     submitted_s: NDArray[np.float64] | None = None
     drawn: Callable[[], NDArray[np.float64]] | None = None
     """Returns what tasks take, shape (classes, tasks), instead of noise."""
+    spread: Spread | None = None
+    """Several nodes, each the platform, and who owns what."""
+
+    @property
+    def nodes(self) -> Spread | None:
+        """What it is spread over, if that is more than one node."""
+        return None if self.spread is None or self.spread.nodes == 1 else self.spread
 
 
 class Totals(NamedTuple):
@@ -98,7 +108,7 @@ def totals(
     InputError, SchedulerError
         Those of the first replay that fails.
     """
-    look = _Look(_totals_of_desk, _totals_of_replay)
+    look = _Look(_totals_of_desk, _totals_of_replay, _totals_of_nodes)
     return _looked_at(items, look, threads, engine, settled)
 
 
@@ -106,14 +116,16 @@ def task_tables(
     items: Sequence[Item], *, threads: int = 1, engine: Engine = "auto"
 ) -> Iterator[TaskTable]:
     """Yield what became of the tasks of each replay; all else is as for :func:`totals`."""
-    return _looked_at(items, _Look(_table_of_desk, _table_of_replay), threads, engine)
+    look = _Look(_table_of_desk, _table_of_replay, _table_of_nodes)
+    return _looked_at(items, look, threads, engine)
 
 
 class _Look(NamedTuple, Generic[T]):
-    """What is read off a replay that has ended: one of a series, or one by itself."""
+    """What is read off a replay that has ended: one of a series, by itself, or of many nodes."""
 
     at_desk: Callable[[Desk], T]
     at_replay: Callable[[TaskGraph, Replayed], T]
+    at_nodes: Callable[[ClusterReplayed], T]
 
 
 def _looked_at(
@@ -163,6 +175,10 @@ class _Here(NamedTuple, Generic[T]):
 
     def looked_at(self, item: Item) -> T:
         """Replay *item* and look at it."""
+        if item.nodes is not None:
+            from tasksim.engine.cluster.choice import replayed as replayed_on_nodes
+
+            return self._on_nodes(item, partial(replayed_on_nodes, engine=self.engine))
         return self._looked_at(item, partial(replayed, engine=self.engine))
 
     def looked_at_if_known(self, item: Item) -> T | None:
@@ -171,9 +187,17 @@ class _Here(NamedTuple, Generic[T]):
 
         give_up_if_asked()
         try:
+            if item.nodes is not None:
+                from tasksim.engine.cluster.choice import replayed_by_core as on_nodes
+
+                return self._on_nodes(item, on_nodes)
             return self._looked_at(item, replayed_by_core)
         except Refused:
             return None
+
+    def _on_nodes(self, item: Item, replay: Callable[[ClusterQuestion, int], ClusterReplayed]) -> T:
+        question = self.settled.shared(item).question_on_nodes(item)
+        return self.look.at_nodes(replay(question, item.seed))
 
     def _looked_at(self, item: Item, replay: Callable[[Question, int], Replayed]) -> T:
         shared = self.settled.shared(item)
@@ -211,6 +235,28 @@ def _totals_of_replay(graph: TaskGraph, done: Replayed) -> Totals:
     )
 
 
+def _totals_of_nodes(done: ClusterReplayed) -> Totals:
+    from tasksim.engine.cluster.outcome import cluster_records
+
+    found = cluster_records(done.outcome)
+    tasks, copies = found["tasks"], found.get("transfers")
+    return Totals(
+        makespan_s=float(tasks.end_s.max(initial=0.0)),
+        busy_s=float((tasks.end_s - tasks.start_s).sum()),
+        copied_bytes=0 if copies is None else int(copies.size_bytes.sum()),
+        copies=0 if copies is None else len(copies),
+        evictions=found.get("evictions", 0),
+        engine=done.engine,
+    )
+
+
+def _table_of_nodes(done: ClusterReplayed) -> TaskTable:
+    from tasksim.engine.cluster.outcome import cluster_records
+
+    table: TaskTable = cluster_records(done.outcome)["tasks"]
+    return table
+
+
 def _table_of_desk(desk: Desk) -> TaskTable:
     return desk.table()
 
@@ -239,7 +285,10 @@ class Settled:
     def bounds(self, item: Item) -> dict[str, float]:
         """Return the bounds on any schedule with the costs of a replay, as its run has them."""
         shared = self.shared(item)
-        return bounds_of(shared.graph, item.platform, shared.costs(item))
+        found = bounds_of(shared.graph, item.platform, shared.costs(item))
+        if item.nodes is not None:  # they share the work
+            found["area_s"] /= item.nodes.nodes
+        return found
 
     def turn_of(self, scheduler: Scheduler) -> threading.Lock:
         """Return the lock of a scheduler that is an object."""
@@ -259,15 +308,33 @@ class _Shared:
         self._far = far_part(self.graph, platform, models, self._estimates)
         self._means = self._near(self._estimates)
         self._series: dict[Hashable, Series | None] = {}
+        self._cuts: dict[Hashable, tuple[Spread, Distribution]] = {}
         self._lock = threading.Lock()
 
     def costs(self, item: Item) -> NDArray[np.float64]:
         """Return what tasks take; drawn anew where there is noise."""
+        plain = item.nodes is not None  # on several nodes, far data cost nothing
         if item.drawn is not None:
-            return self._near(item.drawn())
+            return item.drawn() if plain else self._near(item.drawn())
         if item.noise == "none":
-            return self._means
-        return self._near(self._demands.draws(np.random.default_rng([item.seed, 1])))
+            return self._estimates if plain else self._means
+        drawn = self._demands.draws(np.random.default_rng([item.seed, 1]))
+        return drawn if plain else self._near(drawn)
+
+    def question_on_nodes(self, item: Item) -> ClusterQuestion:
+        """Return what an item asks that is spread over several nodes."""
+        spread, given = item.nodes, item.scheduler
+        assert spread is not None
+        pushes = item.simultaneous_pushes
+        return spread.question(self._cut(spread), given, self.costs(item), self._estimates, pushes)
+
+    def _cut(self, spread: Spread) -> Distribution:
+        """Return the parts of the graph, made once for nodes, grid and owner."""
+        key = id(spread.cluster), spread.grid, spread.owner
+        with self._lock:
+            if key not in self._cuts:
+                self._cuts[key] = spread, spread.cut(self.graph)
+            return self._cuts[key][1]
 
     def question(self, item: Item, scheduler: Scheduler, costs: NDArray[np.float64]) -> Question:
         """Return what an item asks, of a scheduler and with costs of its own."""

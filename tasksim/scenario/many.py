@@ -10,6 +10,7 @@ import numpy as np
 from tasksim.base.arguments import one_of, whole_number
 from tasksim.base.errors import InputError, expect
 from tasksim.engine.choice import ENGINES
+from tasksim.scenario.nodes import spread_of
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario
 
@@ -206,6 +207,7 @@ def _items(scenarios: Sequence[Scenario]) -> list[Item]:
                 scenario.seed,
                 scenario.noise,
                 **resolved.engine,
+                spread=spread_of(resolved),
             )
         )
     return items

@@ -14,6 +14,7 @@ from tasksim.platform.description import Platform
 
 if TYPE_CHECKING:
     from tasksim.engine.choice import Engine
+    from tasksim.engine.cluster.spread import Spread
     from tasksim.graph.distribution.owners import Grid
     from tasksim.models.document import Node
     from tasksim.network.cluster import Cluster
@@ -35,6 +36,7 @@ __all__ = [
     "network_files",
     "node_file",
     "replayed_on_nodes",
+    "spread_of",
 ]
 
 _MOST = 65_536  # as tasksim.network.cluster says, which few commands need
@@ -184,6 +186,17 @@ def replayed_on_nodes(
         config=config,
         **options,
     )
+
+
+def spread_of(resolved: Resolved) -> Spread | None:
+    """Return the nodes that a scenario is replayed on, if it asks for any."""
+    if resolved.cluster is None:
+        return None
+    from tasksim.engine.cluster.spread import Spread
+
+    if len(resolved.cluster.nodes) > 1 and resolved.engine.get("submitted_s") is not None:
+        raise InputError("engine.submission=recorded is for one node")
+    return Spread(resolved.cluster, grid_of(resolved.scenario), resolved.scenario.owner)
 
 
 def bounds_on_nodes(resolved: Resolved) -> dict[str, float]:

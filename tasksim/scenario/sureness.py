@@ -13,6 +13,7 @@ from tasksim.base.errors import InputError, expect
 from tasksim.engine.choice import ENGINES
 from tasksim.engine.replications import SOURCES, Replication, Replicator
 from tasksim.run.replicated import MEMBERS, Replicates, errors
+from tasksim.scenario.nodes import spread_of
 from tasksim.scenario.prediction import Prediction, predicted
 from tasksim.scenario.resolved import resolve
 from tasksim.scenario.scenario import Scenario
@@ -198,6 +199,7 @@ class _Series:
             policy_of(scenario.scheduler),
             scenario.seed,
             **resolved.engine,
+            spread=spread_of(resolved),
         )
         self._replay: Callable[[list[Item]], Iterator[Any]] = partial(
             totals, threads=threads, engine=engine

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.network.description import Network
 
-__all__ = ["ClusterQuestion", "ClusterReplayed", "replayed"]
+__all__ = ["ClusterQuestion", "ClusterReplayed", "replayed", "replayed_by_core"]
 
 
 class ClusterQuestion(NamedTuple):
@@ -55,7 +55,7 @@ def replayed(question: ClusterQuestion, seed: int, engine: Engine = "auto") -> C
         from tasksim.runtime.flat import Refused
 
         try:
-            return _by_core(question, seed)
+            return replayed_by_core(question, seed)
         except Refused as refusal:
             why = str(refusal)
         if engine == "compiled":
@@ -65,7 +65,8 @@ def replayed(question: ClusterQuestion, seed: int, engine: Engine = "auto") -> C
     return ClusterReplayed(replay.outcome(), "simpy", why)
 
 
-def _by_core(question: ClusterQuestion, seed: int) -> ClusterReplayed:
+def replayed_by_core(question: ClusterQuestion, seed: int) -> ClusterReplayed:
+    """Replay what is asked on the core; raise ``Refused`` if it does not know all of it."""
     from tasksim.core.library import status
     from tasksim.engine.compiled.cluster import CompiledCluster
     from tasksim.runtime.flat import Refused

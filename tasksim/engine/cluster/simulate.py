@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasksim.base.errors import InputError
 from tasksim.engine.choice import check_engine
 from tasksim.engine.cluster.choice import ClusterQuestion, replayed
 from tasksim.engine.cluster.cluster import NodeQuestion
 from tasksim.engine.cluster.outcome import cluster_machine, cluster_records
+from tasksim.engine.cluster.spread import grid_or_square, of_node
 from tasksim.engine.durations import Demands, Models
 from tasksim.engine.simulate import at_home, bounds_of, simulate
-from tasksim.graph.distribution.owners import nearly_square, owners_of
+from tasksim.graph.distribution.owners import owners_of
 from tasksim.graph.distribution.parts import distribute
 from tasksim.run.record import Run
-from tasksim.schedulers.registry import create
-from tasksim.schedulers.static.follower import StaticScheduler
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,7 +84,7 @@ def simulate_cluster(
             simultaneous_pushes=simultaneous_pushes, engine=engine, config=config,
         )  # fmt: skip
     check_engine(engine)
-    grid = _grid(grid, len(cluster.nodes))
+    grid = grid_or_square(grid, len(cluster.nodes))
     cut = distribute(graph, owners_of(graph, grid, owner), grid.nodes)
     nodes, bounds = _questions(cut, cluster, models, scheduler, seed, noise)
     begun = time.perf_counter()
@@ -116,15 +113,6 @@ def simulate_cluster(
     return run
 
 
-def _grid(grid: Grid | None, nodes: int) -> Grid:
-    if grid is None:
-        return nearly_square(nodes)
-    if grid.nodes != nodes:
-        got = f"grid {grid.rows}x{grid.columns} has {grid.nodes} nodes"
-        raise InputError(f"{got}, the cluster {nodes}")
-    return grid
-
-
 def _questions(
     cut: Distribution,
     cluster: Cluster,
@@ -139,25 +127,13 @@ def _questions(
     for platform in cluster.nodes:
         if id(platform) not in known:
             known[id(platform)] = _costs(cut.graph, platform, models, seed, noise)
-        questions.append(NodeQuestion(platform, _own(scheduler), *known[id(platform)]))
+        questions.append(NodeQuestion(platform, of_node(scheduler), *known[id(platform)]))
     if len(known) > 1:
         return questions, None
     costs, _ = known[id(cluster.nodes[0])]
     found = bounds_of(cut.graph, cluster.nodes[0], costs)
     # The work is shared by all nodes; the critical path is as long as on one.
     return questions, found | {"area_s": found["area_s"] / len(cluster.nodes)}
-
-
-def _own(scheduler: str | Scheduler) -> Scheduler:
-    """Return a scheduler for one node.
-
-    One that follows a plan takes what is ready first: plans that know nothing of each other, each
-    in strict order, could wait for each other's messages in a circle.
-    """
-    own = create(scheduler) if isinstance(scheduler, str) else copy.deepcopy(scheduler)
-    if isinstance(own, StaticScheduler):
-        own.order = "ready"
-    return own
 
 
 def _costs(

@@ -108,8 +108,9 @@ class _EntryOf:
         name, workers = getattr(read, self.key), getattr(read, "workers", None)
         if self.key == "platform" and (name is None) == (workers is None):
             return refused(found, location, "must have either platform or workers", value)
-        own = {"workers": workers} if workers is not None else {}
-        return Entry(name, {**own, **read.changes}, location)
+        own = {word: getattr(read, word, None) for word in ("workers", *_ON_NODES)}
+        said = {word: values for word, values in own.items() if values is not None}
+        return Entry(name, {**said, **read.changes}, location)
 
     def json_schema(self) -> dict[str, Any]:
         """Return what a JSON schema says of it."""
@@ -121,9 +122,17 @@ class _Graph(Section):
     changes = given(SettingsOf("graph."), {}, alias="set")
 
 
+_ON_NODES: Final = ("network", "nodes", "grid", "owner")
+"""What a scenario says of nodes."""
+
+
 class _Platform(Section):
     platform = given(Maybe(TEXT), None)
     workers = given(Maybe(VALUES), None)
+    network = given(Maybe(VALUES), None)
+    nodes = given(Maybe(VALUES), None)
+    grid = given(Maybe(VALUES), None)
+    owner = given(Maybe(VALUES), None)
     changes = given(SettingsOf("platform."), {}, alias="set")
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.scenario.fingerprints import fingerprint
+from tasksim.scenario.nodes import spread_of
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario
 from tasksim.study.sweep.columns import Answer
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping
 
     from tasksim.engine.batch import Item, Settled
+    from tasksim.engine.cluster.spread import Spread
     from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolved
     from tasksim.study.sweep.plan import Planned
@@ -62,8 +64,15 @@ class _Group(NamedTuple):
 
     resolved: Resolved
     settled: Settled
+    spread: Spread | None
     bounds: dict[Hashable, dict[str, float]]
     """By what draws the costs."""
+
+    @property
+    def workers(self) -> int:
+        """How many there are, on all nodes."""
+        nodes = 1 if self.spread is None else self.spread.nodes
+        return nodes * len(self.resolved.platform.workers)
 
 
 _benches = threading.local()
@@ -169,6 +178,7 @@ class Workbench:
             scenario.seed,
             scenario.noise,
             **scenario.engine,
+            spread=group.spread,
         )
         (found,) = totals([item], settled=group.settled)
         return Answer(
@@ -176,7 +186,7 @@ class Workbench:
             makespan_s=found.makespan_s,
             **_bounds(_bounds_of(group, item)),
             tasks=len(group.resolved.graph),
-            busy_share=_share(found.busy_s, len(group.resolved.platform.workers), found.makespan_s),
+            busy_share=_share(found.busy_s, group.workers, found.makespan_s),
             moved_bytes=found.copied_bytes,
             engine=found.engine,
         )
@@ -224,7 +234,7 @@ class Workbench:
         from tasksim.engine.batch import Settled
 
         resolved = self._resolver.resolve(scenario)
-        found = self._groups[key] = _Group(resolved, Settled(), {})
+        found = self._groups[key] = _Group(resolved, Settled(), spread_of(resolved), {})
         if len(self._groups) > GROUPS:
             self._groups.popitem(last=False)
         return found
