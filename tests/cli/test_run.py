@@ -100,7 +100,7 @@ def test_calm_runs_until_nobody_else_used_the_cores(tasksim, monkeypatch, patien
     from tasksim.native import calm_moments
     from tasksim.scenario import solving
 
-    probes = iter([1.0] * 50 + [1.0, 2.0, 1.0] + [1.0] * 100)
+    probes = iter([1.0] * calm_moments.FIRST_PROBES + [1.0, 2.0, 1.0] + [1.0] * 100)
     monkeypatch.setattr(calm_moments.Probe, "__call__", lambda self: next(probes))
     monkeypatch.setattr(solving.execute_calmly, "__kwdefaults__", {
         "check": True, "patience_s": patience_s, "progress": None

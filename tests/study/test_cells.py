@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from tasksim.base.errors import InputError
-from tasksim.native.calm_moments import Calmness
+from tasksim.native.calm_moments import FIRST_PROBES, Calmness
 from tasksim.scenario.scenario import Scenario
 from tasksim.study import repetitions
 from tasksim.study.cells import Cell, Compared, ErrorSummary, ResultTable, solved
@@ -146,7 +146,7 @@ def test_progress_is_told_before_each_run(recorder):
 
 
 def test_with_a_probe_it_says_how_calm_the_machine_was(recorder):
-    probes = iter([1.0] * 50 + [1.0, 1.0] + [2.0] * 100)
+    probes = iter([1.0] * FIRST_PROBES + [1.0, 1.0] + [2.0] * 100)
     found = measure(CASES[:2], 1, probe=lambda: next(probes), patience_s=0.0)
     assert [len(c.runs) for c in found.cells] == [1, 1]
     assert (found.calm.kept, found.calm.disturbed) == (2, 1)

@@ -95,13 +95,17 @@ def test_they_are_panels_of_figures(run, tmp_path):
     tasksim.save_figure(drawn, tmp_path / "all.pdf")
 
 
+ELSEWHERE = ("memory", "bandwidth", "network", "messages", "nodes")
+"""Panels of runs with several memories, or on several nodes."""
+
+
 @pytest.mark.parametrize("workers", [2, 30])
 def test_no_text_is_over_another(workers):
     runs = [
         tasksim.simulate("cholesky tiles=8", workers=workers, durations=SECONDS, scheduler=name)
         for name in ("eager", "lws")
     ]
-    assert_readable(figure(runs, [name for name in PANELS if name not in ("memory", "bandwidth")]))
+    assert_readable(figure(runs, [name for name in PANELS if name not in ELSEWHERE]))
 
 
 def test_a_run_without_tasks_has_empty_panels(run):
