@@ -94,6 +94,7 @@ bounds                   lower bounds on the makespan
 compare                  two runs side by side
 practical_critical_path  what the last task waited for, back to the start
 figure                   draws runs
+figure_sure              draws how sure a makespan is, and which kernels that comes from
 save_figure              writes a drawing to a file
 save_page                writes runs to a page to explore in a browser
 =======================  ===================================================================
@@ -186,6 +187,7 @@ if TYPE_CHECKING:
     )
     from tasksim.view.figure import figure, save_figure
     from tasksim.view.page.pagefile import save_page
+    from tasksim.view.sureplots import figure_sure
 
     __version__: str
 
@@ -249,6 +251,7 @@ _HOMES = {
         "write_schedule",
     ),
     "tasksim.view.figure": ("figure", "save_figure"),
+    "tasksim.view.sureplots": ("figure_sure",),
     "tasksim.view.page.pagefile": ("save_page",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
@@ -316,6 +319,7 @@ __all__ = [
     "execute",
     "export_models",
     "figure",
+    "figure_sure",
     "from_dask",
     "from_networkx",
     "generate",

@@ -47,7 +47,7 @@ WITH_FROM = {
         "tasksim simulate cholesky tiles=20 --workers 8 --durations potrf=1,trsm=3,syrk=3,gemm=6",
         "tasksim simulate cholesky tiles=20 --platform mymachine --scheduler dm -o runs/dm",
         "tasksim simulate qr tiles=16 --platform mymachine --set platform.workers.cpu.count=24",
-        "tasksim simulate cholesky tiles=14 --platform mymachine --uncertainty both",
+        "tasksim simulate cholesky tiles=14 --platform mymachine --uncertainty both --plot a.png",
         "tasksim simulate cholesky tiles=40 --platform mymachine --nodes 4 --grid 2x2 "
         "--network switch:bandwidth=12.5GB/s,latency=1us",
         "tasksim simulate --from runs/dm --gantt dm.pdf",
@@ -111,8 +111,8 @@ def simulate(
     did in the mean.
     """
     doubts = Asked(**{name: where.pop(name) for name in OPTIONS})
-    doubts.refuse_early(noise)
     results = Results(**where)
+    doubts.refuse_early(noise, results)
     recorded: Run | None = None
     changed = False
     if from_run is not None:
@@ -143,6 +143,8 @@ def simulate(
         run = replace(run, uncertainty={**sure.to_json(), **against})
     try:
         results.keep(run)
+        if sure is not None:
+            doubts.draw(run.scheduler, sure, rivals, force=results.force)
     finally:  # a full disk does not take the answer away
         _print(run, resolved, results, sure)
         if rivals and not results.as_json:

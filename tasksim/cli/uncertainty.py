@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from tasksim.cli.options import SHARE
+from tasksim.cli.output import note, refuse_figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tasksim.cli.output import Results
     from tasksim.engine.choice import Engine
     from tasksim.scenario.prediction import Difference, Prediction
     from tasksim.scenario.resolved import Resolved
 
 __all__ = ["OPTIONS", "Asked", "Rival", "uncertainty_options"]
 
-OPTIONS = ("uncertainty", "replications", "until", "level", "against")
+OPTIONS = ("uncertainty", "replications", "until", "level", "against", "plot")
 
 
 def uncertainty_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -54,6 +57,11 @@ def uncertainty_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 help="Also say how surely it is faster than under another one, by the same luck; "
                 "several are each compared.",
             ),
+            click.option(
+                "--plot",
+                type=click.Path(path_type=Path),
+                help="Draw how sure, and which kernels it comes from: a .png, .pdf or .svg file.",
+            ),
         )
     ):
         function = option(function)
@@ -69,14 +77,20 @@ class Asked:
     until: float | None = None
     level: float | None = None
     against: tuple[str, ...] = ()
+    plot: Path | None = None
 
-    def refuse_early(self, noise: str) -> None:
-        """Raise for what does not go together."""
+    def refuse_early(self, noise: str, results: Results) -> None:
+        """Raise for what does not go together, or could not be written after the work."""
         alone = [name for name in OPTIONS[1:] if getattr(self, name) not in (None, ())]
         if self.uncertainty == "none" and alone:
             raise click.UsageError(f"--{alone[0]} is about --uncertainty: give that, too")
         if self.uncertainty != "none" and noise != "none":
             raise click.UsageError("--uncertainty draws the noise of tasks, too: leave --noise out")
+        if self.plot is None:
+            return
+        refuse_figure(self.plot, force=results.force)
+        if self.plot in (results.output, results.gantt):
+            raise click.UsageError(f"two results are both {self.plot}; give two names")
 
     def answer(self, resolved: Resolved, engine: Engine) -> Prediction | None:
         """Return how sure the makespan is; None if nobody asked."""
@@ -103,8 +117,19 @@ class Asked:
             other = resolve(resolved.scenario.vary(scheduler=scheduler))
             answer = self.answer(other, engine)
             if answer is not None:
-                found.append(Rival(scheduler, difference(sure, answer)))
+                found.append(Rival(scheduler, difference(sure, answer), answer))
         return found
+
+    def draw(self, own: str, sure: Prediction, rivals: list[Rival], *, force: bool) -> None:
+        """Draw the answer, beside those of the other schedulers, if that was asked for."""
+        if self.plot is None:
+            return
+        from tasksim.view.figure import save_figure
+        from tasksim.view.sureplots import figure_sure
+
+        answers = {own: sure, **{rival.scheduler: rival.prediction for rival in rivals}}
+        save_figure(figure_sure(answers), self.plot, force=force)
+        note(f"Wrote {self.plot}")
 
 
 class Rival(NamedTuple):
@@ -112,6 +137,7 @@ class Rival(NamedTuple):
 
     scheduler: str
     difference: Difference
+    prediction: Prediction
 
     def text(self, own: str) -> str:
         """Return it for people: beside *own*, the scheduler that was asked for."""

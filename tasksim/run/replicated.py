@@ -22,7 +22,16 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["MEMBERS", "Replicates", "Summary", "components", "contributions", "summary"]
+__all__ = [
+    "MEMBERS",
+    "Replicates",
+    "Summary",
+    "components",
+    "contributions",
+    "position",
+    "summary",
+    "swings",
+]
 
 MEMBERS: Final = {1: ((0,),), 2: ((0, 0), (0, 1)), 3: ((0, 0, 0), (0, 0, 1), (0, 1, 0))}
 """By how many sources there are, of each member of a group which draw of each source it has."""
@@ -120,6 +129,30 @@ def contributions(found: Replicates) -> Array:
         * ((ratios - ratios.mean(axis=0)).T @ (spans - spans.mean()))
         / (len(spans) * variance)
     )
+
+
+def swings(found: Replicates) -> Array:
+    """Return how much longer, in seconds, a makespan is where a kernel's tasks are.
+
+    Where they take one standard deviation longer, in the mean of a run, and other kernels do not.
+    """
+    slopes = _slopes(found)
+    if slopes is None:
+        return np.zeros(found.ratios.shape[2])
+    return np.asarray(slopes * found.ratios.reshape(-1, len(slopes)).std(axis=0))
+
+
+def position(spans: Array, measured_s: float) -> float:
+    """Return which share of runs is shorter than one *measured*, by replications of it.
+
+    As in :func:`summary`, of n replications the k-th has the position k / (n + 1).
+
+    >>> position(np.array([3.0, 1.0, 2.0]), 2.5)
+    0.625
+    """
+    ordered = np.sort(spans, axis=None)
+    places = np.arange(1, len(ordered) + 1) / (len(ordered) + 1)
+    return float(np.interp(measured_s, ordered, places, left=0.0, right=1.0))
 
 
 def errors(found: Replicates, level: float, *, models: bool) -> Summary:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, expect
 from tasksim.base.times import duration_text
-from tasksim.run.replicated import Replicates, components, contributions, errors, summary
+from tasksim.run.replicated import Replicates, components, contributions, errors, summary, swings
 
 if TYPE_CHECKING:
     from tasksim.engine.replications import Replicator
@@ -35,6 +35,10 @@ class KernelShare:
         The mean duration of its tasks, as the model says.
     run_low_s, run_high_s : float
         Between which the mean duration of its tasks in one run is.
+    deviation : float
+        The standard deviation of that mean from run to run, as a share of it.
+    swing_s : float
+        How much longer the makespan is where its tasks take one such deviation longer.
     """
 
     kernel: str
@@ -43,6 +47,8 @@ class KernelShare:
     mean_s: float
     run_low_s: float
     run_high_s: float
+    deviation: float
+    swing_s: float
 
 
 @dataclass(frozen=True, repr=False)
@@ -249,6 +255,8 @@ def _kernels(found: Replicates, replicator: Replicator, level: float) -> tuple[K
         contributions(found).tolist(),
         replicator.expected_s.tolist(),
         *bounds.tolist(),
+        (ratios.std(axis=0) / ratios.mean(axis=0)).tolist(),
+        swings(found).tolist(),
         strict=True,
     )
     shares = [KernelShare(*names, *numbers) for names, *numbers in rows]

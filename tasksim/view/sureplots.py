@@ -1,0 +1,322 @@
+"""Figures of how sure a makespan is: a fan of replications, a tornado of kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.transforms import ScaledTranslation
+
+from tasksim.base.errors import InputError
+from tasksim.base.times import duration_text, time_unit
+from tasksim.scenario.prediction import Prediction
+from tasksim.view.style import TEXT, kernel_colours, new_axes, new_figure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from tasksim.scenario.prediction import KernelShare
+
+    Predictions = Prediction | Mapping[str, Prediction]
+
+__all__ = ["figure_sure", "panel_fan", "panel_tornado"]
+
+INNER: Final = (0.5, 0.8)
+"""Bands within that of the level: half of the runs, and four of five."""
+SHADES: Final = ("#0b5394", "#4a90c8", "#a9cdea", "#e3e8ee")
+"""Of the bands from the inside, and of what is outside of all; apart in lightness alone."""
+TAILS: Final = (0.05, 0.95)
+"""What far-off replications are told by: quantiles that these do not move."""
+DARK, ORANGE = "#222222", "#d55e00"
+MOST_BINS: Final = 60
+"""Of a histogram: some ten pixels each, so that a step is seen as a step."""
+FILLED: Final = 0.62
+"""Of the height of a row, what the highest bin takes; the interval of the mean is below it."""
+MOST_KERNELS: Final = 12
+"""Rows of a tornado: others hardly matter where so many matter more."""
+ROW_INCHES: Final = 0.85
+BAR_INCHES: Final = 0.36
+AROUND_INCHES: Final = 1.5
+"""For titles, axis and legend."""
+LABELS_INCHES: Final = 0.45
+"""Of an axis, below it."""
+LEAST_INCHES: Final = 3.0
+FURTHEST: Final = 3.0
+"""Times the interval of one run, to both sides of the median: of kernels that lose their core now
+and then few runs are far beyond it, and would press all others together."""
+
+
+def figure_sure(predictions: Predictions) -> Figure:
+    """Draw how sure a makespan is: a fan of its replications, a tornado of what it comes from.
+
+    Parameters
+    ----------
+    predictions : Prediction or mapping of str to Prediction
+        What :func:`how_sure` returned; or several by name, schedulers say, whose fans are one
+        below another. The tornado is that of the first.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A notebook shows it.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+
+    See Also
+    --------
+    how_sure : makes predictions.
+    save_figure : writes the figure to a file.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> scenario = tasksim.Scenario("cholesky tiles=6", platform="xeon-2c")
+    >>> sure = tasksim.how_sure(scenario, replications=60)
+    >>> fan, tornado = tasksim.figure_sure(sure).axes
+    >>> tornado.get_xlabel()
+    'change of the makespan (us)'
+    """
+    named = _named(predictions)
+    first = next(iter(named.values()))
+    bars = min(len(first.kernels), MOST_KERNELS)
+    needed = AROUND_INCHES + max(ROW_INCHES * len(named), BAR_INCHES * bars)
+    made = new_figure(max(LEAST_INCHES, needed))
+    grid = made.add_gridspec(1, 2, width_ratios=(1.2, 1.0))
+    panel_fan(named, made.add_subplot(grid[0]))
+    panel_tornado(first, made.add_subplot(grid[1]), next(iter(named)) if len(named) > 1 else "")
+    made.suptitle(first.label, fontsize=TEXT["title"] + 1, fontweight="bold", wrap=True)
+    return made
+
+
+def panel_fan(predictions: Predictions, ax: Axes | None = None) -> Axes:
+    """Draw how long replications take: of each prediction a histogram, shaded by how many are in.
+
+    Darkest is the half of the runs in the middle; one run is in all of the blue at the level. The
+    line with a dot below is where the mean of many runs is, the dashed one the makespan of a plain
+    simulation, in which each task takes its mean.
+    """
+    named = _named(predictions)
+    axes = new_axes(ax, AROUND_INCHES + ROW_INCHES * len(named))
+    for row, sure in enumerate(named.values()):
+        _fan(axes, sure, len(named) - 1 - row)
+    several = len(named) > 1
+    names = [f"{name}\n{duration_text(sure.mean_s)}" for name, sure in named.items()]
+    places = [len(named) - 1 - row + 0.35 for row in range(len(named))] if several else []
+    axes.set_yticks(places, names if several else [], fontsize=TEXT["small"])
+    axes.set_ylim(-0.3, len(named) - 0.15)
+    hidden = _range(axes, list(named.values()))
+    _seconds(axes, axes.get_xlim()[1])
+    beyond = f"; {hidden} replications beyond" if hidden else ""
+    unit = time_unit(axes.get_xlim()[1])[1]
+    axes.set_xlabel(f"makespan ({unit}{beyond})", fontsize=TEXT["normal"])
+    first = next(iter(named.values()))
+    axes.set_title(_fan_title(first, several=several), fontsize=TEXT["title"], loc="left")
+    _look(axes)
+    _legend(axes, _fan_key(first), columns=2)
+    return axes
+
+
+def panel_tornado(prediction: Prediction, ax: Axes | None = None, name: str = "") -> Axes:
+    """Draw what each kernel does to the makespan where it takes longer or shorter, the most on top.
+
+    By one standard deviation of what its tasks take in the mean of a run, which is said beside its
+    name; other kernels take what they take. The number beside the bar is its share of the variance.
+    """
+    kernels = sorted(prediction.kernels, key=lambda kernel: -abs(kernel.swing_s))
+    drawn = [kernel for kernel in kernels if kernel.swing_s][:MOST_KERNELS]
+    axes = new_axes(ax, AROUND_INCHES + BAR_INCHES * max(1, len(drawn)))
+    axes.set_title(_tornado_title(kernels, drawn, name), fontsize=TEXT["title"], loc="left")
+    if not drawn:
+        axes.text(0.5, 0.5, _silence(prediction), ha="center", va="center", fontsize=TEXT["small"])
+        axes.set_axis_off()
+        return axes
+    colours = kernel_colours(kernel.kernel for kernel in drawn)
+    furthest = max(abs(kernel.swing_s) for kernel in drawn)
+    for row, kernel in enumerate(drawn):
+        colour, swing = colours[kernel.kernel], kernel.swing_s
+        axes.barh(row, swing, 0.7, color=colour, edgecolor=DARK, linewidth=0.5)
+        axes.barh(row, -swing, 0.7, color=colour, edgecolor=DARK, linewidth=0.5, alpha=0.35)
+        share = f"{100 * kernel.share:.0f} %"
+        axes.text(abs(swing) + 0.04 * furthest, row, share, va="center", fontsize=TEXT["small"])
+    axes.axvline(0.0, color=DARK, linewidth=1.0)
+    axes.set_yticks(range(len(drawn)), [_label(k) for k in drawn], fontsize=TEXT["small"])
+    axes.set_ylim(max(len(drawn), 2) - 0.5, -0.5)
+    axes.set_xlim(-1.15 * furthest, 1.4 * furthest)  # the right has the shares
+    _seconds(axes, furthest)
+    axes.set_xlabel(f"change of the makespan ({time_unit(furthest)[1]})", fontsize=TEXT["normal"])
+    _look(axes)
+    key = (("one standard deviation longer", 1.0), ("shorter", 0.35))
+    _legend(
+        axes,
+        [Patch(facecolor="#666666", edgecolor=DARK, alpha=a, label=text) for text, a in key],
+        columns=2,
+    )
+    return axes
+
+
+class _Band(NamedTuple):
+    """What is drawn in one shade: makespans from one to another."""
+
+    low_s: float
+    high_s: float
+    colour: str
+
+
+def _named(predictions: Predictions) -> Mapping[str, Prediction]:
+    named = {"": predictions} if isinstance(predictions, Prediction) else predictions
+    if not isinstance(named, Mapping) or not named:
+        raise InputError("predictions: legal: what how_sure returns, or several of these by name")
+    return named
+
+
+def _range(axes: Axes, several: Sequence[Prediction]) -> int:
+    """Show all replications but those that are far off, and return how many these are."""
+    low, high = axes.get_xlim()
+    reach = [FURTHEST / 2 * (sure.run_high_s - sure.run_low_s) for sure in several]
+    if all(reach):
+        low = max(low, min(sure.median_s - r for sure, r in zip(several, reach, strict=True)))
+        high = min(high, max(sure.median_s + r for sure, r in zip(several, reach, strict=True)))
+    axes.set_xlim(low, high)
+    spans = np.concatenate([sure.found.makespans_s.ravel() for sure in several])
+    return int(((spans < low) | (spans > high)).sum())
+
+
+def _fan(axes: Axes, sure: Prediction, base: float) -> None:
+    """Draw the fan of one prediction, on a line at the height *base*."""
+    spans = sure.found.makespans_s.ravel()
+    if spans.min() == spans.max():
+        axes.vlines(spans[0], base, base + FILLED, color=SHADES[0], linewidth=4)
+    else:
+        edges = _edges(spans)
+        heights = np.histogram(spans, edges)[0].astype(np.float64)
+        heights *= FILLED / heights.max()
+        for band in _bands(sure, spans):
+            _shade(axes, edges, heights, band, base)
+    axes.vlines(
+        sure.means_s, base, base + FILLED + 0.12, color=ORANGE, linestyle="--", linewidth=1.4
+    )
+    low, high = sure.mean_low_s, sure.mean_high_s
+    axes.plot([low, high], [base - 0.1] * 2, color=DARK, linewidth=2.2, solid_capstyle="butt")
+    axes.plot(sure.mean_s, base - 0.1, "o", color=DARK, markersize=5)
+
+
+def _edges(spans: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the edges of bins; those of few far-off replications do not make them wider."""
+    near = spans[np.abs(spans - np.median(spans)) <= FURTHEST * np.ptp(np.quantile(spans, TAILS))]
+    found = np.histogram_bin_edges(near, "fd")
+    if len(found) > MOST_BINS:
+        found = np.linspace(near.min(), near.max(), MOST_BINS + 1)
+    return np.unique(np.concatenate(([spans.min()], found, [spans.max()])))
+
+
+def _bands(sure: Prediction, spans: NDArray[np.float64]) -> list[_Band]:
+    """Return the bands from left to right: those of runs nearer to the middle are darker."""
+    levels = [level for level in INNER if level < sure.level] + [sure.level]
+    lows = [_quantile(spans, (1 - level) / 2) for level in reversed(levels)]
+    highs = [_quantile(spans, (1 + level) / 2) for level in levels]
+    ends = [float(spans.min()), *lows, *highs, float(spans.max())]
+    shades = [*SHADES[: len(levels)], SHADES[-1]]
+    colours = [*reversed(shades), *shades[1:]]
+    return [_Band(*band) for band in zip(ends, ends[1:], colours, strict=False)]
+
+
+def _quantile(spans: NDArray[np.float64], share: float) -> float:
+    return float(np.quantile(spans, share, method="weibull"))
+
+
+def _shade(
+    axes: Axes,
+    edges: NDArray[np.float64],
+    heights: NDArray[np.float64],
+    band: _Band,
+    base: float,
+) -> None:
+    """Fill the part of a histogram that is in a *band*."""
+    inner = edges[(edges > band.low_s) & (edges < band.high_s)]
+    ends = np.concatenate(([band.low_s], inner, [band.high_s]))
+    if ends[-1] <= ends[0]:
+        return
+    bins = np.searchsorted(edges, (ends[:-1] + ends[1:]) / 2, side="right") - 1
+    tops = base + heights[np.clip(bins, 0, len(heights) - 1)]
+    axes.stairs(tops, ends, baseline=base, fill=True, color=band.colour, linewidth=0)
+
+
+def _fan_title(first: Prediction, *, several: bool) -> str:
+    count = f"{first.replications:,} replications{', interrupted' if first.interrupted else ''}"
+    if several:
+        return f"Same luck, {count} each"
+    between = f"{duration_text(first.run_low_s)} to {duration_text(first.run_high_s)}"
+    return f"One run: {between} ({100 * first.level:g} %); {count}"
+
+
+def _fan_key(first: Prediction) -> list[Artist]:
+    levels = [level for level in INNER if level < first.level] + [first.level]
+    key: list[Artist] = [
+        Patch(facecolor=SHADES[i], label=f"{100 * level:g} % of runs")
+        for i, level in enumerate(levels)
+    ]
+    mean = f"the mean run ({100 * first.level:g} %)"
+    key.append(Line2D([], [], color=DARK, linewidth=2.2, marker="o", markersize=5, label=mean))
+    plain = "plain simulation, of mean times"
+    key.append(Line2D([], [], color=ORANGE, linestyle="--", linewidth=1.4, label=plain))
+    return key
+
+
+def _tornado_title(kernels: Sequence[KernelShare], drawn: Sequence[KernelShare], name: str) -> str:
+    left = f", {len(drawn)} of {len(kernels)}" if 0 < len(drawn) < len(kernels) else ""
+    of = f" under {name}" if name else ""
+    return f"Kernels and their share of the variance{of}{left}"
+
+
+def _label(kernel: KernelShare) -> str:
+    return f"{kernel.kernel} on {kernel.architecture}\n± {100 * kernel.deviation:.2g} %"
+
+
+def _silence(prediction: Prediction) -> str:
+    """Return why there is no tornado."""
+    if np.ptp(prediction.found.makespans_s) == 0:
+        return "all replications take as long:\nno kernel matters more than another"
+    return f"{prediction.replications} replications are too few\nto tell kernels apart"
+
+
+def _seconds(axes: Axes, furthest_s: float) -> None:
+    """Give the x axis the unit of its largest value."""
+    factor, _ = time_unit(furthest_s)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x * factor:.6g}"))
+
+
+def _look(axes: Axes) -> None:
+    axes.tick_params(labelsize=TEXT["small"])
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x", color="#e8ecf0", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+
+
+def _legend(axes: Axes, handles: Sequence[Artist], columns: int) -> None:
+    """Say below the axis, where it covers nothing, what is what."""
+    drawn = axes.get_figure(root=True)
+    assert drawn is not None  # axes of a figure
+    below = ScaledTranslation(0.0, -LABELS_INCHES, drawn.dpi_scale_trans)
+    axes.legend(
+        handles=handles,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        bbox_transform=axes.transAxes + below,
+        ncols=columns,
+        fontsize=TEXT["small"],
+        frameon=False,
+    )
