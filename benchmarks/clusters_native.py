@@ -13,7 +13,8 @@ measured run. Of each case:
 - spread: (max - min) / median of the measured runs themselves.
 
 Runs wait for calm moments, when nobody else uses the cores, for --patience seconds in all. Where
-there are more ranks than cores, ranks share them: kernels then take as long as others let them.
+there are more ranks than cores, ranks share them, in the simulation, too; what kernels take is what
+they would have taken alone.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ from tasksim.graph.apps.registry import generate
 from tasksim.graph.distribution.owners import nearly_square
 from tasksim.native.calm_moments import CalmMoments, Probe
 from tasksim.native.cluster.ranks import world
-from tasksim.native.cores import usable_cores
 from tasksim.network.cluster import Cluster
 from tasksim.network.load import network_of_fields
 from tasksim.platform.description import Platform
 from tasksim.run.measured import MeasuredDurations
+from tasksim.run.sharedcores import alone_s
 from tasksim.scenario.durations import constants
 from tasksim.scenario.over_ranks import RankedScenario
 from tasksim.scenario.scenario import Scenario
@@ -100,19 +101,16 @@ class Leader:
 
 
 class Means:
-    """What each kernel took in some runs, in the mean.
-
-    The mean of all, not of what is typical: where cores are shared, what a rank loses to others is
-    part of what its tasks take.
-    """
+    """What each kernel took in some runs, in the mean."""
 
     def __init__(self) -> None:
         self._taken: dict[str, list[float]] = {}
 
     def add(self, run: Run) -> None:
-        """Add the tasks of a run."""
+        """Add the tasks of a run, what each would have taken with a core of its own."""
+        seconds = alone_s(run)
         for number, name in enumerate(run.kernel_names):
-            taken = run.tasks.duration_s[run.tasks.kernel == number]
+            taken = seconds[run.tasks.kernel == number]
             self._taken.setdefault(name, []).extend(taken.tolist())
 
     def models(self, graph: TaskGraph) -> Any:
@@ -124,7 +122,7 @@ class Means:
 def session(options: argparse.Namespace) -> None:
     """Calibrate and measure on the ranks of this launch; rank 0 prints what came out."""
     ranks = world("this benchmark")
-    cores = len(usable_cores())
+    cores = len(ranks.cores)
     moments = CalmMoments(Probe(cores)) if ranks.rank == 0 else None
     ranks.wait_for_all()
     seconds = 2.0 if options.quick else 8.0
@@ -136,7 +134,7 @@ def session(options: argparse.Namespace) -> None:
             leader.follow()
             continue
         network = network_of_fields(found.section(), "here", "calibrated")
-        cluster = Cluster.alike(Platform.identical(1), ranks.size, network)
+        cluster = Cluster.alike(Platform.identical(1), ranks.size, network, cores)
         begun = time.monotonic()
         rows += _measured(leader, application, cluster, moments, patience_s, options.repetitions)
         patience_s -= max(0.0, time.monotonic() - begun - 10 * options.repetitions)

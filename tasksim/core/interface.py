@@ -183,7 +183,7 @@ class Cluster(ctypes.Structure):
         "i:nodes p:member i:links,ways,uses,messages p:capacity,way_limit,way_weight,way_ptr"
         ",use_link,use_of_byte,envelope_latency d:envelope_factor,envelope_bytes i:in_flight"
         " p:source,target,priority,send,receive,way,eager,detached,latency,factor,bytes"
-        ",isend,received"
+        ",isend,received i:cores"
     )
 
 

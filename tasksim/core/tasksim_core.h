@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 // To be raised whenever a declaration below changes; tasksim/core/library.py expects the same.
-#define TASKSIM_CORE_VERSION 9
+#define TASKSIM_CORE_VERSION 10
 
 #if defined(__GNUC__)
 #define TASKSIM_API __attribute__((visibility("default")))
@@ -183,6 +183,7 @@ typedef struct {
   const int64_t *latency;                  // the same
   const double *factor, *bytes;            // the same
   const int64_t *isend, *received;         // the same: what it costs a host; null: nothing
+  int64_t cores;                           // that run the tasks of all nodes; 0: each worker's own
 } tasksim_cluster;
 
 typedef struct {

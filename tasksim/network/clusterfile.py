@@ -5,7 +5,8 @@
     nodes: {count: 8, like: node.yaml}
     network: {topology: switch, bandwidth: 12.5 GB/s, latency: 1 us}
 
-``like`` is the name of a platform, or a file beside this one. In the file of a platform, ``nodes``
+``like`` is the name of a platform, or a file beside this one. ``cores: 2`` beside it says that all
+nodes are ranks of one machine, and share its cores. In the file of a platform, ``nodes``
 is a number: memories of its own for each, under one scheduler.
 """
 
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import is_file
-from tasksim.network.cluster import MOST_NODES
+from tasksim.network.cluster import MOST_CORES, MOST_NODES
 from tasksim.network.load import read_network
 from tasksim.platform.yaml_document import YamlDocument
 
@@ -28,15 +29,20 @@ if TYPE_CHECKING:
 __all__ = ["ClusterFile", "read_cluster_file"]
 
 FIELDS = ("name", "description", "nodes", "network")
+NODES = ("count", "like", "cores")
 
 
 @dataclass(frozen=True, eq=False)
 class ClusterFile:
-    """What the file of a cluster says; *like* is a name, or the path of a file."""
+    """What the file of a cluster says; *like* is a name, or the path of a file.
+
+    *cores* are those that all nodes share; None: each has its own.
+    """
 
     count: int
     like: str
     network: Network
+    cores: int | None = None
 
 
 def read_cluster_file(path: Path) -> ClusterFile | None:
@@ -57,17 +63,25 @@ def read_cluster_file(path: Path) -> ClusterFile | None:
         if field not in FIELDS:
             raise _wrong(document, (field,), f"no such field{nearest(field, FIELDS)}", FIELDS)
     for field in nodes:
-        if field not in ("count", "like"):
-            raise _wrong(document, ("nodes", field), "no such field", ("count", "like"))
-    count, like = nodes.get("count"), nodes.get("like")
-    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_NODES:
-        what = f"count is {count!r:.40}"
-        raise _wrong(document, ("nodes",), what, (f"an integer from 1 to {MOST_NODES}",))
+        if field not in NODES:
+            raise _wrong(document, ("nodes", field), "no such field", NODES)
+    count, like, cores = nodes.get("count"), nodes.get("like"), nodes.get("cores")
+    count = _number(document, "count", count, MOST_NODES)
+    if cores is not None:
+        cores = _number(document, "cores", cores, MOST_CORES)
     if not isinstance(like, str) or not like:
         what = f"like is {like!r:.40}"
         raise _wrong(document, ("nodes",), what, ("a platform's name", "a file"))
     beside = path.parent / like
-    return ClusterFile(count, str(beside) if is_file(beside) else like, read_network(path))
+    name = str(beside) if is_file(beside) else like
+    return ClusterFile(count, name, read_network(path), cores)
+
+
+def _number(document: YamlDocument, name: str, value: Any, most: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+        what = f"{name} is {value!r:.40}"
+        raise _wrong(document, ("nodes",), what, (f"an integer from 1 to {most}",))
+    return value
 
 
 def _wrong(

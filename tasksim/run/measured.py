@@ -8,6 +8,7 @@ import numpy as np
 
 from tasksim.base.arguments import one_of
 from tasksim.base.errors import InputError
+from tasksim.run.sharedcores import alone_s
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +32,7 @@ class MeasuredDurations:
     Parameters
     ----------
     run : Run
-        The recorded one.
+        The recorded one. If its workers shared cores, what its tasks would have taken alone.
     graph : TaskGraph
         What was run.
     what : {"measured", "means"}, default "measured"
@@ -70,7 +71,7 @@ class MeasuredDurations:
         self._speeds = dict(speeds or {})
         ran = run.tasks
         self._seconds = np.zeros(len(graph))
-        self._seconds[ran.task] = ran.duration_s
+        self._seconds[ran.task] = alone_s(run)
         named = list(dict.fromkeys(worker.architecture for worker in run.workers))
         where = np.array([named.index(worker.architecture) for worker in run.workers], np.int64)
         self._where = np.zeros(len(graph), np.int64)

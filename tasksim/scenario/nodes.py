@@ -123,8 +123,9 @@ def cluster_of(scenario: Scenario, platform: Platform, resolver: Resolver) -> Cl
         from tasksim.network.load import read_network
 
         network = read_network("switch:bandwidth=1GB/s,latency=1us")  # a node alone never asks
-    key = ("cluster", id(platform), nodes, scenario.network)
-    return resolver.once(key, lambda: (platform, Cluster.alike(platform, nodes, network)))[1]
+    cores = file.cores if file else None
+    key = ("cluster", id(platform), nodes, scenario.network, cores)
+    return resolver.once(key, lambda: (platform, Cluster.alike(platform, nodes, network, cores)))[1]
 
 
 def _network(scenario: Scenario, resolver: Resolver) -> Any:
@@ -259,7 +260,8 @@ def cluster_content(scenario: Scenario, resolver: Resolver) -> Any:
     assert cluster is not None
     network = cluster.network
     said = f"{network.topology!r} {network.model!r}"
-    return [len(cluster.nodes), said, scenario.grid, scenario.owner]
+    shared = [] if cluster.cores is None else [cluster.cores]
+    return [len(cluster.nodes), said, scenario.grid, scenario.owner, *shared]
 
 
 def _network_file(text: str | None) -> str | None:

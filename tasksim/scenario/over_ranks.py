@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import CheckFailed
-from tasksim.native.cluster.execute import RankExecution, cut_for, platform_of_rank
+from tasksim.native.cluster.execute import RankExecution, cut_for, platform_of_rank, shares_cores
 from tasksim.native.cluster.records import message_table, task_table
 from tasksim.run.record import Run, WorkerInfo
+from tasksim.run.sharedcores import said
 from tasksim.scenario.document import encode
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.solving import Checked, bounds_of, estimates_of, policy_of
@@ -55,6 +56,14 @@ class RankedScenario:
             lambda: RankExecution(ranks, graph, cut, platform, scenario.seed)
         )
 
+    @property
+    def shared_cores(self) -> int | None:
+        """The cores that all ranks share, if they are of one machine that has too few for them."""
+        workers, (_, here) = len(self.platforms[self.ranks.rank].workers), self.ranks.here
+        if here < self.ranks.size or not shares_cores(self.ranks, workers):
+            return None
+        return len(self.ranks.cores)
+
     def run(self, *, check: bool) -> Checked | None:
         """Execute it; return the run on rank 0, checked if that is asked for, None on others."""
         scenario = self.resolved.scenario
@@ -90,7 +99,11 @@ class RankedScenario:
             seed=scenario.seed,
             tasks=task_table(self.cut, record.ranks),
             messages=message_table(self.cut, record.ranks) if len(self.platforms) > 1 else None,
-            config={**encode(scenario, self.resolved), "ranks": self._said(record)},
+            config={
+                **encode(scenario, self.resolved),
+                **said(self.shared_cores),
+                "ranks": self._said(record),
+            },
             engine=record.engine,
             engine_why=record.engine_why,
         )

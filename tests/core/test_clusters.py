@@ -47,7 +47,8 @@ def drawn_cluster(seed, scheduler):
         for _ in range(nodes)
     ]
     network = read_network(draw.choice(NETWORKS)).sized(nodes)
-    return ClusterQuestion(cut, questions, network, asked.simultaneous_pushes)
+    cores = draw.choice((None, None, 1, 2, 3))
+    return ClusterQuestion(cut, questions, network, asked.simultaneous_pushes, cores)
 
 
 def answer(seed, scheduler, engine):
@@ -126,6 +127,7 @@ WRONG = [
     ("way_limit", 0.0), ("way_weight", -1.0), ("capacity", 0.0), ("use_of_byte", float("nan")),
     ("way_ptr", 10**6), ("use_link", -1), ("in_flight", 0), ("nodes", 0), ("messages", -1),
     ("ways", 2**40), ("order", 0), ("order", 10**6), ("message", -1), ("first_ready", -1),
+    ("cores", -1), ("cores", 2**40),
 ]  # fmt: skip
 
 
@@ -153,7 +155,7 @@ def _make_wrong(given, name, value):
     sizes = {"way_ptr": given.ways + 1, "capacity": given.links}
     kinds = {"use_link": ctypes.c_int32, "way_ptr": ctypes.c_int64}
     member = interface.Member.from_address(given.member)
-    if name in ("nodes", "messages", "ways", "in_flight"):
+    if name in ("nodes", "messages", "ways", "in_flight", "cores"):
         setattr(given, name, value)
     elif name == "first_ready":
         member.first_ready = value

@@ -30,6 +30,7 @@ class ClusterQuestion(NamedTuple):
     nodes: Sequence[NodeQuestion]
     network: Network
     simultaneous_pushes: SimultaneousPushes = "serial"
+    cores: int | None = None
 
 
 class ClusterReplayed(NamedTuple):

@@ -20,6 +20,7 @@ from tasksim.engine.cluster.flows import Flows
 from tasksim.engine.cluster.messages import Messages
 from tasksim.engine.cluster.outcome import ClusterOutcome, NodeOutcome
 from tasksim.engine.cluster.protocol import protocol_of
+from tasksim.engine.cluster.sharing import SharedCores
 from tasksim.engine.cluster.work import Work
 from tasksim.engine.machine.charges import Charges
 from tasksim.engine.machine.membership import Membership
@@ -97,6 +98,8 @@ class ClusterReplay:
         The network between them, whose hosts are counted.
     simultaneous_pushes : {"serial", "blind"}
         As for :class:`~tasksim.engine.machine.machine.MachineReplay`.
+    cores : int, optional
+        So many cores run the tasks of all nodes; by default each worker has its own.
     protocol : Protocol, optional
         What is done around the data of a message; by default as the network's model says.
 
@@ -114,10 +117,12 @@ class ClusterReplay:
         nodes: Sequence[NodeQuestion],
         network: Network,
         simultaneous_pushes: SimultaneousPushes = "serial",
+        cores: int | None = None,
         protocol: Protocol | None = None,
     ) -> None:
         self.distribution = distribution
         self._clock = TickClock()
+        self._cores = None if cores is None else SharedCores(self._clock, cores)
         self._blind = simultaneous_pushes == "blind"
         self._protocol = protocol or protocol_of(network.model)
         self._model = network.model
@@ -154,7 +159,7 @@ class ClusterReplay:
             blind=self._blind,
             member=Membership(
                 work.visible, work.order, work.hints, work.first_ready,
-                communicator.take, self._idle, self._over,
+                communicator.take, self._idle, self._over, self._cores,
             ),
         )  # fmt: skip
         submission = Submission(node, release, overheads.submission)

@@ -17,6 +17,7 @@ from tasksim.engine.simulate import at_home, bounds_of, simulate
 from tasksim.graph.distribution.owners import owners_of
 from tasksim.graph.distribution.parts import distribute
 from tasksim.run.record import Run
+from tasksim.run.sharedcores import said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,7 +89,9 @@ def simulate_cluster(
     cut = distribute(graph, owners_of(graph, grid, owner), grid.nodes)
     nodes, bounds = _questions(cut, cluster, models, scheduler, seed, noise)
     begun = time.perf_counter()
-    question = ClusterQuestion(cut, nodes, cluster.network, simultaneous_pushes)
+    question = ClusterQuestion(
+        cut, nodes, cluster.network, simultaneous_pushes, cluster.shared_cores
+    )
     done = replayed(question, seed, engine)
     run = Run(
         kind="simulated",
@@ -98,7 +101,7 @@ def simulate_cluster(
         platform=cluster.name,
         scheduler=scheduler if isinstance(scheduler, str) else scheduler.name,
         seed=seed,
-        config=dict(config or {}),
+        config={**(config or {}), **said(cluster.shared_cores)},
         wall_s=time.perf_counter() - begun,
         bounds=bounds,
         **cluster_machine(cluster.nodes),
@@ -133,7 +136,15 @@ def _questions(
     costs, _ = known[id(cluster.nodes[0])]
     found = bounds_of(cut.graph, cluster.nodes[0], costs)
     # The work is shared by all nodes; the critical path is as long as on one.
-    return questions, found | {"area_s": found["area_s"] / len(cluster.nodes)}
+    return questions, found | {"area_s": found["area_s"] / _nodes_of_work(cluster)}
+
+
+def _nodes_of_work(cluster: Cluster) -> float:
+    """Return how many nodes' work is done at a time at most; they are alike."""
+    node, cores = cluster.nodes[0], cluster.shared_cores
+    if cores is None or len(node.classes) > 1:
+        return len(cluster.nodes)
+    return cores / len(node.workers)
 
 
 def _costs(

@@ -57,7 +57,7 @@ class Spread(NamedTuple):
             NodeQuestion(platform, of_node(scheduler), costs, estimates)
             for platform in self.cluster.nodes
         ]
-        return ClusterQuestion(cut, nodes, self.cluster.network, pushes)
+        return ClusterQuestion(cut, nodes, self.cluster.network, pushes, self.cluster.shared_cores)
 
 
 def grid_or_square(grid: Grid | None, nodes: int) -> Grid:

@@ -47,7 +47,7 @@ class CompiledCluster:
 
     Parameters
     ----------
-    distribution, nodes, network, simultaneous_pushes, protocol
+    distribution, nodes, network, simultaneous_pushes, cores, protocol
         As for :class:`~tasksim.engine.cluster.cluster.ClusterReplay`.
 
     Raises
@@ -66,6 +66,7 @@ class CompiledCluster:
         nodes: Sequence[NodeQuestion],
         network: Network,
         simultaneous_pushes: SimultaneousPushes = "serial",
+        cores: int | None = None,
         protocol: Protocol | None = None,
     ) -> None:
         core = interface.functions()
@@ -76,6 +77,7 @@ class CompiledCluster:
         self._blind = simultaneous_pushes == "blind"
         self._protocol = protocol or protocol_of(network.model)
         self._network = network
+        self._cores = cores or 0
         self._works = [Work(part) for part in distribution.parts]
         self.messages = messages_of(distribution, self._works)
         self._questions = nodes
@@ -139,7 +141,11 @@ class CompiledCluster:
             )
         )
         given = interface.Cluster(
-            nodes=len(members), member=ctypes.addressof(members), **self._messages(), **self._ways()
+            nodes=len(members),
+            member=ctypes.addressof(members),
+            cores=self._cores,
+            **self._messages(),
+            **self._ways(),
         )
         self._kept += [members, given]
         status = ctypes.c_int32()

@@ -24,6 +24,7 @@ def core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
     routine, intake, worker = driver.routine, driver.intake, driver.worker
     clock, start, end = node.clock, node.ledger.start, node.ledger.end
     locked, started, cost = node.memories.locks.until, node.started, node.charges.ticks
+    shared = node.shared_cores
     pop, fetch, finish = node.pop, intake.fetch, node.finish
     wakeup, progress, task_cost = overheads.wakeup, overheads.progress, overheads.task
     stepwise, needs, keep_order = node.instant.stepwise, node.needs, clock.keep_order
@@ -58,6 +59,7 @@ def core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
         if started is not None:
             started(task, worker)
         keep_order()
-        yield cost(task, worker)
+        ticks = cost(task, worker)
+        yield from (ticks,) if shared is None else shared.run(ticks, routine)
         end[task] = clock._now
         yield from finish(driver, task)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tasksim.engine.cluster.sharing import SharedCores
     from tasksim.engine.data.accesses import Hints
     from tasksim.graph.taskgraph import TaskGraph
 
@@ -30,3 +31,5 @@ class Membership(NamedTuple):
     """Whether nothing happens on any node, nor between them."""
     over: Callable[[], bool]
     """Whether all nodes have done everything."""
+    cores: SharedCores | None = None
+    """What its workers run on beside those of other nodes; None: each on a core of its own."""

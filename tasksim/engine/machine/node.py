@@ -95,6 +95,7 @@ class Node:
         self._blind = blind and chooses_apart(scheduler)
         self.instant = in_steps(platform) if self._blind else BY_NUMBER
         self._member = member
+        self.shared_cores = None if member is None else member.cores
         self.own_tasks = len(graph) if member is None else len(member.visible)
         """How many tasks workers run; those of higher numbers are communication."""
         self.order: Sequence[int] = range(len(graph)) if member is None else member.order

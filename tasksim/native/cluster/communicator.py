@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tasksim.native.cluster.ranks import Ranks
     from tasksim.native.outside import Ended, HandsOut
 
-__all__ = ["MOST_IN_FLIGHT", "Communicator", "error_tag"]
+__all__ = ["BUSY_S", "IDLE_S", "MOST_IN_FLIGHT", "Communicator", "error_tag"]
 
 MOST_IN_FLIGHT: Final = 10
 """Sends that are under way at once: as many as StarPU's ``STARPU_MPI_NDETACHED_SEND``."""
@@ -40,7 +40,9 @@ BUSY_S: Final = 200e-6
 10 us of their cores: 5 % of these, if ranks have no core to spare."""
 IDLE_S: Final = 30e-6
 """How long while a worker waits for what may have come. Not to sleep at all would be quicker on a
-machine that is quiet; on a busy one, the system lets who never sleeps wait for milliseconds."""
+machine that is quiet; on a busy one, the system lets who never sleeps wait for milliseconds. Where
+ranks share cores it is as long as while all are busy: who waits would take a third of a core, by
+waking, from the ranks that work."""
 
 
 class _Under(NamedTuple):
@@ -68,6 +70,8 @@ class Communicator:
         The data.
     fails : callable, optional
         Called with a message if an error is told by another rank: ends all ranks by default.
+    idle_s : float, optional
+        How long the thread sleeps while a worker waits.
 
     Attributes
     ----------
@@ -83,12 +87,14 @@ class Communicator:
         messages: MessageTable,
         parcels: Parcels,
         fails: Callable[[str], object] = end_all,
+        idle_s: float = IDLE_S,
     ) -> None:
         from mpi4py import MPI
 
         self._mpi, self._comm, self._rank = MPI, ranks.comm, ranks.rank
         self._whole, self._part, self._messages = whole, part, messages
         self._parcels, self._fails = parcels, fails
+        self._idle_s = idle_s
         self.tasks: NDArray[np.int8] = (part.message >= 0).astype(np.int8)
         self._number: list[int] = part.message.tolist()
         self._sends: list[bool] = (
@@ -136,8 +142,9 @@ class Communicator:
     def _communicate(self, runtime: HandsOut) -> None:
         moved = True
         while True:
-            busy_s = IDLE_S if self._requests else BUSY_S
-            handed = runtime.handed_out(0.0, 0.0) if moved else runtime.handed_out(busy_s, IDLE_S)
+            idle_s = self._idle_s
+            busy_s = idle_s if self._requests else BUSY_S
+            handed = runtime.handed_out(0.0, 0.0) if moved else runtime.handed_out(busy_s, idle_s)
             if handed is None:
                 return
             for task in handed:

@@ -21,7 +21,7 @@ from tasksim.graph.distribution.parts import distribute
 from tasksim.kernels.program import bind
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.native.cluster.clocks import clock_of, look_at_clock
-from tasksim.native.cluster.communicator import Communicator, error_tag
+from tasksim.native.cluster.communicator import BUSY_S, IDLE_S, Communicator, error_tag
 from tasksim.native.cluster.launch import PATIENCE_S, end_all
 from tasksim.native.cluster.parcels import Parcels
 from tasksim.native.cluster.records import RankRecord, aligned, check_part
@@ -46,7 +46,14 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["ClusterRecord", "RankExecution", "cut_for", "platform_of_rank", "refuse_planner"]
+__all__ = [
+    "ClusterRecord",
+    "RankExecution",
+    "cut_for",
+    "platform_of_rank",
+    "refuse_planner",
+    "shares_cores",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,9 +114,15 @@ def platform_of_rank(ranks: Ranks, workers: int | None) -> Platform:
             "--workers 1 to let them share cores, or start fewer ranks"
         )
     count = share if workers is None else workers
-    if count <= share and hasattr(os, "sched_setaffinity"):
+    if not shares_cores(ranks, count) and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, cores[place * share : (place + 1) * share])
     return this_machine(count)
+
+
+def shares_cores(ranks: Ranks, workers: int) -> bool:
+    """Return whether a rank with so many *workers* runs on cores of other ranks, too."""
+    _, here = ranks.here
+    return workers > len(ranks.cores) // here
 
 
 def refuse_planner(scheduler: Scheduler) -> None:
@@ -168,9 +181,11 @@ class RankExecution:
         """
         ranks, graph = self._ranks, self._part.graph
         policy = ranks.together(lambda: _policy(scheduler, ranks.size))
+        shared = shares_cores(ranks, len(self._platform.workers))
         communicator = Communicator(
-            ranks, self.cut.graph, self._part, self.cut.messages, self._parcels
-        )
+            ranks, self.cut.graph, self._part, self.cut.messages, self._parcels,
+            idle_s=BUSY_S if shared else IDLE_S,
+        )  # fmt: skip
         chosen = choose_runtime(runtime, self._platform)
         classes = len(self._platform.classes)
         with single_threaded_blas():
@@ -189,7 +204,8 @@ class RankExecution:
             before = look_at_clock(ranks)
             ranks.comm.Barrier()
             try:
-                execution.run(random.Random(seed), pin=pin)
+                # Each rank alone would keep its first worker on the first core, and so all of them.
+                execution.run(random.Random(seed), pin=pin and not shared)
                 check_part(self._part, execution.table())
             except Exception as error:
                 self._end_all(error)

@@ -14,6 +14,7 @@ from study_cases import mpiexec
 
 from tasksim.formats.runs import load_run
 from tasksim.graph.apps.registry import generate
+from tasksim.native.cores import usable_cores
 from tasksim.run.runchecks import check_run
 
 pytestmark = pytest.mark.usefixtures("alone")
@@ -72,6 +73,40 @@ def test_two_ranks_factorise_together_and_record_one_run(tmp_path):
     check_run(recorded, generate("cholesky", tiles=4, tile_size=32))
     assert len(recorded.messages) == 6
     assert (recorded.messages.end_s > recorded.messages.start_s).all()
+
+
+CORES = """
+import os
+import tasksim
+from tasksim import W
+
+
+@tasksim.kernel
+def look(x: W):
+    x[0] = len(os.sched_getaffinity(0))
+
+
+@tasksim.application("cores")
+def cores(g):
+    x = g.arrays("x", [(1,)] * 3)
+    for each in x:
+        g.insert(look, each)
+    missing = lambda results: max(2 - each[0] for each in results[x])
+    g.check(missing, tolerance=0.5, what="cores that a worker may not use")
+"""
+
+
+@pytest.mark.skipif(len(usable_cores()) < 2, reason="two cores that ranks share")
+def test_ranks_that_share_cores_are_not_kept_on_the_first(tmp_path):
+    file = tmp_path / "cores.py"
+    file.write_text(CORES)
+    two = usable_cores()[:2]
+    done = run(
+        file, "--owner", "round-robin", "-o", tmp_path / "run", ranks=3,
+        preexec_fn=lambda: os.sched_setaffinity(0, two),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert load_run(tmp_path / "run").config["shared_cores"] == 2
 
 
 @pytest.mark.slow

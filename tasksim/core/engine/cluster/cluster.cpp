@@ -47,7 +47,7 @@ std::unique_ptr<Scheduler> scheduler_of(const tasksim_member &given) {
 ClusterReplay::Member::Member(ClusterReplay &cluster, int number, const tasksim_member &given,
                               std::unique_ptr<Scheduler> own)
     : Membership(graph_of(given.visible), column(given.order, graph_of(given.graph).tasks),
-                 static_cast<int>(given.first_ready)),
+                 static_cast<int>(given.first_ready), cluster.cores_.get()),
       cluster(cluster),
       scheduler(std::move(own)),
       communicator(*cluster.office_.communicators[number]),
@@ -64,6 +64,8 @@ bool ClusterReplay::Member::busy() const {
 
 ClusterReplay::ClusterReplay(const tasksim_cluster &given)
     : given_(given), office_{clock_, Flows(clock_, column(given.capacity, given.links)), {}, {}} {
+  expect(given_.cores >= 0 && given_.cores < MOST);
+  if (given_.cores) cores_ = std::make_unique<SharedCores>(clock_, given_.cores);
   check_ways();
   make_ways();
   make_messages();

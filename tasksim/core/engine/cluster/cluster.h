@@ -4,6 +4,7 @@
 
 #include "../replay.h"
 #include "communicator.h"
+#include "sharing.h"
 
 namespace tasksim::cluster {
 
@@ -53,6 +54,7 @@ class ClusterReplay : public Replay {
   std::vector<Way> ways_;
   std::vector<Transfer> envelopes_;  // per way
   Office office_;
+  std::unique_ptr<SharedCores> cores_;
   std::vector<std::unique_ptr<Member>> members_;
 };
 

@@ -6,6 +6,7 @@ namespace tasksim {
 Steps<> core(Node &node, Driver &driver) {
   Routine &routine = driver.routine;
   Intake &intake = *driver.intake;
+  Paced *const shared = node.shared_cores();
   const i64 wakeup = node.overheads.wakeup, progress = node.overheads.progress;
   co_await SLEEP;
   if (wakeup) co_await Wait{wakeup};
@@ -39,7 +40,10 @@ Steps<> core(Node &node, Driver &driver) {
     overhead ? node.send_for_counts(task) : node.send_for_successors(task);
     node.started(task, driver.worker);
     node.clock.keep_order();
-    co_await Wait{node.cost(task, driver.worker)};
+    if (shared)
+      co_await shared->run(node.cost(task, driver.worker), routine);
+    else
+      co_await Wait{node.cost(task, driver.worker)};
     node.ledger.of[task].end = node.now();
     co_await node.finish(driver, task);
   }

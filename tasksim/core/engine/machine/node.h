@@ -63,6 +63,15 @@ class NodeView : public View {
   u64 cores_ = 0;            // the classes of those that do not
 };
 
+// What sets the pace of tasks that share cores with those of other nodes.
+class Paced {
+ public:
+  virtual Steps<> run(i64 ticks, Routine &routine) = 0;  // waits until so much work is done
+
+ protected:
+  ~Paced() = default;
+};
+
 // What a node of a cluster does besides running tasks, and what it shares with the others
 // (engine/machine/membership.py).
 class Membership {
@@ -74,10 +83,12 @@ class Membership {
   const Graph &visible;  // the tasks that its workers run: its scheduler sees no other
   const std::span<const std::int32_t> order;  // all, communication among them, as they are submitted
   const int first_ready;  // how many tasks wait for nothing, not even a message
+  Paced *const cores;     // what its workers run on; null: each on a core of its own
 
  protected:
-  Membership(const Graph &visible, std::span<const std::int32_t> order, int first_ready)
-      : visible(visible), order(order), first_ready(first_ready) {}
+  Membership(const Graph &visible, std::span<const std::int32_t> order, int first_ready,
+             Paced *cores)
+      : visible(visible), order(order), first_ready(first_ready), cores(cores) {}
   ~Membership() = default;
 };
 
@@ -130,6 +141,8 @@ class Node {
   void started(int task, int worker) {
     if (question.hears_started) scheduler.started(task, worker);
   }
+
+  Paced *shared_cores() const { return member_ ? member_->cores : nullptr; }
 
   // The task that is submitted at so many others.
   int submitted_at(int place) const { return member_ ? member_->order[place] : place; }

@@ -1,0 +1,90 @@
+"""Sharing of cores: nodes that are ranks of one machine, with fewer cores than workers.
+
+The system gives every task that runs its share of the cores, in turns that are short beside what
+tasks take: all go on at the same pace, that of cores over tasks where there are more tasks.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from math import ceil, inf
+from typing import TYPE_CHECKING, Any
+
+from tasksim.engine.clock import Alarm, Routine, TickClock
+
+if TYPE_CHECKING:
+    from tasksim.engine.clock import Steps
+
+__all__ = ["SharedCores"]
+
+ROUNDING = 1e-6
+"""Of a tick: without it, a task that ends on a tick would end one later."""
+
+
+class SharedCores:
+    """Cores on which workers of several nodes run their tasks.
+
+    Parameters
+    ----------
+    clock : TickClock
+        When things happen.
+    cores : int
+        How many tasks go on at full pace.
+    """
+
+    def __init__(self, clock: TickClock, cores: int) -> None:
+        self._clock = clock
+        self._cores = cores
+        self._running: list[tuple[float, int, Routine]] = []
+        """A heap of what will be *done* when a task ends, its number, and who runs it."""
+        self._done = 0.0
+        """The ticks of work that each task has had that has been running since the start."""
+        self._pace = 1.0
+        self._since = 0
+        self._count = 0
+        self._ended: set[int] = set()
+        self._alarm: float = inf
+
+    def run(self, ticks: int, routine: Routine) -> Steps:
+        """Wait on *routine* until *ticks* of work are done."""
+        self._come_to_now()
+        self._count += 1
+        number = self._count
+        heappush(self._running, (self._done + ticks, number, routine))
+        self._set_pace()
+        while number not in self._ended:
+            routine.woken = False
+            yield None
+        self._ended.remove(number)
+
+    def _come_to_now(self) -> None:
+        now = self._clock._now
+        self._done += self._pace * (now - self._since)
+        self._since = now
+
+    def _set_pace(self) -> None:
+        """Go on at the pace of as many tasks as there are now; wait for the first end."""
+        running = len(self._running)
+        self._pace = 1.0 if running <= self._cores else self._cores / running
+        if not running:
+            self._alarm = inf
+            return
+        left = ceil((self._running[0][0] - self._done) / self._pace - ROUNDING)
+        end = self._clock._now + max(0, left)
+        if end != self._alarm:
+            self._alarm = end
+            Alarm(self._clock, end - self._clock._now, end, self._on_alarm)
+
+    def _on_alarm(self, event: Any) -> None:
+        if event.value != self._alarm:
+            return
+        self._alarm = inf
+        self._come_to_now()
+        ended = []
+        while self._running and self._running[0][0] - self._done <= ROUNDING:
+            _, number, routine = heappop(self._running)
+            self._ended.add(number)
+            ended.append(routine)
+        self._set_pace()
+        for routine in ended:
+            routine.wake()

@@ -1,0 +1,59 @@
+"""Shared cores: what tasks would have taken alone, of a run whose workers shared cores.
+
+Ranks of one machine may have more workers than it has cores. A task then takes longer the more
+tasks run beside it, which is nothing of its own: another number of ranks, or another graph, has
+other tasks beside it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.run.record import Run
+
+__all__ = ["SHARED_CORES", "alone_s", "said"]
+
+SHARED_CORES = "shared_cores"
+"""The word of a run's configuration."""
+
+
+def said(cores: int | None) -> dict[str, Any]:
+    """Return what the configuration of a run says of the *cores* that all its workers shared."""
+    return {} if cores is None else {SHARED_CORES: cores}
+
+
+def alone_s(run: Run) -> NDArray[np.float64]:
+    """Return how long each task of *run* would have taken with a core of its own.
+
+    While more tasks run than there are cores, each goes on at the pace of cores over tasks. Where
+    workers shared no cores, that is what the tasks took.
+
+    See Also
+    --------
+    tasksim.network.cluster.Cluster : replays tasks on shared cores.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> graph = tasksim.generate("fork-join", width=2, duration=1.0)
+    >>> run = tasksim.simulate(graph, workers=2)
+    >>> run.config["shared_cores"] = 1      # as if both workers had run on one
+    >>> alone_s(run).tolist()
+    [1.0, 0.5, 0.5, 1.0]
+    """
+    tasks, cores = run.tasks, run.config.get(SHARED_CORES)
+    if not isinstance(cores, int):
+        return tasks.duration_s
+    times_s = np.unique(np.concatenate([tasks.start_s, tasks.end_s]))
+    begun = np.searchsorted(np.sort(tasks.start_s), times_s, side="right")
+    ended = np.searchsorted(np.sort(tasks.end_s), times_s, side="right")
+    pace = np.minimum(1.0, cores / np.maximum(begun - ended, 1))
+    done_s = np.concatenate([[0.0], np.cumsum(pace[:-1] * np.diff(times_s))])
+    place = np.searchsorted(times_s, [tasks.start_s, tasks.end_s])
+    alone: NDArray[np.float64] = done_s[place[1]] - done_s[place[0]]
+    return alone
