@@ -1,16 +1,19 @@
 """What choices lose that the simulator makes, and learners, in real runs of this machine.
 
-    python benchmarks/tuning.py                 all of it: 10 minutes on a quiet machine
-    python benchmarks/tuning.py --patience 1    7 minutes, with more runs that others disturbed
+    python benchmarks/tuning.py                 all of it: 12 minutes on a quiet machine
+    python benchmarks/tuning.py --patience 1    9 minutes, with more runs that others disturbed
+    python benchmarks/tuning.py --seed 1        other sizes of loops than the usual ones
+    python benchmarks/tuning.py --loops         chunk sizes of loops alone
     python benchmarks/tuning.py --quick         a minute
     python benchmarks/tuning.py -o tuning.json  all that was measured
 
 Tile sizes and schedulers of Cholesky, LU and QR, group sizes of the FMM, chunk sizes of five
 operations over vectors and matrices, on one and on all cores: every choice is simulated, and
 really run, interleaved with the others. MSOP: the mean performance of what was chosen, as a share
-of the best; "half of the runs" is what the best of half of them keeps in the other half: what it
-lacks is noise. Exit code 3 if the simulator's MSOP of tile sizes, schedulers and group sizes is
-below .97, or that of chunk sizes (or the tree's) below .95, equal share's or the best constant's.
+of the best. Learners are taught by 300 further loops of other sizes, which are only run. "Half of
+the runs" is what the best of half of them keeps in the other half: what it lacks is noise. Exit
+code 3 if the simulator's MSOP of tile sizes, schedulers and group sizes is below .97, or that of
+chunk sizes (or the tree's) below .95, equal share's or the best constant's.
 """
 
 from __future__ import annotations
@@ -25,8 +28,14 @@ from typing import TYPE_CHECKING
 from tasksim.cli.tune_report import text_of
 from tasksim.native.calm_moments import Probe
 from tasksim.native.cores import usable_cores
-from tasksim.tuning.native_answers import Effort, answer
-from tasksim.tuning.native_questions import graph_questions, loop_questions
+from tasksim.tuning.native_answers import Effort, answer, run_examples
+from tasksim.tuning.native_questions import (
+    EXAMPLES,
+    FEW_EXAMPLES,
+    graph_questions,
+    loop_questions,
+    teaching_questions,
+)
 from tasksim.tuning.native_report import report
 
 if TYPE_CHECKING:
@@ -42,14 +51,17 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--patience", type=float, default=5.0, help="seconds, per question")
+    parser.add_argument("--seed", type=int, help="draws the sizes of loops")
+    parser.add_argument("--loops", action="store_true", help="chunk sizes of loops alone")
     parser.add_argument("-o", "--output", type=Path)
     given = parser.parse_args()
     workers, begun = len(usable_cores()), time.monotonic()
-    questions = graph_questions(workers, quick=given.quick)
-    questions += loop_questions(workers, quick=given.quick)
+    graphs = [] if given.loops else graph_questions(workers, quick=given.quick)
+    loops = loop_questions(workers, quick=given.quick, seed=given.seed)
+    teaching = teaching_questions(workers, FEW_EXAMPLES if given.quick else EXAMPLES, loops)
     effort = Effort(given.repetitions, 2.0 if given.quick else 3.0, given.patience)
-    answers = answer(questions, effort, probe=Probe, progress=told)
-    found = report(answers)
+    answers = answer([*graphs, *loops], effort, probe=Probe, progress=told)
+    found = report(answers, run_examples(teaching, given.repetitions, progress=told))
     if given.output is not None:
         given.output.write_text(json.dumps(found.to_json(), indent=1) + "\n")
     print("\n".join(text_of(found)))

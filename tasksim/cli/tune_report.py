@@ -13,6 +13,7 @@ from tasksim.cli.command import command
 from tasksim.cli.options import TIME, WORKERS, WholeNumber, force_option, json_option
 from tasksim.cli.output import note, print_json, refuse_file, warn
 from tasksim.cli.progress import showing
+from tasksim.tuning.native_questions import EXAMPLES, FEW_EXAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +33,7 @@ PARTS = ("all", "graphs", "loops")
         "tasksim tune report --native",
         "tasksim tune report --native --quick --part loops",
         "tasksim tune report --native --repetitions 9 --patience 60s -o tuning.json",
+        "tasksim tune report --native --part loops --examples 60 --seed 1",
     ],
 )
 @click.option(
@@ -54,6 +56,13 @@ PARTS = ("all", "graphs", "loops")
     help="How long each question waits for calm moments.",
 )
 @click.option(
+    "--examples",
+    type=WholeNumber(0),
+    help="Further loops that teach, per operation and number of threads. "
+    f"[default: {EXAMPLES}; quick: {FEW_EXAMPLES}]",
+)
+@click.option("--seed", type=WholeNumber(0), help="Draws other sizes of loops than the usual ones.")
+@click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="All that was measured: a .json file."
 )
 @force_option
@@ -65,6 +74,8 @@ def reporting(
     workers: int | None,
     repetitions: int,
     patience: float,
+    examples: int | None,
+    seed: int | None,
     output: Path | None,
     force: bool,
     as_json: bool,
@@ -73,23 +84,32 @@ def reporting(
 
     For each question kernels are calibrated on other graphs, all choices are simulated, and all
     of them are really run, interleaved, in calm moments as far as there are some. MSOP is the mean
-    performance of what was chosen, as a share of the best as measured.
+    performance of what was chosen, as a share of the best as measured. Learners are taught by
+    further loops, which are only run.
     """
     from tasksim.native.calm_moments import Probe
     from tasksim.native.cores import usable_cores
-    from tasksim.tuning.native_answers import Effort, answer
-    from tasksim.tuning.native_questions import graph_questions, loop_questions
+    from tasksim.tuning.native_answers import Effort, answer, run_examples
+    from tasksim.tuning.native_questions import (
+        graph_questions,
+        loop_questions,
+        teaching_questions,
+    )
     from tasksim.tuning.native_report import report
 
     if output is not None:
         refuse_file(output, "results of tuning", (".json",), force=force)
     count = workers or len(usable_cores())
-    questions = graph_questions(count, quick=quick) if part != "loops" else []
-    questions += loop_questions(count, quick=quick) if part != "graphs" else []
+    graphs = graph_questions(count, quick=quick) if part != "loops" else []
+    loops = loop_questions(count, quick=quick, seed=seed) if part != "graphs" else []
+    each = examples if examples is not None else FEW_EXAMPLES if quick else EXAMPLES
     effort = Effort(repetitions, 2.0 if quick else 3.0, patience)
     with showing("tuning") as progress:
-        answers = answer(questions, effort, probe=Probe, progress=progress)
-    found = report(answers)
+        answers = answer([*graphs, *loops], effort, probe=Probe, progress=progress)
+    with showing("teaching") as progress:
+        teaching = teaching_questions(count, each, loops) if loops else []
+        taught = run_examples(teaching, repetitions, progress=progress)
+    found = report(answers, taught)
     if output is not None:
         write_text(output, json.dumps(found.to_json(), indent=1) + "\n", force=force)
     if as_json:

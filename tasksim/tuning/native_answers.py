@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tasksim.tuning.native_questions import Question
 
-__all__ = ["Answered", "Effort", "answer"]
+__all__ = ["Answered", "Effort", "Example", "answer", "run_examples"]
 
 
 @dataclass(frozen=True)
@@ -149,6 +149,46 @@ def answer(
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class Example:
+    """A loop that teaches, and what it took here with each choice, in seconds."""
+
+    question: Question
+    times_s: dict[str, float]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        label, workers = self.question.label, self.question.workers
+        return {"graph": label, "workers": workers, "times_s": self.times_s}
+
+
+def run_examples(
+    questions: Sequence[Question],
+    repetitions: int,
+    *,
+    progress: Callable[[str, float], None] | None = None,
+) -> list[Example]:
+    """Run all choices of *questions*, interleaved; nothing is calibrated or simulated.
+
+    Parameters
+    ----------
+    questions : sequence of Question
+    repetitions : int
+        Runs of each choice. The fastest counts: others can only hold a run up, and nobody waits
+        here for calm moments.
+    progress : callable, optional
+        Called with what goes on, and the share of the questions that is done.
+    """
+    found = []
+    for number, question in enumerate(questions):
+        if progress is not None:
+            progress(f"{question.label}, to teach", number / len(questions))
+        done = measure(_native(question), repetitions, check=False)
+        pairs = zip(question.choices, done.cells, strict=True)
+        found.append(Example(question, {choice: min(cell.makespans_s) for choice, cell in pairs}))
+    return found
+
+
 def _answer(
     question: Question, effort: Effort, probe: Callable[[int], Callable[[], float]] | None
 ) -> Answered:
@@ -156,12 +196,8 @@ def _answer(
         platform, models = _calibrated(question, effort, Path(folder))
         asked = [_scenario(question, change, platform=platform) for change in _changes(question)]
         simulated = simulate_many(asked).makespan_s.tolist()
-        native = [
-            _scenario(question, change, workers=question.workers, models=models, clock="native")
-            for change in _changes(question)
-        ]
         done = measure(
-            native,
+            _native(question, models=models),
             effort.repetitions,
             probe=None if probe is None else probe(question.workers),
             patience_s=effort.patience_s,
@@ -178,6 +214,13 @@ def _answer(
 
 def _changes(question: Question) -> list[dict[str, Any]]:
     return [dict(change) for change in question.choices.values()]
+
+
+def _native(question: Question, **where: Any) -> list[Scenario]:
+    return [
+        _scenario(question, change, workers=question.workers, clock="native", **where)
+        for change in _changes(question)
+    ]
 
 
 def _scenario(question: Question, change: dict[str, Any], **where: Any) -> Scenario:

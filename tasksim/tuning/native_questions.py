@@ -8,15 +8,27 @@ other, these lie in another core's cache, and take two to five times as long.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from tasksim.base.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["CHUNKS", "LoopSize", "Question", "graph_questions", "loop_questions"]
+__all__ = [
+    "CHUNKS",
+    "EXAMPLES",
+    "FEW_EXAMPLES",
+    "LoopSize",
+    "Question",
+    "graph_questions",
+    "loop_questions",
+    "teaching_questions",
+]
 
 CHUNKS: Final = (1, 2, 4, 8, 16, 32)
 """Blocks per chunk: from as many tasks as blocks to a task per worker."""
@@ -33,6 +45,8 @@ FMM_TERMS: Final = {
 """What the kernels' durations follow (docs/irregular.md), few enough for a short calibration."""
 RUN_S: Final = 4e-3
 """A run of a loop has passes enough to take as long, a hundred times what waking threads takes."""
+TEACHING_S: Final = 1e-3
+"""A run of a loop that teaches: what is noise in one of them, others even out."""
 MOST_PASSES: Final = 500
 """Of small loops: some ten thousand tasks."""
 CALIBRATED_SHARE: Final = 0.25
@@ -42,6 +56,14 @@ RATES: Final = {
     "matrix-multiply": 5e10,
 }  # fmt: skip
 """Flop/s, to an order of magnitude: only how many passes a run has hangs on it."""
+VECTORS: Final = (12_000, 1_900_000)
+MATRICES: Final = (72, 860)
+"""Sizes of loops, from and to: from what fits in the nearest cache to what fits in none."""
+EXAMPLES: Final = 30
+"""Loops that teach, per operation and number of workers. Taught by 75, 150, 300, 600 in all, the
+tree kept .953, .969, .972, .974 of the performance; its authors had 288."""
+FEW_EXAMPLES: Final = 2
+"""Where it is to be quick."""
 
 
 @dataclass(frozen=True)
@@ -151,28 +173,72 @@ def _group_size(particles: int, workers: int, *, quick: bool) -> Question:
     )
 
 
-def loop_questions(workers: int, *, quick: bool = False) -> list[Question]:
-    """Return questions about chunk sizes of loops, on one worker up to *workers*."""
+def loop_questions(workers: int, *, quick: bool = False, seed: int | None = None) -> list[Question]:
+    """Return questions about chunk sizes of loops, on one worker up to *workers*.
+
+    Parameters
+    ----------
+    workers : int
+        The most.
+    quick : bool, default False
+        Fewer and smaller loops.
+    seed : int, optional
+        Draws other sizes than the usual ones, within the same limits.
+    """
     if workers < 1:
         raise InputError(f"workers: got {workers}; legal: a number from 1")
     vectors = (20_000, 200_000) if quick else (15_000, 60_000, 150_000, 500_000, 1_500_000)
     matrices = (96, 256) if quick else (88, 160, 256, 448, 704)
     threads = [workers] if quick else list(range(1, workers + 1))
-    return [
-        _chunk_size(operation, n, count)
-        for operation in RATES
-        for n in (matrices if operation.startswith("matrix") else vectors)
-        for count in threads
-    ]
+    rng = np.random.default_rng(seed)
+    found = []
+    for operation in RATES:
+        sizes: Sequence[int] = matrices if operation.startswith("matrix") else vectors
+        if seed is not None:
+            sizes = _drawn(operation, len(sizes), rng)
+        found += [_chunk_size(operation, n, count) for n in sizes for count in threads]
+    return found
 
 
-def _chunk_size(operation: str, n: int, threads: int) -> Question:
+def teaching_questions(workers: int, each: int, asked: Sequence[Question]) -> list[Question]:
+    """Return loops that teach: *each* so many sizes per operation and number of workers.
+
+    Parameters
+    ----------
+    workers : int
+        The most.
+    each : int
+        Sizes, drawn evenly over their logarithms.
+    asked : sequence of Question
+        What is asked about: loops of these sizes do not teach.
+    """
+    sizes = {(loop.operation, loop.n) for question in asked if (loop := question.loop) is not None}
+    rng = np.random.default_rng(0)
+    found = []
+    for operation in RATES:
+        for count in range(1, workers + 1):
+            found += [
+                _chunk_size(operation, n, count, TEACHING_S)
+                for n in _drawn(operation, each, rng)
+                if (operation, n) not in sizes
+            ]
+    return found
+
+
+def _drawn(operation: str, count: int, rng: np.random.Generator) -> tuple[int, ...]:
+    """Return sizes, one from each of so many equal parts of the logarithms, in order."""
+    low, high = MATRICES if operation.startswith("matrix") else VECTORS
+    shares = (np.arange(count) + rng.random(count)) / count
+    return tuple(round(low * math.exp(share * math.log(high / low))) for share in shares)
+
+
+def _chunk_size(operation: str, n: int, threads: int, run_s: float = RUN_S) -> Question:
     from tasksim.applications.loop import OPERATIONS
 
     block = 8 if operation.startswith("matrix") else 4096 if n > 100_000 else 1024
     blocks = -(-n // block)
     flop = OPERATIONS[operation].flop(n)
-    passes = min(MOST_PASSES, max(1, round(RUN_S * RATES[operation] / flop)))
+    passes = min(MOST_PASSES, max(1, round(run_s * RATES[operation] / flop)))
     settings = {"operation": operation, "n": n, "block": block, "iterations": passes}
     chunks = [chunk for chunk in CHUNKS if chunk <= blocks]
     return Question(

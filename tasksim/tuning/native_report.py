@@ -17,6 +17,7 @@ from tasksim.tuning.methods import (
     chosen_shares,
     tree_method,
 )
+from tasksim.tuning.more_examples import more_taught
 from tasksim.tuning.native_questions import CHUNKS
 from tasksim.tuning.splits import Splits, leave_one_out, shuffled
 from tasksim.tuning.table import PerformanceTable
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.tuning.native_answers import Answered
+    from tasksim.tuning.native_answers import Answered, Example
+    from tasksim.tuning.native_questions import LoopSize
 
 __all__ = ["NativeReport", "loop_tables", "report"]
 
@@ -51,12 +53,15 @@ class NativeReport:
         ``shuffled`` and ``operation`` (one left out) -> method -> its score on what was measured.
     simulated : mapping of str to Score
         The same methods taught and judged by simulated loops, in shuffled splits.
+    examples : tuple of Example
+        Further loops that taught.
     """
 
     answers: tuple[Answered, ...]
     tunables: dict[str, Score]
     splits: dict[str, dict[str, Score]]
     simulated: dict[str, Score]
+    examples: tuple[Example, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -68,11 +73,24 @@ class NativeReport:
             },
             "loops_simulated": {name: asdict(found) for name, found in self.simulated.items()},
             "questions": [answered.to_json() for answered in self.answers],
+            "examples": [example.to_json() for example in self.examples],
         }
 
 
-def report(answers: Sequence[Answered], seed: int = 0) -> NativeReport:
-    """Return the report on *answers*; loops are there if they were asked about."""
+def report(
+    answers: Sequence[Answered], examples: Sequence[Example] = (), seed: int = 0
+) -> NativeReport:
+    """Return the report on *answers*; loops are there if they were asked about.
+
+    Parameters
+    ----------
+    answers : sequence of Answered
+        They teach and judge in turn.
+    examples : sequence of Example
+        Further loops that teach only.
+    seed : int, default 0
+        Of splits, learners and intervals.
+    """
     kinds = dict.fromkeys(answered.question.what for answered in answers)
     tunables = {
         kind: _tunable([a for a in answers if a.question.what == kind], seed) for kind in kinds
@@ -86,11 +104,18 @@ def report(answers: Sequence[Answered], seed: int = 0) -> NativeReport:
         "operation": leave_one_out(measured, "operation"),
     }
     halves = np.array([answered.half_share for answered in loops])
+    methods = _methods(measured, seed)
+    if examples:
+        methods = more_taught(methods, _table_of_examples(examples))
     judged = {
-        name: _judged(measured, simulated, halves, plan, seed) for name, plan in plans.items()
+        name: {
+            **judge(measured, methods, plan, seed=seed),
+            **_simulators(measured, simulated, halves, plan, seed),
+        }
+        for name, plan in plans.items()
     }
     on_simulated = judge(simulated, _methods(measured, seed), plans["shuffled"], seed=seed)
-    return NativeReport(tuple(answers), tunables, judged, on_simulated)
+    return NativeReport(tuple(answers), tunables, judged, on_simulated, tuple(examples))
 
 
 def _tunable(answers: Sequence[Answered], seed: int) -> Score:
@@ -110,6 +135,19 @@ def _tunable(answers: Sequence[Answered], seed: int) -> Score:
 def loop_tables(answers: Sequence[Answered]) -> tuple[PerformanceTable, PerformanceTable]:
     """Return the performance tables of loops, as measured and as simulated."""
     rows = [answered.question.loop for answered in answers if answered.question.loop is not None]
+    return (
+        _table(rows, [a.medians_s for a in answers]),
+        _table(rows, [a.simulated_s for a in answers]),
+    )
+
+
+def _table_of_examples(examples: Sequence[Example]) -> PerformanceTable:
+    rows = [example.question.loop for example in examples if example.question.loop is not None]
+    return _table(rows, [example.times_s for example in examples])
+
+
+def _table(rows: Sequence[LoopSize], times: Sequence[Mapping[str, float]]) -> PerformanceTable:
+    """Return the table of one over the times; what a loop is too short for is not allowed."""
     features = {
         "Nthr": [float(row.threads) for row in rows],
         "Ms": [float(row.n) for row in rows],
@@ -117,18 +155,6 @@ def loop_tables(answers: Sequence[Answered]) -> tuple[PerformanceTable, Performa
         "Nite": [float(row.blocks) for row in rows],
     }
     others = {"operation": [row.operation for row in rows]}
-    return (
-        _table(features, [a.medians_s for a in answers], others),
-        _table(features, [a.simulated_s for a in answers], others),
-    )
-
-
-def _table(
-    features: Mapping[str, Sequence[float]],
-    times: Sequence[Mapping[str, float]],
-    others: Mapping[str, Sequence[str]],
-) -> PerformanceTable:
-    """Return the table of one over the times; what a loop is too short for is not allowed."""
     performance = {
         str(chunk): [1 / row.get(str(chunk), math.inf) for row in times] for chunk in CHUNKS
     }
@@ -161,15 +187,14 @@ def _methods(table: PerformanceTable, seed: int) -> dict[str, Method]:
     return found
 
 
-def _judged(
+def _simulators(
     measured: PerformanceTable,
     simulated: PerformanceTable,
     halves: NDArray[np.float64],
     plan: Splits,
     seed: int,
 ) -> dict[str, Score]:
-    """Return the scores on what was measured: also of the simulator, its tree, half of the runs."""
-    found = judge(measured, _methods(measured, seed), plan, seed=seed)
+    """Return the scores of the simulator, a tree that it taught, and half of the runs."""
     counts = np.zeros(len(measured))
     own, taught = np.zeros(len(measured)), np.zeros(len(measured))
     nodes = []
@@ -181,7 +206,8 @@ def _judged(
         own[test] += simulator[test]
         taught[test] += tree.shares(measured.select(test))
         nodes.append(tree.nodes or 0)
-    found["simulator"] = score(own, counts, plan.groups, seed)
-    found["half of the runs"] = score(counts * halves, counts, plan.groups, seed)
-    found["tree of simulated"] = score(taught, counts, plan.groups, seed, nodes)
-    return found
+    return {
+        "simulator": score(own, counts, plan.groups, seed),
+        "half of the runs": score(counts * halves, counts, plan.groups, seed),
+        "tree of simulated": score(taught, counts, plan.groups, seed, nodes),
+    }

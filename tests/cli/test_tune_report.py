@@ -33,7 +33,14 @@ def made_up(monkeypatch):
             for question in questions
         ]
 
+    def run_examples(questions, repetitions, *, progress):
+        return [
+            native_answers.Example(q, {choice: 1.0 + i for i, choice in enumerate(q.choices)})
+            for q in questions
+        ]
+
     monkeypatch.setattr(native_answers, "answer", answer)
+    monkeypatch.setattr(native_answers, "run_examples", run_examples)
 
 
 def test_the_report_has_scores_side_by_side(tasksim, made_up, tmp_path):
@@ -43,7 +50,9 @@ def test_the_report_has_scores_side_by_side(tasksim, made_up, tmp_path):
         "tile size": 1, "scheduler": 1, "FMM group size": 1, "chunk size": 1,
     }  # fmt: skip
     assert done.json["loops"]["operation"]["simulator"]["msop"] == 1
-    assert len(json.loads((tmp_path / "report.json").read_text())["questions"]) == 68
+    written = json.loads((tmp_path / "report.json").read_text())
+    assert len(written["questions"]) == 68
+    assert 290 <= len(written["examples"]) <= 300
     text = tasksim("tune report --native --workers 2").out
     assert "tile size: cholesky n=768" in text
     assert "chunk sizes, each operation judged by the others" in text
@@ -55,6 +64,16 @@ def test_one_part_alone(tasksim, made_up):
     done = tasksim("tune report --native --quick --part graphs --json")
     assert list(done.json["tunables"]) == ["tile size", "scheduler", "FMM group size"]
     assert done.json["loops"] == {}
+
+
+def test_loops_of_other_sizes_and_fewer_that_teach(tasksim, made_up):
+    done = tasksim("tune report --native --quick --part loops --seed 4 --examples 3 --json")
+    usual = tasksim("tune report --native --quick --part loops --json")
+    assert {q["graph"] for q in done.json["questions"]}.isdisjoint(
+        q["graph"] for q in usual.json["questions"]
+    )
+    threads = done.json["workers"]
+    assert len(done.json["examples"]) == 5 * 3 * threads
 
 
 def test_it_says_that_it_really_runs(tasksim):
@@ -74,14 +93,16 @@ def few_and_small(monkeypatch):
         return whole(repetitions, calibration_s / 20, patience_s)
 
     monkeypatch.setattr(native_questions, "graph_questions", lambda workers, *, quick: graphs)
-    monkeypatch.setattr(native_questions, "loop_questions", lambda workers, *, quick: loops)
+    monkeypatch.setattr(native_questions, "loop_questions", lambda workers, *, quick, seed: loops)
     monkeypatch.setattr(native_answers, "Effort", effort)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_and_small")
 def test_the_quick_report_for_real(tasksim):
-    done = tasksim("tune report --native --quick --repetitions 1 --patience 1ms --json")
+    done = tasksim(
+        "tune report --native --quick --examples 0 --repetitions 1 --patience 1ms --json"
+    )
     assert done.code == 0, done.err
     assert 0 < done.json["tunables"]["tile size"]["msop"] <= 1
     assert 0 < done.json["tunables"]["chunk size"]["msop"] <= 1

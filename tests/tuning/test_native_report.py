@@ -8,8 +8,12 @@ import pytest
 
 from tasksim.graph.apps.registry import parse_settings
 from tasksim.tuning import learners, native_report
-from tasksim.tuning.native_answers import Answered, Effort, answer
-from tasksim.tuning.native_questions import graph_questions, loop_questions
+from tasksim.tuning.native_answers import Answered, Effort, Example, answer, run_examples
+from tasksim.tuning.native_questions import (
+    graph_questions,
+    loop_questions,
+    teaching_questions,
+)
 from tasksim.tuning.native_report import loop_tables, report
 
 
@@ -108,6 +112,56 @@ def test_methods_are_judged_by_what_was_measured():
     assert ("preto" in scores) == learners.available()
     assert list(found.splits) == ["shuffled", "operation"]
     json.dumps(found.to_json(), allow_nan=False)
+
+
+def test_a_seed_draws_other_sizes_within_the_same_limits():
+    usual, drawn, again = loop_questions(2), loop_questions(2, seed=1), loop_questions(2, seed=1)
+    assert [q.label for q in drawn] == [q.label for q in again]
+    assert len(drawn) == len(usual) == 50
+    assert not {q.label for q in drawn} & {q.label for q in usual}
+    matrices = [q.loop.n for q in drawn if q.loop.operation.startswith("matrix")]
+    assert min(matrices) >= 72
+    assert max(matrices) <= 860
+
+
+def test_what_teaches_is_not_what_is_asked():
+    asked = loop_questions(2, seed=3)
+    teaching = teaching_questions(2, 30, asked)
+    sizes = {(q.loop.operation, q.loop.n) for q in asked}
+    assert not {(q.loop.operation, q.loop.n) for q in teaching} & sizes
+    assert 290 <= len(teaching) <= 300
+    again = teaching_questions(2, 30, teaching)
+    assert not {q.label for q in again} & {q.label for q in teaching}
+
+
+def test_examples_teach_but_do_not_judge():
+    # Chunk 4 is best in what is asked, 2 in all that teaches, of which there is far more.
+    asked = [answered(question, 1, 2) for question in loop_questions(1)]
+    examples = [Example(q, best_first(q, 1)[1]) for q in teaching_questions(1, 30, [])]
+    found = report(asked, examples)
+    assert found.splits["shuffled"]["tree"].msop == pytest.approx(1 / 1.1)
+    assert found.splits["shuffled"]["constant"].msop == pytest.approx(1 / 1.1)
+    assert found.simulated["tree"].msop == 1
+    assert len(found.to_json()["examples"]) == len(examples)
+
+
+def test_an_operation_that_is_left_out_is_not_taught_by_examples_either():
+    def best(question, other):
+        return 1 if question.loop.operation == "daxpy" else other
+
+    asked = [answered(q, 0, best(q, 2)) for q in loop_questions(1)]
+    examples = [Example(q, best_first(q, best(q, 2))[1]) for q in teaching_questions(1, 9, [])]
+    scores = report(asked, examples).splits["operation"]
+    # Nobody tells of daxpy that 2 is best: 4 is chosen, as for all others.
+    assert scores["constant"].msop == pytest.approx((4 + 1 / 1.1) / 5)
+
+
+@pytest.mark.slow
+def test_examples_are_run_for_real():
+    few = teaching_questions(2, 1, [])[:3]
+    for example, question in zip(run_examples(few, 2), few, strict=True):
+        assert example.times_s.keys() == question.choices.keys()
+        assert min(example.times_s.values()) > 0
 
 
 @pytest.mark.slow
