@@ -90,7 +90,8 @@ void ClusterReplay::make_ways() {
   for (i64 way = 0; way < given_.ways; ++way) {
     const i64 first = given_.way_ptr[way];
     const auto count = static_cast<std::size_t>(given_.way_ptr[way + 1] - first);
-    ways_.push_back({given_.way_limit[way], given_.way_weight[way], {uses_.data() + first, count}});
+    const double limit = given_.way_limit[way], weight = given_.way_weight[way];
+    ways_.push_back({limit, weight, limit / weight, {uses_.data() + first, count}});
   }
   if (!given_.envelope_latency) return;
   expect_within(column(given_.envelope_latency, given_.ways), 0, LONGEST);

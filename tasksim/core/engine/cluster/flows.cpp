@@ -1,7 +1,6 @@
 #include "flows.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace tasksim::cluster {
 
@@ -9,16 +8,13 @@ namespace {
 
 constexpr double LAST = INF;        // the rank of what happens at the end of an instant
 constexpr double ROUNDING = 1e-6;   // of a tick: else a flow that ends on one would end one later
-constexpr double SLACK = 1 + 1e-12; // sums are rounded
 
 }  // namespace
 
 Flows::Flows(Clock &clock, std::span<const double> capacity)
-    : clock_(clock),
-      capacity_(capacity),
-      settling_(*this),
-      links_(capacity.size()),
-      region_(capacity, links_) {}
+    : clock_(clock), settling_(*this), links_(capacity.size()), region_(links_) {
+  for (std::size_t k = 0; k < capacity.size(); ++k) links_[k].capacity = capacity[k];
+}
 
 void Flow::happen(i64) { flows->enter(*this); }
 
@@ -66,11 +62,11 @@ void Flows::enter(Flow &flow) {
 }
 
 void Flows::leave(Flow &flow) {
-  flow.number = 0;
   for (const Use &use : flow.way->uses) {
     note_change(use.link);
     Link &link = links_[use.link];
-    std::erase_if(link.on, [&](const Link::Taken &taken) { return taken.flow == &flow; });
+    link.on.erase(std::find_if(link.on.begin(), link.on.end(),
+                               [&](const Link::Taken &taken) { return taken.flow == &flow; }));
     link.demand = link.on.empty() ? 0.0 : link.demand - use.of_byte * flow.way->limit;
   }
 }
@@ -78,26 +74,16 @@ void Flows::leave(Flow &flow) {
 void Flows::happen(i64 tick) {
   if (tick != alarm_) return;
   alarm_ = -1;
-  std::vector<End> ended;
-  while (!ends_.empty() && ends_.first().tick <= clock_.now) {
-    const End end = ends_.pop();
-    if (stands(end) && (ended.empty() || ended.back().number != end.number)) ended.push_back(end);
-  }
-  std::sort(ended.begin(), ended.end(),
-            [](const End &one, const End &other) { return one.number < other.number; });
-  for (const End &end : ended) leave(*end.flow);
+  ended_.clear();
+  while (!ends_.empty() && ends_.first() <= clock_.now) ended_.push_back(&ends_.pop());
+  std::sort(ended_.begin(), ended_.end(),
+            [](const Flow *one, const Flow *other) { return one->number < other->number; });
+  for (Flow *flow : ended_) leave(*flow);
   settle_soon();
-  for (const End &end : ended) {
-    Awaiting &who = *end.flow->who;
-    const i64 value = end.flow->value;
-    free_.push_back(end.flow);
-    who.happen(value);
+  for (Flow *flow : ended_) {
+    free_.push_back(flow);
+    flow->who->happen(flow->value);
   }
-}
-
-// Whether a flow still ends when it was said to.
-bool Flows::stands(const End &end) const {
-  return end.flow->number == end.number && end_of(*end.flow) == end.tick;
 }
 
 void Flows::settle_soon() {
@@ -114,7 +100,8 @@ void Flows::settle() {
     flow->remaining -= flow->share * flow->factor * static_cast<double>(clock_.now - flow->since);
     flow->since = clock_.now;
     flow->share = flow->settled;
-    ends_.push({end_of(*flow), flow->number, flow});
+    flow->level = flow->share / flow->way->weight;
+    ends_.set(*flow, end_of(*flow));
   }
   region_.clear();
   set_alarm();
@@ -123,32 +110,28 @@ void Flows::settle() {
 // The flows that have begun, and those beside which flows have come or gone.
 void Flows::find_touched() {
   for (Flow *flow : begun_) region_.add(*flow);
-  for (const int link : changed_) {
-    if (matters(link))
-      for (const auto &taken : links_[link].on) region_.add(*taken.flow);
-    links_[link].changed = false;
+  for (const int number : changed_) {
+    Link &link = links_[number];
+    link.changed = false;
+    if (!link.was_full() && !link.can_be_full()) continue;  // it has held nobody back, and does not
+    for (const auto &taken : link.on) region_.add(*taken.flow);
   }
   begun_.clear();
   changed_.clear();
 }
 
-// Whether a link has flows that it holds back, or held back before.
-bool Flows::matters(int link) const {
-  return !links_[link].on.empty() &&
-         (links_[link].before > capacity_[link] * SLACK || region_.can_be_full(link));
-}
-
 i64 Flows::end_of(const Flow &flow) const {
-  const double left = std::ceil(flow.remaining / (flow.share * flow.factor) - ROUNDING);
+  const double left = flow.remaining / (flow.share * flow.factor) - ROUNDING;
   if (!(left < 9e18)) throw Broken{TASKSIM_TOO_LATE};
-  return later(flow.since, std::max(i64{0}, static_cast<i64>(left)));
+  if (left <= 0.0) return flow.since;
+  const i64 whole = static_cast<i64>(left);
+  return later(flow.since, whole + (static_cast<double>(whole) < left));
 }
 
-// Waits for the flow that ends first; forgets ends that have moved.
+// Waits for the flow that ends first.
 void Flows::set_alarm() {
-  while (!ends_.empty() && !stands(ends_.first())) ends_.pop();
-  if (ends_.empty() || ends_.first().tick == alarm_) return;
-  alarm_ = ends_.first().tick;
+  if (ends_.empty() || ends_.first() == alarm_) return;
+  alarm_ = ends_.first();
   clock_.after(alarm_ - clock_.now, RUN, *this, alarm_);
 }
 

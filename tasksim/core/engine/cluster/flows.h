@@ -5,6 +5,7 @@
 #include <deque>
 #include <vector>
 
+#include "ends.h"
 #include "region.h"
 
 namespace tasksim::cluster {
@@ -28,14 +29,6 @@ class Flows : public Awaiting {
 
  private:
   friend struct Flow;
-  struct End {
-    i64 tick, number;
-    Flow *flow;
-
-    bool before(const End &other) const {
-      return tick != other.tick ? tick < other.tick : number < other.number;
-    }
-  };
   struct Settling : Awaiting {
     explicit Settling(Flows &flows) : flows(flows) {}
     void happen(i64) override { flows.settle(); }
@@ -49,13 +42,10 @@ class Flows : public Awaiting {
   void settle_soon();
   void settle();
   void find_touched();
-  bool matters(int link) const;
-  bool stands(const End &end) const;
   i64 end_of(const Flow &flow) const;
   void set_alarm();
 
   Clock &clock_;
-  std::span<const double> capacity_;
   Settling settling_;
   std::deque<Flow> all_;
   std::vector<Flow *> free_;
@@ -63,7 +53,8 @@ class Flows : public Awaiting {
   Region region_;
   std::vector<int> changed_;   // the links on which flows have come or gone in this instant
   std::vector<Flow *> begun_;  // those that have come
-  Heap<End> ends_;  // those that have moved since are passed over
+  std::vector<Flow *> ended_;  // those that end now
+  Ends ends_;
   i64 count_ = 0;
   i64 alarm_ = -1;  // the tick of the first end; none
   bool soon_ = false;

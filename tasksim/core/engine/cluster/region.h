@@ -8,10 +8,9 @@ namespace tasksim::cluster {
 // Shares links anew among flows; it keeps its room from one time to the next.
 class Region {
  public:
-  Region(std::span<const double> capacity, const std::vector<Link> &links);
+  explicit Region(std::vector<Link> &links) : links_(links) {}
 
   void add(Flow &flow);
-  bool can_be_full(int link) const;
 
   // Shares anew among the flows that were added, and those that have to join them: all of them, in
   // order, with what they are to get in *settled*.
@@ -19,18 +18,15 @@ class Region {
   void clear();
 
  private:
-  void find_links();
-  double left_of(int link) const;
-  void join(int link, bool slack);
+  void share_out();
+  double left_of(int place) const;
+  void join(int place);
 
-  std::span<const double> capacity_;
-  const std::vector<Link> &links_;
+  std::vector<Link> &links_;
   Filling filling_;
   std::vector<Flow *> flows_;
-  std::vector<const Way *> claims_;
-  std::vector<int> full_;    // the links that can be full, ascending
-  std::vector<double> left_; // of each of these, what the flows that stay as they are leave
-  std::vector<char> seen_;   // per link
+  std::vector<double> levels_;  // that they are to have
+  i64 looked_ = 0;              // how often shares were filled
 };
 
 }  // namespace tasksim::cluster

@@ -17,6 +17,7 @@ struct Use {
 // What all messages from one host to another have in common.
 struct Way {
   double limit, weight;  // bytes per tick
+  double limit_level;    // limit / weight
   std::span<const Use> uses;
 };
 
@@ -24,42 +25,56 @@ inline constexpr int AT_LIMIT = -1;  // where a flow stopped that no link held b
 
 // Progressive filling: a level rises for all at once, each getting level * weight; those that reach
 // their limit stop there, those on a link that is full stay at what they have. Made once, asked often:
-// it keeps its room.
+// it keeps its room, and has what it looks at together, however large the network is.
 class Filling {
  public:
-  explicit Filling(std::size_t links) : links_(links) {}
+  struct Link {
+    int number;  // in the network
+    double left, load;
+    int rising;
+    std::vector<int> on;  // the claims, in order
+  };
 
-  // Shares *links*, ascending, of each of which so much is *left*, among *claims*.
-  void fill(std::span<const Way *const> claims, std::span<const int> links,
-            std::span<const double> left);
+  void clear();
+  int add_link(int number);  // returns its place
+  void add_claim(const Way &way);
+  void add_use(int place, double of_byte);  // of the claim that was added last
 
-  std::span<const double> shares() const { return shares_; }  // what each gets
-  std::span<const int> stops() const { return stops_; }       // which link holds each back
-  double left(int link) const { return links_[link].left; }
-  std::span<const int> on(int link) const { return links_[link].on; }  // the claims
+  // So much is left of a link for the claims.
+  void set_left(int place, double left) { links_[place].left = left; }
+  void fill();
+
+  int links() const { return used_; }
+  const Link &link(int place) const { return links_[place]; }
+  double share(int claim) const { return claims_[claim].share; }  // what each gets
+  int stop(int claim) const { return claims_[claim].stop; }       // the number of what holds it back
 
  private:
-  struct Link {
-    double left = 0.0, load = 0.0;
-    int rising = 0;
-    bool counts = false;
-    std::vector<int> on;  // the claims, in order
+  struct Claim {
+    const Way *way;
+    double share;
+    int stop;
+    int uses;  // where they begin
+  };
+  struct Taken {
+    int place;
+    double of_byte;
   };
   struct Level {
     double level;
-    int number;  // of a link
+    int number;  // of a link, by which equal ones are ordered
+    int place;
   };
 
-  void raise();
+  void order_limits();
   void fill_first();
   void stop(int claim, double share, int where);
-  double level_of(const Link &link) const;
 
-  std::span<const Way *const> claims_;
+  std::vector<Claim> claims_;
+  std::vector<Taken> uses_;  // of all claims
   std::vector<Link> links_;
-  std::vector<double> shares_;
-  std::vector<int> stops_;
-  std::vector<Level> limits_;  // of claims, the lowest last
+  int used_ = 0;  // of the links
+  std::vector<int> limits_;    // the claims, the lowest limit first
   std::vector<Level> levels_;  // of links, a heap with the lowest on top
 };
 
