@@ -186,7 +186,7 @@ class Communicator:
         self._coming = True
         self._messages.under_way += 1
         source = self._messages.source[message]
-        self._flows.send(source, self.number, size, self._on_envelope, message)
+        self._flows.send_note(source, self.number, size, self._on_envelope, message)
 
     def _on_envelope(self, message: int) -> None:
         self._messages.under_way -= 1

@@ -4,6 +4,9 @@ A message waits for the latency of its route; then it is a *flow*. The share of 
 most contended link allows, in proportion to its weight, but no more than its own limit; what it
 moves is that share times the model's factor for its size.
 
+A *note* is so small that the others do not feel it: it takes what it takes alone, and nothing of
+their shares.
+
 What comes and goes within an instant is settled once, at its end, and only the flows whose shares
 can change are settled anew: the messages of a thousand nodes cost what those of a few cost.
 """
@@ -17,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from tasksim.engine.clock import Alarm, TickClock
 from tasksim.engine.cluster.flow import Flow
 from tasksim.engine.cluster.region import settle
-from tasksim.engine.cluster.ways import Ways
+from tasksim.engine.cluster.ways import ROUNDING, Ways
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,8 +31,6 @@ __all__ = ["Flows"]
 
 LAST = inf
 """The rank of what happens at the end of an instant."""
-ROUNDING = 1e-6
-"""Of a tick: without it, a flow that ends on a tick would end one later."""
 SLACK = 1 + 1e-12
 """A link whose flows could take this much of it does not hold them back: sums are rounded."""
 
@@ -76,6 +77,14 @@ class Flows:
             Alarm(self._clock, latency, flow, self._on_latency)
         else:
             self._enter(flow)
+
+    def send_note(
+        self, source: int, target: int, size_bytes: float, done: Callable[[Any], None], value: Any
+    ) -> None:
+        """Send *size_bytes*, a few, as if nothing else were sent, then call ``done(value)``."""
+        way = self._ways.between(source, target)
+        delay = self._ways.alone(way, size_bytes)
+        Alarm(self._clock, delay, value, lambda event: done(event.value))
 
     # Coming and going
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from tasksim.network.description import Network
 
-__all__ = ["Way", "Ways"]
+__all__ = ["ROUNDING", "Way", "Ways"]
+
+ROUNDING: Final = 1e-6
+"""Of a tick: without it, what ends on a tick would end one later."""
 
 REMEMBERED: Final = 100_000
 """Routes that are remembered: 40 MB. Nodes talk to few others, so only all-to-all programs on
@@ -66,6 +70,11 @@ class Ways:
         size = size_bytes + self._model.envelope_bytes
         latency_factor, factor = self._model.factors(size)
         return round(latency_factor * way.latency_s * self._ticks_per_s), factor, size
+
+    def alone(self, way: Way, size_bytes: float) -> int:
+        """Return the ticks that a message of *size_bytes* takes on *way*, alone on all links."""
+        latency, factor, size = self.transfer(way, size_bytes)
+        return latency + max(0, ceil(size / (way.limit * factor) - ROUNDING))
 
     def _make(self, source: int, target: int) -> Way:
         links = self._topology.route(source, target)

@@ -147,3 +147,18 @@ def test_done_is_called_in_the_order_of_the_beginnings():
         flows.send(source, source + 4, 1e6, order.append, source)
     run(clock)
     assert order == [3, 1, 2, 4]
+
+
+def test_a_note_takes_what_it_takes_alone_and_nothing_of_the_others():
+    network = read_network("switch:bandwidth=1GB/s,latency=10us,model=smpi").sized(2)
+    clock = TickClock()
+    flows, ends = Flows(clock, network), {}
+
+    def note(what):
+        ends[what] = clock._now * 1e-9
+
+    flows.send(0, 1, 1_000_000, note, "data")
+    Alarm(clock, 500_000, None, lambda _: flows.send_note(0, 1, 32, note, "envelope"))
+    run(clock)
+    assert [ends["data"]] == ends_of(network, [(0, 1, 1_000_000)])
+    assert ends["envelope"] == pytest.approx(500e-6 + ends_of(network, [(0, 1, 32)])[0], abs=1e-12)

@@ -97,8 +97,9 @@ void ClusterReplay::make_ways() {
   expect_within(column(given_.envelope_latency, given_.ways), 0, LONGEST);
   expect(given_.envelope_factor > 0.0 && given_.envelope_bytes > 0.0);
   for (i64 way = 0; way < given_.ways; ++way)
-    envelopes_.push_back({&ways_[way], given_.envelope_latency[way], given_.envelope_factor,
-                          given_.envelope_bytes});
+    envelopes_.push_back(Transfer{&ways_[way], given_.envelope_latency[way], given_.envelope_factor,
+                                  given_.envelope_bytes}
+                             .alone());
 }
 
 void ClusterReplay::make_messages() {
@@ -125,7 +126,7 @@ void ClusterReplay::make_messages() {
         .send = send[k],
         .receive = receive[k],
         .data = {&ways_[way[k]], given_.latency[k], given_.factor[k], given_.bytes[k]},
-        .envelope = envelopes_.empty() ? nullptr : &envelopes_[way[k]],
+        .envelope = envelopes_.empty() ? -1 : envelopes_[way[k]],
         .isend = given_.isend ? given_.isend[k] : 0,
         .received = given_.received ? given_.received[k] : 0,
         .eager = eager[k] != 0,

@@ -52,7 +52,7 @@ class ClusterReplay : public Replay {
   Clock clock_;
   std::vector<Use> uses_;
   std::vector<Way> ways_;
-  std::vector<Transfer> envelopes_;  // per way
+  std::vector<i64> envelopes_;  // per way the ticks that one takes
   Office office_;
   std::unique_ptr<SharedCores> cores_;
   std::vector<std::unique_ptr<Member>> members_;

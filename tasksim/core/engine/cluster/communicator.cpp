@@ -108,7 +108,7 @@ void Communicator::sent(const Message &message) {
 
 // *message* is being sent here.
 void Communicator::hear_of(Message &message) {
-  if (!message.envelope) {
+  if (message.envelope < 0) {
     message.announced = true;
     if (!message.awaited) return;
     --expected_;
@@ -131,7 +131,7 @@ void Communicator::let_come() {
   letters_.pop_front();
   coming_ = true;
   ++office_.under_way;
-  office_.flows.send(*office_.messages[number].envelope, envelope_come_, number);
+  office_.clock.after(office_.messages[number].envelope, RUN, envelope_come_, number);
 }
 
 void Communicator::on_envelope(int message) {

@@ -16,7 +16,7 @@ struct Message {
   int source, target, priority;
   int send, receive;  // its communication tasks
   Transfer data;
-  const Transfer *envelope;  // null: nothing is sent before the data
+  i64 envelope;              // the ticks that it takes; none: nothing is sent before the data
   i64 isend, received;       // what it costs its hosts, ticks
   bool eager, detached;      // it moves when it is sent; it is sent when it moves
   bool awaited = false;      // the receive is ready

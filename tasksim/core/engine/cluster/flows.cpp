@@ -9,7 +9,20 @@ namespace {
 constexpr double LAST = INF;        // the rank of what happens at the end of an instant
 constexpr double ROUNDING = 1e-6;   // of a tick: else a flow that ends on one would end one later
 
+// The ticks until so many bytes have moved, *rate* in each.
+i64 ticks_to_move(double bytes, double rate) {
+  const double left = bytes / rate - ROUNDING;
+  if (!(left < 9e18)) throw Broken{TASKSIM_TOO_LATE};
+  if (left <= 0.0) return 0;
+  const i64 whole = static_cast<i64>(left);
+  return whole + (static_cast<double>(whole) < left);
+}
+
 }  // namespace
+
+i64 Transfer::alone() const {
+  return later(latency, ticks_to_move(bytes, way->limit * factor));
+}
 
 Flows::Flows(Clock &clock, std::span<const double> capacity)
     : clock_(clock), settling_(*this), links_(capacity.size()), region_(links_) {
@@ -121,11 +134,7 @@ void Flows::find_touched() {
 }
 
 i64 Flows::end_of(const Flow &flow) const {
-  const double left = flow.remaining / (flow.share * flow.factor) - ROUNDING;
-  if (!(left < 9e18)) throw Broken{TASKSIM_TOO_LATE};
-  if (left <= 0.0) return flow.since;
-  const i64 whole = static_cast<i64>(left);
-  return later(flow.since, whole + (static_cast<double>(whole) < left));
+  return later(flow.since, ticks_to_move(flow.remaining, flow.share * flow.factor));
 }
 
 // Waits for the flow that ends first.

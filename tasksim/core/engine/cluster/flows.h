@@ -10,12 +10,14 @@
 
 namespace tasksim::cluster {
 
-// What a message, or its envelope, costs on its way: made before the clock starts.
+// What a message costs on its way: made before the clock starts.
 struct Transfer {
   const Way *way;
   i64 latency;    // ticks
   double factor;  // of what its share moves
   double bytes;   // with what the network adds
+
+  i64 alone() const;  // the ticks that it takes if nothing else is sent
 };
 
 class Flows : public Awaiting {
