@@ -197,7 +197,8 @@ _NODES = (
         default="row",
         show_default="row",
         metavar="NAME",
-        help="Which node owns what: row, column (major), diamond, round-robin, morton.",
+        help="Which node owns what: row, column (major), diamond, round-robin, morton, "
+        "partitioned, metis, parameter.",
     ),
 )
 

@@ -70,7 +70,8 @@ __all__ = ["run"]
     default="row",
     show_default="row",
     metavar="NAME",
-    help="Under mpiexec: which rank owns what: row, column (major), diamond, round-robin, morton.",
+    help="Under mpiexec: which rank owns what: row, column (major), diamond, round-robin, morton, "
+    "partitioned, metis, parameter.",
 )
 @auto_option
 @seed_option

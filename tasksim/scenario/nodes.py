@@ -204,15 +204,14 @@ def bounds_on_nodes(resolved: Resolved) -> dict[str, float]:
     """Return lower bounds that know of nodes and messages; none on a single node."""
     from tasksim.engine.cluster.bounds import cluster_bounds
     from tasksim.engine.durations import durations
-    from tasksim.graph.distribution.owners import nearly_square, owners_of
-    from tasksim.graph.distribution.parts import distribute
+    from tasksim.graph.distribution.cutting import cut_by
+    from tasksim.graph.distribution.owners import nearly_square
 
     cluster = resolved.cluster
     if cluster is None or len(cluster.nodes) == 1 or len(set(map(id, cluster.nodes))) > 1:
         return {}
     grid = grid_of(resolved.scenario) or nearly_square(len(cluster.nodes))
-    owners = owners_of(resolved.graph, grid, resolved.scenario.owner)
-    cut = distribute(resolved.graph, owners, grid.nodes)
+    cut = cut_by(resolved.graph, grid, resolved.scenario.owner)
     fastest = durations(resolved.graph, resolved.platform, resolved.known_models()).min(axis=0)
     workers = [len(node.workers) for node in cluster.nodes]
     return cluster_bounds(cut, fastest, workers, cluster.network).to_json()

@@ -14,8 +14,7 @@ from tasksim.engine.cluster.outcome import cluster_machine, cluster_records
 from tasksim.engine.cluster.spread import grid_or_square, of_node
 from tasksim.engine.durations import Demands, Models
 from tasksim.engine.simulate import at_home, bounds_of, simulate
-from tasksim.graph.distribution.owners import owners_of
-from tasksim.graph.distribution.parts import distribute
+from tasksim.graph.distribution.cutting import cut_by
 from tasksim.run.record import Run
 from tasksim.run.sharedcores import said
 
@@ -86,7 +85,7 @@ def simulate_cluster(
         )  # fmt: skip
     check_engine(engine)
     grid = grid_or_square(grid, len(cluster.nodes))
-    cut = distribute(graph, owners_of(graph, grid, owner), grid.nodes)
+    cut = cut_by(graph, grid, owner)
     nodes, bounds = _questions(cut, cluster, models, scheduler, seed, noise)
     begun = time.perf_counter()
     question = ClusterQuestion(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from tasksim.base.errors import InputError
 from tasksim.engine.cluster.choice import ClusterQuestion
 from tasksim.engine.cluster.cluster import NodeQuestion
-from tasksim.graph.distribution.owners import nearly_square, owners_of
-from tasksim.graph.distribution.parts import distribute
+from tasksim.graph.distribution.cutting import cut_by
+from tasksim.graph.distribution.owners import nearly_square
 from tasksim.schedulers.registry import create
 from tasksim.schedulers.static.follower import StaticScheduler
 
@@ -42,7 +42,7 @@ class Spread(NamedTuple):
     def cut(self, graph: TaskGraph) -> Distribution:
         """Return the parts of *graph*; :exc:`InputError` if the grid is not of so many nodes."""
         grid = grid_or_square(self.grid, self.nodes)
-        return distribute(graph, owners_of(graph, grid, self.owner), grid.nodes)
+        return cut_by(graph, grid, self.owner)
 
     def question(
         self,

@@ -8,6 +8,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.base.registry import Registry
+from tasksim.graph.distribution.executor import WRITES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,11 +19,14 @@ if TYPE_CHECKING:
 __all__ = [
     "OWNERS",
     "Grid",
+    "Placement",
+    "by_parameter",
     "column_major",
     "diamond",
     "morton",
     "nearly_square",
     "owners_of",
+    "placement_of",
     "round_robin",
     "row_major",
 ]
@@ -40,8 +44,15 @@ class Grid(NamedTuple):
         return self.rows * self.columns
 
 
+class Placement(NamedTuple):
+    """The node of each datum, and, where *executor* is not -1, that of a task."""
+
+    owners: Any
+    executor: Any = None
+
+
 Owners: TypeAlias = "Callable[[TaskGraph, Grid], Any]"
-"""Returns the owner of each datum of a graph on a grid of nodes."""
+"""Returns the owner of each datum of a graph on a grid of nodes; or a :class:`Placement`."""
 
 
 def row_major(graph: TaskGraph, grid: Grid) -> Int64:
@@ -74,9 +85,41 @@ def diamond(graph: TaskGraph, grid: Grid) -> Int64:
     return np.where(flat, row, row + column) % grid.nodes
 
 
-def round_robin(graph: TaskGraph, grid: Grid) -> Int64:
-    """Return owners by number: datum *i* is on node ``i mod N``, whatever it is."""
-    return np.arange(graph.handles) % grid.nodes
+def round_robin(graph: TaskGraph, grid: Grid) -> Placement:
+    """Return owners by number: datum *i* is on node ``i mod N``, whatever it is.
+
+    So are tasks without data.
+    """
+    tasks = np.arange(len(graph))
+    without_data = np.diff(graph.access_ptr) == 0
+    executor = np.where(without_data, tasks % grid.nodes, -1)
+    return Placement(np.arange(graph.handles) % grid.nodes, executor)
+
+
+def by_parameter(graph: TaskGraph, grid: Grid) -> Placement:
+    """Return the nodes that tasks say by a parameter ``node``: where each is executed.
+
+    A datum is where the first task is that writes it, else the first that reads it.
+
+    Raises :exc:`InputError` if a task has no such parameter, or a node that is none.
+    """
+    executor = np.empty(len(graph), np.int64)
+    for number, names in enumerate(graph.parameter_names):
+        if "node" not in names:
+            told = f"tasks of kernel {graph.kernels[number]} have no parameter node"
+            raise InputError(f"owner parameter: {told}")
+        tasks = graph.kernel == number
+        said = graph.parameters[number][:, names.index("node")][graph.row[tasks]]
+        if np.any((said != np.floor(said)) | (said < 0) | (said >= grid.nodes)):
+            legal = f"a whole number from 0 to {grid.nodes - 1}"
+            raise InputError(f"owner parameter: node of kernel {graph.kernels[number]}: {legal}")
+        executor[tasks] = said
+    owners = np.zeros(graph.handles, np.int64)
+    task = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))
+    for chosen in (np.ones(len(task), np.bool_), WRITES[graph.access_mode]):
+        found, first = np.unique(graph.access_handle[chosen], return_index=True)
+        owners[found] = executor[task[chosen][first]]
+    return Placement(owners, executor)
 
 
 def morton(graph: TaskGraph, grid: Grid) -> Int64:
@@ -100,6 +143,9 @@ OWNERS: Final[Registry[Owners]] = Registry(
         "diamond": f"{__name__}:diamond",
         "round-robin": f"{__name__}:round_robin",
         "morton": f"{__name__}:morton",
+        "partitioned": "tasksim.graph.distribution.partition:partitioned",
+        "metis": "tasksim.graph.distribution.partition:by_metis",
+        "parameter": f"{__name__}:by_parameter",
     },
     lambda name, found: _adopted(name, found),
 )
@@ -129,7 +175,16 @@ def owners_of(graph: TaskGraph, grid: Grid, owner: str = "row") -> Any:
     >>> owners_of(generate("cholesky", tiles=3), Grid(1, 2)).tolist()
     [0, 1, 0, 0, 1, 0, 0, 1, 0]
     """
-    return OWNERS.resolve(owner)(graph, grid)
+    return placement_of(graph, grid, owner).owners
+
+
+def placement_of(graph: TaskGraph, grid: Grid, owner: str = "row") -> Placement:
+    """Return the owners of data, and the nodes of tasks that go by something else.
+
+    Parameters and errors are those of :func:`owners_of`.
+    """
+    found = OWNERS.resolve(owner)(graph, grid)
+    return found if isinstance(found, Placement) else Placement(found)
 
 
 def nearly_square(nodes: int) -> Grid:

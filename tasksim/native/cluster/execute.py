@@ -16,8 +16,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.graph.access_mode import AccessMode
-from tasksim.graph.distribution.owners import owners_of
-from tasksim.graph.distribution.parts import distribute
+from tasksim.graph.distribution.cutting import cut_by
 from tasksim.kernels.program import bind
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.native.cluster.clocks import clock_of, look_at_clock
@@ -95,7 +94,7 @@ def cut_for(graph: TaskGraph, grid: Grid, owner: str, ranks: int) -> Distributio
             f"graph {graph.name}: its reductions keep contributions per worker, which only one "
             "process has; legal over ranks: graphs without reductions"
         )
-    return distribute(graph, owners_of(graph, grid, owner), ranks)
+    return cut_by(graph, grid, owner)
 
 
 def platform_of_rank(ranks: Ranks, workers: int | None) -> Platform:

@@ -229,7 +229,9 @@ def test_a_million_nodes_are_refused():
         distribute(generate("cholesky", tiles=2), [0] * 4, 1_000_000)
 
 
-@pytest.mark.parametrize("owner", ["row", "column", "diamond", "round-robin", "morton"])
+@pytest.mark.parametrize(
+    "owner", ["row", "column", "diamond", "round-robin", "morton", "partitioned"]
+)
 def test_owners_by_name_are_nodes(owner):
     for graph in (
         generate("cholesky", tiles=4), generate("qr", tiles=4),

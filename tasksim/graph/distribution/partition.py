@@ -1,0 +1,188 @@
+"""Partition of data over nodes: as much work for each, and few bytes between them.
+
+``partitioned`` orders the data so that neighbours are close (reverse Cuthill-McKee, by SciPy), cuts
+the order into pieces of equal work, and moves what saves bytes. ``metis`` asks METIS, if pymetis is
+installed. Both come out the same wherever they are computed, so that ranks agree.
+"""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.graph.distribution.affinity import affinity_of
+from tasksim.graph.distribution.owners import Placement
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.graph.distribution.affinity import Affinity
+    from tasksim.graph.distribution.owners import Grid
+    from tasksim.graph.taskgraph import TaskGraph
+
+__all__ = ["by_metis", "cut_bytes", "partitioned"]
+
+PASSES: Final = 4
+"""How often all data are looked at: later passes hardly move any."""
+SLACK: Final = 0.02
+"""By how much of the mean a node may have more work, and by the work of one datum: METIS's own
+bound is .03."""
+MOST_WEIGHT: Final = 1 << 20
+"""Weights of METIS are integers, whose sums have to fit in 32 bits for some thousand vertices."""
+
+
+def partitioned(graph: TaskGraph, grid: Grid) -> Placement:
+    """Return owners that give all nodes as much work, and send few bytes.
+
+    See Also
+    --------
+    by_metis : the same by METIS.
+
+    Examples
+    --------
+    >>> from tasksim import generate
+    >>> from tasksim.graph.distribution.owners import Grid
+    >>> set(partitioned(generate("cholesky", tiles=6), Grid(1, 3)).owners.tolist())
+    {0, 1, 2}
+    """
+    affinity = affinity_of(graph)
+    node = _pieces(affinity, grid.nodes)
+    _improved(affinity, node, grid.nodes)
+    return _placement(graph, affinity, node)
+
+
+def by_metis(graph: TaskGraph, grid: Grid) -> Placement:
+    """Return owners by METIS, with no node's work above that of :func:`partitioned`.
+
+    Raises :exc:`InputError` if pymetis is not installed.
+    """
+    affinity = affinity_of(graph)
+    node = _parts_of_metis(affinity, grid.nodes)
+    _relieve(affinity, node, grid.nodes)
+    return _placement(graph, affinity, node)
+
+
+def cut_bytes(affinity: Affinity, node: NDArray[np.int64]) -> float:
+    """Return the bytes between data on different nodes."""
+    source = np.repeat(np.arange(len(affinity)), np.diff(affinity.pointers))
+    return float(affinity.bytes[node[source] != node[affinity.neighbours]].sum() / 2)
+
+
+def _placement(graph: TaskGraph, affinity: Affinity, node: NDArray[np.int64]) -> Placement:
+    executor = None
+    if len(affinity.without_data):
+        executor = np.full(len(graph), -1)
+        executor[affinity.without_data] = node[graph.handles :]
+    return Placement(node[: graph.handles], executor)
+
+
+def _limit(affinity: Affinity, nodes: int) -> float:
+    """Return the most work that a node may have."""
+    mean = float(affinity.work.sum()) / nodes
+    return mean + max(SLACK * mean, float(affinity.work.max(initial=0.0)))
+
+
+def _pieces(affinity: Affinity, nodes: int) -> NDArray[np.int64]:
+    """Return pieces of equal work, in an order in which neighbours are close."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    count = len(affinity)
+    matrix = csr_array(
+        (np.ones(len(affinity.neighbours)), affinity.neighbours, affinity.pointers), (count, count)
+    )
+    order = reverse_cuthill_mckee(matrix, symmetric_mode=True) if count else np.empty(0, np.int64)
+    # Data without work count little, and all alike, so that they are spread, too.
+    work = affinity.work[order]
+    work = work + (work.sum() or 1.0) * 1e-6 / max(count, 1)
+    middle = np.cumsum(work) - work / 2
+    node = np.empty(count, np.int64)
+    total = work.sum() or 1.0
+    node[order] = np.minimum((middle * nodes / total).astype(np.int64), nodes - 1)
+    return node
+
+
+def _improved(affinity: Affinity, node: NDArray[np.int64], nodes: int) -> None:
+    """Move data to nodes with which they share more bytes, while the work stays balanced."""
+    limit = _limit(affinity, nodes)
+    load = np.bincount(node, weights=affinity.work, minlength=nodes).tolist()
+    pointers, work = affinity.pointers.tolist(), affinity.work.tolist()
+    neighbours, shared = affinity.neighbours.tolist(), affinity.bytes.tolist()
+    of = node.tolist()
+    for _ in range(PASSES):
+        moved = 0
+        for vertex, own in enumerate(of):
+            ties = _ties(vertex, pointers, neighbours, shared, of)
+            here = ties.pop(own, 0.0)
+            fits = [n for n in ties if load[n] + work[vertex] <= limit]
+            best = max(fits, key=lambda n: (ties[n], -n), default=own)
+            if best != own and ties[best] > here:
+                load[own] -= work[vertex]
+                load[best] += work[vertex]
+                of[vertex] = best
+                moved += 1
+        if not moved:
+            break
+    node[:] = of
+
+
+def _ties(
+    vertex: int, pointers: list[int], neighbours: list[int], shared: list[float], of: list[int]
+) -> dict[int, float]:
+    """Return the bytes that *vertex* shares with each node that has neighbours of it."""
+    ties: dict[int, float] = {}
+    for place in range(pointers[vertex], pointers[vertex + 1]):
+        other = of[neighbours[place]]
+        ties[other] = ties.get(other, 0.0) + shared[place]
+    return ties
+
+
+def _relieve(affinity: Affinity, node: NDArray[np.int64], nodes: int) -> None:
+    """Move work off nodes that have too much, to those that have least."""
+    limit = _limit(affinity, nodes)
+    load = np.bincount(node, weights=affinity.work, minlength=nodes)
+    lightest = [(float(each), number) for number, each in enumerate(load)]
+    heapify(lightest)
+    for full in np.flatnonzero(load > limit).tolist():
+        members = np.flatnonzero((node == full) & (affinity.work > 0))
+        for vertex in members[np.argsort(affinity.work[members], kind="stable")].tolist():
+            if load[full] <= limit:
+                break
+            while lightest[0][0] != load[lightest[0][1]]:
+                heappop(lightest)  # it has changed since
+            target = lightest[0][1]
+            load[full] -= affinity.work[vertex]
+            load[target] += affinity.work[vertex]
+            node[vertex] = target
+            for changed in (full, target):
+                heappush(lightest, (float(load[changed]), changed))
+
+
+def _parts_of_metis(affinity: Affinity, nodes: int) -> NDArray[np.int64]:
+    try:
+        import pymetis
+    except ImportError as error:
+        raise InputError(
+            f"owner metis needs pymetis, which cannot be imported ({error}); install it with: "
+            "pip install 'tasksim[partition]'; or take owner partitioned"
+        ) from None
+    if nodes == 1 or len(affinity) < 2:
+        return np.zeros(len(affinity), np.int64)
+    _, parts = pymetis.part_graph(
+        nodes,
+        pymetis.CSRAdjacency(affinity.pointers.tolist(), affinity.neighbours.tolist()),
+        vweights=_whole(affinity.work, least=0),
+        eweights=_whole(affinity.bytes, least=1),
+    )
+    return np.array(parts, np.int64)
+
+
+def _whole(weights: NDArray[np.float64], least: int) -> list[int]:
+    """Return *weights* as integers that METIS takes."""
+    most = float(weights.max(initial=0.0)) or 1.0
+    scaled = np.maximum(np.rint(weights * (MOST_WEIGHT / most)), least)
+    found: list[int] = scaled.astype(np.int64).tolist()
+    return found
