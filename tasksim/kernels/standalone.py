@@ -10,6 +10,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.base.memory import refuse_too_large
 from tasksim.kernels.buffer import Buffer
+from tasksim.kernels.calls import address_of
 from tasksim.kernels.dense import DenseKernel, PreparedCall, dense_kernel
 from tasksim.kernels.errors import KernelError
 from tasksim.kernels.pointers import Precision, precision_of
@@ -17,6 +18,7 @@ from tasksim.kernels.tiled import failure
 from tasksim.kernels.workspace import Workspace
 
 if TYPE_CHECKING:
+    import ctypes
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
@@ -85,8 +87,8 @@ class Standalone:
         }
         for name, data in self._initial.items():
             self.operands[name][:] = data
-        prepared = PreparedCall(kernel, sizes, precision)
-        references = [buffer.reference() for buffer in buffers.values()]
+        self._prepared = prepared = PreparedCall(kernel, sizes, precision)
+        self._references = references = [buffer.reference() for buffer in buffers.values()]
         self._call = prepared.routine
         self._arguments = (
             *prepared.arguments(references),
@@ -99,6 +101,16 @@ class Standalone:
         info = self._workspace.info.value
         if info:
             raise KernelError(self.kernel.name, failure(self.kernel.name, info))
+
+    def called(self, core: ctypes.CDLL) -> tuple[int, list[int]]:
+        """Return the address of the routine, and its arguments, for callers that are not Python.
+
+        They are good as long as the kernel is there; *core* has what LAPACK lacks.
+        """
+        self._called = called = self._prepared.called(core)
+        operands = np.array([[address_of(item) for item in self._references]], dtype=np.int64)
+        tail = [address_of(item) for item in self._workspace.tail(self._prepared.tail)]
+        return called.address, [*called.rows(operands)[0].tolist(), *tail]
 
     def reset(self) -> None:
         """Make the operands again what they were at first."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError, nearest
+from tasksim.models.counters.columns import checked_counters, counters_among
 from tasksim.models.rows import distinct_rows
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ class Samples:
         In seconds, finite and positive.
     runs : array_like of int, shape (samples,), default=None
         Which run of a calibration a sample comes from; -1 if that is not known.
+    counters : mapping, default=None
+        Counter -> its values, one per sample
+        (:data:`~tasksim.models.counters.columns.COUNTERS`).
 
     Raises
     ------
@@ -61,6 +65,7 @@ class Samples:
     parameters: NDArray[np.float64]
     durations_s: NDArray[np.float64]
     runs: NDArray[np.int64] | None = None
+    counters: Mapping[str, NDArray[np.float64]] | None = None
 
     def __post_init__(self) -> None:
         names = _checked_names(self.names)
@@ -74,6 +79,9 @@ class Samples:
             column.setflags(write=False)
             object.__setattr__(self, name, column)
         object.__setattr__(self, "names", names)
+        if self.counters is not None:
+            checked = checked_counters(self.counters, len(durations))
+            object.__setattr__(self, "counters", checked)
 
     def __len__(self) -> int:
         return len(self.durations_s)
@@ -86,7 +94,24 @@ class Samples:
         """Return the samples that *which* chooses: a mask or indices."""
         chosen = np.asarray(which)
         runs = None if self.runs is None else self.runs[chosen]
-        return Samples(self.names, self.parameters[chosen], self.durations_s[chosen], runs)
+        table, durations_s = self.parameters[chosen], self.durations_s[chosen]
+        counters = {name: column[chosen] for name, column in (self.counters or {}).items()}
+        return Samples(self.names, table, durations_s, runs, counters or None)
+
+    def with_counters_apart(self) -> Samples:
+        """Return the samples with the parameters that have names of counters as counters."""
+        apart = counters_among(self.names)
+        if not apart:
+            return self
+        kept = [index for index, name in enumerate(self.names) if name not in apart]
+        counters = {name: self.parameters[:, self.names.index(name)] for name in apart}
+        return Samples(
+            tuple(self.names[index] for index in kept),
+            self.parameters[:, kept],
+            self.durations_s,
+            self.runs,
+            {**(self.counters or {}), **counters},
+        )
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, ArrayLike]) -> Samples:
@@ -124,7 +149,8 @@ class Samples:
                 )
         tables = [part.parameters[:, [part.names.index(n) for n in names]] for part in parts]
         durations = np.concatenate([part.durations_s for part in parts])
-        return cls(names, np.concatenate(tables), durations, _concatenated_runs(parts))
+        runs, counters = _concatenated_runs(parts), _concatenated_counters(parts)
+        return cls(names, np.concatenate(tables), durations, runs, counters)
 
 
 def checked_table(
@@ -211,3 +237,10 @@ def _concatenated_runs(parts: Sequence[Samples]) -> NDArray[np.int64] | None:
     return np.concatenate(
         [np.full(len(p), UNKNOWN_RUN) if p.runs is None else p.runs for p in parts]
     )
+
+
+def _concatenated_counters(parts: Sequence[Samples]) -> dict[str, NDArray[np.float64]] | None:
+    """Return the counters that all *parts* have."""
+    tables = [part.counters or {} for part in parts]
+    common = [name for name in tables[0] if all(name in table for table in tables)]
+    return {name: np.concatenate([table[name] for table in tables]) for name in common} or None

@@ -34,8 +34,9 @@ def read_samples(
         The column or metric of durations, its unit at the end of the name (``runtime_ms``) or
         after a colon (``runtime:ms``; s, ms, us, ns). By default the one whose name says both.
     parameters
-        The columns that are parameters; by default all numeric ones but ``run``, ``repetition``
-        and durations.
+        The columns that are parameters; by default all numeric ones but ``run``, ``repetition``,
+        durations, and counters (:data:`~tasksim.models.counters.columns.COUNTERS`), which are
+        kept apart.
     part
         Where a file has several sets of samples, the one that is meant: an ``architecture``, a
         combination of devices, a call path.
@@ -60,4 +61,5 @@ def read_samples(
     with reading(path):  # a folder, or what is not there, is said before anything else
         found = format_of(path, "reads_samples") or FORMATS.find("csv")
     assert found.reads_samples is not None  # that is what it was chosen by
-    return found.reads_samples(path, duration, parameters, part)
+    samples = found.reads_samples(path, duration, parameters, part)
+    return samples if parameters is not None else samples.with_counters_apart()

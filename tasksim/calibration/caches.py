@@ -1,0 +1,68 @@
+"""Caches of this machine, as the system tells: level, size, ways, bytes of a line."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+__all__ = ["Cache", "data_caches"]
+
+SYSTEM: Final = Path("/sys/devices/system/cpu/cpu0/cache")
+UNITS: Final = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A cache of data.
+
+    Attributes
+    ----------
+    level, size_bytes, ways, line_bytes
+        As they are called; of the whole cache, however many cores share it.
+    cores
+        How many cores share it.
+    """
+
+    level: int
+    size_bytes: int
+    ways: int
+    line_bytes: int
+    cores: int = 1
+
+    def geometry(self) -> tuple[int, int, int]:
+        """Return size, ways and bytes of a line of the nearest one with 2^n sets.
+
+        >>> Cache(3, 503316480, 16, 64).geometry()
+        (503316480, 30, 64)
+        """
+        sets = 1 << (max(1, self.size_bytes // (self.ways * self.line_bytes)).bit_length() - 1)
+        ways = max(1, self.size_bytes // (sets * self.line_bytes))
+        return sets * ways * self.line_bytes, ways, self.line_bytes
+
+
+def data_caches(folder: Path = SYSTEM) -> list[Cache]:
+    """Return the caches that hold data of the first core, nearest first; none if nothing tells."""
+    found = [_cache(path) for path in sorted(folder.glob("index*"))]
+    return sorted((cache for cache in found if cache is not None), key=lambda cache: cache.level)
+
+
+def _cache(folder: Path) -> Cache | None:
+    try:
+        kind = (folder / "type").read_text().strip()
+        level, line = (int((folder / n).read_text()) for n in ("level", "coherency_line_size"))
+        match = re.fullmatch(r"(\d+)([KMG]?)", (folder / "size").read_text().strip())
+        ways = int((folder / "ways_of_associativity").read_text())
+        cores = _count((folder / "shared_cpu_list").read_text())
+    except (OSError, ValueError):
+        return None
+    if kind == "Instruction" or match is None or ways < 1:
+        return None
+    return Cache(level, int(match[1]) * UNITS[match[2]], ways, line, cores)
+
+
+def _count(listed: str) -> int:
+    """Return how many numbers a list such as ``0-3,8`` has."""
+    ends = [part.split("-") for part in listed.strip().split(",")]
+    return sum(int(end[-1]) - int(end[0]) + 1 for end in ends)

@@ -1,0 +1,124 @@
+"""Process that Valgrind runs: it executes kernels, each in a window of its own.
+
+``python -m tasksim.calibration.counters.inside_valgrind REQUEST.json`` reads what to execute and
+writes, to the file that the request names, what Python alone knows.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tasksim.calibration.counters.window import Window
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tasksim.graph.taskgraph import TaskGraph
+
+__all__ = ["main"]
+
+
+def main(path: str) -> None:
+    """Do what the request at *path* asks for."""
+    request = json.loads(Path(path).read_text())
+    if request.get("prepare"):
+        _prepare(request)
+        return
+    window = Window(request["window"])
+    execute = _application if "application" in request else _kernel
+    told = execute(window, request)
+    window.begin()
+    for _ in range(2):  # what a window itself takes, once it is in the caches
+        window.nothing("nothing")
+    window.end()
+    Path(request["answer"]).write_text(json.dumps(told))
+
+
+def _kernel(window: Window, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Execute a kernel with each configuration: once to warm the caches, then counted."""
+    from tasksim.core.library import library
+    from tasksim.kernels.standalone import standalone
+
+    for number, sizes in enumerate(request["configurations"]):
+        body = standalone(request["kernel"], sizes, request["dtype"], request["seed"])
+        address, arguments = body.called(library())  # type: ignore[arg-type]  # looked at before
+        body.reset()
+        window.begin()
+        body.run()
+        body.reset()
+        window.call(address, arguments, str(number))
+        window.end()
+    return {"core": core_type()}
+
+
+def _application(window: Window, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Execute the tasks of an application in the order in which they are inserted."""
+    from tasksim.graph.apps.registry import generate
+    from tasksim.kernels.program import bind
+
+    by_python = []
+    for number, settings in enumerate(request["application"]["settings"]):
+        graph = generate(request["application"]["name"], **settings)
+        program: Any = bind(graph, 1, request["seed"])
+        for task in range(len(graph)):  # what is cold is not counted
+            program.run(task, 0)
+        program.reset()
+        by_python += _counted(window, program, graph, number)
+    return {"core": core_type(), "by_python": sorted(set(by_python))}
+
+
+def _prepare(request: Mapping[str, Any]) -> None:
+    """Execute the tasks without counting: what has to be compiled is, and kept."""
+    from tasksim.core.library import library
+    from tasksim.graph.apps.registry import generate
+    from tasksim.kernels.program import bind
+
+    for settings in request["application"]["settings"]:
+        graph = generate(request["application"]["name"], **settings)
+        program: Any = bind(graph, 1, request["seed"])
+        core = library()
+        if core is not None and hasattr(program, "calls"):
+            program.calls(core)
+        for task in range(len(graph)):
+            program.run(task, 0)
+
+
+def _counted(window: Window, program: Any, graph: TaskGraph, number: int) -> list[str]:
+    """Execute all tasks of *program*, counted; return the kernels that Python calls."""
+    from tasksim.core.library import library
+
+    core = library()
+    calls = program.calls(core) if core is not None and hasattr(program, "calls") else None
+    by_python = set()
+    window.begin()
+    for task in range(len(graph)):
+        label = f"{number}.{task}"
+        index = -1 if calls is None else int(calls.function[task])
+        if calls is None or index < 0:
+            by_python.add(graph.model_names[graph.kernel[task]])
+            window.called(program.run, (task, 0), label)
+            continue
+        arguments = calls.arguments[calls.argument_ptr[task] : calls.argument_ptr[task + 1]]
+        arguments = arguments.tolist()
+        if calls.own.size:
+            arguments += calls.own[0, calls.own_ptr[index] : calls.own_ptr[index + 1]].tolist()
+        split = len(arguments) - int(calls.reals[index])
+        reals = [struct.unpack("<d", struct.pack("<q", bits))[0] for bits in arguments[split:]]
+        window.call(int(calls.address[index]), arguments[:split], label, reals)
+    window.end()
+    return sorted(by_python)
+
+
+def core_type() -> str:
+    """Return for which processor BLAS has chosen its kernels, in this process."""
+    from tasksim.kernels.threads import blas_info
+
+    return "; ".join(sorted({str(found.get("architecture")) for found in blas_info()}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

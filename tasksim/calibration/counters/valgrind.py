@@ -1,0 +1,194 @@
+"""Counts in Valgrind's simulated caches: exact, and the same in each run."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.errors import InputError, TasksimError
+from tasksim.calibration.caches import data_caches
+from tasksim.calibration.counters.window import window_library
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tasksim.calibration.caches import Cache
+
+__all__ = ["Counts", "count", "find_valgrind"]
+
+HEADERS: Final = ("/usr/include", "/usr/local/include")
+TRIGGER: Final = re.compile(r"^desc: Trigger: Client Request: (.+)$", re.MULTILINE)
+EVENTS: Final = re.compile(r"^events: (.+)$", re.MULTILINE)
+SUMMARY: Final = re.compile(r"^summary: (.*)$", re.MULTILINE)
+FEWEST_CACHES: Final = 2
+"""What Valgrind simulates: a first level and a last one. Of three levels, each of the others is
+the last one in a run of its own."""
+
+NUMBA: Final = {
+    "NUMBA_CPU_NAME": "haswell",
+    "NUMBA_CPU_FEATURES": "+sse,+sse2,+sse3,+ssse3,+sse4.1,+sse4.2,+popcnt,+avx,+avx2,+bmi,+bmi2,"
+    "+f16c,+fma,+lzcnt,+movbe,+cx16,+fxsr,+xsave",
+}
+
+Counts = dict[str, dict[str, float]]
+"""Label of a window -> counters."""
+
+
+def find_valgrind() -> str:
+    """Return the path of Valgrind.
+
+    Raises :exc:`TasksimError` if it is not installed, and how to get it.
+    """
+    found = shutil.which("valgrind")
+    if found is None:
+        raise TasksimError(
+            "--source valgrind: no Valgrind was found; install it (Debian: apt install valgrind)"
+        )
+    if not any(Path(folder, "valgrind/callgrind.h").exists() for folder in HEADERS):
+        raise TasksimError(
+            f"--source valgrind: {found} is there, its headers (valgrind/callgrind.h) are not"
+        )
+    return found
+
+
+def count(request: Mapping[str, Any]) -> tuple[Counts, dict[str, Any]]:
+    """Return the counters of each window of *request*, and what the process itself told.
+
+    *request* is what :mod:`~tasksim.calibration.counters.inside_valgrind` executes. With three
+    levels of caches it is executed twice, once with each of the two further levels as the last;
+    both at once, as what is counted does not depend on what else runs.
+
+    Raises
+    ------
+    TasksimError
+        If Valgrind is not there, or the execution fails under it, with what it said last.
+    """
+    valgrind, caches = find_valgrind(), data_caches()
+    if len(caches) < FEWEST_CACHES:
+        raise TasksimError("--source valgrind: the system does not tell this machine's caches")
+    first, *others = caches
+    if "application" in request:
+        _prepare(request)
+    with ThreadPoolExecutor(len(others)) as pool:
+        answers = list(pool.map(lambda last: _executed(valgrind, first, last, request), others))
+    passes, told = [events for events, _ in answers], answers[0][1]
+    labels = [label for label in passes[0] if label != "nothing"]
+    return {label: _levels(label, others, passes) for label in labels}, told
+
+
+def _levels(
+    label: str, others: list[Cache], passes: list[dict[str, dict[str, int]]]
+) -> dict[str, float]:
+    """Return the counters in a window, less what the window itself takes."""
+    events = [_less(found[label], found["nothing"]) for found in passes]
+    accesses = events[0]["Dr"] + events[0]["Dw"]
+    reached = [accesses, _misses(events[0], "D1")]
+    reached += [min(reached[1], _misses(found, "DL")) for found in events]
+    counters = {"instructions": float(events[0]["Ir"])}
+    for number, level in enumerate([1, *(cache.level for cache in others)]):
+        counters[f"l{level}_hits"] = float(max(0, reached[number] - reached[number + 1]))
+    return {**counters, "memory_accesses": float(reached[-1])}
+
+
+def _misses(events: Mapping[str, int], which: str) -> int:
+    return events[f"{which}mr"] + events[f"{which}mw"]
+
+
+def _less(events: Mapping[str, int], own: Mapping[str, int]) -> dict[str, int]:
+    return {name: max(0, value - own[name]) for name, value in events.items()}
+
+
+def _executed(
+    valgrind: str, first: Cache, last: Cache, request: Mapping[str, Any]
+) -> tuple[dict[str, dict[str, int]], dict[str, Any]]:
+    """Execute a *request* with these two caches; return the events in each window."""
+    with TemporaryDirectory(prefix="tasksim-") as name:
+        folder = Path(name)
+        answer = folder / "answer.json"
+        window = window_library(folder / "window.so")
+        asked = {**request, "window": str(window), "answer": str(answer)}
+        path = folder / "request.json"
+        path.write_text(json.dumps(asked))
+        done = _python(path, [
+            valgrind, "--tool=callgrind", "--cache-sim=yes", "--instr-atstart=no", "--quiet",
+            f"--I1={_option(first)}", f"--D1={_option(first)}", f"--LL={_option(last)}",
+            f"--callgrind-out-file={folder / 'counts'}",
+        ])  # fmt: skip
+        if done.returncode or not answer.exists():
+            raise _failed(done)
+        found = dict(filter(None, map(_dump, sorted(folder.glob("counts*"), key=_number))))
+        return found, json.loads(answer.read_text())
+
+
+def _prepare(request: Mapping[str, Any]) -> None:
+    """Execute *request* without Valgrind, so that all is compiled for its processor."""
+    with TemporaryDirectory(prefix="tasksim-") as folder:
+        path = Path(folder, "request.json")
+        path.write_text(json.dumps({**request, "prepare": True}))
+        done = _python(path, [])
+        if done.returncode:
+            raise _failed(done)
+
+
+def _python(path: Path, under: list[str]) -> subprocess.CompletedProcess[str]:
+    """Execute the request at *path* in a process of its own, *under* Valgrind or nothing."""
+    command = [
+        *under, sys.executable, "-m", "tasksim.calibration.counters.inside_valgrind", str(path),
+    ]  # fmt: skip
+    return subprocess.run(command, capture_output=True, text=True, env=_environment(), check=False)
+
+
+def _option(cache: Cache) -> str:
+    return ",".join(map(str, cache.geometry()))
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment of the process: one thread, nothing random.
+
+    Valgrind's processor is a Haswell, whatever the real one. Numba's compiler would take minutes
+    under Valgrind: it is told of that processor before (:func:`_prepare`), and finds what it kept.
+    """
+    numba = {} if platform.machine() != "x86_64" else NUMBA
+    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    return {**os.environ, **threads, **numba, "PYTHONHASHSEED": "0"}
+
+
+def _failed(done: subprocess.CompletedProcess[str]) -> TasksimError:
+    """Return the error of a process that Valgrind has run: as it is meant, without a traceback."""
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    last = next((line for line in reversed(lines) if not line.startswith(("==", "--"))), "")
+    if "SIGILL" in done.stderr or "Unrecognised instruction" in done.stderr:
+        return TasksimError(
+            "valgrind does not know an instruction of the kernel; with OpenBLAS, say "
+            "OPENBLAS_CORETYPE=Haswell"
+        )
+    kind, _, message = last.partition(": ")
+    if kind.endswith("InputError"):
+        return InputError(message)
+    return TasksimError(
+        f"valgrind failed (exit code {done.returncode}): {last or 'it says nothing'}"
+    )
+
+
+def _number(path: Path) -> int:
+    return int(path.suffix[1:] or 0)
+
+
+def _dump(path: Path) -> tuple[str, dict[str, int]] | None:
+    """Return the label and the events of a window; None of what else Callgrind writes."""
+    text = path.read_text()
+    label, names, counts = TRIGGER.search(text), EVENTS.search(text), SUMMARY.search(text)
+    if label is None or names is None or counts is None:
+        return None
+    values = [int(value) for value in counts[1].split()]
+    events = names[1].split()
+    return label[1], dict(zip(events, [*values, *[0] * (len(events) - len(values))], strict=True))

@@ -1,0 +1,88 @@
+"""Window in which a function is counted: one call of it, by its address, and nothing else.
+
+Valgrind's Callgrind simulates caches as Cachegrind does, and lets the program say when to count.
+So one process counts all executions, each in a window, and what an empty function takes in one is
+subtracted: what is left is the difference of runs with n and n + 1 executions.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.calibration.compiled_tool import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+__all__ = ["MOST_INTEGERS", "Window", "window_library"]
+
+MOST_INTEGERS: Final = 32
+MOST_REALS: Final = 8
+"""As many as the core calls with (``TASKSIM_MOST_ARGUMENTS``, ``TASKSIM_MOST_REALS``)."""
+
+_PLACES: Final = ", ".join(f"i[{n}]" for n in range(MOST_INTEGERS))
+_REALS: Final = ", ".join(f"r[{n}]" for n in range(MOST_REALS))
+SOURCE: Final = f"""
+#include <valgrind/callgrind.h>
+// More arguments than a function takes do no harm: the caller clears them away.
+typedef void (*Function)({", ".join(["long"] * MOST_INTEGERS + ["double"] * MOST_REALS)});
+#define OFFERED extern "C" __attribute__((visibility("default")))
+OFFERED void window_begin() {{ CALLGRIND_START_INSTRUMENTATION; }}
+OFFERED void window_end() {{ CALLGRIND_STOP_INSTRUMENTATION; }}
+OFFERED void window_nothing() {{}}
+OFFERED void window_zero() {{ CALLGRIND_ZERO_STATS; }}
+OFFERED void window_write(const char *label) {{ CALLGRIND_DUMP_STATS_AT(label); }}
+OFFERED void window_call(Function function, const long *i, const double *r, const char *label) {{
+    CALLGRIND_ZERO_STATS;
+    function({_PLACES}, {_REALS});
+    CALLGRIND_DUMP_STATS_AT(label);
+}}
+"""
+
+
+def window_library(target: Path) -> Path:
+    """Compile the window to *target*; it needs Valgrind's headers, which its package has."""
+    return compiled(SOURCE, target, "counting with Valgrind", ("-O1",))
+
+
+class Window:
+    """The window, in a process that Valgrind runs.
+
+    Parameters
+    ----------
+    path
+        Its library.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._library: Any = ctypes.CDLL(path)
+
+    def begin(self) -> None:
+        """Begin to simulate; the caches are empty."""
+        self._library.window_begin()
+
+    def end(self) -> None:
+        """Stop simulating: what follows is run faster."""
+        self._library.window_end()
+
+    def nothing(self, label: str) -> None:
+        """Count an empty function."""
+        address = ctypes.cast(self._library.window_nothing, ctypes.c_void_p).value or 0
+        self.call(address, [], label)
+
+    def call(
+        self, address: int, integers: Sequence[int], label: str, reals: Sequence[float] = ()
+    ) -> None:
+        """Count one call of the function at *address*; Valgrind writes it under *label*."""
+        places = (ctypes.c_long * MOST_INTEGERS)(*integers)
+        numbers = (ctypes.c_double * MOST_REALS)(*reals)
+        function = ctypes.c_void_p(address)
+        self._library.window_call(function, places, numbers, label.encode())
+
+    def called(self, function: Any, arguments: Sequence[Any], label: str) -> None:
+        """Count one call of a *function* of Python, with all that Python does for it."""
+        self._library.window_zero()
+        function(*arguments)
+        self._library.window_write(label.encode())

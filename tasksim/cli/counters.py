@@ -1,0 +1,149 @@
+"""``tasksim counters``: count instructions and accesses per execution of a kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tasksim.cli.command import command
+from tasksim.cli.options import WholeNumber, force_option, json_option
+from tasksim.cli.output import note, print_json, refuse_unwritable
+from tasksim.cli.progress import showing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.calibration.counters.campaign import CounterOptions, CounterSummary
+
+__all__ = ["counters"]
+
+
+@command(
+    "counters",
+    examples=[
+        "tasksim counters gemm m=64..512 n=m k=m --source valgrind -o gemm-counters.csv",
+        "tasksim counters lacpy m=64..2048:log --samples 12 --source perf -o lacpy.csv",
+        "tasksim counters potrf n=256 --source file:perf.csv --executions 100 -o potrf.csv",
+        "tasksim counters fmm particles=2000..8000 height=4 group_size=50 --samples 4 -o fmm",
+    ],
+)
+@click.argument("kernel", metavar="KERNEL")
+@click.argument("settings", nargs=-1, metavar="PARAMETER=SIZES...")
+@click.option(
+    "--source",
+    default="valgrind",
+    metavar="valgrind|perf|file:PATH",
+    help="What counts: a simulated processor, this one, or what perf, LIKWID, PAPI have written.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The samples: a CSV file; of an application a folder of them, one per kernel.",
+)
+@click.option(
+    "--samples", type=WholeNumber(min=1), default=20, help="How many configurations to draw."
+)
+@click.option(
+    "--runs", type=WholeNumber(min=1), default=3, help="How often each is timed, at other times."
+)
+@click.option(
+    "--design",
+    type=click.Choice(["lhs", "random", "grid"]),
+    default="lhs",
+    help="How to draw configurations: a Latin hypercube, independently, evenly spaced.",
+)
+@click.option(
+    "--executions",
+    type=WholeNumber(min=1),
+    default=1,
+    help="Of the kernel, that the counts of a file are of.",
+)
+@click.option("--seed", type=WholeNumber(min=0), default=0, help="Same seed, same configurations.")
+@click.option(
+    "--dtype", type=click.Choice(["float64", "float32"]), help="[default: what KERNEL says]"
+)
+@force_option
+@json_option
+def counters(
+    kernel: str,
+    settings: tuple[str, ...],
+    source: str,
+    output: Path,
+    samples: int,
+    runs: int,
+    design: str,
+    executions: int,
+    seed: int,
+    dtype: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Count a kernel by itself: instructions, and accesses that each level of memory answers.
+
+    SIZES are as of 'tasksim measure'; parameters that are left out are the same as the first one.
+    KERNEL may also be an application, all of whose tasks are counted. Each sample is an
+    execution: parameters, counters, duration. Models are fitted to them by 'tasksim fit
+    --kind counters'. Counts of Valgrind are the same in each run; those of caches do not know
+    what the processor fetches ahead.
+    """
+    refuse_unwritable(output)
+    from tasksim.calibration.counters.campaign import CounterOptions
+
+    options = CounterOptions(source, samples, design, seed, runs, executions, dtype)
+    summary = _measured(kernel, settings, output, options, force=force)
+    if as_json:
+        print_json({**vars(summary), "output": output})
+    else:
+        click.echo("\n".join(_text(summary)))
+    note(f"Wrote {output}")
+
+
+def _measured(
+    kernel: str, settings: Sequence[str], output: Path, options: CounterOptions, *, force: bool
+) -> CounterSummary:
+    from tasksim.base.registry import is_own
+    from tasksim.graph.apps.registry import GENERATORS
+
+    with showing("counting") as progress:
+        if is_own(kernel) or kernel in GENERATORS:
+            from tasksim.calibration.application_campaign import parse_settings_domain
+            from tasksim.calibration.counters.applications import measure_application_counters
+
+            drawn = parse_settings_domain(kernel, settings)
+            return measure_application_counters(
+                drawn, output, options, force=force, progress=progress
+            )
+        from tasksim.calibration.counters.campaign import measure_counters
+        from tasksim.calibration.domain import parse_domain
+
+        domain = parse_domain(kernel, _completed(kernel, settings))
+        return measure_counters(domain, output, options, force=force, progress=progress)
+
+
+def _completed(kernel: str, settings: Sequence[str]) -> list[str]:
+    """Return the *settings* with the parameters that are not given, equal to the first one."""
+    from tasksim.kernels.dense import dense_kernel
+
+    given = [setting.partition("=")[0] for setting in settings]
+    names = dense_kernel(kernel)[0].parameters
+    missing = [name for name in names if name not in given]
+    if not given or given[0] not in names:
+        return list(settings)
+    text = settings[0].partition("=")[2]
+    # A list of one is no axis to follow: it is taken itself.
+    return [*settings, *(f"{name}={text if text in names else given[0]}" for name in missing)]
+
+
+def _text(summary: CounterSummary) -> list[str]:
+    from tasksim.base.units import format_time
+    from tasksim.models.counters.columns import COUNTERS
+
+    found = f"{summary.samples} samples of {summary.configurations} configurations"
+    lines = [f"{summary.kernel}: {found}, {format_time(summary.seconds)}"]
+    lines += [f"note: {text}" for text in summary.notes]
+    width = max(map(len, summary.counters))
+    return [*lines, *(f"{name:{width}}  {COUNTERS[name]}" for name in summary.counters)]

@@ -1,0 +1,71 @@
+"""Columns of counters: their names, their units, what they count."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["COUNTERS", "HITS", "LEVELS", "checked_counters", "counters_among"]
+
+LEVELS: Final = ("l1", "l2", "l3", "memory")
+"""Where data can be, nearest first."""
+HITS: Final = {"l1": "l1_hits", "l2": "l2_hits", "l3": "l3_hits", "memory": "memory_accesses"}
+"""Level -> the counter of accesses that it answered."""
+
+COUNTERS: Final[Mapping[str, str]] = {
+    "instructions": "instructions executed, per execution of the kernel",
+    "cycles": "cycles of the core, per execution",
+    "stall_cycles": "of these, cycles in which it only waited for memory",
+    "l1_hits": "loads and stores of data that the first-level cache answered",
+    "l2_hits": "those that the second level answered",
+    "l3_hits": "those that the third level answered",
+    "memory_accesses": "those that no cache answered",
+    "communication_s": "seconds in messages between ranks, per execution",
+    "frequency_hz": "cycles per second of the core while it was measured",
+}
+"""Name of a column of samples -> what it counts, of one execution. Never parameters unless asked
+for; a level that is missing was not told apart from the next one."""
+
+
+def counters_among(columns: Sequence[str]) -> list[str]:
+    """Return which of the *columns* are counters, in their order.
+
+    >>> counters_among(["m", "instructions", "duration_s", "l1_hits"])
+    ['instructions', 'l1_hits']
+    """
+    return [name for name in columns if name in COUNTERS]
+
+
+def checked_counters(counters: Mapping[str, Any], length: int) -> dict[str, NDArray[np.float64]]:
+    """Return *counters* as columns of *length* numbers, finite and not negative.
+
+    Raises
+    ------
+    InputError
+        Naming the counter and the sample that is wrong.
+    """
+    found = {}
+    for name, values in counters.items():
+        column = np.array(values, dtype=np.float64)
+        if column.shape != (length,):
+            raise InputError(
+                f"counter '{name}': {column.size} values, but there are {length} samples"
+            )
+        wrong = ~(np.isfinite(column) & (column >= 0))
+        if wrong.any():
+            index = int(np.argmax(wrong))
+            raise InputError(
+                f"sample {index}: {name} {column[index]!s}: counters must be finite and not "
+                "negative"
+            )
+        column.setflags(write=False)
+        found[name] = column
+    return found

@@ -1,0 +1,110 @@
+"""`tasksim counters`: files of other tools, Valgrind, the processor; and mistakes."""
+
+import shutil
+
+import pytest
+
+from tasksim.base.errors import TasksimError
+from tasksim.calibration.counters.hardware import SOFTWARE, PerfCounters, scaled
+from tasksim.calibration.counters.valgrind import find_valgrind
+from tasksim.formats.samples import read_samples
+
+
+def has_valgrind():
+    try:
+        find_valgrind()
+    except TasksimError:
+        return False
+    return shutil.which("c++") is not None
+
+
+PERF = "{},,instructions,9,100\n{},,L1-dcache-loads,9,100\n5,,L1-dcache-load-misses,9,100\n"
+PERF += "2,,LLC-load-misses,9,50\n1000,ns,duration_time,9,100\n"
+
+
+def test_files_named_by_parameters(tasksim, tmp_path):
+    for n in (16, 32):
+        (tmp_path / f"perf-{n}.csv").write_text(PERF.format(10 * n, 4 * n))
+    line = "counters potrf n=16,32 --source file:perf-{n}.csv --executions 10 -o p.csv"
+    called = tasksim(line)
+    assert called.code == 0, called.err
+    assert "note: perf-16.csv: LLC-load-misses was counted for 50 % of the time" in called.out
+    samples = read_samples(tmp_path / "p.csv")
+    assert samples.names == ("n",)
+    assert sorted(samples.counters["instructions"].tolist()) == [16, 32]
+    assert samples.durations_s.tolist() == pytest.approx([1e-7, 1e-7])
+    again = tasksim(line)
+    assert (again.code, again.err) == (2, "Error: p.csv exists; give --force to replace it\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("counters gem m=8 -o p.csv", "unknown kernel 'gem', did you mean 'gemm'"),
+        ("counters potrf n=8 --source perv -o p.csv", "unknown source 'perv', did you mean 'perf'"),
+        ("counters potrf n=8 --source file -o p.csv", "got 'file'; legal: file:PATH"),
+        ("counters potrf n=8 --source file:no.csv -o p.csv", "no.csv"),
+        ("counters potrf n=8,9 --source file:one.csv -o p.csv", "name the parameters in it: file:"),
+        ("counters potrf n=8 --source file:{m}.csv -o p.csv", "legal in braces: n"),
+        ("counters cholesky tiles=2 --source perf -o p", "counted one by one; legal: valgrind"),
+    ],
+)
+def test_mistakes(tasksim, line, message):
+    called = tasksim(line)
+    assert called.code == 2
+    assert message in called.err
+
+
+def test_the_processor_counts_or_says_why_not(tasksim):
+    called = tasksim("counters potrf n=16 --source perf --samples 1 --runs 1 -o p.csv")
+    if called.code:
+        assert called.code == 1
+        assert called.err.splitlines()[-1].startswith("Error: perf_event_open refuses to count")
+        assert "--source valgrind" in called.err
+
+
+def test_counters_of_the_system_are_read_as_the_processors_are():
+    try:
+        with PerfCounters(SOFTWARE) as counters:
+            counters.start()
+            sum(range(200_000))
+            counted = counters.stop()
+    except TasksimError as error:
+        pytest.skip(str(error))
+    assert counted.events["task-clock"] > 0
+
+
+def test_a_counter_that_shared_the_registers_is_scaled_and_one_without_time_is_refused():
+    assert scaled("cycles", 300, 100, 100) == (300.0, [])
+    value, notes = scaled("cycles", 300, 100, 50)
+    assert value == 600
+    assert notes == ["cycles was counted for 50% of the time; scaled to all of it"]
+    with pytest.raises(TasksimError, match="cycles was not counted: other programs"):
+        scaled("cycles", 0, 100, 0)
+
+
+def test_no_valgrind(tasksim, monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    called = tasksim("counters potrf n=16 -o p.csv")
+    assert called.code == 1
+    assert "no Valgrind was found; install it (Debian: apt install valgrind)" in called.err
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not has_valgrind(), reason="Valgrind with its headers, or a compiler, is not here"
+)
+def test_valgrind_counts_the_same_twice(tasksim, tmp_path):
+    line = "counters gemm m=48,96 --runs 1 -o {}.csv"
+    first = tasksim(line.format("a"))
+    assert first.code == 0, first.err
+    assert "note: counted in a simulated processor, with the BLAS kernels for" in first.out
+    assert tasksim(line.format("b")).code == 0
+    a, b = (read_samples(tmp_path / f"{name}.csv") for name in "ab")
+    assert a.names == ("m", "n", "k")
+    for name, column in a.counters.items():
+        if name != "frequency_hz":
+            assert column.tolist() == b.counters[name].tolist(), name
+    order = a.parameters[:, 0].argsort()
+    small, large = a.counters["instructions"][order]
+    assert 4 < large / small < 8.5
