@@ -14,6 +14,7 @@ from tasksim.view.lanes import REASONS
 from tasksim.view.page.bundle import bundle, source
 from tasksim.view.page.columns import Columns, Ticks
 from tasksim.view.page.copycolumns import add_copies, add_memory, data_names
+from tasksim.view.page.messagecolumns import add_messages
 from tasksim.view.page.taskcolumns import add_tasks
 from tasksim.view.style import RUN_COLOURS, kernel_colours
 
@@ -57,7 +58,7 @@ def document(subjects: Sequence[Subject], title: str) -> str:
 def _latest_s(subject: Subject) -> float:
     """Return the time furthest from 0 that the page holds of a run."""
     run = subject.run
-    tables = [run.tasks, *([run.transfers] if run.transfers is not None else [])]
+    tables = [t for t in (run.tasks, run.transfers, run.messages) if t is not None]
     times = [
         getattr(table, name) for table in tables for name in table.dtypes if name.endswith("_s")
     ]
@@ -70,6 +71,7 @@ def _packed(subject: Subject, ticks: Ticks) -> tuple[dict[str, Any], str]:
     add_tasks(columns, subject, ticks)
     links = add_copies(columns, run, ticks)
     memories = add_memory(columns, run, ticks)
+    messages = add_messages(columns, run, ticks)
     described = {
         "name": subject.name,
         "facts": run_facts(run),
@@ -82,6 +84,7 @@ def _packed(subject: Subject, ticks: Ticks) -> tuple[dict[str, Any], str]:
         "known_edges": subject.graph is not None,
         "links": links,
         "known_memories": memories,
+        "messages": messages,
         "data": data_names(subject.graph),
         "columns": columns.layout,
     }

@@ -305,6 +305,8 @@ export class App {
 
   toggleWaits() { this.change({ waits: !this.state.waits }); }
 
+  toggleMessages() { this.change({ messages: !this.state.messages }); }
+
   togglePath() { this.change({ path: !this.state.path }); }
 
   togglePanel(name, on) {

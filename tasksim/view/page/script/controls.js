@@ -32,6 +32,8 @@ export class Controls {
     }, ...modesOf(app.runs).map((mode) => element("option", { value: mode }, MODES[mode])));
     this.path = check("critical path", (on) => app.change({ path: on }));
     this.waits = check("waits", (on) => app.change({ waits: on }));
+    this.messages = check("messages", (on) => app.change({ messages: on }));
+    this.messages.label.title = "An arrow per message between nodes; of many, the longest of each stretch of time";
     this.waits.label.title = "Colour idle time by what the worker waited for";
     this.levels = element("output", { className: "levels" });
     this.panels = panelsOf(app.runs).map((name) => {
@@ -44,6 +46,7 @@ export class Controls {
       button("›", "Next task found (n)", () => app.nextMatch(1)),
       this.found, this.only.label,
       element("label", {}, "colour ", this.colour), this.path.label, this.waits.label,
+      ...(app.runs.some((run) => run.messages) ? [this.messages.label] : []),
       element("span", { className: "group", title: "How many levels of dependencies the pinned task shows" },
         "arrows ", button("−", "A level less ([)", () => app.setLevels(-1)), this.levels,
         button("+", "A level more (])", () => app.setLevels(1))),
@@ -76,6 +79,7 @@ export class Controls {
     this.colour.value = state.colour;
     this.path.checked = state.path;
     this.waits.checked = state.waits;
+    this.messages.checked = state.messages;
     this.levels.textContent = String(state.levels);
     for (const box of this.panels) box.checked = state.panels.has(box.panel);
   }

@@ -30,8 +30,19 @@ export function taskDetails(run, task, runs) {
     ["needed by", neighboursText(run, run.successors, task)],
     ["released by", run.releasedBy[task] < 0 ? "its submission" : run.label(run.releasedBy[task])],
   ];
+  lines.push(...messageLines(run, task));
   if (isCritical(run, task)) lines.push(["critical", "on the practical critical path"]);
   return [...lines, ...shiftLines(run, task, runs)];
+}
+
+/** Return the messages that were sent for a task: what, from where, how long. */
+function messageLines(run, task) {
+  return (run.messages?.toTask.get(task) ?? []).map((k) => {
+    const { source, bytes, start, end, ready } = run.messages;
+    const waited = start[k] - ready(k);
+    return ["received", `${run.dataName(run.messages.handle[k])} from node ${source[k]}, ${
+      sizeText(bytes[k])} in ${timeText(end[k] - start[k])}, after ${timeText(waited)} unsent`];
+  });
 }
 
 function expectedLine(run, task) {

@@ -13,6 +13,7 @@ export function toHash(state, viewport, isWhole) {
     levels: state.levels === 1 ? "" : String(state.levels),
     path: state.path ? "1" : "",
     waits: state.waits ? "1" : "",
+    messages: state.messages ? "" : "0",
     fold: state.foldedChanged ? `,${[...state.folded].join("\n")}` : "",
     panels: state.panelsChanged ? `,${[...state.panels].join(",")}` : "",
     theme: state.theme === "auto" ? "" : state.theme,

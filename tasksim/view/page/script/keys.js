@@ -21,6 +21,7 @@ export const KEYS = [
   [["["], "arrows a level less", (app) => app.setLevels(-1)],
   [["c"], "practical critical path", (app) => app.togglePath()],
   [["i"], "what idle workers waited for", (app) => app.toggleWaits()],
+  [["m"], "messages between nodes", (app) => app.toggleMessages()],
   [["g"], "next colouring", (app) => app.nextColour()],
   [["x"], "difference to the first run", (app) => app.toggleDifference()],
   [["t"], "table below", (app) => app.toggleTable()],

@@ -2,6 +2,7 @@
 
 import { within } from "./adjacency.js";
 import { line } from "./frame.js";
+import { paintMessages } from "./messages.js";
 import { countUpTo } from "./search.js";
 
 const MOST_ARROWS = 400; // more cannot be followed by an eye
@@ -40,6 +41,11 @@ export function paintOverlay(context, view, state) {
   context.beginPath();
   context.rect(left, top, width, height);
   context.clip();
+  if (state.messages) {
+    const pinned = (run) => (state.pin?.run === run ? state.pin.task : -1);
+    state.messageArrows = view.runs.map((run) => (
+      run.messages ? paintMessages(context, places, run, pinned(run), theme) : 0));
+  }
   if (state.path) view.runs.forEach((run) => paintPath(context, places, run, theme));
   paintMatches(context, places, state, theme);
   const cut = state.pin ? paintPinned(context, places, state, theme) : false;

@@ -2,6 +2,7 @@
 
 import { unpack } from "./columns.js";
 import { listsOf, reversed } from "./adjacency.js";
+import { messagesOf } from "./messages.js";
 import { countUpTo } from "./search.js";
 
 /** A run. A *slot* is a task's place when tasks are ordered by worker, then by start. */
@@ -20,6 +21,7 @@ export class RunData {
     this.#readTimeline();
     this.#readTasks();
     this.copies = copiesOf(this);
+    this.messages = messagesOf(this);
   }
 
   #readTimeline() {

@@ -14,9 +14,10 @@ export function firstState(runs) {
   const panels = panelsOf(runs).filter((name) => FIRST_PANELS.includes(name));
   return {
     scroll: 0, colour: "kernel", query: "", only: false, hidden: new Set(), pin: null, levels: 1,
-    path: false, waits: false, folded: new Set(), foldedChanged: false, panels: new Set(panels),
+    path: false, waits: false, messages: true, folded: new Set(), foldedChanged: false, panels: new Set(panels),
     panelsChanged: false, theme: "auto", table: "", range: false,
     hover: null, box: null, matches: null, match: -1, arrows: null,
+    messageArrows: [],
   };
 }
 
@@ -31,6 +32,7 @@ export function applyHash(hash, state, viewport, runs) {
   state.only = said.only === "1";
   state.path = said.path === "1";
   state.waits = said.waits === "1";
+  state.messages = said.messages !== "0";
   if (said.hide) state.hidden = new Set(said.hide.split("\n"));
   if (said.levels >= 0 && said.levels <= MOST_LEVELS) state.levels = Math.floor(said.levels);
   if (THEMES.includes(said.theme)) state.theme = said.theme;

@@ -3,7 +3,7 @@
 import { rgb } from "./colours.js";
 
 const NAMES = ["ground", "text", "soft", "line", "idle", "muted", "band", "accent", "path",
-  "before", "after", "mark", "dependency", "data", "runtime"];
+  "before", "after", "message", "mark", "dependency", "data", "runtime"];
 
 /** Return the colours of the style sheet that are in force, and whether the ground is dark. */
 export function readTheme(element) {
