@@ -79,7 +79,7 @@ def _keeping(begin, twins):
 
 def _asked(
     twins, machine, graph, platform, scheduler, costs, estimates=None, far=None, pushes="serial", *,
-    simultaneous_pushes=None, submitted_s=None,
+    simultaneous_pushes=None, submitted_s=None, slowing=None,
 ):  # fmt: skip
     if scheduler not in twins:
         twins[scheduler] = deepcopy(scheduler)
@@ -89,7 +89,7 @@ def _asked(
     pushes = simultaneous_pushes or pushes
     due = None if submitted_s is None else np.array(submitted_s, np.float64)
     its = twins[scheduler]
-    return Asked(graph, platform, its, costs, estimates, far, pushes, due, machine=machine)
+    return Asked(graph, platform, its, costs, estimates, far, pushes, due, slowing, machine=machine)
 
 
 def _compared(run):

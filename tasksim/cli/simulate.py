@@ -214,8 +214,10 @@ def _warn_of_differences(recorded: Run, run: Run) -> None:
 
 def _print(run: Run, resolved: Resolved, results: Results, sure: Prediction | None) -> None:
     extrapolated = resolved.extrapolated()
+    guessed = resolved.beyond_contention()
     said = [] if sure is None else sure.warnings()
-    for message in [*resolved.without_models(), *extrapolated, *resolved.without_noise(), *said]:
+    idle, exact = resolved.without_models(), resolved.without_noise()
+    for message in [*idle, *extrapolated, *guessed, *exact, *said]:
         warn(message)
     if results.as_json:
         print_json(
@@ -224,6 +226,7 @@ def _print(run: Run, resolved: Resolved, results: Results, sure: Prediction | No
                 "noise": resolved.scenario.noise,
                 **({} if sure is None else {"uncertainty": run.uncertainty}),
                 "extrapolated": extrapolated,
+                **({"guessed": guessed} if guessed else {}),
                 "engine": run.engine,
                 "engine_why": run.engine_why,
                 "simulation_wall_s": run.wall_s,

@@ -47,6 +47,7 @@ __all__ = [
     "Callbacks",
     "Called",
     "Cluster",
+    "Contention",
     "Graph",
     "Log",
     "Member",
@@ -160,11 +161,19 @@ class Called(ctypes.Structure):
     )
 
 
+class Contention(ctypes.Structure):
+    """How tasks slow each other down: domains of memory, kinds of tasks."""
+
+    _fields_ = _fields(
+        "i:domains,kinds p:domain_of,kind_of,curve_ptr,curve,demand,share,beside_ptr,beside"
+    )
+
+
 class Question(ctypes.Structure):
     """What is asked: costs, estimates, and how the replay goes."""
 
     _fields_ = _fields(
-        "p:costs,estimates,reach_bytes,far_s_per_byte,alone,submitted_s,submitted"
+        "p:costs,estimates,reach_bytes,far_s_per_byte,alone,submitted_s,submitted,contention"
         " i:machine,blind,threads,uses_priorities,looks_at_data,chooses_apart"
         ",hears_started,hears_finished"
     )

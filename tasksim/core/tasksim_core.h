@@ -141,12 +141,26 @@ typedef struct {
                                               // in Python's words
 } tasksim_called;
 
+// How tasks slow each other down in domains of memory. All tasks of a kernel on an architecture are
+// of one kind.
+typedef struct {
+  int64_t domains, kinds;
+  const int32_t *domain_of;                // per worker, -1: in none
+  const int32_t *kind_of;                  // classes x kernels
+  const int64_t *curve_ptr;                // domains + 1
+  const double *curve;                     // bytes/s that 1, 2, ... cores get of it together
+  const double *demand, *share;            // per kind: bytes/s when alone; of its time, for memory
+  const int64_t *beside_ptr;               // kinds x kinds + 1
+  const double *beside;                    // stretch of a kind beside 1, 2, ... of another
+} tasksim_contention;
+
 typedef struct {
   const double *costs, *estimates;         // classes x tasks, seconds; infinite: cannot run it
   const double *reach_bytes, *far_s_per_byte; // the same; null: nothing is charged for far data
   const int8_t *alone;                     // classes x kernels: cannot be queued on a device
   const double *submitted_s;               // per task, when it is submitted; null: by its cost
   const int64_t *submitted;                // the same in ticks, for the replay of machines
+  const tasksim_contention *contention;    // of the replay of machines; null: nobody is slowed
   int64_t machine;                         // whether the replay is that of machines
   int64_t blind;                           // whether pushes of one instant do not see each other
   int64_t threads;                         // whether the workers are StarPU-SimGrid's threads

@@ -20,6 +20,7 @@ from tasksim.engine.choice import Question, replayed, replayed_by_core, series_o
 from tasksim.engine.durations import Demands
 from tasksim.engine.locality import far_part
 from tasksim.engine.simulate import at_home, bounds_of, submission_times
+from tasksim.engine.slowing import busy_estimates, slowing_of
 from tasksim.schedulers.registry import create
 
 if TYPE_CHECKING:
@@ -307,6 +308,10 @@ class _Shared:
         self._estimates = self._demands.means()
         self._far = far_part(self.graph, platform, models, self._estimates)
         self._means = self._near(self._estimates)
+        self._slowing = slowing_of(self.graph, platform, models)
+        self._believed = self._estimates
+        if self._slowing is not None:
+            self._believed = busy_estimates(self._slowing, self.graph, platform, self._estimates)
         self._series: dict[Hashable, Series | None] = {}
         self._cuts: dict[Hashable, tuple[Spread, Distribution]] = {}
         self._lock = threading.Lock()
@@ -326,7 +331,8 @@ class _Shared:
         spread, given = item.nodes, item.scheduler
         assert spread is not None
         pushes = item.simultaneous_pushes
-        return spread.question(self._cut(spread), given, self.costs(item), self._estimates, pushes)
+        costs, cut = self.costs(item), self._cut(spread)
+        return spread.question(cut, given, costs, self._believed, pushes, self._slowing)
 
     def _cut(self, spread: Spread) -> Distribution:
         """Return the parts of the graph, made once for nodes, grid and owner."""
@@ -342,8 +348,9 @@ class _Shared:
         pushes = item.simultaneous_pushes
         due = submission_times(self.graph, item.submitted_s)
         return Question(
-            self.graph, self._platform, scheduler, costs, self._estimates, far, pushes, due
-        )
+            self.graph, self._platform, scheduler, costs, self._believed, far, pushes, due,
+            self._slowing,
+        )  # fmt: skip
 
     def series(self, item: Item, scheduler: str) -> Series | None:
         """Return the core's replays under a scheduler; None if it makes them one by one."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tasksim.engine.locality import FarCharge
     from tasksim.engine.needs import SimultaneousPushes
     from tasksim.engine.outcome import AnyReplay
+    from tasksim.engine.slowing import Slowing
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
@@ -49,6 +50,8 @@ class Question:
         Whether a push sees the others of its instant.
     submitted_s : ndarray or None
         When each task is submitted, in order; None: one after the other, as the platform says.
+    slowing : Slowing or None
+        How tasks slow each other down; None: not at all.
     """
 
     graph: TaskGraph
@@ -59,16 +62,20 @@ class Question:
     far: FarCharge | None = None
     simultaneous_pushes: SimultaneousPushes = "serial"
     submitted_s: NDArray[np.float64] | None = None
+    slowing: Slowing | None = None
 
     @property
     def needs_machine(self) -> bool:
-        """Whether the replay is that of machines with devices."""
-        return self.simultaneous_pushes == "blind" or needs_machine(self.platform)
+        """Whether the replay is that of machines, which knows devices and contention."""
+        blind, slowed = self.simultaneous_pushes == "blind", self.slowing is not None
+        return blind or slowed or needs_machine(self.platform)
 
     @property
     def needs_threads(self) -> bool:
         """Whether the workers are StarPU-SimGrid's threads."""
         if self.simultaneous_pushes != "blind" or self.submitted_s is not None:
+            return False
+        if self.slowing is not None:
             return False
         from tasksim.engine.threads.suits import can_be_threads
 
@@ -160,6 +167,7 @@ def _compiled(question: Question) -> CompiledReplay:
         submitted_s=question.submitted_s,
         blind=question.simultaneous_pushes == "blind",
         threads=threads,
+        slowing=question.slowing,
     )
 
 
@@ -186,7 +194,7 @@ def _simpy(question: Question) -> AnyReplay:
             pushes = question.simultaneous_pushes
             return MachineReplay(
                 graph, platform, scheduler, charged, believed, question.far, pushes,
-                submitted_s=submitted_s,
+                submitted_s=submitted_s, slowing=question.slowing,
             )  # fmt: skip
         return Replay(
             graph, platform, scheduler, charged, believed, question.far, submitted_s=submitted_s

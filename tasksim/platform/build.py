@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tasksim.platform.costs import Allocation, Copying, Overheads
-from tasksim.platform.description import Device, Link, Memory, Platform, Route, Worker
+from tasksim.platform.description import (
+    Device,
+    Link,
+    Memory,
+    MemoryDomain,
+    Platform,
+    Route,
+    Worker,
+)
 from tasksim.platform.device_copies import expanded
 from tasksim.platform.names import split_full_name
 
@@ -46,6 +54,7 @@ def build(file: PlatformFile, path: Path) -> Platform:
         devices=_devices(file.arch),
         allocation=_allocation(file.allocation),
         copying=_copying(file.copying),
+        memory_domains=tuple(_memory_domains(machine)),
     )
 
 
@@ -120,8 +129,27 @@ def _workers(file: PlatformFile) -> Iterator[Worker]:
                 number += 1
 
 
+def _memory_domains(file: PlatformFile) -> Iterator[MemoryDomain]:
+    """Yield the domains of each node; one whose workers are split has a number in its name."""
+    of_group, first = {}, 0
+    for group, section in file.workers.items():
+        of_group[group] = range(first, first := first + len(section.memory or ()))
+    for node, prefix in enumerate(_prefixes(file)):
+        for name, domain in file.memory_domains.items():
+            groups = [domain.workers] if isinstance(domain.workers, str) else domain.workers
+            members = [node * first + worker for group in groups for worker in of_group[group]]
+            each = domain.each or len(members) or 1
+            for number, begin in enumerate(range(0, len(members), each)):
+                yield MemoryDomain(
+                    prefix + (_member(name, number) if len(members) > each else name),
+                    tuple(members[begin : begin + each]),
+                    tuple(domain.bandwidth),
+                    domain.known,
+                )
+
+
 def _member(group: str, index: int) -> str:
-    """Return the name of one worker: ``cpu3``, and ``p100-3`` where digits would run together."""
+    """Return the name of one of several: ``cpu3``; ``p100-3`` where digits would run together."""
     return f"{group}-{index}" if group[-1].isdigit() else f"{group}{index}"
 
 

@@ -38,7 +38,7 @@ def check_platform(platform: Platform) -> None:
     """
     checks = (
         *(_numbers, _names, _nodes, _workers, _classes, _architectures, _devices),
-        *(_costs, _memory_costs, _copying, _links, _routes, _ways),
+        *(_costs, _memory_costs, _copying, _links, _routes, _ways, _memory_domains),
     )
     found = [problem for check in checks for problem in check(platform)]
     if found:
@@ -172,6 +172,26 @@ def _copying(platform: Platform) -> Iterator[str]:
             yield f"the limit of {name} is {limit}, must be a whole number and at least 1"
     if not _at_least_0(copying.contention):
         yield f"the contention of copies is {copying.contention}, must be 0 or more"
+
+
+def _memory_domains(platform: Platform) -> Iterator[str]:
+    owner: dict[int, str] = {}
+    for domain in platform.memory_domains:
+        for worker in domain.workers:
+            yield from _domain_worker(platform, domain.name, worker)
+            first = owner.setdefault(worker, domain.name)
+            if first != domain.name:
+                yield f"worker {worker} is in memory domain {domain.name}, and in {first} too"
+        for bandwidth in domain.bandwidths_bytes_per_s:
+            if not _positive(bandwidth):
+                yield f"memory domain {domain.name} has bandwidth {bandwidth}, must be positive"
+
+
+def _domain_worker(platform: Platform, name: str, worker: int) -> Iterator[str]:
+    if not _exists(worker, platform.workers):
+        yield f"memory domain {name} has worker {worker}, which does not exist"
+    elif platform.device(platform.workers[worker].architecture).pipeline:
+        yield f"memory domain {name} has {platform.workers[worker].name}, which drives a device"
 
 
 def _links(platform: Platform) -> Iterator[str]:

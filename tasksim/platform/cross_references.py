@@ -45,6 +45,7 @@ def problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
         yield from _driver_problems(data, location, group)
     yield from _core_problems(data)
     yield from _link_problems(data)
+    yield from _domain_problems(data)
     yield from route_references.problems(data)
 
 
@@ -147,6 +148,23 @@ def _core_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
                 yield FileProblem((*location, index), f"core {core} is {twice}")
             elif isinstance(core, int):
                 owner[core] = name
+
+
+def _domain_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
+    """Yield the groups of memory domains that there are not, drive devices, or are in two."""
+    groups, owner = dict(entries(data, "workers")), dict[str, str]()
+    devices = {name for name, arch in entries(data, "arch") if arch.get("pipeline")}
+    for name, domain in entries(data, "memory_domains"):
+        location = ("memory_domains", name, "workers")
+        for where, group in _each(location, domain.get("workers")):
+            if not isinstance(group, str):
+                continue
+            if group not in groups:
+                yield FileProblem(where, f"unknown group ({choice(group, list(groups))}")
+            elif groups[group].get("arch", group) in devices:
+                yield FileProblem(where, f"workers of {group} drive devices, must be cores")
+            elif (first := owner.setdefault(group, name)) != name:
+                yield FileProblem(where, f"group {group} is in {first} too")
 
 
 def _link_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:

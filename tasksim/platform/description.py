@@ -16,7 +16,15 @@ from tasksim.base.files import is_folder
 from tasksim.base.notebook import html_summary
 from tasksim.platform.checks import check_platform
 from tasksim.platform.costs import Allocation, Copying, Overheads
-from tasksim.platform.parts import Device, Link, Memory, Route, Worker, WorkerClass
+from tasksim.platform.parts import (
+    Device,
+    Link,
+    Memory,
+    MemoryDomain,
+    Route,
+    Worker,
+    WorkerClass,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +37,7 @@ __all__ = [
     "Device",
     "Link",
     "Memory",
+    "MemoryDomain",
     "Overheads",
     "Platform",
     "Route",
@@ -80,6 +89,8 @@ class Platform:
         How memory is allocated on devices.
     copying : Copying, default Copying()
         How copies between memories are started.
+    memory_domains : tuple[MemoryDomain, ...], default ()
+        Cores that slow each other down, as they share memory.
 
     Raises
     ------
@@ -115,6 +126,7 @@ class Platform:
     devices: dict[str, Device] = field(default_factory=dict)
     allocation: Allocation = field(default_factory=Allocation)
     copying: Copying = field(default_factory=Copying)
+    memory_domains: tuple[MemoryDomain, ...] = ()
     _ways: dict[tuple[int, int], tuple[int, ...]] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Device", "Link", "Memory", "Route", "Worker", "WorkerClass"]
+__all__ = ["Device", "Link", "Memory", "MemoryDomain", "Route", "Worker", "WorkerClass"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +181,39 @@ class Device:
 
     pipeline: int = 0
     synchronous: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryDomain:
+    """Cores that share a memory, or a part of it with a bandwidth of its own.
+
+    Parameters
+    ----------
+    name : str
+        ``ram``; of several alike ``numa0``, ``numa1``.
+    workers : tuple[int, ...]
+        The numbers of its workers, which are cores.
+    bandwidths_bytes_per_s : tuple[float, ...], default ()
+        What it gives to one core, to two together, and so on; more cores together have what the
+        last number says. None given: without limit.
+    known : bool, default False
+        Whether schedulers expect tasks to take as long as between busy neighbours; else as alone.
+
+    See Also
+    --------
+    Platform : has them.
+    tasksim.models.contention.Contention : what kernels ask of them.
+
+    Examples
+    --------
+    >>> MemoryDomain("ram", (0, 1), (9e9, 12e9)).bandwidths_bytes_per_s[-1]
+    12000000000.0
+    """
+
+    name: str
+    workers: tuple[int, ...]
+    bandwidths_bytes_per_s: tuple[float, ...] = ()
+    known: bool = False
 
 
 @dataclass(frozen=True, slots=True)

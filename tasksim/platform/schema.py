@@ -41,6 +41,7 @@ __all__ = [
     "ArchitectureSection",
     "CopyingSection",
     "LinkSection",
+    "MemoryDomainSection",
     "MemorySection",
     "OverheadsSection",
     "PlatformFile",
@@ -210,6 +211,23 @@ class CopyingSection(Section):
     )
 
 
+class MemoryDomainSection(Section):
+    """Cores that share a memory, or a part of it, and slow each other down."""
+
+    workers: str | list[str] = given(NAMES, description="the groups of workers, which are cores")
+    each: int | None = given(
+        Maybe(Whole(1, MAX_WORKERS)), None, "so many of them in a domain, in order; default: all"
+    )
+    bandwidth: list[float] = given(
+        ListOf(_BANDWIDTH),
+        [],
+        "what it gives to 1, 2, ... cores together, e.g. [9 GB/s, 12 GB/s]; more have the last",
+    )
+    known: bool = given(
+        FLAG, False, "whether schedulers expect tasks to take as long as between busy neighbours"
+    )
+
+
 class PlatformFile(Section):
     """A platform file of tasksim."""
 
@@ -243,6 +261,9 @@ class PlatformFile(Section):
     copying: CopyingSection = given(
         SectionOf(CopyingSection), {}, "how copies are started, what is believed of them"
     )
+    memory_domains: dict[str, MemoryDomainSection] = given(
+        MappingOf(SectionOf(MemoryDomainSection)), {}, "cores that slow each other down, by name"
+    )
     fingerprint: dict[str, Any] = given(Plain(), {}, "what the calibration noted about the machine")
 
 
@@ -255,4 +276,5 @@ SECTIONS: Final[dict[str, type[Section]]] = {
     "routes": RouteSection,
     "allocation": AllocationSection,
     "copying": CopyingSection,
+    "memory_domains": MemoryDomainSection,
 }

@@ -98,6 +98,14 @@ TREE: Final[Tree] = {
         "serialised": Leaf("flag"),
         "contention": Leaf("factor", Copying().contention),
     },
+    "memory_domains": {
+        "*": {
+            "workers": Leaf("names"),
+            "each": Leaf("count"),
+            "bandwidth": Leaf("list"),
+            "known": Leaf("flag"),
+        }
+    },
 }
 """What can be set; ``*`` stands for the names that the platform has."""
 

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from tasksim.models.files.store import ModelLibrary
     from tasksim.platform.description import Platform
 
-__all__ = ["extrapolated", "refuse_misspelt_synchronous", "without_models", "without_noise"]
+__all__ = [
+    "beyond_contention",
+    "extrapolated",
+    "refuse_misspelt_synchronous",
+    "without_models",
+    "without_noise",
+]
 
 # So alike is what was misspelt, as difflib counts: two letters of a short name swapped, "potfr",
 # or one left out. "getrf" and "potrf", which are both kernels, are 0.6.
@@ -61,6 +67,28 @@ def extrapolated(graph: TaskGraph, models: Models, architectures: Sequence[str])
                 where.setdefault(what, []).append(architecture)
         lines += [f"{name} on {', '.join(of)}: {what}" for what, of in where.items()]
     return lines
+
+
+def beyond_contention(graph: TaskGraph, platform: Platform, models: Models) -> list[str]:
+    """Return a line per memory domain in which more workers slow each other than were measured."""
+    from tasksim.engine.slowing import slowing_of
+
+    slowing = slowing_of(graph, platform, models)
+    if slowing is None:
+        return []
+    beside = 1 + min(len(factors) for row in slowing.kinds.beside for factors in row)
+    lines: dict[str, list[str]] = {}
+    for domain in platform.memory_domains:
+        workers, cores = len(domain.workers), len(domain.bandwidths_bytes_per_s)
+        if workers > beside and workers > 1:
+            known = f"bandwidth of up to {cores} cores" if cores else "no bandwidth is given"
+            what = f"kernels beside each other were measured on {_cores(beside)}, {known}"
+            lines.setdefault(f"{workers} workers share memory; {what}", []).append(domain.name)
+    return [f"contention in {', '.join(of)}: a guess: {what}" for what, of in lines.items()]
+
+
+def _cores(count: int) -> str:
+    return f"up to {count} cores" if count > 1 else "none"
 
 
 def without_models(graph: TaskGraph, models: Models, architectures: Sequence[str]) -> list[str]:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from tasksim.engine.cluster.protocol import Protocol
     from tasksim.engine.needs import SimultaneousPushes
+    from tasksim.engine.slowing import Slowing
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.network.description import Network
     from tasksim.platform.description import Platform
@@ -59,13 +60,15 @@ fewer nodes."""
 class NodeQuestion(NamedTuple):
     """A node: what it is, who decides, and what tasks of the whole graph take there.
 
-    *costs* and *estimates* have a row per class of workers of *platform*.
+    *costs* and *estimates* have a row per class of workers of *platform*; *slowing* says how tasks
+    slow each other down there.
     """
 
     platform: Platform
     scheduler: Scheduler
     costs: NDArray[np.float64]
     estimates: NDArray[np.float64]
+    slowing: Slowing | None = None
 
 
 class Member(NamedTuple):
@@ -135,7 +138,7 @@ class ClusterReplay:
         ]
 
     def _member(self, number: int, work: Work, question: NodeQuestion) -> Member:
-        platform, scheduler, _, _ = question
+        platform, scheduler, _, _, slowing = question
         overheads = OverheadTicks.of(platform.overheads)
         costs = _of_part(question.costs, work)
         alike = question.costs is question.estimates
@@ -161,6 +164,7 @@ class ClusterReplay:
                 work.visible, work.order, work.hints, work.first_ready,
                 communicator.take, self._idle, self._over, self._cores,
             ),
+            slowing=slowing,
         )  # fmt: skip
         submission = Submission(node, release, overheads.submission)
         return Member(work, ledger, node, submission, communicator)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tasksim.engine.choice import check_engine
 from tasksim.engine.cluster.choice import ClusterQuestion, replayed
@@ -14,14 +15,13 @@ from tasksim.engine.cluster.outcome import cluster_machine, cluster_records
 from tasksim.engine.cluster.spread import grid_or_square, of_node
 from tasksim.engine.durations import Demands, Models
 from tasksim.engine.simulate import at_home, bounds_of, simulate
+from tasksim.engine.slowing import Slowing, busy_estimates, slowing_of
 from tasksim.graph.distribution.cutting import cut_by
 from tasksim.run.record import Run
 from tasksim.run.sharedcores import said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from numpy.typing import NDArray
 
     from tasksim.engine.choice import Engine
     from tasksim.engine.needs import SimultaneousPushes
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from tasksim.schedulers.base import Scheduler
 
 __all__ = ["simulate_cluster"]
+
+Costs: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64], Slowing | None]
 
 
 def simulate_cluster(
@@ -124,7 +126,7 @@ def _questions(
     noise: Noise,
 ) -> tuple[list[NodeQuestion], dict[str, float] | None]:
     """Return what each node is asked, and bounds on any schedule where all nodes are alike."""
-    known: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+    known: dict[int, Costs] = {}
     questions = []
     for platform in cluster.nodes:
         if id(platform) not in known:
@@ -132,7 +134,7 @@ def _questions(
         questions.append(NodeQuestion(platform, of_node(scheduler), *known[id(platform)]))
     if len(known) > 1:
         return questions, None
-    costs, _ = known[id(cluster.nodes[0])]
+    costs, _, _ = known[id(cluster.nodes[0])]
     found = bounds_of(cut.graph, cluster.nodes[0], costs)
     # The work is shared by all nodes; the critical path is as long as on one.
     return questions, found | {"area_s": found["area_s"] / _nodes_of_work(cluster)}
@@ -146,12 +148,13 @@ def _nodes_of_work(cluster: Cluster) -> float:
     return cores / len(node.workers)
 
 
-def _costs(
-    graph: TaskGraph, platform: Platform, models: Models, seed: int, noise: Noise
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what tasks take on a node, and what its scheduler believes of it."""
+def _costs(graph: TaskGraph, platform: Platform, models: Models, seed: int, noise: Noise) -> Costs:
+    """Return what tasks take on a node, what its scheduler believes of it, and what slows them."""
     demands = Demands(at_home(graph, platform), platform, models)
-    estimates = demands.means()
+    costs = estimates = demands.means()
     if noise == "model":
-        return demands.draws(np.random.default_rng([seed, 1])), estimates
-    return estimates, estimates
+        costs = demands.draws(np.random.default_rng([seed, 1]))
+    slowing = slowing_of(graph, platform, models)
+    if slowing is not None:
+        estimates = busy_estimates(slowing, graph, platform, estimates)
+    return costs, estimates, slowing

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.engine.needs import SimultaneousPushes
+    from tasksim.engine.slowing import Slowing
     from tasksim.graph.distribution.owners import Grid
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.graph.taskgraph import TaskGraph
@@ -51,10 +52,11 @@ class Spread(NamedTuple):
         costs: NDArray[np.float64],
         estimates: NDArray[np.float64],
         pushes: SimultaneousPushes,
+        slowing: Slowing | None = None,
     ) -> ClusterQuestion:
         """Return what is asked of the parts, each node under a scheduler of its own."""
         nodes = [
-            NodeQuestion(platform, of_node(scheduler), costs, estimates)
+            NodeQuestion(platform, of_node(scheduler), costs, estimates, slowing)
             for platform in self.cluster.nodes
         ]
         return ClusterQuestion(cut, nodes, self.cluster.network, pushes, self.cluster.shared_cores)

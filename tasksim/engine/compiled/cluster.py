@@ -17,6 +17,7 @@ from tasksim.engine.cluster.protocol import protocol_of
 from tasksim.engine.cluster.ways import Ways
 from tasksim.engine.cluster.work import Work
 from tasksim.engine.compiled.answers import NotedCopies, ended, read_tasks
+from tasksim.engine.compiled.contention import flat_contention
 from tasksim.engine.compiled.flat import flat_platform
 from tasksim.engine.compiled.view import KnownView
 from tasksim.engine.ticks import ticks
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from tasksim.engine.cluster.protocol import Protocol
     from tasksim.engine.needs import SimultaneousPushes
     from tasksim.graph.distribution.parts import Distribution
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.network.description import Network
     from tasksim.network.model import HostCost
     from tasksim.platform.description import Platform
@@ -165,7 +167,7 @@ class CompiledCluster:
         estimates = np.ascontiguousarray(asked.estimates[:, work.task])
         costs = np.zeros((len(asked.costs), len(work.graph)))
         costs[:, : work.own_tasks] = asked.costs[:, work.task]
-        question = self._question(policy, asked, costs, estimates)
+        question = self._question(policy, asked, costs, estimates, work.graph)
         view = KnownView(work.visible, asked.platform, costs[:, : work.own_tasks], estimates)
         rng = random.Random(seed * SEEDS + node)
         told = policy_structure(policy, view, rng, self._kept)
@@ -187,12 +189,14 @@ class CompiledCluster:
         asked: NodeQuestion,
         costs: NDArray[np.float64],
         estimates: NDArray[np.float64],
+        graph: TaskGraph,
     ) -> interface.Question:
         scheduler = policy.scheduler
         return interface.Question(
             costs=self._column(costs, np.float64),
             estimates=self._column(estimates, np.float64),
             alone=self._alone(asked),
+            contention=self._contention(asked, graph),
             machine=True,
             blind=self._blind,
             uses_priorities=bool(scheduler.uses_priorities),
@@ -201,6 +205,13 @@ class CompiledCluster:
             hears_started=unless_default(scheduler, "started") is not None,
             hears_finished=unless_default(scheduler, "finished") is not None,
         )
+
+    def _contention(self, asked: NodeQuestion, graph: TaskGraph) -> int | None:
+        if asked.slowing is None:
+            return None
+        flat = flat_contention(asked.slowing, graph)
+        self._kept.append(flat)
+        return flat.address
 
     def _alone(self, asked: NodeQuestion) -> int | None:
         """Return per class and kernel whether it cannot be queued on a device; None: all can."""

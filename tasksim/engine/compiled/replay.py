@@ -16,6 +16,7 @@ import numpy as np
 
 from tasksim.core import interface
 from tasksim.engine.compiled.answers import NotedCopies, ended, read_tasks, task_table
+from tasksim.engine.compiled.contention import flat_contention
 from tasksim.engine.compiled.flat import flat_platform
 from tasksim.engine.compiled.view import KnownView
 from tasksim.engine.outcome import Outcome
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from tasksim.engine.compiled.foreign import Called
     from tasksim.engine.compiled.series import Series
     from tasksim.engine.locality import FarCharge
+    from tasksim.engine.slowing import Slowing
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.run.record import TaskTable
@@ -57,6 +59,8 @@ class CompiledReplay:
     machine, blind, threads : bool
         Whether the replay is that of machines with devices; whether pushes of one instant do not
         see each other; whether the workers are threads.
+    slowing : Slowing or None
+        How tasks slow each other down.
 
     Raises
     ------
@@ -81,6 +85,7 @@ class CompiledReplay:
         submitted_s: NDArray[np.float64] | None = None,
         blind: bool = False,
         threads: bool = False,
+        slowing: Slowing | None = None,
     ) -> None:
         core = interface.functions()
         if core is None:
@@ -96,6 +101,7 @@ class CompiledReplay:
             self._submitted = np.rint(self._submitted_s * TICKS_PER_S).astype(np.int64)
         self._machine, self._blind, self._threads = machine, blind, threads
         self._flat = flat_graph(graph), flat_platform(platform)
+        self._contention = None if slowing is None else flat_contention(slowing, graph)
         self._outcome = interface.Outcome()
         self._handle: int | None = None
         self._go_on = core.tasksim_replay_go_on if isinstance(policy, Ported) else policy.go_on
@@ -210,6 +216,7 @@ class CompiledReplay:
             alone=interface.address(self._alone, np.int8),
             submitted_s=interface.address(self._submitted_s, np.float64),
             submitted=interface.address(self._submitted, np.int64),
+            contention=None if self._contention is None else self._contention.address,
             machine=self._machine,
             blind=self._blind,
             threads=self._threads,

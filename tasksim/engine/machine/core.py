@@ -8,8 +8,9 @@ from tasksim.engine.machine.driver import RUN
 from tasksim.engine.machine.intake import COMING
 
 if TYPE_CHECKING:
-    from tasksim.engine.clock import Steps
+    from tasksim.engine.clock import Routine, Steps
     from tasksim.engine.machine.driver import Driver
+    from tasksim.engine.machine.intake import Intake
     from tasksim.engine.machine.node import Node
     from tasksim.engine.machine.ticks import OverheadTicks
 
@@ -28,6 +29,7 @@ def core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
     pop, fetch, finish = node.pop, intake.fetch, node.finish
     wakeup, progress, task_cost = overheads.wakeup, overheads.progress, overheads.task
     stepwise, needs, keep_order = node.instant.stepwise, node.needs, clock.keep_order
+    pace = node.pace
     yield None
     if wakeup:
         yield wakeup
@@ -50,16 +52,25 @@ def core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
             if stepwise and not len(needs[task]) % 2:
                 keep_order()  # a wait for each datum: the second turns the first around
             yield overhead
-        while intake.state == COMING:
-            routine.woken = False
-            yield None
-            if progress:
-                yield progress
+        if intake.state == COMING:
+            yield from _coming(routine, intake, progress)
         start[task] = clock._now
         if started is not None:
             started(task, worker)
-        keep_order()
         ticks = cost(task, worker)
-        yield from (ticks,) if shared is None else shared.run(ticks, routine)
+        if pace is None:
+            keep_order()
+            yield from (ticks,) if shared is None else shared.run(ticks, routine)
+        else:
+            yield from pace.run(task, worker, ticks, routine)
         end[task] = clock._now
         yield from finish(driver, task)
+
+
+def _coming(routine: Routine, intake: Intake, progress: int) -> Steps:
+    """Wait for the data of a task, looking again whenever something has come."""
+    while intake.state == COMING:
+        routine.woken = False
+        yield None
+        if progress:
+            yield progress

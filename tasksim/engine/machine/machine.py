@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from tasksim.engine.locality import FarCharge
     from tasksim.engine.needs import SimultaneousPushes
+    from tasksim.engine.slowing import Slowing
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
@@ -53,6 +54,8 @@ class MachineReplay:
         StarPU-SimGrid.
     submitted_s
         As for :class:`~tasksim.engine.replay.Replay`.
+    slowing : Slowing, optional
+        How tasks slow each other down; by default they do not.
 
     Attributes
     ----------
@@ -73,6 +76,7 @@ class MachineReplay:
         simultaneous_pushes: SimultaneousPushes = "serial",
         *,
         submitted_s: Sequence[float] | None = None,
+        slowing: Slowing | None = None,
     ) -> None:
         self._graph = graph
         self._scheduler = scheduler
@@ -90,6 +94,7 @@ class MachineReplay:
             overheads,
             Charges(platform, costs, far),
             blind=simultaneous_pushes == "blind",
+            slowing=slowing,
         )
         self._submission = Submission(self.node, release, overheads.submission, due)
 

@@ -20,11 +20,12 @@ from tasksim.engine.machine.hints import HintFollower
 from tasksim.engine.machine.instant import BY_NUMBER, in_steps
 from tasksim.engine.machine.intake import COMING, Intake
 from tasksim.engine.machine.keeper import keeper
+from tasksim.engine.machine.pace import Pace
 from tasksim.engine.machine.view import NodeView
 from tasksim.engine.machine.writing import Writing
 from tasksim.runtime.facts import Facts
 from tasksim.runtime.hooks import chooses_apart, unless_default
-from tasksim.runtime.ledger import DONE, TAKEN
+from tasksim.runtime.ledger import DONE, TAKEN, class_of
 from tasksim.runtime.livelock import Patience
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from tasksim.engine.machine.charges import Charges
     from tasksim.engine.machine.membership import Membership
     from tasksim.engine.machine.ticks import OverheadTicks
+    from tasksim.engine.slowing import Slowing
     from tasksim.engine.threads.threads import Threads
     from tasksim.platform.description import Platform
     from tasksim.runtime.ledger import Ledger
@@ -63,6 +65,8 @@ class Node:
         Whether all pushes of one instant choose before any of them is committed.
     member : Membership, optional
         Of a cluster's node: what it shares with the others.
+    slowing : Slowing, optional
+        How tasks slow each other down; by default they do not.
 
     Attributes
     ----------
@@ -82,6 +86,7 @@ class Node:
         *,
         blind: bool,
         member: Membership | None = None,
+        slowing: Slowing | None = None,
     ) -> None:
         graph, platform, scheduler, estimates, able = facts
         self.platform, self.scheduler = platform, scheduler
@@ -100,7 +105,11 @@ class Node:
         """How many tasks workers run; those of higher numbers are communication."""
         self.order: Sequence[int] = range(len(graph)) if member is None else member.order
         """The tasks as they are submitted."""
-        self.threads = _threads(clock, facts) if blind and member is None else None
+        alone = slowing is None
+        self.threads = _threads(clock, facts) if blind and member is None and alone else None
+        self.pace = None
+        if slowing is not None:
+            self.pace = Pace(clock, slowing, graph.kernel.tolist(), class_of(platform))
         if self.instant.stepwise or self.threads is not None:
             clock.end_waits_in_reverse()
         self._looks = scheduler.looks_at_data

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from tasksim.base.errors import InputError
 from tasksim.base.jsontext import parse_json
 from tasksim.models.columns import SIZE
+from tasksim.models.contention import Contention
 from tasksim.models.document import FormatError, Node, format_json, position, to_data
 from tasksim.models.locality import Locality
 from tasksim.models.registry import from_json
@@ -93,6 +94,8 @@ class Entry:
     is not known."""
     runs: RunEffect | None = None
     """How far whole runs differ; None where that was not measured, as in files of before."""
+    contention: Contention | None = None
+    """How it is slowed by what runs beside it; None if that is not known."""
 
     @property
     def holds_lock(self) -> bool:
@@ -242,6 +245,7 @@ def _entry_data(entry: Entry) -> dict[str, Any]:
     return {
         "model": model,
         **locality,
+        **({} if entry.contention is None else {"contention": entry.contention.to_json()}),
         **lock,
         **({} if entry.runs is None else {"run_to_run": entry.runs.to_json()}),
         "samples": {name: report[key] for name, key in COUNTS.items()},
@@ -258,7 +262,9 @@ def _entry(node: Node) -> Entry:
     locality = _locality(node["locality"]) if "locality" in node.mapping() else None
     lock_free = _share(node["lock_free"]) if "lock_free" in node.mapping() else None
     runs = RunEffect.from_json(node["run_to_run"]) if "run_to_run" in node.mapping() else None
-    return Entry(from_json(with_report), _measured(node["measured"]), locality, lock_free, runs)
+    beside = _contention(node["contention"]) if "contention" in node.mapping() else None
+    measured = _measured(node["measured"])
+    return Entry(from_json(with_report), measured, locality, lock_free, runs, beside)
 
 
 def _share(node: Node) -> float:
@@ -273,6 +279,13 @@ def _locality(node: Node) -> Locality:
         return Locality.from_json(node.mapping())
     except InputError as error:
         raise node.error(str(error).removeprefix("locality: ")) from error
+
+
+def _contention(node: Node) -> Contention:
+    try:
+        return Contention.from_json(node.mapping())
+    except InputError as error:
+        raise node.error(str(error).removeprefix("contention: ")) from error
 
 
 def _measured(node: Node) -> Measured:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tasksim.models.contention import Contention
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.locality import Locality
     from tasksim.models.samples import Samples
@@ -140,6 +141,14 @@ class ModelLibrary:
         """
         self.model(kernel, architecture)
         return self.file(kernel).architectures[architecture].locality
+
+    def contention(self, kernel: str, architecture: str) -> Contention | None:
+        """Return how *kernel* is slowed by what runs beside it; None if that is not known.
+
+        Raises what :meth:`model` raises.
+        """
+        self.model(kernel, architecture)
+        return self.file(kernel).architectures[architecture].contention
 
     def run_effect(self, kernel: str, architecture: str) -> RunEffect | None:
         """Return how far whole runs of *kernel* differ; None if that was not measured.

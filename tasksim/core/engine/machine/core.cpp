@@ -39,11 +39,16 @@ Steps<> core(Node &node, Driver &driver) {
     node.ledger.of[task].start = node.now();
     overhead ? node.send_for_counts(task) : node.send_for_successors(task);
     node.started(task, driver.worker);
-    node.clock.keep_order();
-    if (shared)
-      co_await shared->run(node.cost(task, driver.worker), routine);
-    else
-      co_await Wait{node.cost(task, driver.worker)};
+    const i64 cost = node.cost(task, driver.worker);
+    if (node.pace && node.pace->begin(task, driver.worker, cost, routine)) {
+      while (!node.pace->over(driver.worker)) co_await SLEEP;
+    } else {
+      node.clock.keep_order();
+      if (shared)
+        co_await shared->run(cost, routine);
+      else
+        co_await Wait{cost};
+    }
     node.ledger.of[task].end = node.now();
     co_await node.finish(driver, task);
   }

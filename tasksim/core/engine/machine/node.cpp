@@ -17,6 +17,12 @@ std::vector<std::unique_ptr<Driver>> new_drivers(Node &node) {
   return drivers;
 }
 
+std::unique_ptr<Pace> new_pace(Clock &clock, const Graph &graph, const Platform &platform,
+                               const tasksim_question &question) {
+  if (!question.contention) return nullptr;
+  return std::make_unique<Pace>(clock, *question.contention, graph, platform);
+}
+
 // Threads, where they are asked for; throws BadArrays where they cannot be.
 std::unique_ptr<threads::Threads> new_threads(Node &node) {
   if (!node.question.threads) return nullptr;
@@ -42,6 +48,7 @@ Node::Node(const Graph &graph, const Platform &platform, const tasksim_question 
       ledger(graph, platform, view.able),
       release(graph, !overheads.submission && !question.submitted),
       charges(graph, platform, question),
+      pace(new_pace(clock, graph, platform, question)),
       threads(new_threads(*this)),
       drivers(new_drivers(*this)),
       copies(graph, platform),

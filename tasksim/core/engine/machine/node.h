@@ -11,6 +11,7 @@
 #include "../locality.h"
 #include "instant.h"
 #include "intake.h"
+#include "pace.h"
 
 namespace tasksim {
 
@@ -161,6 +162,7 @@ class Node {
   Ledger ledger;
   Release release;
   Charges charges;
+  std::unique_ptr<Pace> pace;  // of tasks that slow each other down, where any do
   Requests all_requests;  // they outlive all that refers to them
   // Who runs the workers instead of the node's own drivers, if anybody (engine/threads/).
   std::unique_ptr<threads::Threads> threads;

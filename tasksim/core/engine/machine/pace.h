@@ -1,0 +1,70 @@
+// Pace of tasks whose neighbours slow them down: remaining work, timed again whenever those change
+// (engine/machine/pace.py).
+#pragma once
+
+#include <vector>
+
+#include "../routine.h"
+#include "../slowing.h"
+
+namespace tasksim {
+
+class Pace {
+ public:
+  Pace(Clock &clock, const tasksim_contention &given, const Graph &graph,
+       const Platform &platform);
+  Pace(const Pace &) = delete;
+  Pace &operator=(const Pace &) = delete;
+
+  // Lets *worker*, whose *routine* this is, begin *task*, which alone takes so many ticks; it then
+  // sleeps until that is over. Whether it is slowed at all: else it waits for as long.
+  bool begin(int task, int worker, i64 work, Routine &routine);
+  bool over(int worker) const { return running_[worker].over; }
+
+ private:
+  static constexpr i64 NEVER = std::numeric_limits<i64>::max();
+
+  // What a worker runs: the ticks of work that remained *since*, and its stretch from then on.
+  struct Running {
+    int kind;
+    double remaining, stretch;
+    i64 since, end;
+    Routine *routine;
+    bool over = true;
+  };
+
+  // What runs in a memory domain: how many of each kind, and the workers as they have begun.
+  struct Domain : Awaiting {
+    void happen(i64 when) override { pace->on_alarm(*this, when); }
+
+    Pace *pace;
+    int number;
+    std::vector<int> counts, running;
+    i64 alarm = NEVER;
+    bool changed = false;
+  };
+
+  struct Settling : Awaiting {
+    explicit Settling(Pace &pace) : pace(pace) {}
+    void happen(i64) override { pace.settle(); }
+    Pace &pace;
+  };
+
+  void settle_soon(Domain &domain);
+  void settle();
+  void retime(Domain &domain);
+  void set_alarm(Domain &domain);
+  void on_alarm(Domain &domain, i64 when);
+
+  Clock &clock_;
+  const Slowing slowing_;
+  const Graph &graph_;
+  const Platform &platform_;
+  Settling settling_;
+  std::vector<Domain> domains_;
+  std::vector<Running> running_;  // per worker
+  std::vector<Domain *> changed_, settled_;
+  std::vector<double> stretches_;  // per kind
+};
+
+}  // namespace tasksim

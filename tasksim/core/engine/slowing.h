@@ -1,0 +1,37 @@
+// Slowing: how many times as long tasks take beside those that run on the same memory
+// (engine/slowing.py).
+#pragma once
+
+#include <vector>
+
+#include "../problem.h"
+
+namespace tasksim {
+
+class Slowing {
+ public:
+  // Throws BadArrays.
+  Slowing(const tasksim_contention &given, const Graph &graph, const Platform &platform);
+
+  // Of each kind that runs, where so many of each kind do: how many times as long as alone.
+  void stretch(int domain, const std::vector<int> &counts, std::vector<double> &stretches) const;
+
+  int domains, kinds;
+  std::span<const std::int32_t> domain_of, kind_of;
+
+ private:
+  using Curve = std::span<const double>;
+
+  double stretch_of(int kind, const std::vector<int> &counts, double asked, double busy,
+                    Curve curve) const;
+  double beside(int kind, int other, double neighbours, double by_memory, Curve curve) const;
+  double by_memory(int kind, double asked, double busy, Curve curve) const;
+  Curve curve_of(int domain) const {
+    return curve_.subspan(curve_ptr_[domain], curve_ptr_[domain + 1] - curve_ptr_[domain]);
+  }
+
+  std::span<const i64> curve_ptr_, beside_ptr_;
+  Curve curve_, demand_, share_, beside_;
+};
+
+}  // namespace tasksim

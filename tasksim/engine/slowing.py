@@ -1,0 +1,214 @@
+"""Slowing: how many times as long tasks take beside those that run on the same memory.
+
+What was measured of two kernels counts as far as there are so many neighbours; beyond, and for
+kernels that were not measured beside each other, the bandwidth of the memory says. All tasks of a
+kernel on an architecture are of one *kind*, and what slows them depends on how many tasks of which
+kind run in a domain. The core's ``engine/slowing.h`` computes the same, in this order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.models.contention import Contended, Contention
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from tasksim.engine.durations import Models
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+
+__all__ = ["Kinds", "Slowing", "busy_estimates", "slowing_of"]
+
+_ALONE: Final = Contention()
+_MOST_KEPT: Final = 1 << 16
+"""Answers that are kept: of four kinds on 24 cores there are fewer; of many kinds, some MB."""
+
+
+class Kinds:
+    """The kernels of a graph on the architectures of a platform, each pair a kind.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The kernels, by the names of their models.
+    known : sequence of sequence of Contention
+        Per architecture and kernel how it is slowed.
+    of_class : sequence of int
+        The architecture of each class of workers.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        known: Sequence[Sequence[Contention]],
+        of_class: Sequence[int],
+    ) -> None:
+        each = [contention for row in known for contention in row]
+        self.first = [architecture * len(names) for architecture in of_class]
+        """Per class of workers the kind of the first kernel; those of the others follow."""
+        self.kernels = len(names)
+        self.demand = [contention.demand_bytes_per_s for contention in each]
+        self.share = [contention.memory_share for contention in each]
+        neighbours = list(names) * len(known)
+        self.beside = [
+            [tuple(map(float, c.beside.get(name, ()))) for name in neighbours] for c in each
+        ]
+        """Per kind and neighbour, how many times as long beside one, two, ... of it."""
+
+    def __len__(self) -> int:
+        return len(self.demand)
+
+    @property
+    def of_tasks(self) -> NDArray[np.int32]:
+        """The kind of each kernel in each class, shape (classes, kernels)."""
+        return np.add.outer(self.first, np.arange(self.kernels)).astype(np.int32)
+
+
+class Slowing:
+    """How tasks of *kinds* slow each other down in the memory domains of *platform*."""
+
+    def __init__(self, kinds: Kinds, platform: Platform) -> None:
+        self.kinds = kinds
+        self.curves = [domain.bandwidths_bytes_per_s for domain in platform.memory_domains]
+        self.domain_of = [-1] * len(platform.workers)
+        for number, domain in enumerate(platform.memory_domains):
+            for worker in domain.workers:
+                self.domain_of[worker] = number
+        self._known: dict[tuple[tuple[float, ...], tuple[int, ...]], tuple[float, ...]] = {}
+
+    def stretches(self, domain: int, counts: Sequence[int]) -> tuple[float, ...]:
+        """Return how many times as long as alone tasks of each kind take, where so many run.
+
+        Of kinds that do not run, 1.
+        """
+        curve, key = self.curves[domain], tuple(counts)
+        found = self._known.get((curve, key))
+        if found is None:
+            running = [kind for kind, count in enumerate(counts) if count]
+            stretches = [1.0] * len(counts)
+            for kind in running:
+                stretches[kind] = self.stretch(kind, running, counts, curve)
+            if len(self._known) >= _MOST_KEPT:
+                self._known.clear()
+            found = self._known[curve, key] = tuple(stretches)
+        return found
+
+    def stretch(
+        self, kind: int, running: Iterable[int], counts: Sequence[float], curve: Sequence[float]
+    ) -> float:
+        """Return how many times as long a task of *kind* takes, which is one of those counted.
+
+        *running* are the kinds that are counted, rising; counts may be means.
+        """
+        busy, asked = 0.0, 0.0
+        for other in running:
+            busy += counts[other]
+            asked += counts[other] * self.kinds.demand[other]
+        if busy <= 1.0:
+            return 1.0
+        by_memory = self._by_memory(kind, asked, busy, curve)
+        total = 0.0
+        for other in running:
+            beside = counts[other] - (other == kind)
+            if beside > 0.0:
+                total += beside * self._beside(kind, other, busy - 1.0, by_memory, curve)
+        return max(1.0, total / (busy - 1.0))
+
+    def _beside(
+        self, kind: int, other: int, neighbours: float, by_memory: float, curve: Sequence[float]
+    ) -> float:
+        """Return the stretch beside so many *neighbours* if all were as *other*."""
+        measured = self.kinds.beside[kind][other]
+        most = len(measured)
+        if neighbours <= most:
+            return measured[int(neighbours + 0.5) - 1]
+        if not most:
+            return by_memory
+        demand = self.kinds.demand
+        there = self._by_memory(kind, demand[kind] + most * demand[other], most + 1.0, curve)
+        return measured[most - 1] + (by_memory - there)
+
+    def _by_memory(self, kind: int, asked: float, busy: float, curve: Sequence[float]) -> float:
+        """Return the stretch as the bandwidth has it, of which so much is *asked* by so many."""
+        if not curve:
+            return 1.0
+        share = self.kinds.share[kind]
+        given = curve[min(int(busy + 0.5), len(curve)) - 1]
+        return (1.0 - share) + share * max(1.0, asked / given)
+
+    def charged(self) -> bool:
+        """Return whether any kind may be slowed anywhere."""
+        by_memory = any(self.kinds.share) and any(self.kinds.demand) and any(self.curves)
+        return by_memory or any(any(row) for row in self.kinds.beside)
+
+
+def slowing_of(graph: TaskGraph, platform: Platform, models: Models) -> Slowing | None:
+    """Return how the tasks of *graph* slow each other down; None where nothing is known of it.
+
+    Then the clock is the same as ever, and as fast.
+    """
+    if not any(len(domain.workers) > 1 for domain in platform.memory_domains):
+        return None
+    if not isinstance(models, Contended):
+        return None
+    architectures = list(dict.fromkeys(group.models for group in platform.classes))
+    known = [list(_known(graph.model_names, models, name)) for name in architectures]
+    of_class = [architectures.index(group.models) for group in platform.classes]
+    slowing = Slowing(Kinds(graph.model_names, known, of_class), platform)
+    return slowing if slowing.charged() else None
+
+
+def _known(kernels: Iterable[str], models: Contended, architecture: str) -> Iterator[Contention]:
+    for kernel in kernels:
+        try:
+            yield models.contention(kernel, architecture) or _ALONE
+        except InputError:  # no model of this kernel there: it does not run there
+            yield _ALONE
+
+
+def busy_estimates(
+    slowing: Slowing, graph: TaskGraph, platform: Platform, estimates: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return *estimates* in the classes of workers whose schedulers know of contention.
+
+    A task is expected to take as long as between neighbours that are all busy, and that are of the
+    graph's kernels in proportion to the time that these take.
+    """
+    domains = platform.memory_domains
+    if not any(domain.known for domain in domains):
+        return estimates
+    found = estimates.copy()
+    for index, group in enumerate(platform.classes):
+        number = slowing.domain_of[group.workers[0]]
+        if number < 0 or not domains[number].known:
+            continue
+        first, times = slowing.kinds.first[index], estimates[index]
+        fits = np.where(np.isfinite(times), times, 0.0)
+        weights = np.bincount(graph.kernel, fits, slowing.kinds.kernels)
+        if not weights.any():
+            continue
+        neighbours = len(domains[number].workers) - 1
+        factors = [
+            _between(slowing, first + kernel, first, neighbours * weights / weights.sum(), number)
+            for kernel in range(slowing.kinds.kernels)
+        ]
+        found[index] *= np.array(factors)[graph.kernel]
+    return found
+
+
+def _between(
+    slowing: Slowing, kind: int, first: int, beside: NDArray[np.float64], domain: int
+) -> float:
+    """Return the stretch of a task of *kind* between neighbours, so many of each kernel."""
+    counts = [0.0] * len(slowing.kinds)
+    counts[first : first + len(beside)] = beside.tolist()
+    counts[kind] += 1.0
+    running = [other for other, count in enumerate(counts) if count]
+    return slowing.stretch(kind, running, counts, slowing.curves[domain])

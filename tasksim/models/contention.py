@@ -1,0 +1,105 @@
+"""Contention: how a kernel is slowed by what runs beside it, on cores that share memory.
+
+What was measured comes first: how many times as long the kernel takes beside one, two, ... tasks of
+another kernel. What was not, the bandwidth of the cores' memory says: a kernel asks for so many
+bytes per second when it is alone, and so much of its time it waits for them,
+
+    stretch = (1 - memory share) + memory share * max(1, what all ask for / bandwidth)
+
+as :class:`tasksim.engine.slowing.Slowing` has it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from tasksim.base.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Contended", "Contention"]
+
+
+@dataclass(frozen=True)
+class Contention:
+    """How one kernel on one architecture shares memory and cores with its neighbours.
+
+    Parameters
+    ----------
+    demand_bytes_per_s : float, default 0.0
+        What it moves between memory and caches when it is alone.
+    memory_share : float, default 0.0
+        The share of its time that grows when memory is slower.
+    beside : mapping of str -> tuple of float
+        Kernel -> how many times as long it takes beside one, two, ... of that.
+
+    Raises
+    ------
+    InputError
+        If a number is negative, a share more than 1, or a neighbour makes it faster.
+
+    See Also
+    --------
+    tasksim.platform.parts.MemoryDomain : the cores that share a memory, and its bandwidth.
+
+    Examples
+    --------
+    >>> Contention(2e9, 0.2, {"lacpy": (1.13,)}).beside["lacpy"]
+    (1.13,)
+    """
+
+    demand_bytes_per_s: float = 0.0
+    memory_share: float = 0.0
+    beside: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not _number(self.demand_bytes_per_s, 0):
+            got = f"got {self.demand_bytes_per_s!r}"
+            raise InputError(f"contention: demand_bytes_per_s must be at least 0 ({got})")
+        if not (_number(self.memory_share, 0) and self.memory_share <= 1):
+            got = f"got {self.memory_share!r}"
+            raise InputError(f"contention: memory_share must be from 0 to 1 ({got})")
+        for kernel, factors in self.beside.items():
+            if not factors or not all(_number(factor, 1) for factor in factors):
+                what = f"beside {kernel}: factors of at least 1 (got {list(factors)!r})"
+                raise InputError(f"contention: {what}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "demand_bytes_per_s": self.demand_bytes_per_s,
+            "memory_share": self.memory_share,
+            "beside": {kernel: list(factors) for kernel, factors in sorted(self.beside.items())},
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Contention:
+        """Return it from what :meth:`to_json` gave; :exc:`InputError` if a key is wrong."""
+        beside = data.get("beside", {})
+        if not isinstance(beside, dict) or not all(isinstance(f, list) for f in beside.values()):
+            raise InputError("contention: beside: kernel -> a list of factors")
+        given = {**data, "beside": {kernel: tuple(given) for kernel, given in beside.items()}}
+        try:
+            return cls(**given)
+        except TypeError as error:
+            raise InputError(f"contention: {error}") from None
+
+
+def _number(value: object, least: float) -> bool:
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and isfinite(value)
+        and value >= least
+    )
+
+
+@runtime_checkable
+class Contended(Protocol):
+    """Models that know how kernels are slowed by their neighbours."""
+
+    def contention(self, kernel: str, architecture: str) -> Contention | None:
+        """Return how *kernel* is slowed; None if that is not known."""
