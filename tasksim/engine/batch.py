@@ -19,8 +19,8 @@ from tasksim.base.stop import Stop, give_up_if_asked
 from tasksim.engine.choice import Question, replayed, replayed_by_core, series_of
 from tasksim.engine.durations import Demands
 from tasksim.engine.locality import far_part
+from tasksim.engine.needs import contention_of
 from tasksim.engine.simulate import at_home, bounds_of, submission_times
-from tasksim.engine.slowing import busy_estimates, slowing_of
 from tasksim.schedulers.registry import create
 
 if TYPE_CHECKING:
@@ -308,10 +308,7 @@ class _Shared:
         self._estimates = self._demands.means()
         self._far = far_part(self.graph, platform, models, self._estimates)
         self._means = self._near(self._estimates)
-        self._slowing = slowing_of(self.graph, platform, models)
-        self._believed = self._estimates
-        if self._slowing is not None:
-            self._believed = busy_estimates(self._slowing, self.graph, platform, self._estimates)
+        self._slowing, self._believed = contention_of(self.graph, platform, models, self._estimates)
         self._series: dict[Hashable, Series | None] = {}
         self._cuts: dict[Hashable, tuple[Spread, Distribution]] = {}
         self._lock = threading.Lock()

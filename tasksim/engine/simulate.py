@@ -12,8 +12,8 @@ from tasksim.base.errors import InputError
 from tasksim.engine.choice import Engine, Question, check_engine, replayed
 from tasksim.engine.durations import Demands, Models
 from tasksim.engine.locality import near_and_far
+from tasksim.engine.needs import contention_of
 from tasksim.engine.outcome import machine, records
-from tasksim.engine.slowing import busy_estimates, slowing_of
 from tasksim.run.bounds import bounds
 from tasksim.run.record import Run
 from tasksim.schedulers.registry import create
@@ -93,9 +93,7 @@ def simulate(
     if noise == "model":
         drawn = demands.draws(np.random.default_rng([seed, 1]))
     costs, far = near_and_far(graph, platform, models, drawn, estimates)
-    slowing = slowing_of(graph, platform, models)
-    if slowing is not None:
-        estimates = busy_estimates(slowing, graph, platform, estimates)
+    slowing, estimates = contention_of(graph, platform, models, estimates)
     due = submission_times(graph, submitted_s)
     question = Question(
         graph, platform, policy, costs, estimates, far, simultaneous_pushes, due, slowing

@@ -9,7 +9,14 @@ import pytest
 
 from tasksim.base.errors import InputError
 from tasksim.platform.checks import check_platform
-from tasksim.platform.description import Link, Memory, Overheads, Platform, Worker
+from tasksim.platform.description import (
+    Link,
+    Memory,
+    MemoryDomain,
+    Overheads,
+    Platform,
+    Worker,
+)
 from tasksim.platform.json_schema import schema_json
 from tasksim.platform.load import load
 from tasksim.platform.schema import PlatformFile
@@ -237,3 +244,76 @@ def test_schema_for_editors_is_the_one_shipped():
     assert shipped["additionalProperties"] is False
     for name, definition in made["$defs"].items():
         assert shipped["$defs"][name]["properties"].keys() == definition["properties"].keys()
+
+
+def test_memory_domains(write):
+    file = """
+        version: 1
+        workers: {cpu: {count: 4}, big: {count: 3}}
+        memory_domains:
+          ram: {workers: cpu, bandwidth: [9 GB/s, 12.5 GB/s]}
+          numa: {workers: [big], each: 2, known: true}
+    """
+    path = write(file)
+    assert load(path).memory_domains == (
+        MemoryDomain("ram", (0, 1, 2, 3), (9e9, 12.5e9)),
+        MemoryDomain("numa0", (4, 5), (), known=True),
+        MemoryDomain("numa1", (6,), (), known=True),
+    )
+    wider = load(
+        path,
+        settings=[
+            "platform.workers.cpu.count=6",
+            "platform.memory_domains.ram.each=3",
+            "platform.memory_domains.ram.bandwidth=[8 GB/s]",
+            "platform.memory_domains.*.known=false",
+        ],
+    )
+    assert [domain.workers for domain in wider.memory_domains] == [
+        (0, 1, 2), (3, 4, 5), (6, 7), (8,)
+    ]  # fmt: skip
+    assert wider.memory_domains[1] == MemoryDomain("ram1", (3, 4, 5), (8e9,))
+    both = write(file.replace("version: 1", "version: 1\n        nodes: 2"), "two.yaml")
+    assert [d.name for d in load(both).memory_domains] == [
+        "node0/ram", "node0/numa0", "node0/numa1", "node1/ram", "node1/numa0", "node1/numa1"
+    ]  # fmt: skip
+    assert load(both).memory_domains[3].workers == (7, 8, 9, 10)
+
+
+def test_memory_domains_that_are_wrong(write, errors):
+    path = write("""
+        version: 1
+        arch: {cuda: {pipeline: 2}}
+        workers: {cpu: {count: 4}, cuda: {count: 1}}
+        memory_domains:
+          ram: {workers: cpus, bandwidth: [9 GB/s, 0 GB/s], each: 0}
+          gpu: {workers: [cuda, cpu]}
+          numa: {workers: cpu, badnwidth: [1 GB/s]}
+          none: {bandwidth: [3]}
+    """)
+    assert [line.partition(" ")[0] for line in errors(path)] == [
+        "p.yaml:5:18:", "p.yaml:5:44:", "p.yaml:5:59:", "p.yaml:6:19:", "p.yaml:7:19:",
+        "p.yaml:7:24:", "p.yaml:8:3:", "p.yaml:8:21:",
+    ]  # fmt: skip
+    found = "\n".join(errors(path))
+    for what in (
+        "unknown group (got 'cpus', legal cpu, cuda), did you mean 'cpu'?",
+        "bandwidth.1: must be greater than 0 (got '0 GB/s')",
+        "workers of cuda drive devices, must be cores",
+        "group cpu is in gpu too",
+        "unknown field (got 'badnwidth', legal workers, each, bandwidth, known), did you mean",
+        "3 has no unit",
+    ):
+        assert what in found
+
+
+def test_memory_domains_of_platforms_made_by_hand():
+    workers = (Worker(0, "cpu0", "cpu", 0), Worker(1, "cpu1", "cpu", 0))
+    domains = (MemoryDomain("a", (0, 5), (0.0,)), MemoryDomain("b", (0,)))
+    with pytest.raises(InputError) as refused:
+        Platform("mine", workers, (Memory(0, "ram"),), memory_domains=domains)
+    assert str(refused.value).splitlines() == [
+        "platform mine: memory domain a has worker 5, which does not exist",
+        "platform mine: memory domain a has bandwidth 0.0, must be positive",
+        "platform mine: worker 0 is in memory domain b, and in a too",
+    ]

@@ -142,8 +142,8 @@ def test_settings_apply_to_what_is_inherited(write):
         (
             "platform.link.up.latency=0",
             "unknown field in platform (got 'link', legal name, description, models, nodes, "
-            "memories, arch, workers, overheads, links, routes, allocation, copying), "
-            "did you mean 'links'?",
+            "memories, arch, workers, overheads, links, routes, allocation, copying, "
+            "memory_domains), did you mean 'links'?",
         ),
         (
             "platform.memories.hbm*.size=2GiB",

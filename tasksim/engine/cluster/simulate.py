@@ -6,7 +6,6 @@ import time
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tasksim.engine.choice import check_engine
 from tasksim.engine.cluster.choice import ClusterQuestion, replayed
@@ -14,8 +13,8 @@ from tasksim.engine.cluster.cluster import NodeQuestion
 from tasksim.engine.cluster.outcome import cluster_machine, cluster_records
 from tasksim.engine.cluster.spread import grid_or_square, of_node
 from tasksim.engine.durations import Demands, Models
+from tasksim.engine.needs import contention_of
 from tasksim.engine.simulate import at_home, bounds_of, simulate
-from tasksim.engine.slowing import Slowing, busy_estimates, slowing_of
 from tasksim.graph.distribution.cutting import cut_by
 from tasksim.run.record import Run
 from tasksim.run.sharedcores import said
@@ -23,9 +22,12 @@ from tasksim.run.sharedcores import said
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
     from tasksim.engine.choice import Engine
     from tasksim.engine.needs import SimultaneousPushes
     from tasksim.engine.simulate import Noise
+    from tasksim.engine.slowing import Slowing
     from tasksim.graph.distribution.owners import Grid
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.graph.taskgraph import TaskGraph
@@ -33,9 +35,9 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["simulate_cluster"]
+    Costs: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64], Slowing | None]
 
-Costs: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64], Slowing | None]
+__all__ = ["simulate_cluster"]
 
 
 def simulate_cluster(
@@ -154,7 +156,5 @@ def _costs(graph: TaskGraph, platform: Platform, models: Models, seed: int, nois
     costs = estimates = demands.means()
     if noise == "model":
         costs = demands.draws(np.random.default_rng([seed, 1]))
-    slowing = slowing_of(graph, platform, models)
-    if slowing is not None:
-        estimates = busy_estimates(slowing, graph, platform, estimates)
+    slowing, estimates = contention_of(graph, platform, models, estimates)
     return costs, estimates, slowing

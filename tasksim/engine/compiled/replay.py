@@ -16,7 +16,6 @@ import numpy as np
 
 from tasksim.core import interface
 from tasksim.engine.compiled.answers import NotedCopies, ended, read_tasks, task_table
-from tasksim.engine.compiled.contention import flat_contention
 from tasksim.engine.compiled.flat import flat_platform
 from tasksim.engine.compiled.view import KnownView
 from tasksim.engine.outcome import Outcome
@@ -30,6 +29,7 @@ from tasksim.runtime.policies import Ported
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tasksim.engine.compiled.contention import FlatContention
     from tasksim.engine.compiled.foreign import Called
     from tasksim.engine.compiled.series import Series
     from tasksim.engine.locality import FarCharge
@@ -101,7 +101,7 @@ class CompiledReplay:
             self._submitted = np.rint(self._submitted_s * TICKS_PER_S).astype(np.int64)
         self._machine, self._blind, self._threads = machine, blind, threads
         self._flat = flat_graph(graph), flat_platform(platform)
-        self._contention = None if slowing is None else flat_contention(slowing, graph)
+        self._contention = None if slowing is None else _flat_contention(slowing, graph)
         self._outcome = interface.Outcome()
         self._handle: int | None = None
         self._go_on = core.tasksim_replay_go_on if isinstance(policy, Ported) else policy.go_on
@@ -242,3 +242,9 @@ class CompiledReplay:
 
         scheduler = self._policy.scheduler
         return failure(status, self._outcome, self._graph, self._platform, scheduler, self._columns)
+
+
+def _flat_contention(slowing: Slowing, graph: TaskGraph) -> FlatContention:
+    from tasksim.engine.compiled.contention import flat_contention
+
+    return flat_contention(slowing, graph)

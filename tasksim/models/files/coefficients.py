@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from tasksim.base.errors import InputError
 from tasksim.base.jsontext import parse_json
 from tasksim.models.columns import SIZE
-from tasksim.models.contention import Contention
 from tasksim.models.document import FormatError, Node, format_json, position, to_data
 from tasksim.models.locality import Locality
 from tasksim.models.registry import from_json
@@ -37,6 +36,7 @@ from tasksim.models.uncertainty.runeffects import RunEffect
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from tasksim.models.contention import Contention
     from tasksim.models.kernelmodel import KernelModel
 
 __all__ = [
@@ -282,6 +282,8 @@ def _locality(node: Node) -> Locality:
 
 
 def _contention(node: Node) -> Contention:
+    from tasksim.models.contention import Contention
+
     try:
         return Contention.from_json(node.mapping())
     except InputError as error:

@@ -7,6 +7,7 @@ import pytest
 
 from tasksim.base.errors import InputError, OutOfDomainError
 from tasksim.models.conformance import example_samples
+from tasksim.models.contention import Contention
 from tasksim.models.files.store import (
     Entry,
     Machine,
@@ -113,6 +114,16 @@ def test_locality_travels_along(tmp_path):
     assert library.locality("gemm", "cpu") == known
     with pytest.raises(InputError, match="for architecture 'cuda'"):
         library.locality("gemm", "cuda")
+
+
+def test_contention_travels_along(tmp_path):
+    known = Contention(2.5e9, 0.25, {"gemm": (1.05,), "lacpy": (1.2, 1.375)})
+    save_kernel(tmp_path, "gemm", {"cpu": entry(contention=known)}, machine=MACHINE)
+    assert ModelLibrary(tmp_path).contention("gemm", "cpu") == known
+    path = tmp_path / "gemm.json"
+    path.write_text(path.read_text().replace("1.375", "0.5"))
+    with pytest.raises(InputError, match=r"gemm.json:\d+:\d+: .*beside lacpy: factors of at least"):
+        ModelLibrary(tmp_path).contention("gemm", "cpu")
 
 
 def test_constants_can_be_saved(tmp_path):

@@ -88,16 +88,21 @@ void Pace::set_alarm(Domain &domain) {
 void Pace::on_alarm(Domain &domain, i64 when) {
   if (when != domain.alarm) return;
   domain.alarm = NEVER;
-  std::vector<int> ended, left;
-  for (const int worker : domain.running)
-    (running_[worker].end <= when ? ended : left).push_back(worker);
-  domain.running.swap(left);
-  for (const int worker : ended) {
-    running_[worker].over = true;
-    --domain.counts[running_[worker].kind];
+  ended_.clear();
+  std::size_t left = 0;
+  for (const int worker : domain.running) {
+    Running &running = running_[worker];
+    if (running.end > when) {
+      domain.running[left++] = worker;
+      continue;
+    }
+    running.over = true;
+    --domain.counts[running.kind];
+    ended_.push_back(running.routine);
   }
+  domain.running.resize(left);
   settle_soon(domain);
-  for (const int worker : ended) running_[worker].routine->wake();
+  for (Routine *routine : ended_) routine->wake();
 }
 
 }  // namespace tasksim

@@ -64,6 +64,7 @@ class Pace {
   std::vector<Domain> domains_;
   std::vector<Running> running_;  // per worker
   std::vector<Domain *> changed_, settled_;
+  std::vector<Routine *> ended_;   // that are being woken, which begins no task at once
   std::vector<double> stretches_;  // per kind
 };
 
