@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 // To be raised whenever a declaration below changes; tasksim/core/library.py expects the same.
-#define TASKSIM_CORE_VERSION 10
+#define TASKSIM_CORE_VERSION 11
 
 #if defined(__GNUC__)
 #define TASKSIM_API __attribute__((visibility("default")))

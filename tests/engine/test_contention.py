@@ -15,14 +15,23 @@ from hypothesis import strategies as st
 from questions import drawn_question
 
 from tasksim import Platform
+from tasksim.base.errors import TasksimError
+from tasksim.core.library import status
 from tasksim.engine.choice import Question, replayed
+from tasksim.engine.cluster.choice import ClusterQuestion
+from tasksim.engine.cluster.choice import replayed as replayed_on_nodes
+from tasksim.engine.cluster.cluster import NodeQuestion
+from tasksim.engine.cluster.outcome import cluster_records
 from tasksim.engine.slowing import busy_estimates
 from tasksim.engine.threads.suits import can_be_threads
 from tasksim.graph.builder import RW, GraphBuilder
+from tasksim.graph.distribution.parts import distribute
 from tasksim.models.contention import Contention
+from tasksim.network.load import read_network
 from tasksim.schedulers.base import Scheduler
 from tasksim.schedulers.registry import create
 
+needs_core_alone = pytest.mark.skipif(not status().available, reason=status().why)
 SCHEDULERS = ("eager", "prio", "lws", "dmda", "dmdas", "heteroprio", "random", "heft")
 
 
@@ -153,6 +162,33 @@ def test_both_engines_agree(seed):
     scheduler = SCHEDULERS[seed % len(SCHEDULERS)]
     question = slowed(drawn_question(seed, scheduler), random.Random(seed))
     assert disagreement(question, seed) is None
+
+
+@needs_core_alone
+@pytest.mark.parametrize("seed", range(400 if LONG else 24))
+def test_both_engines_agree_on_nodes(seed):
+    draw = random.Random(seed)
+    asked = slowed(drawn_question(seed, "prio"), draw)
+    nodes = draw.randint(2, 4)
+    owners = [draw.randrange(nodes) for _ in range(asked.graph.handles)]
+    network = read_network("switch:bandwidth=1MB/s,latency=5us,model=hockney").sized(nodes)
+
+    def answer(engine):
+        cut = distribute(asked.graph, owners, nodes)
+        each = [
+            NodeQuestion(
+                asked.platform, create("prio"), asked.costs, asked.estimates, asked.slowing
+            )
+            for _ in range(nodes)
+        ]
+        try:
+            outcome = replayed_on_nodes(ClusterQuestion(cut, each, network), seed, engine).outcome
+        except TasksimError as error:
+            return repr(error)
+        table = cluster_records(outcome)["tasks"]
+        return table.start_s.tobytes(), table.end_s.tobytes(), table.worker.tobytes()
+
+    assert answer("simpy") == answer("auto")
 
 
 @st.composite

@@ -108,7 +108,7 @@ class Node:
         alone = slowing is None
         self.threads = _threads(clock, facts) if blind and member is None and alone else None
         self.pace = None
-        if slowing is not None:
+        if slowing is not None and self.shared_cores is None:  # these have a pace of their own
             self.pace = Pace(clock, slowing, graph.kernel.tolist(), class_of(platform))
         if self.instant.stepwise or self.threads is not None:
             clock.end_waits_in_reverse()

@@ -17,9 +17,10 @@ std::vector<std::unique_ptr<Driver>> new_drivers(Node &node) {
   return drivers;
 }
 
+// Contention, but on cores that nodes share, which have a pace of their own.
 std::unique_ptr<Pace> new_pace(Clock &clock, const Graph &graph, const Platform &platform,
-                               const tasksim_question &question) {
-  if (!question.contention) return nullptr;
+                               const tasksim_question &question, const Membership *member) {
+  if (!question.contention || (member && member->cores)) return nullptr;
   return std::make_unique<Pace>(clock, *question.contention, graph, platform);
 }
 
@@ -48,7 +49,7 @@ Node::Node(const Graph &graph, const Platform &platform, const tasksim_question 
       ledger(graph, platform, view.able),
       release(graph, !overheads.submission && !question.submitted),
       charges(graph, platform, question),
-      pace(new_pace(clock, graph, platform, question)),
+      pace(new_pace(clock, graph, platform, question, member)),
       threads(new_threads(*this)),
       drivers(new_drivers(*this)),
       copies(graph, platform),
