@@ -293,7 +293,7 @@ def test_memory_domains_that_are_wrong(write, errors):
     """)
     assert [line.partition(" ")[0] for line in errors(path)] == [
         "p.yaml:5:18:", "p.yaml:5:44:", "p.yaml:5:59:", "p.yaml:6:19:", "p.yaml:7:19:",
-        "p.yaml:7:24:", "p.yaml:8:3:", "p.yaml:8:21:",
+        "p.yaml:7:24:", "p.yaml:8:3:", "p.yaml:8:22:",
     ]  # fmt: skip
     found = "\n".join(errors(path))
     for what in (
