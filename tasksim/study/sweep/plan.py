@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import fields
+from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tasksim.base.errors import InputError
@@ -15,13 +17,19 @@ from tasksim.study.sweep.axes import number_or_text
 from tasksim.study.sweep.grid import Grid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tasksim.study.sweep.study import Study
 
-__all__ = ["Planned", "plan", "question_of", "scenario_from", "scenario_text"]
+__all__ = ["Planned", "plan", "question_of", "scenario_from", "scenario_text", "scenario_texts"]
 
 _DEFAULTS: Final = {field.name: field.default for field in fields(Scenario)}
+_OWN: Final = ("scheduler", "seed", "noise")
+"""What differs between cells that follow each other."""
+_COMMON: Final = tuple(name for name in _DEFAULTS if name not in _OWN)
+_common: Final = attrgetter(*_COMMON)
+_quoted: Final = lru_cache(1024)(json.dumps)
+"""Of names, which come again and again."""
 DIGITS: Final = 16
 """Of an identity: among a million cells two are alike with a probability of 3e-8."""
 
@@ -91,8 +99,31 @@ def _plain(value: Any) -> str:
 
 def scenario_text(scenario: Scenario) -> str:
     """Return the parameters of a scenario of names, as the store keeps them."""
-    given = {name: getattr(scenario, name) for name in _DEFAULTS}
-    return json.dumps({name: v for name, v in given.items() if v != _DEFAULTS[name]})
+    return next(scenario_texts([scenario]))
+
+
+def scenario_texts(scenarios: Iterable[Scenario]) -> Iterator[str]:
+    """Yield the texts of scenarios; what one has in common with the last one is written once."""
+    last, shared = None, ""
+    for scenario in scenarios:
+        values = _common(scenario)
+        if values != last:
+            last, shared = values, _members(zip(_COMMON, values, strict=True))
+        own = _members((name, getattr(scenario, name)) for name in _OWN)
+        yield f"{{{shared}{', ' if shared and own else ''}{own}}}"
+
+
+def _members(given: Iterable[tuple[str, Any]]) -> str:
+    """Return the members of an object in JSON, without those that have their defaults."""
+    return ", ".join(
+        f'"{name}": {_text_of(value)}' for name, value in given if value != _DEFAULTS[name]
+    )
+
+
+def _text_of(value: Any) -> str:
+    if type(value) is int:
+        return str(value)
+    return _quoted(value) if type(value) is str else json.dumps(value)
 
 
 def scenario_from(text: str) -> Scenario:

@@ -26,7 +26,7 @@ from tasksim.base.jsontext import read_json
 from tasksim.base.lockfile import locked
 from tasksim.base.versions import version_of
 from tasksim.study.sweep.columns import HIDDEN, Answer, Columns
-from tasksim.study.sweep.plan import Planned, scenario_text
+from tasksim.study.sweep.plan import Planned, scenario_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ MOST_PARTS: Final = 64
 """Files that are merged to one while a study runs: to read one takes 1 ms."""
 READ_AGAIN: Final = 5
 """Times a reader begins anew when files were merged under its hands."""
-_METADATA: Final = b"tasksim.study"
+_TEXTS: Final = {str, type(None)}
 
 
 @dataclass(frozen=True)
@@ -276,7 +276,7 @@ def _answers_table(found: list[tuple[Planned, Answer]], columns: Columns) -> pa.
         values[name] = [one.labels.get(name) for one in asked]
     values["draw_seed"] = [one.scenario.seed for one in asked]
     values["position"] = [one.position for one in asked]
-    values["scenario"] = [scenario_text(one.scenario) for one in asked]
+    values["scenario"] = list(scenario_texts(one.scenario for one in asked))
     return _typed(values, columns)
 
 
@@ -294,16 +294,13 @@ def _typed(values: Mapping[str, Sequence[Any]], columns: Columns) -> pa.Table:
     schema = columns.schema()
     found = {}
     for name, kind in {**columns.types, **HIDDEN}.items():
-        read = _text if kind == "string" else _same
         # Of a list pyarrow would ask pandas, and import it, whether it is one of its columns.
         column = np.empty(len(values[name]), dtype=object)
-        column[:] = [read(value) for value in values[name]]
+        column[:] = values[name]
+        if kind == "string" and not set(map(type, values[name])) <= _TEXTS:
+            column[:] = [_text(value) for value in values[name]]
         found[name] = pa.array(column, schema.field(name).type)
     return pa.table(found, schema=schema)
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 def _text(value: Any) -> str | None:

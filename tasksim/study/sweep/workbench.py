@@ -140,30 +140,30 @@ class Workbench:
                 self._groups.clear()
                 self._forget()
             try:
-                answer = self._answered(job)
+                answer = self._answered(job, begun)
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # an exit, too, is a scheduler's and not ours
-                answer = failed(job.cell, error)
-            yield answer._replace(seconds=perf_counter() - begun)
+                answer = failed(job.cell, error)._replace(seconds=perf_counter() - begun)
+            yield answer
 
-    def _answered(self, job: Job) -> Answer:
+    def _answered(self, job: Job, begun: float) -> Answer:
         """Return the answer of a cell; short of memory, with nothing kept of earlier ones."""
         try:
-            return self._answer(job)
+            return self._answer(job, begun)
         except Exception as error:
             if not _is_short_of_memory(error):
                 raise
             self._groups.clear()
             self._forget()
-        return self._answer(job)
+        return self._answer(job, begun)
 
-    def _answer(self, job: Job) -> Answer:
+    def _answer(self, job: Job, begun: float) -> Answer:
         if job.metrics or job.scenario.clock == "native":
-            return self._of_run(job)
-        return self._of_totals(job)
+            return self._of_run(job, begun)
+        return self._of_totals(job, begun)
 
-    def _of_totals(self, job: Job) -> Answer:
+    def _of_totals(self, job: Job, begun: float) -> Answer:
         """Return the answer that the fast way gives: no tables are made."""
         from tasksim.engine.batch import Item, totals
         from tasksim.scenario.solving import policy_of
@@ -189,9 +189,10 @@ class Workbench:
             busy_share=_share(found.busy_s, group.workers, found.makespan_s),
             moved_bytes=found.copied_bytes,
             engine=found.engine,
+            seconds=perf_counter() - begun,
         )
 
-    def _of_run(self, job: Job) -> Answer:
+    def _of_run(self, job: Job, begun: float) -> Answer:
         """Return the answer read off a whole run, as native ones and some metrics need it."""
         from tasksim.scenario.solving import solve
         from tasksim.study.sweep.metrics import measured
@@ -206,6 +207,7 @@ class Workbench:
             busy_share=_share(_busy_s(run), len(run.workers), run.makespan_s),
             moved_bytes=_moved_bytes(run),
             engine=run.engine or None,
+            seconds=perf_counter() - begun,
             metrics=measured(run, job.metrics),
         )
 
