@@ -65,7 +65,7 @@ __all__ = ["autotuning"]
 @click.option(
     "--policy",
     default="online",
-    help="When a kernel is known: conditional, local, online, apriori, eager.",
+    help="When a kernel is known: conditional, local, online, apriori, eager, shares.",
 )
 @click.option(
     "--tolerance",

@@ -56,6 +56,8 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
     "native_completed": (c_int32, [c_void_p, c_int64, c_void_p, c_void_p, c_void_p]),
     "native_outcome": (c_int32, [c_void_p, POINTER(Outcome)]),
     "native_tasks": (None, [c_void_p, POINTER(Tasks)]),
+    "native_keep_paths": (c_int32, [c_void_p, c_void_p, c_int64]),
+    "native_path": (None, [c_void_p, c_void_p, c_void_p, c_void_p]),
     "native_free": (None, [c_void_p]),
     "native_sleepers": (POINTER(c_int8), [c_void_p]),
     "native_pusher": (c_int64, [c_void_p]),

@@ -265,6 +265,39 @@ typedef struct {
   int32_t (*call_back)(int64_t task, int64_t worker, double *began_ended_s);
 } tasksim_program;
 
+// How often a kernel occurs, for a selective run: what its interval is divided by the root of.
+enum tasksim_counts {
+  TASKSIM_COUNTS_ONE = 0,
+  TASKSIM_COUNTS_OWN = 1,      // its worker has met it so often
+  TASKSIM_COUNTS_PATH = 2,     // it is on the path to the task so often
+  TASKSIM_COUNTS_PROFILE = 3,  // it was on the path of a run before
+  TASKSIM_COUNTS_SHARE = 4,    // by its share of the makespan, whatever else is not known
+};
+
+// A selective run: which tasks are executed, and what the others are charged. *count*, *mean_s* and
+// *squares* are what is known of each kernel with its parameters, and what is measured is added. A
+// kernel that fails on data which nobody has computed has them copied before it is called.
+typedef struct {
+  int64_t kernels, quantile_count, least, counts, spread, company, rehearse;
+  double tolerance;
+  const int32_t *of_task;     // its kernel, below `kernels`
+  const double *quantiles;    // by degrees of freedom; [0] is not looked at
+  int64_t *count;             // per kernel
+  double *mean_s, *squares;
+  const double *told_s;       // the same: what other sizes tell, 0 if that is nothing
+  const int64_t *profile;
+  const int64_t *safe_ptr;    // tasks + 1; null: nothing is copied
+  void *const *safe_target;
+  void *const *safe_source;
+  const int64_t *safe_bytes;
+} tasksim_selection;
+
+// What a selective run has executed: tasks, and what those that were measured have taken.
+typedef struct {
+  int64_t executed, accompanied, skipped, rehearsed;
+  double executed_s;
+} tasksim_effort;
+
 // Objects: made, used by as many replays as wanted, freed. Null and a status if they cannot be.
 TASKSIM_API void *tasksim_graph_new(const tasksim_graph *given, int32_t *status);
 TASKSIM_API void tasksim_graph_free(void *graph);
@@ -343,6 +376,32 @@ TASKSIM_API int64_t tasksim_native_pusher(void *run);
 TASKSIM_API void tasksim_native_wake(void *run, int64_t worker);
 TASKSIM_API void tasksim_native_wake_any(void *run, int64_t task);
 TASKSIM_API void tasksim_native_wake_all(void *run, int64_t task);
+
+// Path records of a native run: kinds of its tasks, below *count*, kept until the run is freed; before
+// it begins. Afterwards the record of the task that ended last: two columns of that length, and when
+// it ended and how long was waited.
+TASKSIM_API int32_t tasksim_native_keep_paths(void *run, const int32_t *kinds, int64_t count);
+TASKSIM_API void tasksim_native_path(void *run, int64_t *counts, double *seconds,
+                                     double *end_waited_s);
+
+// Selective runs: as native runs, but every task has a function, and the scheduler is the core's.
+TASKSIM_API void *tasksim_selective_new(const void *graph, const void *platform,
+                                        const tasksim_program *program, const double *estimates,
+                                        const tasksim_scheduler *scheduler,
+                                        const tasksim_selection *selection, int32_t spins,
+                                        int32_t *status);
+TASKSIM_API int32_t tasksim_selective_attach(void *run);
+TASKSIM_API void tasksim_selective_submit(void *run);
+TASKSIM_API int32_t tasksim_selective_wait(void *run, double patience_s);
+TASKSIM_API void tasksim_selective_stop(void *run);
+TASKSIM_API int32_t tasksim_selective_work(void *run, int64_t worker);
+TASKSIM_API int64_t tasksim_selective_left(void *run);
+TASKSIM_API int32_t tasksim_selective_outcome(void *run, tasksim_outcome *outcome);
+TASKSIM_API void tasksim_selective_tasks(void *run, const tasksim_tasks *columns);
+TASKSIM_API void tasksim_selective_effort(void *run, tasksim_effort *effort);
+TASKSIM_API void tasksim_selective_path(void *run, int64_t *counts, double *seconds,
+                                        double *end_waited_s);
+TASKSIM_API void tasksim_selective_free(void *run);
 
 // A program whose tasks are called one by one; null and a status if it cannot be. A call notes when it
 // began and ended, by the clock of native runs, and returns what its function tells; not of a task

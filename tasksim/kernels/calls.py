@@ -29,7 +29,16 @@ if TYPE_CHECKING:
 
     Addresses = NDArray[np.int64]
 
-__all__ = ["MOST_REALS", "CallTable", "Calls", "Function", "Tells", "address_of", "bits_of"]
+__all__ = [
+    "MOST_REALS",
+    "CallTable",
+    "Calls",
+    "Copies",
+    "Function",
+    "Tells",
+    "address_of",
+    "bits_of",
+]
 
 
 MOST_REALS: Final = 8
@@ -89,6 +98,22 @@ class Calls:
     own_ptr: Addresses
     own: Addresses
     kept: object
+
+
+class Copies(NamedTuple):
+    """What is copied before each task that would fail on data that nobody has computed.
+
+    Attributes
+    ----------
+    pointer : int64 array [tasks + 1]
+    target, source, size_bytes : int64 array
+        Addresses, and how much.
+    """
+
+    pointer: Addresses
+    target: Addresses
+    source: Addresses
+    size_bytes: Addresses
 
 
 class CallTable:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.kernels.calls import CallTable, Function, Tells, address_of
+from tasksim.kernels.calls import CallTable, Copies, Function, Tells, address_of
 from tasksim.kernels.dense import PreparedCall, dense_kernel
 from tasksim.kernels.errors import KernelError
 from tasksim.kernels.tiles import Tiles
@@ -113,6 +113,20 @@ class TiledProgram:
         if dense.name in _FAILURES:
             for handle, _ in self.graph.accesses_of(task):
                 self.tiles.restore(handle)
+
+    def safe_copies(self) -> Copies:
+        """Return what :meth:`make_safe` copies, for those who do it without Python."""
+        graph, tiles = self.graph, self.tiles
+        names = [dense_kernel(model)[0].name for model in graph.model_names]
+        fails = np.array([name in _FAILURES for name in names], dtype=bool)[graph.kernel]
+        counts = np.where(fails, np.diff(graph.access_ptr), 0)
+        handles = graph.access_handle[np.repeat(fails, np.diff(graph.access_ptr))]
+        return Copies(
+            pointer=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+            target=tiles.addresses()[handles],
+            source=tiles.initial_addresses()[handles],
+            size_bytes=np.ascontiguousarray(tiles.capacity[handles]),
+        )
 
     def pieces(self, handle: int) -> list[NDArray[Any]]:
         """Return the parts of memory that are *handle*: one, or those of a tile that are its own.

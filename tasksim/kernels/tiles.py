@@ -97,6 +97,12 @@ class Tiles:
         found[self.offsets < 0] = 0
         return found
 
+    def initial_addresses(self) -> NDArray[np.int64]:
+        """Return per handle the address of its data as they were at :meth:`keep`; 0 of none."""
+        found: NDArray[np.int64] = self.offsets + self._initial.ctypes.data
+        found[self.offsets < 0] = 0
+        return found
+
     def tile(self, row: int, column: int) -> NDArray[Any]:
         """Return the tile of the matrix at *row*, *column*, sharing its memory."""
         b, offset = self.tile_size, int(self.offsets[self.handle(row, column)])

@@ -18,8 +18,9 @@ from tasksim.base.errors import TaskFailed
 from tasksim.core import interface
 from tasksim.core.native_interface import KERNEL, Program, declared
 from tasksim.kernels.calls import CallTable
-from tasksim.kernels.errors import KernelError
 from tasksim.native.called_back import CalledProgram, CalledScheduler, CompiledView
+from tasksim.native.core_errors import broken_rule, kernel_failure
+from tasksim.native.core_paths import record_of
 from tasksim.native.cores import usable_cores
 from tasksim.native.threads import LOOK_S, PATIENCE_S, conduct
 from tasksim.run.record import TaskTable
@@ -27,7 +28,6 @@ from tasksim.runtime.blame import blaming
 from tasksim.runtime.facts import Facts
 from tasksim.runtime.flat import Kept, flat_graph, flat_memory, policy_structure
 from tasksim.runtime.policies import ported
-from tasksim.runtime.rules import dropped, illegal_pop, livelock
 
 if TYPE_CHECKING:
     import random
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tasksim.native.outside import Ended, Outside
     from tasksim.native.threads import Progress
     from tasksim.platform.description import Platform
+    from tasksim.runtime.pathrecords import PathRecords
     from tasksim.schedulers.base import Scheduler
 
 __all__ = ["CompiledExecution", "calls_of", "program_structure"]
@@ -73,6 +74,8 @@ class CompiledExecution:
         What the scheduler believes, seconds, ``[class][task]``.
     able : list of int
         Per task, a bit mask of the classes of workers that can run it.
+    paths : PathRecords, optional
+        Told the record of the task that ended last, when all is over.
     outside : Outside, optional
         Tasks that no worker runs.
 
@@ -89,6 +92,7 @@ class CompiledExecution:
         program: BoundProgram,
         estimates: Sequence[Sequence[float]],
         able: list[int],
+        paths: PathRecords | None = None,
         outside: Outside | None = None,
     ) -> None:
         core = interface.functions()
@@ -105,6 +109,7 @@ class CompiledExecution:
         self._called: CalledScheduler | None = None
         self._run: int | None = None
         self._outside = outside
+        self._paths = paths
         self._handed_out = np.empty(len(graph), dtype=np.int32)
 
     def run(
@@ -122,6 +127,9 @@ class CompiledExecution:
         self._columns = self._read()
         if (error := self._error()) is not None:
             raise error
+        if (paths := self._paths) is not None:
+            kinds = max(paths.kinds, default=-1) + 1
+            paths.longest = record_of(self._core.tasksim_native_path, self._run, kinds)
         return float(self._columns["end_s"].max(initial=0.0))
 
     def table(self) -> TaskTable:
@@ -235,6 +243,11 @@ class CompiledExecution:
         self._view.connect(self._core, self._run)
         if self._outside is not None:
             self._core.tasksim_native_outside(self._run, self._outside.tasks.ctypes.data)
+        if self._paths is not None:
+            kinds = np.array(self._paths.kinds, dtype=np.int32)
+            self._kept.append(kinds)
+            count = int(kinds.max(initial=-1)) + 1
+            self._core.tasksim_native_keep_paths(self._run, kinds.ctypes.data, count)
         self._attach()
 
     def _spins(self) -> bool:
@@ -270,7 +283,7 @@ class CompiledExecution:
             return self._task_failed(outcome)
         if status == interface.CALLBACK and self._called is not None:
             return self._called.error
-        return self._broken_rule(status, outcome)
+        return broken_rule(self._facts, self._columns["state"].tolist(), status, outcome)
 
     def _task_failed(self, outcome: interface.Outcome) -> BaseException:
         task, worker, graph = outcome.task, outcome.worker, self._facts.graph
@@ -280,33 +293,13 @@ class CompiledExecution:
             if not isinstance(error, (Exception, SystemExit)):
                 return error
         else:
-            failure = getattr(self._program, "failure", None)
-            told = f"it has returned {outcome.number}"
-            error = (
-                KernelError(graph.kernel_of(task), told)
-                if failure is None
-                else failure(task, outcome.number)
-            )
+            error = kernel_failure(self._program, task, outcome.number)
         name = self._facts.platform.workers[worker].name
         failed = TaskFailed(
             f"{(self._outside or graph).label(task)} failed on worker {name}: {error}"
         )
         failed.__cause__ = error
         return failed
-
-    def _broken_rule(self, status: int, outcome: interface.Outcome) -> BaseException:
-        graph, scheduler = self._facts.graph, self._facts.scheduler
-        state: list[int] = self._columns["state"].tolist()
-        if status == interface.DROPPED:
-            return dropped(scheduler, graph, state, outcome.now_s)
-        if status == interface.LIVELOCK:
-            return livelock(scheduler, graph, state, outcome.now_s, outcome.number)
-        if status == interface.ILLEGAL_POP:
-            name = self._facts.platform.workers[outcome.worker].name
-            return illegal_pop(scheduler, graph, state, outcome.task, name)
-        if status == interface.NO_MEMORY:
-            return MemoryError("there is not enough memory for the core")
-        return RuntimeError(f"the core has failed with status {status}")
 
 
 def program_structure(calls: Calls, called: CalledProgram) -> Program:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tasksim.base.errors import CheckFailed, InputError
 from tasksim.kernels.program import bind
 from tasksim.kernels.threads import single_threaded_blas
-from tasksim.native.runtimes import Chosen, choose_runtime
+from tasksim.native.runtimes import choose_runtime
 from tasksim.run.record import Run, WorkerInfo
 from tasksim.schedulers.registry import create
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tasksim.kernels.program import Program
     from tasksim.native.compiled import CompiledExecution
     from tasksim.native.execution import Execution
-    from tasksim.native.runtimes import Runtime
+    from tasksim.native.runtimes import Chosen, Runtime
     from tasksim.native.threads import Progress
     from tasksim.platform.description import Platform
     from tasksim.runtime.pathrecords import PathRecords
@@ -70,13 +70,13 @@ def execute(
         What is between two tasks: Python, or the compiled core, which is quicker; by default the
         core where it is there.
     paths : PathRecords, optional
-        Kept up to date while tasks end, by Python's runtime: only that one does.
+        Kept up to date while tasks end; by the core, only at the end is it told the longest.
 
     Raises
     ------
     InputError
         If a worker is a device: those can be simulated only; if there is no compiled core, and
-        nothing else is wanted; if *paths* are, and the compiled core too.
+        nothing else is wanted.
     TaskFailed
         If a kernel fails; names the task and its kernel.
     SchedulerError
@@ -121,15 +121,8 @@ def _execution(
     what: _What, runtime: Runtime, paths: PathRecords | None
 ) -> tuple[Execution | CompiledExecution, Chosen]:
     """Return what executes *what*, and how it was chosen."""
-    platform = what[1]
-    if paths is None:
-        chosen = choose_runtime(runtime, platform)
-        return chosen.execution(*what), chosen
-    if runtime == "compiled":
-        raise InputError("runtime=compiled: the core keeps no path records; legal: auto, python")
-    from tasksim.native.execution import Execution
-
-    return Execution(*what, paths), Chosen(Execution, "python", "it keeps path records")
+    chosen = choose_runtime(runtime, what[1])
+    return chosen.execution(*what, paths), chosen
 
 
 def refuse_without_estimates(scheduler: Scheduler) -> None:

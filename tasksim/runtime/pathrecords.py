@@ -58,6 +58,8 @@ class PathRecords:
 
     Attributes
     ----------
+    kinds : sequence of int
+        As given.
     longest : PathRecord
         That of the task that ended last, of those that have ended.
     """
@@ -65,7 +67,7 @@ class PathRecords:
     def __init__(self, kinds: Sequence[int], workers: int) -> None:
         count = max(kinds, default=-1) + 1
         self._empty: Final = PathRecord(0.0, (0,) * count, (0.0,) * count, 0.0)
-        self._kinds: Final = kinds
+        self.kinds: Final = kinds
         self._own = [self._empty] * workers
         self._carried: dict[int, PathRecord] = {}
         self.longest = self._empty
@@ -86,7 +88,7 @@ class PathRecords:
         *times* are when it was ready, started and ended, in seconds.
         """
         ready_s, start_s, end_s = times
-        record = self.before(task, worker, ready_s).then(self._kinds[task], start_s, end_s)
+        record = self.before(task, worker, ready_s).then(self.kinds[task], start_s, end_s)
         self._carried.pop(task, None)
         self._own[worker] = record
         if end_s > self.longest.end_s:

@@ -235,6 +235,10 @@ void Execution::complete(int task, int worker) {
 void Execution::release_successors(int task, int worker) {
   freed_.clear();
   release_.complete(task, freed_);
+  if (paths && worker != NONE) {
+    const Life &life = ledger.of[task];
+    paths->ended(task, worker, life.ready, life.start, life.end, freed_);
+  }
   if (freed_.empty()) return;
   view.pusher = worker;
   push(freed_, task);

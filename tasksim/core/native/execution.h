@@ -11,6 +11,7 @@
 #include <span>
 
 #include "../runtime/ledger.h"
+#include "../runtime/pathrecords.h"
 #include "../runtime/release.h"
 #include "program.h"
 #include "view.h"
@@ -30,6 +31,10 @@ class Execution {
 
   // Which tasks no worker executes, but the thread outside: a flag per task; before attach.
   void leave_outside(const std::int8_t *flags) { outside_ = flags; }
+  // Keeps path records, by what each task is counted as; before begin.
+  void keep_paths(std::span<const std::int32_t> kinds, int count) {
+    paths.emplace(kinds, count, view.workers());
+  }
   bool attach();  // false: the scheduler's callback has failed
   void begin(double origin_s) { view.origin_s = origin_s; }
   // Submits tasks for a while; whether there is more to be submitted.
@@ -56,6 +61,7 @@ class Execution {
 
   ThreadsView view;
   Ledger ledger;
+  std::optional<PathRecords> paths;
   std::optional<Broken> error;  // the first; after it no task moves any more
   double error_s = 0.0;         // when that was
 

@@ -141,6 +141,21 @@ void tasksim_native_tasks(void *run, const tasksim_tasks *columns) {
   ledger.write(*columns, 1.0);
 }
 
+int32_t tasksim_native_keep_paths(void *run, const int32_t *kinds, int64_t count) {
+  Execution &execution = execution_of(run);
+  const std::span given(kinds, execution.view.graph.tasks);
+  if (count < 0 || count > INT32_MAX) return TASKSIM_BAD_ARRAYS;
+  for (const int32_t kind : given)
+    if (kind < 0 || kind >= count) return TASKSIM_BAD_ARRAYS;
+  execution.keep_paths(given, static_cast<int>(count));
+  return TASKSIM_DONE;
+}
+
+void tasksim_native_path(void *run, int64_t *counts, double *seconds, double *end_waited_s) {
+  const auto &paths = execution_of(run).paths;
+  if (paths) paths->write(counts, seconds, end_waited_s);
+}
+
 void tasksim_native_free(void *run) { delete static_cast<Native *>(run); }
 
 // For a scheduler's callbacks, under the lock that they are called with

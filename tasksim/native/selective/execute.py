@@ -8,10 +8,14 @@ from math import nan
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from tasksim.base.arguments import one_of
+from tasksim.base.errors import InputError
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.native.execute import refuse_devices, refuse_without_estimates
+from tasksim.native.runtimes import RUNTIMES
+from tasksim.native.selective.compiled import CompiledAccount, in_core
 from tasksim.native.selective.execution import SelectiveExecution
-from tasksim.native.selective.policies import Chooser, checked_tolerance, policy_of
+from tasksim.native.selective.policies import Chooser, Rules, checked_tolerance, policy_of
 from tasksim.native.selective.statistics import Statistics, signatures
 from tasksim.native.selective.timedtasks import TimedTasks
 from tasksim.run.record import Run, WorkerInfo
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tasksim.kernels.program import Program
+    from tasksim.native.runtimes import Runtime
     from tasksim.native.selective.execution import Effort
     from tasksim.native.selective.policies import Sampling
     from tasksim.native.threads import Progress
@@ -67,6 +72,7 @@ def execute_selectively(
     seed: int = 0,
     pin: bool = True,
     company: bool = True,
+    runtime: Runtime = "auto",
     progress: Progress | None = None,
 ) -> Selective:
     """Run the graph of *program*, and skip tasks whose kernels are known well enough.
@@ -93,6 +99,8 @@ def execute_selectively(
         As of :func:`tasksim.native.execute.execute`.
     company : bool, default True
         Whether the neighbours of a task that is measured execute too.
+    runtime : {"auto", "python", "compiled"}, optional
+        What keeps the account: by default the compiled core, where it is there and can.
     progress : callable, optional
         Called a few times per second with the number of tasks done and of all tasks.
 
@@ -111,12 +119,13 @@ def execute_selectively(
     checked_tolerance(tolerance)
     known = Statistics() if statistics is None else statistics
     begun = perf_counter()
-    make = _Maker(program, platform, scheduler, estimates, seed, pin, company)
+    one_of(runtime, RUNTIMES, "runtime")
+    make = _Maker(program, platform, scheduler, estimates, seed, pin, company, runtime)
     profile: Sequence[int] = ()
     if chosen.counts == "profile":
-        profile = make.run(Chooser(chosen, Statistics(), 0.0, *make.signed), progress).path.counts
-    chooser = Chooser(chosen, known, tolerance, *make.signed, profile, sampling)
-    made = make.run(chooser, progress)
+        all_executed = Rules(chosen, Statistics(), 0.0, *make.signed)
+        profile = make.run(all_executed, progress).path.counts
+    made = make.run(Rules(chosen, known, tolerance, *make.signed, profile, sampling), progress)
     return replace(made, wall_s=perf_counter() - begun)
 
 
@@ -132,6 +141,7 @@ class _Maker:
         seed: int,
         pin: bool,
         company: bool,
+        runtime: Runtime,
     ) -> None:
         refuse_devices(platform)
         graph, workers = program.graph, len(platform.workers)
@@ -140,22 +150,31 @@ class _Maker:
             estimates = [[nan] * len(graph)] * len(platform.classes)
         self._program, self._platform, self._scheduler = program, platform, scheduler
         self._estimates, self._seed, self._pin, self._company = estimates, seed, pin, company
-        self._tasks = TimedTasks(program, workers)
+        self._compiled = runtime != "python" and in_core(program, create(scheduler))
+        if runtime == "compiled" and not self._compiled:
+            raise InputError("runtime=compiled: the core cannot keep this account; legal: auto")
         self.signed = (*signatures(graph), workers)
 
-    def run(self, chooser: Chooser, progress: Progress | None) -> Selective:
+    def run(self, rules: Rules, progress: Progress | None) -> Selective:
         """Return one run, the data reset before it."""
         graph, platform = self._program.graph, self._platform
         begun = perf_counter()
         able = [(1 << len(platform.classes)) - 1] * len(graph)
         facts = Facts(graph, platform, create(self._scheduler), self._estimates, able)
-        paths = PathRecords(self.signed[1], len(platform.workers))
-        execution = SelectiveExecution(facts, self._tasks, chooser, paths, company=self._company)
+        rng = random.Random(self._seed)
+        execution: CompiledAccount | SelectiveExecution
         with single_threaded_blas():
             self._program.reset()
-            execution.run(
-                random.Random(self._seed), self._program, pin=self._pin, progress=progress
-            )
+            if self._compiled:
+                execution = CompiledAccount(facts, self._program, rules, company=self._company)
+                execution.run(rng, pin=self._pin, progress=progress)
+                path = execution.path
+            else:
+                tasks, chooser = TimedTasks(self._program, len(platform.workers)), Chooser(*rules)
+                paths = PathRecords(self.signed[1], len(platform.workers))
+                execution = SelectiveExecution(facts, tasks, chooser, paths, company=self._company)
+                execution.run(rng, self._program, pin=self._pin, progress=progress)
+                path = paths.longest
         wall_s = perf_counter() - begun
         run = Run(
             kind="simulated",
@@ -168,5 +187,6 @@ class _Maker:
             seed=self._seed,
             tasks=execution.table(),
             wall_s=wall_s,
+            engine="compiled" if self._compiled else "python",
         )
-        return Selective(run, execution.effort, wall_s, paths.longest)
+        return Selective(run, execution.effort, wall_s, path)

@@ -35,16 +35,19 @@ if TYPE_CHECKING:
     from tasksim.runtime.facts import Facts
     from tasksim.runtime.pathrecords import PathRecord, PathRecords
 
-__all__ = ["Chooses", "Effort", "Executes", "SelectiveExecution"]
+__all__ = ["SKIPPED_BEFORE", "Chooses", "Effort", "Executes", "SelectiveExecution"]
 
 LEAST_S: Final = 1e-5
 """The shortest wait for what is being measured: what it takes to wake a thread."""
 
 
+SKIPPED_BEFORE: Final = "; tasks before it were skipped, so that its data are not computed"
+
+
 class Chooses(Protocol):
     """Who chooses between executing a task and charging what is known of it."""
 
-    def charge_s(self, task: int, worker: int, before: PathRecord) -> float | None:
+    def charge_s(self, task: int, worker: int, before: PathRecord, now_s: float) -> float | None:
         """Return what *task* is charged; None: it has to be executed."""
 
     def measured(self, task: int, seconds: float) -> None:
@@ -78,12 +81,15 @@ class Effort:
         Tasks that were only charged.
     executed_s : float
         What those that were measured have taken.
+    rehearsed : int
+        Of the others, tasks that were executed once more, before one that was measured.
     """
 
     executed: int = 0
     accompanied: int = 0
     skipped: int = 0
     executed_s: float = 0.0
+    rehearsed: int = 0
 
 
 class SelectiveExecution:
@@ -243,7 +249,7 @@ class SelectiveExecution:
             self._tasks.run(task, worker, safe=skipped)
         except (Exception, SystemExit) as error:
             name, graph = self._facts.platform.workers[worker].name, self._facts.graph
-            why = "; tasks before it were skipped, so that its data are not computed"
+            why = SKIPPED_BEFORE
             raise TaskFailed(
                 f"{graph.label(task)} failed on worker {name}: {error}{why if skipped else ''}"
             ) from error
@@ -314,7 +320,7 @@ class SelectiveExecution:
         self._executed[worker] = False
         self._begun[worker] = self._starts = self._starts + 1
         before = self._paths.before(task, worker, self.ledger.ready[task])
-        charge_s = self._chooses.charge_s(task, worker, before)
+        charge_s = self._chooses.charge_s(task, worker, before, now)
         if charge_s is None:
             self.effort.executed += 1
             self._measuring[worker] = now

@@ -7,7 +7,7 @@ statistics and passes them on with its messages, all workers here share one memo
 
 from __future__ import annotations
 
-from math import inf
+from math import floor, inf
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from tasksim.base.arguments import one_of
@@ -25,6 +25,7 @@ __all__ = [
     "SAMPLINGS",
     "Chooser",
     "Policy",
+    "Rules",
     "Sampling",
     "checked_tolerance",
     "policy_of",
@@ -39,10 +40,10 @@ class Policy(NamedTuple):
 
     Attributes
     ----------
-    counts : {"", "own", "path", "profile"}
+    counts : {"", "own", "path", "profile", "share"}
         How often a kernel occurs, which lets its interval be wider: not asked; how often its worker
         has met it; how often it is on the sub-critical path of the task; how often it was on the
-        critical path of a full run before.
+        critical path of a full run before. Or what its share of the makespan lets it be.
     every_configuration : bool
         Whether each kernel is executed at least once per configuration.
     reuses : bool
@@ -62,6 +63,9 @@ POLICIES: Final[dict[str, Policy]] = {
     "online": Policy("path", True, False, "the sum over those on the path up to here is known"),
     "apriori": Policy("profile", True, False, "the same, the path that of a full run before"),
     "eager": Policy("", False, True, "as conditional; from all configurations, not once anew"),
+    "shares": Policy(
+        "share", False, True, "what is not known of all moves the makespan by so much"
+    ),
 }
 """All policies by name."""
 
@@ -90,6 +94,24 @@ def checked_tolerance(tolerance: float) -> float:
     if not 0 < tolerance <= 1:
         raise InputError(f"tolerance={tolerance:g}; legal: above 0, at most 1 (4% or 0.04)")
     return tolerance
+
+
+BURSTS: Final = 4
+"""In how many times samples that are spread over a run are taken: one after the other each time,
+while the caches hold what they would in a full run, but often enough to see all of the run."""
+
+
+class Rules(NamedTuple):
+    """What a choice is made by: the parameters of :class:`Chooser`, in their order."""
+
+    policy: Policy
+    statistics: Statistics
+    tolerance: float
+    found: Sequence[Signature]
+    of_task: Sequence[int]
+    workers: int
+    profile: Sequence[int] = ()
+    sampling: Sampling = "spread"
 
 
 class Chooser:
@@ -145,10 +167,12 @@ class Chooser:
         self._needed = [inf] * len(found)
         self._mean_s = [0.0] * len(found)
         self._told = [False] * len(found)  # by other sizes
+        self._workers = workers
         for place in range(len(found)):
             self._look(place)
             if statistics.cells and self._needed[place] > self._count[place]:
                 self._ask_others(place)
+        self._work_s = sum(n * mean for n, mean in zip(self._occurs, self._mean_s, strict=True))
 
     def _ask_others(self, place: int) -> None:
         """Take a signature for known if other sizes of its kernel make it so."""
@@ -157,16 +181,18 @@ class Chooser:
             self._needed[place], self._mean_s[place] = 0.0, told.mean_s
             self._told[place] = True
 
-    def charge_s(self, task: int, worker: int, before: PathRecord) -> float | None:
+    def charge_s(
+        self, task: int, worker: int, before: PathRecord, now_s: float = 0.0
+    ) -> float | None:
         """Return what *task* is charged without being executed; None: it has to be executed.
 
-        *before* is the record of the path that it goes on.
+        *before* is the record of the path that it goes on, from *now_s* on.
         """
         place = self._of_task[task]
         self._met[place] += 1
         self._met_by[worker][place] += 1
         # What occurs so often has an interval narrower by the root of that.
-        needed = self._needed[place] / max(1, self._times(place, worker, before))
+        needed = self._needed[place] / self._times(place, worker, before, now_s)
         if self._wants(place, needed):
             self._begun[place] += 1
             return None
@@ -177,21 +203,40 @@ class Chooser:
         if not self._spread or needed == inf:
             return self._begun[place] < self._least or needed > self._count[place]
         missing = max(needed - self._before[place], self._least)
-        return self._begun[place] < missing * min(1.0, self._met[place] / self._occurs[place])
+        met = min(1.0, self._met[place] / self._occurs[place])
+        return self._begun[place] < missing * min(BURSTS, floor(met * BURSTS - 0.5) + 1) / BURSTS
 
-    def _times(self, place: int, worker: int, before: PathRecord) -> int:
+    def _times(self, place: int, worker: int, before: PathRecord, now_s: float) -> float:
         counts = self._policy.counts
         if counts == "own":
-            return self._met_by[worker][place]
+            return max(1, self._met_by[worker][place])
         if counts == "path":
             return before.counts[place] + 1
-        return self._profile[place] if counts == "profile" else 1
+        if counts == "share":
+            share = self._share(place, before, now_s)
+            return 1.0 / (share**2 * len(self._signatures)) if share > 0 else 1.0
+        return max(1, self._profile[place]) if counts == "profile" else 1
+
+    def _share(self, place: int, before: PathRecord, now_s: float) -> float:
+        """Return the share of the makespan that is a kernel's: of all work, or of the path so far.
+
+        Kernels of which each is wrong by its tolerance over its share, and over the root of how
+        many there are, are together as wrong as the tolerance lets them be.
+        """
+        if self._work_s <= 0:
+            return 0.0
+        mean_s = self._mean_s[place]
+        on_path_s = (before.counts[place] + 1) * mean_s
+        longest_s = max(now_s, self._work_s / self._workers)
+        return max(self._occurs[place] * mean_s / self._work_s, on_path_s / longest_s)
 
     def measured(self, task: int, seconds: float) -> None:
         """Note what *task* has taken."""
         place = self._of_task[task]
+        before_s = self._mean_s[place]
         self._statistics.add(self._signatures[place], seconds)
         self._look(place)
+        self._work_s += self._occurs[place] * (self._mean_s[place] - before_s)
 
     def _look(self, place: int) -> None:
         """Note how well a signature is known: looked up for every task that would cost more."""

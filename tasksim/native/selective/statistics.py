@@ -15,6 +15,8 @@ from tasksim.base.arguments import one_of
 from tasksim.base.errors import InputError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "Statistics",
     "Summary",
     "quantile",
+    "quantiles",
     "signatures",
 ]
 
@@ -62,6 +65,18 @@ class Summary:
         shift = seconds - self.mean_s
         self.mean_s += shift / self.count
         self._squares += shift * (seconds - self.mean_s)
+
+    @property
+    def state(self) -> tuple[int, float, float]:
+        """How many, their mean, and the sum of squares about it."""
+        return self.count, self.mean_s, self._squares
+
+    @classmethod
+    def of(cls, count: int, mean_s: float, squares: float) -> Summary:
+        """Return the summary of that :attr:`state`."""
+        found = cls()
+        found.count, found.mean_s, found._squares = count, mean_s, squares
+        return found
 
     @property
     def deviation_s(self) -> float:
@@ -133,9 +148,33 @@ class Statistics:
         self.summaries.clear()
 
 
+MOST_DEGREES: Final = 1000
+"""From so many on, Student's quantile stays what it is: within .2 % of the normal one."""
+
+
 def quantile(statistics: Statistics, degrees: int) -> float:
     """Return the quantile that *statistics* take, with so many degrees of freedom."""
-    return _quantile(degrees if statistics.intervals == "student" else 0, statistics.level)
+    known = min(degrees, MOST_DEGREES)
+    return _quantile(known if statistics.intervals == "student" else 0, statistics.level)
+
+
+def quantiles(statistics: Statistics) -> NDArray[np.float64]:
+    """Return those quantiles by the degrees of freedom; the first is that of none: infinite."""
+    return _quantiles(statistics.intervals, statistics.level)
+
+
+@lru_cache(maxsize=16)
+def _quantiles(intervals: Intervals, level: float) -> NDArray[np.float64]:
+    from scipy.special import ndtri, stdtrit
+
+    degrees = np.arange(MOST_DEGREES + 1)
+    found: NDArray[np.float64]
+    if intervals == "normal":
+        found = np.full(len(degrees), float(ndtri(0.5 + level / 2)))
+    else:
+        found = np.asarray(stdtrit(np.maximum(degrees, 1), 0.5 + level / 2), dtype=np.float64)
+    found[0] = inf
+    return found
 
 
 @lru_cache(maxsize=4096)

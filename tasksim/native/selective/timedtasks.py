@@ -16,9 +16,9 @@ import numpy as np
 from tasksim.core import interface
 from tasksim.core.library import status
 from tasksim.core.native_interface import declared
-from tasksim.kernels.errors import KernelError
 from tasksim.native.called_back import CalledProgram
 from tasksim.native.compiled import calls_of, program_structure
+from tasksim.native.core_errors import kernel_failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +84,7 @@ class TimedTasks:
     def run(self, task: int, worker: int, *, safe: bool) -> None:
         """Execute *task* as *worker*; *safe*: on data that it does not fail on.
 
-        Raises :exc:`KernelError` if it fails.
+        Raises :exc:`tasksim.kernels.errors.KernelError` if it fails.
         """
         if safe and self._make_safe is not None:
             self._make_safe(task)
@@ -95,11 +95,4 @@ class TimedTasks:
             return
         told = self._core.tasksim_timed_call(self._handle, task, worker, self._places[worker])
         if told:
-            raise self._failure(task, told)
-
-    def _failure(self, task: int, told: int) -> Exception:
-        failure = getattr(self._program, "failure", None)
-        if failure is None:
-            return KernelError(self._program.graph.kernel_of(task), f"it has returned {told}")
-        found: Exception = failure(task, told)
-        return found
+            raise kernel_failure(self._program, task, told)

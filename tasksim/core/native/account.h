@@ -1,0 +1,135 @@
+// Account: execution of a graph of which only a part is executed (native/selective/execution.py).
+//
+// The order of things is that of a replay; an event is the end of a task, on the account. Of a task
+// that is only charged it is known when it begins; of one that is executed when it is over, and until
+// then not before as long as it has taken. A task is executed on the thread of its own worker, where
+// the data of those before it are in the caches.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <queue>
+#include <vector>
+
+#include "../runtime/ledger.h"
+#include "../runtime/release.h"
+#include "../schedulers/scheduler.h"
+#include "chooser.h"
+#include "lock.h"
+#include "program.h"
+
+namespace tasksim {
+
+// What the scheduler sees of the account: a clock that is set, workers that ask when they are woken.
+class AccountView : public View {
+ public:
+  AccountView(const Graph &graph, const Platform &platform, const double *costs);
+
+  double now() const override { return now_s; }
+  bool sleeping(int worker) const override { return asleep_[worker]; }
+  void wake(int worker) override;
+  void wake_any_of(u64 classes) override;
+  void wake_all_of(u64 classes) override;
+
+  void fall_asleep(int worker) { asleep_[worker] = true; }
+
+  double now_s = 0.0;
+  std::vector<int> awake;  // who is to ask for a task
+
+ private:
+  bool runs(int worker, u64 classes) const { return classes >> platform.class_of[worker] & 1; }
+
+  std::vector<char> asleep_;  // at first, all
+};
+
+class Account {
+ public:
+  // *spins*: every thread has a core of its own. *company*: the neighbours of a task that is
+  // measured execute, too. *rehearse*: so does what its worker was only charged before it.
+  Account(const Graph &graph, const Platform &platform, const Program &program,
+          std::unique_ptr<Scheduler> scheduler, const double *estimates,
+          const tasksim_selection &selection, bool spins);
+
+  bool attach();
+  void submit();
+  bool wait(double patience_s);  // whether it is over
+  void stop();
+  void work(int worker);  // its thread: returns when the run is over
+
+  i64 left() const { return left_; }
+
+  AccountView view;
+  Ledger ledger;
+  PathRecords paths;
+  tasksim_effort effort{};
+  std::optional<Broken> error;
+  double error_s = 0.0;
+
+ private:
+  // A worker: its task on the account, and what its thread does with it.
+  struct alignas(64) Seat {
+    int task = NONE, before = NONE;  // before: the one before it, if that was not executed
+    i64 begun = 0;                   // the how manieth task it is that began
+    bool job = false;                // its thread is to execute it
+    bool executed = false;           // or that is under way, or done
+    bool measuring = false, company = false;
+    double start = 0.0;
+    std::atomic<double> began{0.0}, ended{0.0};  // by the wall clock; 0: not yet
+  };
+  struct End {
+    double end;
+    i64 begun;
+    int worker;
+    bool operator>(const End &other) const {
+      return end != other.end ? end > other.end : begun > other.begun;
+    }
+  };
+  // A heap whose items can be looked at.
+  struct Ends : std::priority_queue<End, std::vector<End>, std::greater<>> {
+    const std::vector<End> &items() const { return c; }
+  };
+  using Guard = std::unique_lock<std::mutex>;
+
+  void execute(int worker, Guard &guard);
+  void make_safe(int task) const;
+  void returned(int worker);
+  double advance();
+  double horizon() const;
+  void serve();
+  void start(int task, int worker);
+  void accompany(int worker);
+  void hand_out(int worker);
+  void end(int worker, double end_s);
+  void push(const std::vector<int> &released, int by);
+  void stop_if_stuck_or_done();
+  void sleep(Guard &guard, double patience_s);
+  void change();
+  void fail(const Broken &broken);
+  void finish();
+
+  const Graph &graph_;
+  const Program &program_;
+  std::unique_ptr<Scheduler> scheduler_;
+  Release release_;
+  Patience patience_;
+  Chooser chooser_;
+  const std::span<const i64> safe_ptr_;
+  void *const *safe_target_, *const *safe_source_;
+  const i64 *safe_bytes_;
+  const bool company_, rehearse_;
+  const std::chrono::nanoseconds spin_;
+  std::atomic<i64> left_;
+  i64 starts_ = 0, measuring_ = 0;
+  Ends ends_;  // of tasks whose end is known
+  std::vector<Seat> seats_;
+  std::vector<int> awake_, freed_;
+  std::mutex mutex_;
+  std::condition_variable changed_, ended_;
+  std::atomic<i64> changes_ = 0;
+  std::atomic<bool> over_ = false;
+};
+
+}  // namespace tasksim

@@ -1,0 +1,131 @@
+#include "chooser.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tasksim {
+
+namespace {
+
+// In how many times the samples of a kernel are taken, as in policies.py.
+constexpr double BURSTS = 4.0;
+
+template <class T>
+std::span<T> array(T *first, i64 count) {
+  if (count < 0 || (count && !first)) throw BadArrays{};
+  return {first, static_cast<std::size_t>(count)};
+}
+
+}  // namespace
+
+Chooser::Chooser(const tasksim_selection &given, int tasks, int workers)
+    : of_task_(array(given.of_task, tasks)),
+      quantiles_(array(given.quantiles, given.quantile_count)),
+      counts_(array(given.count, given.kernels)),
+      means_(array(given.mean_s, given.kernels)),
+      squares_(array(given.squares, given.kernels)),
+      profile_(array(given.profile, given.kernels)),
+      kernels_(static_cast<int>(given.kernels)),
+      workers_(workers),
+      kind_(static_cast<tasksim_counts>(given.counts)),
+      spread_(given.spread),
+      least_(given.least),
+      tolerance_(given.tolerance),
+      known_(counts_.size()),
+      met_by_(counts_.size() * workers) {
+  const auto told = array(given.told_s, given.kernels);
+  if (quantiles_.empty()) throw BadArrays{};
+  for (const int place : of_task_) {
+    if (place < 0 || place >= kernels_) throw BadArrays{};
+    ++known_[place].occurs;
+  }
+  for (int place = 0; place < kernels_; ++place) {
+    Known &known = known_[place];
+    known.before = known.count = counts_[place];
+    if (known.count < 0) throw BadArrays{};
+    known.mean = means_[place];
+    known.squares = squares_[place];
+    look(known);
+    if (known.needed > known.count && told[place] > 0) {
+      known.needed = 0.0;
+      known.charged = told[place];
+      known.told = true;
+    }
+    work_ += static_cast<double>(known.occurs) * known.charged;
+  }
+}
+
+std::optional<double> Chooser::charge(int task, int worker, const PathRecord &before, double now) {
+  const int place = of_task_[task];
+  Known &known = known_[place];
+  ++known.met;
+  ++met_by_[i64{worker} * kernels_ + place];
+  if (!wants(known, known.needed / times(place, worker, before, now))) return known.charged;
+  ++known.begun;
+  return std::nullopt;
+}
+
+bool Chooser::wants(const Known &known, double needed) const {
+  if (!spread_ || needed == INF)
+    return known.begun < least_ || needed > static_cast<double>(known.count);
+  const double missing =
+      std::max(needed - static_cast<double>(known.before), static_cast<double>(least_));
+  const double met = std::min(1.0, static_cast<double>(known.met) / static_cast<double>(known.occurs));
+  const double due = std::min(BURSTS, std::floor(met * BURSTS - 0.5) + 1.0) / BURSTS;
+  return static_cast<double>(known.begun) < missing * due;
+}
+
+double Chooser::times(int place, int worker, const PathRecord &before, double now) {
+  switch (kind_) {
+    case TASKSIM_COUNTS_OWN:
+      return std::max(1.0, static_cast<double>(met_by_[i64{worker} * kernels_ + place]));
+    case TASKSIM_COUNTS_PATH:
+      return static_cast<double>(before.counts[place] + 1);
+    case TASKSIM_COUNTS_PROFILE:
+      return std::max(1.0, static_cast<double>(profile_[place]));
+    case TASKSIM_COUNTS_SHARE: {
+      const double share = this->share(place, before, now);
+      return share > 0.0 ? 1.0 / (share * share * kernels_) : 1.0;
+    }
+    default:
+      return 1.0;
+  }
+}
+
+// The share of the makespan that is this kernel's: of all work, or of the path up to here.
+double Chooser::share(int place, const PathRecord &before, double now) const {
+  if (work_ <= 0.0) return 0.0;
+  const Known &known = known_[place];
+  const double of_work = static_cast<double>(known.occurs) * known.charged / work_;
+  const double on_path = static_cast<double>(before.counts[place] + 1) * known.charged;
+  return std::max(of_work, on_path / std::max(now, work_ / workers_));
+}
+
+void Chooser::measured(int task, double seconds) {
+  const int place = of_task_[task];
+  Known &known = known_[place];
+  const double charged = known.charged;
+  ++known.count;
+  const double shift = seconds - known.mean;
+  known.mean += shift / static_cast<double>(known.count);
+  known.squares += shift * (seconds - known.mean);
+  counts_[place] = known.count;
+  means_[place] = known.mean;
+  squares_[place] = known.squares;
+  look(known);
+  work_ += static_cast<double>(known.occurs) * (known.charged - charged);
+}
+
+void Chooser::look(Known &known) {
+  if (known.told || known.count < 2 || tolerance_ <= 0) return;
+  const i64 degrees = std::min(known.count - 1, static_cast<i64>(quantiles_.size()) - 1);
+  const double count = static_cast<double>(known.count);
+  const double deviation = std::sqrt(known.squares / (count - 1.0));
+  const double error = quantiles_[degrees] * deviation / std::sqrt(count);
+  const double width = known.mean > 0 ? error / known.mean : error > 0 ? INF : 0.0;
+  if (width == INF) return;
+  known.needed = count * (width / tolerance_) * (width / tolerance_);
+  known.charged = known.mean;
+}
+
+}  // namespace tasksim

@@ -1,0 +1,56 @@
+// Chooser: whether a task of a selective run is executed, or charged what is known of its kernel.
+//
+// As native/selective/policies.py and statistics.py, the same sums in the same order.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "../runtime/pathrecords.h"
+
+namespace tasksim {
+
+class Chooser {
+ public:
+  // Throws BadArrays. What *given* knows of kernels is written where it lies, too.
+  Chooser(const tasksim_selection &given, int tasks, int workers);
+
+  // What *task* is charged; none: it has to be executed. *now* is when it starts.
+  std::optional<double> charge(int task, int worker, const PathRecord &before, double now);
+  void measured(int task, double seconds);
+
+  std::span<const std::int32_t> of_task() const { return of_task_; }
+  int kernels() const { return kernels_; }
+
+ private:
+  // What is known of a kernel with its parameters, and how often this run has met it.
+  struct Known {
+    i64 occurs = 0, met = 0, begun = 0, before = 0, count = 0;
+    double mean = 0.0, squares = 0.0;
+    double needed = INF;  // samples that make the mean of one known
+    double charged = 0.0;
+    bool told = false;    // by other sizes
+  };
+
+  void look(Known &known);
+  bool wants(const Known &known, double needed) const;
+  double times(int place, int worker, const PathRecord &before, double now);
+  double share(int place, const PathRecord &before, double now) const;
+
+  std::span<const std::int32_t> of_task_;
+  std::span<const double> quantiles_;
+  std::span<i64> counts_;
+  std::span<double> means_, squares_;
+  std::span<const i64> profile_;
+  const int kernels_, workers_;
+  const tasksim_counts kind_;
+  const bool spread_;
+  const i64 least_;
+  const double tolerance_;
+  double work_ = 0.0;  // what all tasks are charged, of kernels that are known at all
+  std::vector<Known> known_;
+  std::vector<i64> met_by_;  // workers x kernels
+};
+
+}  // namespace tasksim
