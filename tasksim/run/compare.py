@@ -13,6 +13,7 @@ from tasksim.base.notebook import html_summary
 from tasksim.base.times import duration_text
 from tasksim.base.units import format_time
 from tasksim.base.wording import option
+from tasksim.run.comparemessages import MessageComparison, compare_messages
 from tasksim.run.copystatistics import moved_bytes
 from tasksim.run.idleness import idle_time
 from tasksim.run.inside import Inside, inside
@@ -93,6 +94,8 @@ class Comparison:
     kernels: tuple[KernelComparison, ...]
     end_shift: EndShift | None
     """None if the runs are of different graphs."""
+    messages: MessageComparison | None = None
+    """Of runs on several nodes; None unless both have recorded messages."""
     inside: Inside | None = None
     """Whether one is where the other says that runs are; None if neither says, or both."""
 
@@ -112,8 +115,9 @@ class Comparison:
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as plain JSON data."""
         data = {"schema_version": 1, **asdict(self)}
-        if self.inside is None:
-            del data["inside"]
+        for name in ("inside", "messages"):
+            if data[name] is None:
+                del data[name]
         return data
 
 
@@ -174,6 +178,7 @@ def compare(a: Run, b: Run, *, any_graph: bool = False) -> Comparison:
         error_percent=100.0 * (b.makespan_s / a.makespan_s - 1.0),
         kernels=_kernels(a, b),
         end_shift=None if difference else _end_shift(a, b),
+        messages=compare_messages(a, b),
         inside=None if difference else inside(a, b),
     )
 

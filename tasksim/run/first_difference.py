@@ -24,6 +24,14 @@ TASK_EVENTS: Final = (
 """The times that are noted of tasks, in the order in which they happen."""
 COPY_EVENTS: Final = (("requested_s", "is asked for"), ("start_s", "starts"), ("end_s", "ends"))
 """Those of copies."""
+MESSAGE_EVENTS: Final = (
+    ("posted_s", "is posted"),
+    ("ready_s", "may be sent"),
+    ("awaited_s", "is awaited"),
+    ("start_s", "starts"),
+    ("end_s", "ends"),
+)
+"""Those of messages."""
 
 
 class Event(NamedTuple):
@@ -34,11 +42,12 @@ class Event(NamedTuple):
 
 
 def events(run: Run) -> list[Event]:
-    """Return what is noted of tasks and copies of *run*, in order of time.
+    """Return what is noted of tasks, copies and messages of *run*, in order of time.
 
-    Of one instant: tasks before copies, in the order of what happens to them, by number.
+    Of one instant: tasks before copies before messages, in the order of what happens to them, by
+    number.
     """
-    found = [*_task_events(run), *_copy_events(run)]
+    found = [*_task_events(run), *_copy_events(run), *_message_events(run)]
     return [event for _, event in sorted(found, key=lambda pair: (pair[1].time_s, pair[0]))]
 
 
@@ -106,3 +115,16 @@ def _copy_events(run: Run) -> Iterator[tuple[Any, Event]]:
             )
             what = f"copy of datum #{handle} from {names[source]} to {names[target]} {verb}"
             yield (1, order, handle, source, target), Event(time_s, what)
+
+
+def _message_events(run: Run) -> Iterator[tuple[Any, Event]]:
+    messages = run.messages
+    if messages is None:
+        return
+    for order, (column, verb) in enumerate(MESSAGE_EVENTS):
+        for row, time_s in enumerate(getattr(messages, column).tolist()):
+            source, target, handle = (
+                int(part[row]) for part in (messages.source, messages.target, messages.handle)
+            )
+            what = f"message {row} with datum #{handle} from node {source} to {target} {verb}"
+            yield (2, order, row), Event(time_s, what)

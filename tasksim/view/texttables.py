@@ -14,6 +14,7 @@ from tasksim.run.metrics import (
     kernel_statistics,
     task_counts,
 )
+from tasksim.view.messagetexts import message_rows, pair_headers, pair_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -189,11 +190,17 @@ def comparison_table(comparison: Comparison) -> str:
         ],
         ["idle", f"{a.idleness_percent:.1f} %", f"{b.idleness_percent:.1f} %", ""],
         *_compared_copies(a, b),
+        *(message_rows(comparison.messages) if comparison.messages else []),
         ["tasks per worker", _spread(a.worker_tasks), _spread(b.worker_tasks), ""],
     ]
     parts = [table(["", "a", "b", "b against a"], facts), _kernel_comparison(comparison.kernels)]
     if a.graph != b.graph:
         parts.insert(0, f"graph of a: {a.graph}\ngraph of b: {b.graph}")
+    if comparison.messages is not None:
+        messages = comparison.messages
+        parts.append(table(pair_headers(), pair_rows(messages)))
+        if messages.first_difference is not None:
+            parts.append(f"first difference of messages: {messages.first_difference}")
     if comparison.inside is not None:
         parts.append(comparison.inside.text())
     return "\n\n".join([*parts, *_shift_lines(comparison)])
