@@ -23,6 +23,7 @@ from tasksim.calibration.library_files import (
     Destination,
     Written,
     write_kernels,
+    write_pace,
     write_platform,
     write_samples_of,
 )
@@ -287,6 +288,7 @@ class _Session:
             report.interrupted = True
             missing = ", ".join(sorted(linear - written.models.keys()))
             report.notes = [f"{missing}: only the samples are written, as you interrupted the fit"]
+        write_pace(self.destination, self.collected, written.models, self.observed.paces)
         report.by_kernel = summaries(self.collected, report.rows, written.models, self.options)
         report.overheads = self._overheads()
         report.notes += [*self._disturbed(), *_notes(self.destination.choice, written)]

@@ -22,6 +22,7 @@ from tasksim.models.files.coefficients import HELD_BELOW
 from tasksim.native.calm_moments import CalmMoments, Probe
 from tasksim.native.execute import execute
 from tasksim.native.lock_share import free_shares, unknown_kernels
+from tasksim.native.pace import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -48,6 +49,8 @@ class Observed:
     """Runs that did not count, as others used the cores."""
     lock_free: dict[str, float] = field(default_factory=dict)
     """The share of its time in which a kernel lets Python's lock go, where nobody has said it."""
+    paces: dict[int, float] = field(default_factory=dict)
+    """By run, as samples number them, how fast the machine was just before it."""
 
 
 def measure_in_situ(
@@ -77,6 +80,8 @@ def measure_in_situ(
                 if turn == 0:
                     runner.execute(scheduler)
                 elif (run := runner.run(scheduler, moments, until)) is not None:
+                    if runner.pace_s is not None:
+                        observed.paces[collected.next_run] = runner.pace_s
                     _add(run, runner.graph, turn, collected, observed)
             used = (time.monotonic() - begun) / options.max_seconds
             after_round(f"round {turn}", used)
@@ -98,7 +103,8 @@ def _settled(
 class _Runner:
     """A graph bound to its data, and how its runs went.
 
-    ``calm`` and ``disturbed`` count its runs, ``calmest`` is the calmest of the disturbed ones.
+    ``calm`` and ``disturbed`` count its runs, ``calmest`` is the calmest of the disturbed ones;
+    ``pace_s`` is the pace just before the last one, if it is asked for.
     """
 
     def __init__(
@@ -113,6 +119,8 @@ class _Runner:
         self.calm = self.disturbed = 0
         self.calmest: Run
         self._probe_s = inf
+        self._pace = Pace(len(platform.workers)) if options.pace else None
+        self.pace_s: float | None = None
 
     def run(self, scheduler: str, moments: CalmMoments | None, until: float) -> Run | None:
         """Return a run; None if it was disturbed."""
@@ -131,6 +139,7 @@ class _Runner:
     def execute(self, scheduler: str) -> Run:
         """Run the graph, whatever others do meanwhile."""
         program, pin = self._program, self._pin
+        self.pace_s = None if self._pace is None else self._pace()
         return execute(self._run_as, self._platform, scheduler, program=program, pin=pin)
 
 

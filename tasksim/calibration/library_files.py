@@ -12,6 +12,7 @@ from tasksim.base.lockfile import locked
 from tasksim.base.units import exact_quantity
 from tasksim.calibration.linear_kernels import LinearKernels
 from tasksim.calibration.machine import fingerprint, memory_bytes, processor
+from tasksim.models.files.pacefile import pace_path, read_paces, write_paces
 from tasksim.models.files.store import (
     Entry,
     Machine,
@@ -25,6 +26,7 @@ from tasksim.models.files.store import (
 )
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.uncertainty.conformal import calibrate
+from tasksim.models.uncertainty.pacelaw import levels_of, slowness_of
 from tasksim.models.uncertainty.runeffects import run_effects
 from tasksim.models.validation.crossvalidation import left_out
 from tasksim.native.cores import usable_cores
@@ -46,6 +48,7 @@ __all__ = [
     "Destination",
     "Written",
     "write_kernels",
+    "write_pace",
     "write_platform",
     "write_samples_of",
 ]
@@ -157,6 +160,22 @@ def _fitted(choice: LinearKernels, kernel: str, samples: Samples, written: Writt
             raise
         written.histories[kernel] = str(error)
         return HistoryModel().fit(samples)
+
+
+def write_pace(
+    destination: Destination,
+    collected: KernelSamples,
+    models: Mapping[str, KernelModel],
+    paces: Mapping[int, float],
+) -> None:
+    """Write how slow the runs were whose pace is known, those of earlier calibrations too."""
+    path = pace_path(destination.models_folder)
+    earlier = {run: row[0] for run, row in read_paces(path).items() if run < collected.first_run}
+    known = {**earlier, **paces}
+    if known or path.is_file():
+        levels = levels_of(collected.samples, models, known)
+        rows = slowness_of(collected.samples, models, levels, known)
+        write_paces(destination.models_folder, rows, levels)
 
 
 def write_samples_of(destination: Destination, kernel: str, samples: Samples) -> Path:

@@ -85,6 +85,12 @@ NETWORK = "network"
     "cores; it may take until --max-time to see some.",
 )
 @click.option(
+    "--pace",
+    is_flag=True,
+    help="Take the pace of the machine before each run of a GRAPH, .06 s of work, so that "
+    "'simulate --uncertainty both --now' can predict for the pace that there is then.",
+)
+@click.option(
     "--scheduler",
     "schedulers",
     multiple=True,
@@ -110,6 +116,7 @@ def calibrate(
     max_time: float,
     terms: tuple[str, ...],
     calm: bool,
+    pace: bool,
     schedulers: tuple[str, ...],
     pin: bool,
     replace: bool,
@@ -159,6 +166,7 @@ def calibrate(
                 schedulers=schedulers or SCHEDULERS,
                 pin=pin,
                 calm=calm,
+                pace=pace,
                 makespan=makespan,
             ),
             terms=terms_by_kernel(terms, AUTO, HISTORY),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OPTIONS", "Asked", "Rival", "uncertainty_options"]
 
-OPTIONS = ("uncertainty", "replications", "until", "level", "against", "plot")
+OPTIONS = ("uncertainty", "replications", "until", "level", "now", "against", "plot")
 
 
 def uncertainty_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,6 +51,12 @@ def uncertainty_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 "--level", type=SHARE, metavar="SHARE", help="Of intervals. [default: 95%]"
             ),
             click.option(
+                "--now",
+                is_flag=True,
+                help="Predict a run on this machine at the pace that it has now, which takes .06 s "
+                "to see; its calibration must have taken the pace, too (calibrate --pace).",
+            ),
+            click.option(
                 "--against",
                 multiple=True,
                 metavar="SCHEDULER",
@@ -76,12 +82,14 @@ class Asked:
     replications: int | None = None
     until: float | None = None
     level: float | None = None
+    now: bool = False
     against: tuple[str, ...] = ()
     plot: Path | None = None
+    _paces: list[float] = field(default_factory=list)
 
     def refuse_early(self, noise: str, results: Results) -> None:
         """Raise for what does not go together, or could not be written after the work."""
-        alone = [name for name in OPTIONS[1:] if getattr(self, name) not in (None, ())]
+        alone = [name for name in OPTIONS[1:] if getattr(self, name) not in (None, (), False)]
         if self.uncertainty == "none" and alone:
             raise click.UsageError(f"--{alone[0]} is about --uncertainty: give that, too")
         if self.uncertainty != "none" and noise != "none":
@@ -104,8 +112,17 @@ class Asked:
             replications=self.replications,
             until=self.until,
             level=0.95 if self.level is None else self.level,
+            pace_s=self._pace(resolved),
             engine=engine,
         )
+
+    def _pace(self, resolved: Resolved) -> float | None:
+        """Return the pace of this machine if it was asked for: of all answers the same one."""
+        if self.now and not self._paces:
+            from tasksim.native.pace import Pace
+
+            self._paces.append(Pace(len(resolved.platform.workers))())
+        return self._paces[0] if self._paces else None
 
     def rivals(self, resolved: Resolved, sure: Prediction, engine: Engine) -> list[Rival]:
         """Return how much longer it takes under the other schedulers, met by the same luck."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tasksim.engine.durations import Demand, Models
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.uncertainty.drawn import Drawer, Drawn
+    from tasksim.models.uncertainty.pacelaw import PaceLaw
     from tasksim.models.uncertainty.runeffects import RunEffect
     from tasksim.models.uncertainty.tasknoise import TaskNoise
     from tasksim.platform.description import Platform
@@ -95,6 +96,8 @@ class Replicator:
         What is uncertain: of :data:`SOURCES`.
     seed : int
         Of all luck.
+    pace_s : float, optional
+        The pace of the machine that is predicted for; how slow runs are at it, the models know.
 
     Attributes
     ----------
@@ -106,6 +109,8 @@ class Replicator:
         What the tasks of each take in the mean, as its model says.
     notes : list of str
         What is not known, or taken as known.
+    usual : float
+        How many times as long tasks take in the middle as models say: at the pace.
 
     Raises
     ------
@@ -122,6 +127,7 @@ class Replicator:
         models: Models,
         sources: Collection[str],
         seed: int,
+        pace_s: float | None = None,
     ) -> None:
         demands = Demands(graph, platform, models).asked
         if demands is None:
@@ -131,8 +137,13 @@ class Replicator:
             )
         self._seed, self._shape = seed, (len(platform.classes), len(graph))
         self.notes: list[str] = []
+        self._pace_s, self._law = pace_s, _law(models, pace_s)
+        self.usual = 1.0
+        if pace_s is not None and self._law is not None:
+            self.usual = float(np.exp(self._law.expected(pace_s)))
         used = [demand for demand in demands if len(demand.tasks)]
-        self._parts = [_part(graph, platform, models, demand, sources) for demand in used]
+        law = self._law
+        self._parts = [_part(graph, platform, models, demand, sources, law) for demand in used]
         self.kernels = [
             (
                 graph.kernels[int(graph.kernel[part.demand.tasks[0]])],
@@ -156,6 +167,8 @@ class Replicator:
                 note = f"{named}: durations that are given are taken as known exactly"
                 self.notes += [note] if note not in self.notes else []
             return len(given) < len(self._parts)
+        if self._law is not None:
+            return True
         fitted = [part for part in self._parts if part.demand.model.needs_fit]
         silent = [part for part in fitted if part.effect is None]
         single = [part for part in fitted if part.effect is not None and not part.effect.known]
@@ -186,6 +199,9 @@ class Replicator:
             if drawn is not None:
                 taken = taken * np.exp(drawn.shift + level)[rows]
                 of_models[index] = taken.mean() / self.expected_s[index]
+            elif level:
+                taken = taken * np.exp(level)
+                of_models[index] = taken.mean() / self.expected_s[index]
             taken = taken * np.exp(run)
             if part.noise is not None and "tasks" in self.sources:
                 stretch = np.ones(len(rows)) if drawn is None else drawn.stretch[rows]
@@ -215,6 +231,8 @@ class Replicator:
         model's uncertainty, and all kernels of the calibration share it.
         """
         effect = part.effect
+        if self._law is not None and part.demand.model.needs_fit:
+            return self._at_pace(self._law, part, which)
         if effect is None or not effect.known:
             return 0.0, 0.0
         run, level = 0.0, 0.0
@@ -232,6 +250,18 @@ class Replicator:
             luck = np.array([self._luck(_RUNS, key, *which[:2]).standard_normal() for key in keys])
             # The mean of runs is what models say: that of the exponential is divided out.
             run = float(deviations @ luck - deviations @ deviations / 2)
+        return run, level
+
+    def _at_pace(self, law: PaceLaw, part: _Part, which: Replication) -> tuple[float, float]:
+        """Return the logarithms of how far off others of its pace a run is, and how slow those."""
+        assert self._pace_s is not None
+        run, level = 0.0, law.expected(self._pace_s)
+        if "models" in self.sources:
+            level = law.drawn_level(
+                self._pace_s, self._luck(_MODELS, _RUNS, part.of_run, which.group)
+            )
+        if "runs" in self.sources:
+            run = law.drawn_rest(self._pace_s, self._luck(_RUNS, part.of_run, *which[:2]))
         return run, level
 
     def _luck(self, *of: int) -> np.random.Generator:
@@ -267,20 +297,40 @@ def _part(
     models: Models,
     demand: Demand,
     sources: Collection[str],
+    law: PaceLaw | None,
 ) -> _Part:
     """Return how a kernel in a class of workers is drawn."""
     model, group = demand.model, platform.classes[demand.group]
     name = graph.model_names[int(graph.kernel[demand.tasks[0]])]
     find = getattr(models, "run_effect", None)
+    expected = model.predict(demand.table)
+    if law is not None:
+        expected = law.of_kernel(name, expected)
     return _Part(
         demand,
-        np.asarray(model.predict(demand.table)[demand.rows] / demand.speed),
+        np.asarray(expected[demand.rows] / demand.speed),
         crc32(f"{name} on {group.models}".encode()),
         crc32(group.models.encode()),
         drawer_of(model, demand.table) if "models" in sources and model.needs_fit else None,
         noise_of(model, demand.table[demand.rows]) if "tasks" in sources else None,
         None if find is None else find(name, group.models),
     )
+
+
+def _law(models: Models, pace_s: float | None) -> PaceLaw | None:
+    """Return how slow runs are at a pace, if one is asked for."""
+    if pace_s is None:
+        return None
+    if not (np.isfinite(pace_s) and pace_s > 0):
+        raise InputError(f"pace_s: got {pace_s!r}; legal: seconds, finite and above 0")
+    find = getattr(models, "pace_law", None)
+    law: PaceLaw | None = None if find is None else find()
+    if law is None:
+        raise InputError(
+            "nothing is known of the pace of the machine in too few runs, or none: calibrate with "
+            "it (tasksim calibrate --pace)"
+        )
+    return law
 
 
 def _named(labels: Iterable[str]) -> str:

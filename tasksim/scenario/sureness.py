@@ -51,6 +51,7 @@ def how_sure(
     replications: int | None = None,
     until: float | None = None,
     level: float = 0.95,
+    pace_s: float | None = None,
     threads: int | None = None,
     engine: Engine = "auto",
 ) -> Prediction:
@@ -73,6 +74,9 @@ def how_sure(
         Go on until each number is known within this share of the mean, as 0.01.
     level : float, default 0.95
         Of the intervals.
+    pace_s : float, optional
+        The pace of the machine for which the run is predicted, as :class:`tasksim.native.pace.Pace`
+        takes it just before; by default that of no moment, but of any like the calibration's.
     threads : int, optional
         How many replay at a time; by default as many as there are cores to use.
     engine : {"auto", "simpy", "compiled"}, default "auto"
@@ -108,7 +112,8 @@ def how_sure(
     if scenario.clock != "simulated":
         raise InputError(f"{scenario.label}: its clock is native; only simulations are replicated")
     asked: Any = {"uncertainty": uncertainty, "replications": replications, "until": until}
-    return how_sure_of(resolve(scenario), **asked, level=level, threads=threads, engine=engine)
+    how: Any = {"level": level, "pace_s": pace_s, "threads": threads, "engine": engine}
+    return how_sure_of(resolve(scenario), **asked, **how)
 
 
 def how_sure_of(
@@ -118,6 +123,7 @@ def how_sure_of(
     replications: int | None = None,
     until: float | None = None,
     level: float = 0.95,
+    pace_s: float | None = None,
     threads: int | None = None,
     engine: Engine = "auto",
 ) -> Prediction:
@@ -139,12 +145,16 @@ def how_sure_of(
     if threads is not None:
         threads = whole_number(threads, "threads", low=1)
     sources = SOURCES if uncertainty in ("both", "all") else (uncertainty,)
-    return _replicated(resolved, sources, replications, until, level, threads, engine)
+    models = resolved.known_models()
+    replicator = Replicator(
+        resolved.graph, resolved.platform, models, sources, scenario.seed, pace_s
+    )
+    return _replicated(resolved, replicator, replications, until, level, threads, engine)
 
 
 def _replicated(
     resolved: Resolved,
-    sources: tuple[str, ...],
+    replicator: Replicator,
     replications: int,
     until: float | None,
     level: float,
@@ -154,8 +164,6 @@ def _replicated(
     from tasksim.native.cores import usable_cores
 
     scenario = resolved.scenario
-    models = resolved.known_models()
-    replicator = Replicator(resolved.graph, resolved.platform, models, sources, scenario.seed)
     series = _Series(resolved, replicator, threads or len(usable_cores()), engine)
     members = len(replicator.sources)
     groups = math.ceil(replications / members)
@@ -169,7 +177,7 @@ def _replicated(
         replicator,
         label=scenario.label,
         level=level,
-        means_s=series.means_s,
+        means_s=series.means_s * replicator.usual,
         until=until,
         interrupted=series.interrupted,
         seed=scenario.seed,

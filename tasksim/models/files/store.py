@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.locality import Locality
     from tasksim.models.samples import Samples
+    from tasksim.models.uncertainty.pacelaw import PaceLaw
     from tasksim.models.uncertainty.runeffects import RunEffect
 
 __all__ = [
@@ -157,6 +158,12 @@ class ModelLibrary:
         """
         self.model(kernel, architecture)
         return self.file(kernel).architectures[architecture].runs
+
+    def pace_law(self) -> PaceLaw | None:
+        """Return how slow runs are at which pace; None if no calibration took that."""
+        from tasksim.models.files.pacefile import pace_law_in
+
+        return pace_law_in(self.path) if self._of_folder else None
 
     def require(self, kernels: Iterable[str], architectures: Sequence[str] = ()) -> None:
         """Raise :exc:`InputError` naming all *kernels* of which there is nothing.

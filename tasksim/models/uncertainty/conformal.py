@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.models.uncertainty.byduration import ByDuration
 from tasksim.models.uncertainty.drift import Drift
 from tasksim.models.uncertainty.intervals import LEVELS, Uncertainty
 from tasksim.models.uncertainty.noise import Noise
@@ -73,7 +74,9 @@ def calibrate(
     deviation = np.sqrt(doubt.variance(model, table, noise(predicted)))
     # Positions of (n + 1)·level: the correction that makes conformal intervals valid for small n.
     quantiles = np.quantile(residual / deviation, LEVELS, method="weibull")
-    found = Uncertainty(noise, doubt, quantiles, int(known.sum()))
+    found = Uncertainty(
+        noise, doubt, quantiles, int(known.sum()), by_duration=ByDuration.of(residual, predicted)
+    )
     if model.extrapolates:
         found = replace(found, drift=Drift.of(model, samples, partial(_needed, found, model), seed))
     model.uncertainty_ = found

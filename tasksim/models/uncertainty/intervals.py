@@ -29,6 +29,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.models.rows import distinct_rows
+from tasksim.models.uncertainty.byduration import LEVELS, ByDuration
 from tasksim.models.uncertainty.doubt import Doubt, read_doubt
 from tasksim.models.uncertainty.drift import Drift
 from tasksim.models.uncertainty.noise import Noise
@@ -41,12 +42,6 @@ if TYPE_CHECKING:
     from tasksim.models.kernelmodel import KernelModel
 
 __all__ = ["LEVELS", "Uncertainty"]
-
-LEVELS: Final = (
-    0.0, 0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5,
-    0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.975, 0.99, 0.995, 1.0,
-)  # fmt: skip
-"""The quantiles of q that are kept; 0 and 1 are the extremes."""
 
 LARGEST: Final = 300.0
 """No bound is further than exp(300) from the prediction: a float holds the product."""
@@ -69,6 +64,9 @@ class Uncertainty:
     drift
         How fast predictions go wrong outside the domain; None where there are none, or where
         it was not looked for (in files of earlier versions).
+    by_duration
+        The quantiles of the noise of short tasks and of long ones; None in files of earlier
+        versions.
     """
 
     noise: Noise
@@ -76,6 +74,7 @@ class Uncertainty:
     quantiles: NDArray[np.float64]
     count: int
     drift: Drift | None = None
+    by_duration: ByDuration | None = None
 
     def deviation(
         self, model: KernelModel, table: NDArray[np.float64], expected_s: NDArray[np.float64]
@@ -130,6 +129,7 @@ class Uncertainty:
             "quantiles": self.quantiles,
             "count": self.count,
             **({} if self.drift is None else {"drift": self.drift.to_json()}),
+            **({} if self.by_duration is None else {"by_duration": self.by_duration.to_json()}),
         }
 
     @classmethod
@@ -147,6 +147,7 @@ class Uncertainty:
             quantiles,
             node["count"].integer(),
             Drift.from_json(node["drift"]) if "drift" in node.mapping() else None,
+            ByDuration.from_json(node["by_duration"]) if "by_duration" in node.mapping() else None,
         )
 
 

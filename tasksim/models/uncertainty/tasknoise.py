@@ -77,8 +77,12 @@ def _of_uncertainty(model: KernelModel, table: NDArray[np.float64]) -> TaskNoise
     known = model.uncertainty_
     assert known is not None
     rows, index = distinct_rows(table)
-    deviation = known.noise(model.predict(rows))
-    return partial(_drawn, np.asarray(FINER), deviation[:, None] * known.quantiles, index)
+    expected = model.predict(rows)
+    if known.by_duration is not None:
+        exponents = known.by_duration(expected)
+    else:
+        exponents = known.noise(expected)[:, None] * known.quantiles
+    return partial(_drawn, np.asarray(FINER), exponents, index)
 
 
 def _drawn(
