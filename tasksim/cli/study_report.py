@@ -86,6 +86,7 @@ def report(
 def _print(findings: Findings) -> None:
     """Print the tournament, its verdict and what moves the makespan; warn of what lacks."""
     from tasksim.study.report.blocks import STANDINGS_HEADER, notes, standing_cells
+    from tasksim.study.report.chance_rows import CHANCES_HEADER, chance_rows
     from tasksim.view.texttables import table
 
     for said in notes(findings.table):
@@ -94,6 +95,8 @@ def _print(findings: Findings) -> None:
         rows = [standing_cells(standing, findings) for standing in findings.standings]
         click.echo(table(STANDINGS_HEADER, rows) + "\n")
     click.echo(findings.verdict.text)
+    if findings.chances:
+        click.echo("\n" + table(CHANCES_HEADER, chance_rows(findings)))
     moved = [found for found in findings.sensitivities if found.axis != "seed"]
     if moved:
         swings = [[s.axis, f"{s.swing:.3f}", _elasticity(s.elasticity)] for s in moved]

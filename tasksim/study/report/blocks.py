@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.times import duration_text
 from tasksim.study.report.axes import value_text
+from tasksim.study.report.chance_rows import CHANCES_HEADER, chance_rows
 from tasksim.study.report.evidence import CONFIDENCE
 from tasksim.study.report.figures.look import facet_text
 from tasksim.view.pages import Callout, Heading, Image, Links, Listing, Table, Text
@@ -193,9 +194,21 @@ def _tournament(findings: Findings, data: Mapping[str, str]) -> list[Block]:
             "one cares for: ten bandwidths of one graph are less than ten graphs."
         ),
         Table(STANDINGS_HEADER, [standing_cells(s, findings) for s in findings.standings]),
+        *_chances(findings),
         *_rank_text(findings),
         *_links("tournament", data),
     ]
+
+
+def _chances(findings: Findings) -> list[Block]:
+    if not findings.chances:
+        return []
+    text = (
+        "How likely the first is to be faster than the second in a run like these, with the same "
+        f"seeds: the share of the groups, every configuration counting as much, and its "
+        f"{100 * CONFIDENCE:.0f} % interval. By how much is in the differences below."
+    )
+    return [Text(text), Table(CHANCES_HEADER, chance_rows(findings))]
 
 
 def standing_cells(standing: Standing, findings: Findings) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tasksim.study.report.best import BestChoice, best_choices
+from tasksim.study.report.chances import Chance, chances
 from tasksim.study.report.evidence import Evidence
 from tasksim.study.report.interactions import Interaction, interactions
 from tasksim.study.report.pairs import Pairs
@@ -35,6 +36,7 @@ class Findings:
     evidence: Evidence
     standings: list[Standing]
     verdict: Verdict
+    chances: list[Chance]
     ranks: RankTest | None
     best: list[BestChoice]
     sensitivities: list[Sensitivity]
@@ -65,6 +67,7 @@ class Findings:
             },
             "schedulers": [self._of_scheduler(standing) for standing in self.standings],
             "differences": [vars(d) | {"sure": d.is_sure} for d in self.verdict.differences],
+            "chances": [vars(chance) for chance in self.chances],
             "ranks": None if self.ranks is None else vars(self.ranks),
             "best": [vars(choice) | {"surely": choice.surely} for choice in self.best],
             "sensitivity": [vars(found) for found in self.sensitivities],
@@ -123,6 +126,7 @@ def examine(table: StudyTable, *, choose: Sequence[str] = (), sobol: bool = Fals
         evidence,
         standings(pairs),
         judge(evidence, pairs.schedulers, pairs.failed.sum(axis=0).tolist()),
+        chances(pairs),
         rank_test(evidence.log_s, pairs.schedulers) if tested else None,
         best_choices(table, choose),
         sensitivities(table),

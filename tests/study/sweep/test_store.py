@@ -15,6 +15,7 @@ from shutil import copytree
 
 import pandas as pd
 import pytest
+from equal import LONG
 from study_cases import CELLS, SLOW, answers, mpiexec
 
 from tasksim.base.errors import InputError
@@ -141,8 +142,8 @@ def test_a_study_is_finished_after_many_murders(study_file, undisturbed, tmp_pat
     whole = undisturbed(file)
     assert (whole["status"] == "done").all(), set(whole["error"].dropna())
     moments = random.Random(executor)
-    for murder in range(5):  # of some 2 s each, most of them waiting
-        full = {"preexec_fn": disk_of_some_bytes} if murder == 4 else {}
+    for murder in range(10 if LONG else 5):  # of some 2 s each, most of them waiting
+        full = {"preexec_fn": disk_of_some_bytes} if murder % 5 == 4 else {}
         process = started(file, tmp_path / "study", executor, cwd=tmp_path, **full)
         time.sleep(moments.uniform(0.3, 3.0))
         victims = children_of(process.pid) if murder % 2 else []

@@ -1,0 +1,112 @@
+"""Chances that one scheduler beats another: its share of paired runs, with intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import stats
+
+from tasksim.study.report.evidence import CONFIDENCE, Evidence
+from tasksim.study.report.pairs import TIE
+
+if TYPE_CHECKING:
+    from tasksim.study.report.pairs import Pairs
+
+__all__ = ["Chance", "chances"]
+
+
+@dataclass(frozen=True)
+class Chance:
+    """How likely *first* is to have a shorter makespan than *second* in a run like these.
+
+    Parameters
+    ----------
+    first, second : str
+    probability, low, high : float
+        Ties count half. The ends of the interval are of as many tries as there are blocks.
+    ties : float
+        The share of runs in which both are as fast.
+
+    See Also
+    --------
+    chances : makes them.
+    """
+
+    first: str
+    second: str
+    probability: float
+    low: float
+    high: float
+    ties: float
+
+
+def chances(pairs: Pairs, confidence: float = CONFIDENCE) -> list[Chance]:
+    """Return the chance of each scheduler against each other one, the likelier one first.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        Runs side by side: what both meet, noise too, is the same.
+    confidence : float, default 0.95
+        Of each interval by itself.
+
+    Returns
+    -------
+    list of Chance
+        Of any two; nothing without runs.
+
+    See Also
+    --------
+    tasksim.study.report.differences.differences : by how much.
+
+    Notes
+    -----
+    Every configuration counts as much as any other. The interval is that of C. J. Clopper and E. S.
+    Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial",
+    Biometrika 26 (1934), pp. 404-413, of as many tries as there are configurations, or runs where
+    these are too few: seeds of a configuration are no further evidence about others, as elsewhere.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from tasksim.study.report.pairs import Pairs
+    >>> from tasksim.study.report.table import StudyTable
+    >>> rows = [(f"{s}{seed}", s, seed, t + seed) for s, t in (("a", 1.0), ("b", 2.0))
+    ...         for seed in range(8)]
+    >>> frame = pd.DataFrame(rows, columns=["cell", "scheduler", "seed", "makespan_s"])
+    >>> frame = frame.assign(graph="lu tiles=4", platform="p", status="done")
+    >>> (found,) = chances(Pairs.of(StudyTable.of(frame)))
+    >>> found.first, found.probability, round(found.low, 3), found.high
+    ('a', 1.0, 0.631, 1.0)
+    """
+    if not len(pairs):
+        return []
+    blocks = len(Evidence.of(pairs))
+    _, code, counts = np.unique(pairs.configuration, return_inverse=True, return_counts=True)
+    weights = 1.0 / (len(counts) * counts[code])
+    found = []
+    for i, j in combinations(range(len(pairs.schedulers)), 2):
+        gap = np.log(pairs.makespans_s[:, j] / pairs.makespans_s[:, i])
+        ties = float(weights @ (np.abs(gap) <= TIE))
+        wins = float(weights @ (gap > TIE))
+        losses = float(weights @ (gap < -TIE))
+        names = pairs.schedulers[i], pairs.schedulers[j]
+        if losses > wins:
+            wins, names = losses, (names[1], names[0])
+        found.append(_chance(*names, wins + ties / 2, ties, blocks, confidence))
+    return sorted(found, key=lambda one: -one.probability)
+
+
+def _chance(
+    first: str, second: str, probability: float, ties: float, blocks: int, confidence: float
+) -> Chance:
+    """Return the chance with its interval; that of a share need be no whole number of tries."""
+    probability = min(max(round(probability, 12), 0.0), 1.0)
+    won, lost = probability * blocks, (1.0 - probability) * blocks
+    tail = (1.0 - confidence) / 2.0
+    low = float(stats.beta.ppf(tail, won, lost + 1)) if won > 0 else 0.0
+    high = float(stats.beta.isf(tail, won + 1, lost)) if lost > 0 else 1.0
+    return Chance(first, second, probability, low, high, round(ties, 12))
