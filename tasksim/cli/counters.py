@@ -23,7 +23,7 @@ __all__ = ["counters"]
 @command(
     "counters",
     examples=[
-        "tasksim counters gemm m=64..512 n=m k=m --source valgrind -o gemm-counters.csv",
+        "tasksim counters gemm m=64..512 --source valgrind -o gemm-counters.csv",
         "tasksim counters lacpy m=64..2048:log --samples 12 --source perf -o lacpy.csv",
         "tasksim counters potrf n=256 --source file:perf.csv --executions 100 -o potrf.csv",
         "tasksim counters fmm particles=2000..8000 height=4 group_size=50 --samples 4 -o fmm",
@@ -84,7 +84,7 @@ def counters(
 ) -> None:
     """Count a kernel by itself: instructions, and accesses that each level of memory answers.
 
-    SIZES are as of 'tasksim measure'; parameters that are left out are the same as the first one.
+    SIZES are as of 'tasksim measure'; parameters that are left out have those of the first one.
     KERNEL may also be an application, all of whose tasks are counted. Each sample is an
     execution: parameters, counters, duration. Models are fitted to them by 'tasksim fit
     --kind counters'. Counts of Valgrind are the same in each run; those of caches do not know
@@ -125,7 +125,7 @@ def _measured(
 
 
 def _completed(kernel: str, settings: Sequence[str]) -> list[str]:
-    """Return the *settings* with the parameters that are not given, equal to the first one."""
+    """Return the *settings*, with the sizes of the first one for parameters that are not given."""
     from tasksim.kernels.dense import dense_kernel
 
     given = [setting.partition("=")[0] for setting in settings]
@@ -134,8 +134,7 @@ def _completed(kernel: str, settings: Sequence[str]) -> list[str]:
     if not given or given[0] not in names:
         return list(settings)
     text = settings[0].partition("=")[2]
-    # A list of one is no axis to follow: it is taken itself.
-    return [*settings, *(f"{name}={text if text in names else given[0]}" for name in missing)]
+    return [*settings, *(f"{name}={text}" for name in missing)]
 
 
 def _text(summary: CounterSummary) -> list[str]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tasksim.models.files.coefficients import Entry
+    from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
     from tasksim.models.selection import Selection
 
@@ -44,7 +45,9 @@ MOST_LISTED = 6
 @click.option("--duration", metavar="COLUMN", help="Of the durations. [default: by its name]")
 @click.option("--parameters", metavar="COLUMN,...", help="[default: all other numeric columns]")
 @click.option("--part", metavar="NAME", help="Of a file with several: which samples.")
-@click.option("--kind", default="auto", help="Of model: history, power, mlr, cp, hybrid, bysize.")
+@click.option(
+    "--kind", default="auto", help="Of model: history, power, mlr, cp, hybrid, bysize, counters."
+)
 @click.option("--terms", help="Of a linear model: 'm*n*k + m*n'. [default: searched]")
 @click.option(
     "--weights", type=click.Choice(WEIGHTS), help="Of a linear model.  [default: relative]"
@@ -236,6 +239,8 @@ def _result(found: Selection, samples: Samples, test: Samples | None) -> dict[st
         "why": found.why,
         "terms": [] if linear is None else list(linear.term_names),
         "formula": model.formula(),
+        "notes": list(model.report().get("notes", [])) if model.needs_counters else [],
+        "counters": _counters(model),
         "alternatives": model.report().get("alternatives", []),
         "mlogq_cv": chosen.mlogq_cv,
         **tested,
@@ -247,6 +252,12 @@ def _result(found: Selection, samples: Samples, test: Samples | None) -> dict[st
         "candidates": [row.row() for row in found.table],
         "warnings": warnings,
     }
+
+
+def _counters(model: KernelModel) -> dict[str, str]:
+    """Return of which family the counters of a model are; none of models without."""
+    families: dict[str, str] = model.report().get("families", {}) if model.needs_counters else {}
+    return families
 
 
 def _tested(found: Selection, test: Samples, warnings: list[str]) -> dict[str, Any]:
@@ -290,6 +301,10 @@ def _text(result: dict[str, Any]) -> Iterator[str]:
     yield f"chosen    {result['why']}"
     if result["formula"]:
         yield f"formula   {result['formula']}"
+    for name, family in result["counters"].items():
+        yield f"counter   {name}: {family}"
+    for said in result["notes"]:
+        yield f"note      {said}"
     for alternative in result["alternatives"]:
         yield f"or        {_alternative_text(alternative)}"
     yield f"samples   {result['samples']} of {result['configurations']} configurations"

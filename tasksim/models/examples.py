@@ -36,6 +36,21 @@ def example_sizes(repetitions: int = 12, seed: int = 0) -> Samples:
 
 
 def examples_for(model: KernelModel, repetitions: int = 12, seed: int = 0) -> Samples:
-    """Return samples with as many parameters as *model* can be fitted to."""
+    """Return samples with as many parameters, and with counters, as *model* can be fitted to."""
     make = example_sizes if model.parameter_count == 1 else example_samples
-    return make(repetitions, seed)
+    samples = make(repetitions, seed)
+    return _counted(samples) if model.needs_counters else samples
+
+
+def _counted(samples: Samples) -> Samples:
+    """Return *samples* of a product with counters such as they would have."""
+    table = samples.parameters
+    product, sides = table.prod(axis=1), table.sum(axis=1)
+    counters = {
+        "instructions": 1000 + 0.5 * product,
+        "l1_hits": 0.15 * product + 10 * sides,
+        "l2_hits": 0.01 * product,
+        "memory_accesses": sides,
+        "frequency_hz": np.full(len(samples), 3e9),
+    }
+    return Samples(samples.names, table, samples.durations_s, samples.runs, counters)

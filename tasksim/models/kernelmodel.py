@@ -88,6 +88,8 @@ class KernelModel(ABC):
     then, and every configuration needs repetitions."""
     extrapolates: ClassVar[bool] = True
     """Whether it predicts what was not measured; else such rows are out of its domain."""
+    needs_counters: ClassVar[bool] = False
+    """Whether it is fitted to counters of samples besides their parameters."""
     automatic: ClassVar[bool] = True
     """Whether :func:`~tasksim.models.selection.select` tries it if no kinds are named."""
     doubt_kind: ClassVar[type[Doubt]] = Anchors

@@ -41,6 +41,7 @@ KINDS: Registry[type[KernelModel]] = Registry(
         "power": "tasksim.models.kinds.power:PowerLaw",
         "cp": "tasksim.models.tensor.model:TensorModel",
         "hybrid": "tasksim.models.tensor.hybrid:HybridModel",
+        "counters": "tasksim.models.kinds.counted:CounterModel",
         "constant": "tasksim.models.kinds.constant:ConstantModel",
     },
     _adopt,

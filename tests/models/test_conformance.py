@@ -8,6 +8,7 @@ from tasksim.models.conformance import check_model, checks, parametrize_with_che
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.kinds.bysize import SizeHistory
 from tasksim.models.kinds.constant import ConstantModel
+from tasksim.models.kinds.counted import CounterModel
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.kinds.power import PowerLaw
@@ -26,6 +27,7 @@ from tasksim.models.kinds.power import PowerLaw
         PowerLaw,
         lambda: PowerLaw(constant=True),
         lambda: ConstantModel(1e-3),
+        CounterModel,
     ]
 )
 def test_every_kind_of_model(model, check):

@@ -30,6 +30,7 @@ COUNTERS: Final[Mapping[str, str]] = {
     "memory_accesses": "those that no cache answered",
     "communication_s": "seconds in messages between ranks, per execution",
     "frequency_hz": "cycles per second of the core while it was measured",
+    "latency_factor": "how many times as long as alone an access took, beside a load of the memory",
 }
 """Name of a column of samples -> what it counts, of one execution. Never parameters unless asked
 for; a level that is missing was not told apart from the next one."""

@@ -1,0 +1,195 @@
+"""Families of functions that a counter may follow: polynomials, exponentials, logarithms, powers.
+
+All are linear in their coefficients, the counter itself or its logarithm. Which one it is, R²
+says, as in N. Ding et al., "APMT: an automatic hardware counter-based performance modeling tool
+for HPC applications"; or, by default, what is left out of the fit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from math import comb
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+
+from tasksim.models.validation.folds import fold_of_each
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from tasksim.models.document import Node
+
+    Table = NDArray[np.float64]
+
+__all__ = ["FAMILIES", "By", "CounterFunction", "chosen_function"]
+
+By = Literal["cv", "r2"]
+
+FAMILIES: Final = ("polynomial", "exponential", "logarithm", "power")
+"""The last one is not the paper's; it is tried where cross-validation chooses."""
+DEGREES: Final = (0, 1, 2, 3)
+FLOOR: Final = 1e-3
+"""Errors are relative to a value, or to this part of the mean where it is less: what hardly ever
+happens must not decide the fit."""
+ALIKE: Final = 1.02
+"""Errors within this factor are the same: the fewer coefficients are taken then."""
+ALIKE_R2: Final = 1e-6
+"""R² that differ by less are the same."""
+LARGEST: Final = 600.0
+"""The logarithm of the largest value: beyond the samples an exponential is a number yet."""
+EXACT: Final = 1e-9
+"""Relative errors below are those of arithmetic: such fits are all exact."""
+
+
+@dataclass(frozen=True, eq=False)
+class CounterFunction:
+    """A counter as a function of the parameters.
+
+    Attributes
+    ----------
+    family : str
+        One of :data:`FAMILIES`.
+    degree : int
+        Of a polynomial, in all parameters together; else 1.
+    scale : tuple of float
+        Of each parameter: its largest value, so that powers are of numbers up to 1.
+    coef : float64 array
+        A constant first.
+    r2 : float
+        Of the fit, errors weighted as there.
+    """
+
+    family: str
+    degree: int
+    scale: tuple[float, ...]
+    coef: NDArray[np.float64]
+    r2: float = 1.0
+
+    def __call__(self, table: Table) -> NDArray[np.float64]:
+        """Return the counter for each row of *table*, not negative."""
+        values = _features(self.family, self.degree, table, self.scale) @ self.coef
+        if self.family in ("exponential", "power"):
+            values = np.exp(np.minimum(values, LARGEST))
+        result: NDArray[np.float64] = np.maximum(values, 0.0)
+        return result
+
+    def describe(self) -> str:
+        """Return the family, for people: ``polynomial of degree 3``."""
+        return f"polynomial of degree {self.degree}" if self.family == "polynomial" else self.family
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "family": self.family, "degree": self.degree, "scale": self.scale, "coef": self.coef,
+            "r2": self.r2,
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, node: Node, parameters: int) -> CounterFunction:
+        """Return what :meth:`to_json` wrote, of so many *parameters*."""
+        family, degree = node["family"].one_of(FAMILIES), node["degree"].integer()
+        if degree not in DEGREES:
+            raise node["degree"].expected("a degree from 0 to 3")
+        count = _count(family, degree, parameters)
+        scale = tuple(node["scale"].vector(parameters).tolist())
+        return cls(family, degree, scale, node["coef"].vector(count), node["r2"].number())
+
+
+def chosen_function(table: Table, values: NDArray[np.float64], by: By = "cv") -> CounterFunction:
+    """Return the function of the best family for a counter with *values* at the rows of *table*.
+
+    *by* ``"cv"``: whose error on rows that were left out is least; ``"r2"``: whose R² is largest,
+    of polynomials up to the third degree, exponentials and logarithms. Of the same, the one with
+    fewer coefficients.
+    """
+    scale = tuple(np.where(table.max(axis=0) > 0, table.max(axis=0), 1.0).tolist())
+    weights = 1 / np.maximum(values, FLOOR * values.mean() or 1.0)
+    best: tuple[float, CounterFunction] | None = None
+    for family, degree in _candidates(table, values, by):
+        function = _fitted(family, degree, scale, table, values, weights)
+        if by == "r2":
+            score = 1 - function.r2
+            better = best is None or score < best[0] - ALIKE_R2
+        else:
+            score = max(EXACT, _left_out(family, degree, scale, table, values, weights))
+            better = best is None or ALIKE * score < best[0]
+        if better:
+            best = score, function
+    assert best is not None  # a constant always fits
+    return best[1]
+
+
+def _candidates(table: Table, values: NDArray[np.float64], by: By) -> Iterator[tuple[str, int]]:
+    """Yield families and degrees that there are enough rows for, fewest coefficients first."""
+    parameters, rows = table.shape[1], len(np.unique(table, axis=0))
+    yield "polynomial", 0
+    others = [("polynomial", 1)]
+    if (values > 0).all():
+        others.append(("exponential", 1))
+    if (table > 0).all():
+        others.append(("logarithm", 1))
+        if (values > 0).all() and by == "cv":
+            others.append(("power", 1))
+    others += [("polynomial", degree) for degree in DEGREES[2:]]
+    # As many rows again as coefficients: a fit through all points has no error of its own.
+    yield from (c for c in others if parameters and _count(*c, parameters) < max(3, rows / 1.5))
+
+
+def _count(family: str, degree: int, parameters: int) -> int:
+    return comb(parameters + degree, degree) if family == "polynomial" else 1 + parameters
+
+
+def _features(family: str, degree: int, table: Table, scale: tuple[float, ...]) -> Table:
+    scaled = table / np.array(scale) if table.shape[1] else table
+    ones = np.ones((len(table), 1))
+    if family == "polynomial":
+        products = (
+            scaled[:, list(columns)].prod(axis=1)
+            for power in range(1, degree + 1)
+            for columns in combinations_with_replacement(range(table.shape[1]), power)
+        )
+        return np.column_stack([ones, *products])
+    if family in ("logarithm", "power"):
+        scaled = np.log(np.maximum(scaled, np.finfo(float).tiny))
+    return np.column_stack([ones, scaled])
+
+
+def _fitted(
+    family: str, degree: int, scale: tuple[float, ...], table: Table,
+    values: NDArray[np.float64], weights: NDArray[np.float64],
+) -> CounterFunction:  # fmt: skip
+    features = _features(family, degree, table, scale)
+    if family in ("exponential", "power"):  # an error of the logarithm is a relative one
+        found = np.linalg.lstsq(features, np.log(values), rcond=None)[0]
+    else:
+        found = np.linalg.lstsq(features * weights[:, None], values * weights, rcond=None)[0]
+    coef = found.astype(np.float64)
+    function = CounterFunction(family, degree, scale, coef)
+    mean = float((weights**2 @ values) / (weights**2).sum())
+    total = float(((weights * (values - mean)) ** 2).sum())
+    left = float(((weights * (values - function(table))) ** 2).sum())
+    # What varies by rounding alone is constant: nothing is left to explain.
+    r2 = 1 - left / total if total > EXACT**2 * len(values) else 1.0
+    return CounterFunction(family, degree, scale, coef, r2)
+
+
+def _left_out(
+    family: str, degree: int, scale: tuple[float, ...], table: Table,
+    values: NDArray[np.float64], weights: NDArray[np.float64],
+) -> float:  # fmt: skip
+    """Return the mean relative error on rows that were left out of the fit."""
+    rows, group = np.unique(table, axis=0, return_inverse=True)
+    if len(rows) < 2:
+        return 0.0 if degree == 0 else np.inf
+    fold = fold_of_each(len(rows))[group.ravel()]
+    error = np.zeros(len(values))
+    for index in np.unique(fold):
+        out = fold == index
+        kept = ~out
+        function = _fitted(family, degree, scale, table[kept], values[kept], weights[kept])
+        error[out] = weights[out] * np.abs(function(table[out]) - values[out])
+    return float(error.mean())

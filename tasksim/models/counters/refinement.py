@@ -1,0 +1,65 @@
+"""Refinement: how many cycles an instruction takes by itself, and how much of memory's time shows.
+
+Cycles per instruction are a line over the time of memory accesses, in cycles per instruction:
+``CPI = CPI_core + BF_mem · T_mem``. The slope is the part of that time that computing does not
+hide, the intercept what remains without it. (N. Ding et al. print them with their names swapped.)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["non_negative", "refined"]
+
+
+def refined(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return BF_mem and CPI_core of the line through *points*, (T_mem, CPI).
+
+    Two points come from two frequencies of the core, or from two loads of the memory: through
+    two, the line is exact; through more, it is that of least squares.
+
+    Parameters
+    ----------
+    points : sequence of (float, float)
+        Time of memory accesses per instruction, and cycles per instruction, both in cycles.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two different times of memory.
+
+    Examples
+    --------
+    >>> bf_mem, cpi_core = refined([(2.0, 0.9), (3.0, 1.1)])
+    >>> round(bf_mem, 12), round(cpi_core, 12)
+    (0.2, 0.5)
+    """
+    t_mem, cpi = np.array(points, dtype=np.float64).reshape(-1, 2).T
+    if not (np.isfinite(t_mem).all() and np.isfinite(cpi).all()):
+        raise InputError(f"points must be finite, got {points!r}")
+    if len(np.unique(t_mem)) < 2:
+        raise InputError(
+            "a refinement needs two different times of memory: measure at a second frequency, or "
+            f"beside another load of the memory; got T_mem {', '.join(f'{t:g}' for t in t_mem)}"
+        )
+    centered = t_mem - t_mem.mean()
+    slope = float(centered @ cpi / (centered @ centered))
+    return slope, float(cpi.mean() - slope * t_mem.mean())
+
+
+def non_negative(design: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the coefficients of least squares that are not negative."""
+    from scipy.optimize import nnls
+
+    scale = np.maximum(np.abs(design).max(axis=0), np.finfo(float).tiny)
+    found: NDArray[np.float64] = nnls(design / scale, values)[0] / scale
+    return found

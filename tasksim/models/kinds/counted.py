@@ -1,0 +1,372 @@
+"""Counter model: the time of computing, and the part of memory's that computing does not hide."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.models.counters.columns import HITS, LEVELS
+from tasksim.models.counters.families import CounterFunction, chosen_function
+from tasksim.models.counters.refinement import non_negative
+from tasksim.models.groups import group_means
+from tasksim.models.kernelmodel import KernelModel
+from tasksim.models.kinds.loglog import LEAST_S, log_normal
+from tasksim.models.outliers import inliers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from tasksim.models.counters.families import By
+    from tasksim.models.document import Node
+    from tasksim.models.draws import Draw
+    from tasksim.models.samples import Samples
+
+__all__ = ["CounterModel"]
+
+GUESSED_CYCLES: Final = {"l1": 4.0, "l2": 14.0, "l3": 60.0, "memory": 250.0}
+"""Latencies of processors of these years, where those of the machine are not given."""
+UNKNOWN_HZ: Final = 1e9
+"""The frequency where none is known: cycles are nanoseconds then."""
+FEWEST_RUNS: Final = 3
+"""That many runs tell whether cycles per instruction are always the same."""
+RARE: Final = 1e-4
+"""Of accesses may reach memory: hits times latencies are a time only as long as misses of the last
+level are rare (N. Ding et al.)."""
+TOLD_APART: Final = 0.05
+"""Where times of memory per instruction differ by less, relatively, samples do not tell the two
+parts apart."""
+LINE_BYTES: Final = 64
+
+
+class CounterModel(KernelModel):
+    """Instructions and memory accesses, each a function of the parameters, and what they cost.
+
+    ``T = instructions · CPI_core / f + BF_mem · sum(hits · latency) + T_comm``: cycles per
+    instruction without waiting, and the part of memory's time that computing does not hide. Both
+    are regressed from samples with counters
+    (:data:`~tasksim.models.counters.columns.COUNTERS`), not negative, by relative errors; where
+    ``cycles`` and ``stall_cycles`` were counted, they are their means over runs. Samples at two
+    frequencies, or two loads of the memory (``latency_factor``), tell both exactly.
+
+    Parameters
+    ----------
+    latencies_s : mapping, default=None
+        Level (``l1``, ``l2``, ``l3``, ``memory``) -> seconds; None: 4, 14, 60 and 250 cycles,
+        and the report says so.
+    frequency_hz : float, default=None
+        Of the core; None: that of the samples.
+    by : {"cv", "r2"}, default="cv"
+        What chooses the families of counters: errors on what was left out, or R².
+
+    Attributes
+    ----------
+    cpi_core_, bf_mem_ : float
+        Cycles per instruction; the part of memory's time that shows.
+    cpi_variance_ : float
+        Of the cycles per instruction over runs; NaN with fewer than two.
+    functions_ : dict
+        Counter -> its function of the parameters.
+
+    Notes
+    -----
+    N. Ding, V. W. Lee, W. Xue, W. Zheng, "APMT: an automatic hardware counter-based performance
+    modeling tool for HPC applications", CCF Transactions on High Performance Computing 2, 2020.
+
+    See Also
+    --------
+    tasksim.LinearModel : Without counters.
+
+    Examples
+    --------
+    >>> from tasksim.models.samples import Samples
+    >>> n = np.repeat(np.array([64.0, 128, 256, 512]), 3)
+    >>> counters = {"instructions": n**2, "memory_accesses": n, "frequency_hz": 0 * n + 2e9}
+    >>> seconds = 0.5 * n**2 / 2e9 + 0.25 * n * 100e-9
+    >>> samples = Samples(("n",), n[:, None], seconds, counters=counters)
+    >>> model = CounterModel(latencies_s={"memory": 100e-9}).fit(samples)
+    >>> round(model.cpi_core_, 6), round(model.bf_mem_, 6)
+    (0.5, 0.25)
+    """
+
+    kind = "counters"
+    automatic = False
+    needs_counters = True
+
+    cpi_core_: float
+    bf_mem_: float
+    cpi_variance_: float
+    spread_: float
+    frequency_hz_: float
+    latencies_s_: dict[str, float]
+    functions_: dict[str, CounterFunction]
+    notes_: tuple[str, ...]
+
+    def __init__(
+        self,
+        *,
+        latencies_s: Mapping[str, float] | None = None,
+        frequency_hz: float | None = None,
+        by: By = "cv",
+    ) -> None:
+        self.latencies_s = latencies_s
+        self.frequency_hz = frequency_hz
+        self.by = by
+
+    def parts(
+        self, parameters: ArrayLike, *, frequency_hz: float | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return what each row takes: computing, memory that is not hidden, messages; seconds.
+
+        Parameters
+        ----------
+        parameters : array_like, shape (n, p)
+            As of :meth:`predict`.
+        frequency_hz : float, optional
+            Of the core: computing scales with it, memory and messages do not. By default that of
+            the samples.
+
+        Raises
+        ------
+        InputError
+            If the frequency is not positive.
+        """
+        self._check_fitted("parts")
+        if frequency_hz is not None and not (np.isfinite(frequency_hz) and frequency_hz > 0):
+            raise self._refusal(f"a frequency must be positive, got {frequency_hz!r}")
+        return self._parts(self._table(parameters), frequency_hz or self.frequency_hz_)
+
+    def traffic_bytes(self, parameters: ArrayLike) -> NDArray[np.float64]:
+        """Return how many bytes each row moves between the last cache and memory."""
+        self._check_fitted("traffic_bytes")
+        table = self._table(parameters)
+        found = self.functions_.get("memory_accesses")
+        return LINE_BYTES * (np.zeros(len(table)) if found is None else found(table))
+
+    def formula(self, digits: int = 4) -> str:
+        """Return what the fitted model adds up, for people."""
+        self._check_fitted("formula")
+        levels = " + ".join(
+            f"{1e9 * latency:.{digits}g} ns*{HITS[level]}"
+            for level, latency in self.latencies_s_.items()
+        )
+        core = f"{self.cpi_core_:.{digits}g} cycles*instructions/{self.frequency_hz_:.{digits}g} Hz"
+        comm = " + communication" if "communication_s" in self.functions_ else ""
+        return f"{core} + {self.bf_mem_:.{digits}g}*({levels}){comm}"
+
+    def coefficient_count(self, rows: NDArray[np.float64]) -> int:  # noqa: ARG002
+        """Return how many numbers there are: of the counters' functions, and the two costs."""
+        return 2 + max(len(found.coef) for found in self.functions_.values())
+
+    def _fit(self, samples: Samples) -> NDArray[np.bool_]:
+        kept = inliers(samples, samples.configurations()[1], self.fence)
+        self._learn(samples.select(kept))
+        return kept
+
+    def _learn(self, samples: Samples) -> None:
+        """Set what the samples that are no outliers tell."""
+        counters = self._counters(samples)
+        frequency = self._frequency(counters, len(samples))
+        self.frequency_hz_ = float(np.median(frequency))
+        levels = [level for level in LEVELS if HITS[level] in counters]
+        self.latencies_s_ = self._latencies(levels)
+        factor = counters.get("latency_factor", 1.0)
+        memory_s = np.zeros(len(samples))
+        for level in levels:
+            memory_s += factor * counters[HITS[level]] * self.latencies_s_[level]
+        compute = counters["instructions"] / frequency
+        local_s = samples.durations_s - counters.get("communication_s", 0.0)
+        if not (local_s > 0).all():
+            index = int(np.argmin(local_s))
+            raise self._refusal(
+                f"sample {index}: its communication_s is not less than its duration"
+            )
+        self._set_costs(compute, memory_s, local_s, counters, samples)
+        self.functions_ = self._functions(samples, counters)
+        self.notes_ = tuple(self._noted(samples, counters, compute, memory_s))
+        predicted = self.predict_with(compute, memory_s) + counters.get("communication_s", 0.0)
+        self.spread_ = float(np.std(samples.durations_s / predicted))
+
+    def predict_with(
+        self, compute: NDArray[np.float64], memory_s: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return seconds for counters that are known: instructions / frequency, memory's time."""
+        return np.maximum(self.cpi_core_ * compute + self.bf_mem_ * memory_s, LEAST_S)
+
+    def _counters(self, samples: Samples) -> Mapping[str, NDArray[np.float64]]:
+        counters = samples.counters or {}
+        missing = [] if "instructions" in counters else ["instructions"]
+        if not any(name in counters for name in HITS.values()):
+            missing.append(" or ".join(HITS.values()))
+        if missing:
+            raise self._refusal(
+                f"samples have no column {' and none '.join(missing)}: a model of counters needs "
+                "samples that were counted (tasksim counters)"
+            )
+        if not (counters["instructions"] > 0).all():
+            index = int(np.argmin(counters["instructions"]))
+            raise self._refusal(f"sample {index}: instructions 0: every execution has some")
+        return counters
+
+    def _frequency(
+        self, counters: Mapping[str, NDArray[np.float64]], length: int
+    ) -> NDArray[np.float64]:
+        given = self.frequency_hz
+        if given is not None and not (np.isfinite(given) and given > 0):
+            raise self._refusal(f"frequency_hz must be positive, got {given!r}")
+        if given is not None or "frequency_hz" not in counters:
+            return np.full(length, given or UNKNOWN_HZ)
+        if not (counters["frequency_hz"] > 0).all():
+            index = int(np.argmin(counters["frequency_hz"]))
+            raise self._refusal(f"sample {index}: frequency_hz 0: a frequency must be positive")
+        return counters["frequency_hz"]
+
+    def _latencies(self, levels: list[str]) -> dict[str, float]:
+        if self.latencies_s is None:
+            return {level: GUESSED_CYCLES[level] / self.frequency_hz_ for level in levels}
+        missing = [level for level in levels if level not in self.latencies_s]
+        wrong = [level for level in self.latencies_s if not self.latencies_s[level] >= 0]
+        if missing or wrong:
+            raise self._refusal(
+                f"latencies_s: no latency of {', '.join(missing)}" if missing
+                else f"latencies_s: {wrong[0]}: got {self.latencies_s[wrong[0]]}; legal: 0 or more"
+            )  # fmt: skip
+        return {level: float(self.latencies_s[level]) for level in levels}
+
+    def _set_costs(
+        self, compute: NDArray[np.float64], memory_s: NDArray[np.float64],
+        local_s: NDArray[np.float64], counters: Mapping[str, NDArray[np.float64]],
+        samples: Samples,
+    ) -> None:  # fmt: skip
+        """Set the two costs: by stalls where these were counted, else by regression."""
+        if {"cycles", "stall_cycles"} <= set(counters) and (memory_s > 0).all():
+            stalls, cycles = counters["stall_cycles"], counters["cycles"]
+            if (stalls > cycles).any():
+                index = int(np.argmax(stalls > cycles))
+                raise self._refusal(f"sample {index}: more stall_cycles than cycles")
+            self.bf_mem_ = float(np.mean(stalls / (memory_s * self.frequency_hz_)))
+            per_sample = (cycles - stalls) / counters["instructions"]
+            self.cpi_core_ = float(np.mean(per_sample))
+        else:
+            design = np.column_stack([compute, memory_s]) / local_s[:, None]
+            costs = non_negative(design, np.ones(len(local_s)))
+            self.cpi_core_, self.bf_mem_ = map(float, costs)
+            per_sample = (local_s - self.bf_mem_ * memory_s) / compute
+        self.cpi_variance_ = _variance_over_runs(per_sample, samples.runs)
+
+    def _functions(
+        self, samples: Samples, counters: Mapping[str, NDArray[np.float64]]
+    ) -> dict[str, CounterFunction]:
+        """Return each counter as a function of the parameters, fitted to configurations."""
+        names = ["instructions", *(HITS[level] for level in self.latencies_s_)]
+        names += [name for name in ("communication_s",) if name in counters]
+        rows, group = samples.configurations()
+        return {n: chosen_function(rows, group_means(counters[n], group), self.by) for n in names}
+
+    def _noted(
+        self, samples: Samples, counters: Mapping[str, NDArray[np.float64]],
+        compute: NDArray[np.float64], memory_s: NDArray[np.float64],
+    ) -> list[str]:  # fmt: skip
+        """Return what to know of the fit: where its conditions do not hold, what was guessed."""
+        notes = []
+        runs = len(np.unique(samples.runs)) if samples.runs is not None else 1
+        if runs < FEWEST_RUNS:
+            notes.append(
+                f"cycles per instruction of {runs} run(s): three at least tell their variance"
+            )
+        if self.latencies_s is None:
+            notes.append(
+                "latencies are guessed: 'tasksim calibrate memory' measures this machine's"
+            )
+        if self.frequency_hz is None and "frequency_hz" not in counters:
+            notes.append("the frequency is not known: cycles are nanoseconds")
+        accesses = sum(counters[name] for name in HITS.values() if name in counters)
+        share = counters.get("memory_accesses", 0 * compute) / np.maximum(accesses, 1.0)
+        if (share > RARE).any():
+            notes.append(
+                f"up to {share.max():.2g} of the accesses reach memory (rare is {RARE:g}): hits "
+                "times latencies are less sure"
+            )
+        ratio = memory_s / compute
+        if not ratio.std() > TOLD_APART * ratio.mean():
+            notes.append(
+                "memory takes the same share of all samples: what computing and what memory costs "
+                "cannot be told apart; measure at a second frequency or load of the memory"
+            )
+        return notes
+
+    def _parts(
+        self, table: NDArray[np.float64], frequency_hz: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        found = self.functions_
+        compute = self.cpi_core_ * found["instructions"](table) / frequency_hz
+        memory = np.zeros(len(table))
+        for level, latency_s in self.latencies_s_.items():
+            memory += self.bf_mem_ * latency_s * found[HITS[level]](table)
+        comm = found.get("communication_s")
+        return compute, memory, np.zeros(len(table)) if comm is None else comm(table)
+
+    def _predict(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        compute, memory, communication = self._parts(table, self.frequency_hz_)
+        return np.maximum(compute + memory + communication, LEAST_S)
+
+    def _sample(self, table: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+        return self._sampler(table)(rng)
+
+    def _sampler(self, table: NDArray[np.float64]) -> Draw:
+        mean = self._predict(table)
+        spread = np.full(len(mean), self.spread_)
+        return lambda rng: log_normal(mean, spread, rng)
+
+    def _details(self) -> dict[str, Any]:
+        return {
+            "cpi_core": self.cpi_core_,
+            "bf_mem": self.bf_mem_,
+            "cpi_variance": self.cpi_variance_ if np.isfinite(self.cpi_variance_) else None,
+            "families": {name: found.describe() for name, found in self.functions_.items()},
+            "r2": {name: found.r2 for name, found in self.functions_.items()},
+            "notes": list(self.notes_),
+        }
+
+    def _to_json(self) -> dict[str, Any]:
+        return {
+            "cpi_core": self.cpi_core_,
+            "bf_mem": self.bf_mem_,
+            "cpi_variance": self.cpi_variance_ if np.isfinite(self.cpi_variance_) else None,
+            "spread": self.spread_,
+            "frequency_hz": self.frequency_hz_,
+            "latencies_s": self.latencies_s_,
+            "functions": {name: found.to_json() for name, found in self.functions_.items()},
+            "notes": list(self.notes_),
+        }
+
+    def _from_json(self, node: Node) -> None:
+        parameters = len(node["parameters"].texts())
+        self.cpi_core_, self.bf_mem_ = node["cpi_core"].number(), node["bf_mem"].number()
+        self.cpi_variance_ = node["cpi_variance"].optional()
+        self.spread_ = node["spread"].number()
+        self.frequency_hz_ = node["frequency_hz"].positive()
+        self.latencies_s_ = {n: found.number() for n, found in node["latencies_s"].items()}
+        self.functions_ = {
+            name: CounterFunction.from_json(found, parameters)
+            for name, found in node["functions"].items()
+        }
+        needed = ["instructions", *(HITS[level] for level in self.latencies_s_ if level in HITS)]
+        for name in needed:
+            if name not in self.functions_:
+                raise node["functions"].error(f"'{name}' is missing")
+        for level in self.latencies_s_:
+            if level not in HITS:
+                raise node["latencies_s"].expected(f"levels of {', '.join(LEVELS)}")
+        self.notes_ = node["notes"].texts()
+
+
+def _variance_over_runs(per_sample: NDArray[np.float64], runs: NDArray[np.int64] | None) -> float:
+    """Return the variance of the means of runs; NaN of fewer than two."""
+    if runs is None:
+        return float("nan")
+    _, run = np.unique(runs, return_inverse=True)
+    means = np.bincount(run, per_sample) / np.bincount(run)
+    return float(means.var(ddof=1)) if len(means) > 1 else float("nan")
