@@ -12,6 +12,7 @@ from tasksim.base.errors import InputError, TasksimError
 if TYPE_CHECKING:
     from tasksim.cli.output import Results
     from tasksim.graph.distribution.owners import Grid
+    from tasksim.native.calm_moments import Calmness
     from tasksim.native.cluster.ranks import Ranks
     from tasksim.scenario.over_ranks import RankedScenario
     from tasksim.scenario.scenario import Scenario
@@ -21,7 +22,14 @@ __all__ = ["grid_of", "run_over_ranks"]
 
 
 def run_over_ranks(
-    scenario: Scenario, grid: str | None, owner: str, *, check: bool, results: Results
+    scenario: Scenario,
+    grid: str | None,
+    owner: str,
+    *,
+    results: Results,
+    check: bool,
+    calm: bool = False,
+    check_accesses: bool = False,
 ) -> None:
     """Run a native *scenario* on all ranks; rank 0 keeps and prints the run.
 
@@ -35,18 +43,28 @@ def run_over_ranks(
     problem: TasksimError | None = None
     ranks.together(lambda: None if ranks.rank else results.refuse_early())
     arranged = ranks.together(lambda: grid_of(grid, ranks.size))
-    ranked = RankedScenario(scenario, ranks, arranged, owner)
+    ranked = RankedScenario(scenario, ranks, arranged, owner, check_accesses=check_accesses)
     try:
-        done = ranked.run(check=check)
-        if done is not None:
+        found = _run(ranked, check=check, calm=calm)
+        if found is not None:
+            done, calmness = found
             problem = done.problem
             results.keep(done.run)
-            _print(ranked, done, results)
+            _print(ranked, done, calmness, results)
     except TasksimError as error:
         problem = error
     except Exception as error:
         end_all(f"rank {ranks.rank}: {type(error).__name__}: {error}")
     _end_together(ranks, problem)
+
+
+def _run(
+    ranked: RankedScenario, *, check: bool, calm: bool
+) -> tuple[Checked, Calmness | None] | None:
+    if calm:
+        return ranked.run_calmly(check=check)
+    done = ranked.run(check=check)
+    return None if done is None else (done, None)
 
 
 def grid_of(text: str | None, ranks: int) -> Grid:
@@ -65,14 +83,16 @@ def grid_of(text: str | None, ranks: int) -> Grid:
     return Grid(int(found[1]), int(found[2]))
 
 
-def _print(ranked: RankedScenario, done: Checked, results: Results) -> None:
+def _print(
+    ranked: RankedScenario, done: Checked, calmness: Calmness | None, results: Results
+) -> None:
     from tasksim.base.units import format_size
     from tasksim.cli.printed_runs import print_checked
 
     said = done.run.config["ranks"]
     messages = {"count": len(ranked.cut.messages), "bytes": ranked.cut.messages.bytes}
     more = {"nodes": ranked.ranks.size, "messages": messages, **said}
-    print_checked(done, ranked.resolved.graph, None, results, more)
+    print_checked(done, ranked.resolved.graph, calmness, results, more)
     if not results.as_json:
         unsure_s = max(c["uncertainty_s"] for c in said["clocks"])
         click.echo(

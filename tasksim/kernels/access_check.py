@@ -74,6 +74,20 @@ class AccessCheckedProgram:
         self._program: Inspectable = program
         self._one_at_a_time = threading.Lock()
         self._before: dict[int, NDArray[Any]] = {}
+        self._coming: set[int] = set()
+
+    def coming(self, handle: int) -> None:
+        """Note that *handle* is written from without, from now until it :meth:`has_come`."""
+        with self._one_at_a_time:
+            self._coming.add(handle)
+
+    def has_come(self, handle: int) -> None:
+        """Take *handle* as it is now."""
+        with self._one_at_a_time:
+            self._coming.discard(handle)
+            now = self._bytes(handle) if handle in self._before else None
+            if now is not None:
+                self._before[handle][:] = now
 
     def run(self, task: int, worker: int) -> None:
         """Execute *task*; :exc:`KernelError` if it wrote what it did not declare to write."""
@@ -97,6 +111,8 @@ class AccessCheckedProgram:
         """Return what was changed that was not *declared*; remember the rest as it is now."""
         changed = []
         for handle, before in self._before.items():
+            if handle in self._coming:
+                continue
             now = self._bytes(handle)
             assert now is not None
             if not np.array_equal(now, before):

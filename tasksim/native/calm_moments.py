@@ -59,6 +59,8 @@ class Probe:
     ----------
     workers : int
         Threads, each on a core of its own where there are enough.
+    cores : list of int, optional
+        The cores; by default those that this process may use.
 
     Notes
     -----
@@ -67,12 +69,12 @@ class Probe:
     the system does not.
     """
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, cores: list[int] | None = None) -> None:
         rng = np.random.default_rng(0)
         self._matrix = rng.random((ROWS, ROWS))
         self._inputs = [rng.random((ROWS, COLUMNS)) for _ in range(workers)]
         self._outputs = [np.empty((ROWS, COLUMNS)) for _ in range(workers)]
-        cores = usable_cores()
+        cores = usable_cores() if cores is None else cores
         self._cores = cores[:workers] if workers <= len(cores) else [None] * workers
 
     def __call__(self) -> float:

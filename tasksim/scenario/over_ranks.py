@@ -12,10 +12,11 @@ from tasksim.run.record import Run, WorkerInfo
 from tasksim.run.sharedcores import said
 from tasksim.scenario.document import encode
 from tasksim.scenario.resolved import Resolver
-from tasksim.scenario.solving import Checked, bounds_of, estimates_of, policy_of
+from tasksim.scenario.solving import PATIENCE_S, Checked, bounds_of, estimates_of, policy_of
 
 if TYPE_CHECKING:
     from tasksim.graph.distribution.owners import Grid
+    from tasksim.native.calm_moments import Calmness
     from tasksim.native.cluster.execute import ClusterRecord
     from tasksim.native.cluster.ranks import Ranks
     from tasksim.platform.description import Platform
@@ -36,6 +37,8 @@ class RankedScenario:
         How the ranks are arranged.
     owner : str
         Which of them owns what, as :func:`tasksim.graph.distribution.owners.owners_of` has it.
+    check_accesses : bool, default False
+        Whether each rank runs its tasks one at a time, and looks at what they write.
 
     Raises
     ------
@@ -43,7 +46,15 @@ class RankedScenario:
         On all ranks, if any of them cannot execute it.
     """
 
-    def __init__(self, scenario: Scenario, ranks: Ranks, grid: Grid, owner: str) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        ranks: Ranks,
+        grid: Grid,
+        owner: str,
+        *,
+        check_accesses: bool = False,
+    ) -> None:
         self.ranks, self.grid, self.owner = ranks, grid, owner
         platform = ranks.together(lambda: platform_of_rank(ranks, scenario.workers))
         self.platforms: list[Platform] = ranks.comm.allgather(platform)
@@ -53,7 +64,9 @@ class RankedScenario:
         cut = ranks.together(lambda: cut_for(graph, grid, owner, ranks.size))
         self.cut = cut
         self.execution = ranks.together(
-            lambda: RankExecution(ranks, graph, cut, platform, scenario.seed)
+            lambda: RankExecution(
+                ranks, graph, cut, platform, scenario.seed, check_accesses=check_accesses
+            )
         )
 
     @property
@@ -80,6 +93,31 @@ class RankedScenario:
             return None
         run = self._recorded(record)
         return self._checked(run) if check else Checked(run)
+
+    def run_calmly(
+        self, *, check: bool, patience_s: float = PATIENCE_S
+    ) -> tuple[Checked, Calmness] | None:
+        """Execute it until nobody else used the cores of any machine meanwhile; likewise.
+
+        One rank per machine probes its cores before and after; the slowest of them counts. When
+        *patience_s* is over, the calmest run counts.
+        """
+        from tasksim.native.calm_moments import Probe, measure_calmly
+        from tasksim.native.cluster.leading import Leading, agreed_probe
+
+        ranks = self.ranks
+        probe = Probe(len(ranks.cores), ranks.cores)
+        leading: Leading[Any] = Leading(
+            ranks, [lambda: self.run(check=check), lambda: agreed_probe(ranks, probe)]
+        )
+        if ranks.rank:
+            leading.follow()
+            return None
+        done = measure_calmly(
+            [lambda: leading.do(0)], lambda: leading.do(1), repetitions=1, patience_s=patience_s
+        )
+        leading.end()
+        return done.values[0][0], done.calm
 
     def _recorded(self, record: ClusterRecord) -> Run:
         graph, scenario = self.resolved.graph, self.resolved.scenario

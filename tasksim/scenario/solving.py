@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tasksim.schedulers.base import Scheduler
 
 __all__ = [
+    "PATIENCE_S",
     "Checked",
     "bound",
     "bounds_of",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tasksim.graph.distribution.messages import MessageTable
     from tasksim.graph.distribution.parts import LocalPart
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.kernels.access_check import AccessCheckedProgram
     from tasksim.native.cluster.parcels import Parcels
     from tasksim.native.cluster.ranks import Ranks
     from tasksim.native.outside import Ended, HandsOut
@@ -72,6 +73,8 @@ class Communicator:
         Called with a message if an error is told by another rank: ends all ranks by default.
     idle_s : float, optional
         How long the thread sleeps while a worker waits.
+    watch : AccessCheckedProgram, optional
+        Is told of data that messages write.
 
     Attributes
     ----------
@@ -88,13 +91,14 @@ class Communicator:
         parcels: Parcels,
         fails: Callable[[str], object] = end_all,
         idle_s: float = IDLE_S,
+        watch: AccessCheckedProgram | None = None,
     ) -> None:
         from mpi4py import MPI
 
         self._mpi, self._comm, self._rank = MPI, ranks.comm, ranks.rank
         self._whole, self._part, self._messages = whole, part, messages
         self._parcels, self._fails = parcels, fails
-        self._idle_s = idle_s
+        self._idle_s, self._watch = idle_s, watch
         self.tasks: NDArray[np.int8] = (part.message >= 0).astype(np.int8)
         self._number: list[int] = part.message.tolist()
         self._sends: list[bool] = (
@@ -198,6 +202,8 @@ class Communicator:
                 continue
             task = self._expected.get(number, -1)
             if task >= 0:
+                if self._watch is not None:
+                    self._watch.coming(int(self._messages.handle[number]))
                 buffer = self._parcels.buffer(int(self._messages.handle[number]))
             else:
                 here = np.empty(status.Get_count(self._mpi.BYTE), np.uint8)
@@ -236,13 +242,19 @@ class Communicator:
             return
         else:
             del self._expected[under.number]
+            if self._watch is not None:
+                self._watch.has_come(int(self._messages.handle[under.number]))
         self._ended.append((under.task, under.started_s, now))
 
     def _unpack(self, number: int, started_s: float) -> None:
         """Copy what came before its receive was released to where it belongs."""
         self._arrived.remove(number)
         handle = int(self._messages.handle[number])
+        if self._watch is not None:
+            self._watch.coming(handle)
         self._parcels.unpack(handle, self._early.pop(number))
+        if self._watch is not None:
+            self._watch.has_come(handle)
         self._ended.append((self._expected.pop(number), started_s, self._now()))
 
     def _told(self, message: Any, status: Any) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.distribution.cutting import cut_by
+from tasksim.kernels.access_check import AccessCheckedProgram
 from tasksim.kernels.program import bind
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.native.cluster.clocks import clock_of, look_at_clock
@@ -150,18 +151,29 @@ class RankExecution:
         The workers of this rank.
     seed : int
         Of the data.
+    check_accesses : bool, default False
+        Whether tasks run one at a time, and fail if they write what they do not declare to write.
     """
 
     def __init__(
-        self, ranks: Ranks, graph: TaskGraph, cut: Distribution, platform: Platform, seed: int = 0
+        self,
+        ranks: Ranks,
+        graph: TaskGraph,
+        cut: Distribution,
+        platform: Platform,
+        seed: int = 0,
+        *,
+        check_accesses: bool = False,
     ) -> None:
         self.cut = cut
         self._ranks, self._platform = ranks, platform
         self._part = cut.parts[ranks.rank]
         with single_threaded_blas():
-            self.whole: Program = bind(graph, len(platform.workers), seed)
+            bound = bind(graph, len(platform.workers), seed)
+        self._watch = AccessCheckedProgram(bound) if check_accesses else None
+        self.whole: Program = bound if self._watch is None else self._watch
         self._program = RankProgram(self._part, self.whole)
-        self._parcels = Parcels(self.whole, cut.graph)
+        self._parcels = Parcels(bound, cut.graph)
         for handle in np.unique(cut.messages.handle).tolist():
             self._parcels.buffer(handle)  # before the clock starts; and refused before, if at all
 
@@ -183,7 +195,7 @@ class RankExecution:
         shared = shares_cores(ranks, len(self._platform.workers))
         communicator = Communicator(
             ranks, self.cut.graph, self._part, self.cut.messages, self._parcels,
-            idle_s=BUSY_S if shared else IDLE_S,
+            idle_s=BUSY_S if shared else IDLE_S, watch=self._watch,
         )  # fmt: skip
         chosen = choose_runtime(runtime, self._platform)
         classes = len(self._platform.classes)

@@ -109,6 +109,77 @@ def test_ranks_that_share_cores_are_not_kept_on_the_first(tmp_path):
     assert load_run(tmp_path / "run").config["shared_cores"] == 2
 
 
+WRONG = """
+import tasksim
+from tasksim import R, RW, W
+
+
+@tasksim.kernel
+def fill(x: W):
+    x[:] = 1.0
+
+
+@tasksim.kernel
+def add(x: R, y: RW, bad=0):
+    y += x
+    if bad:
+        x += 1.0
+
+
+@tasksim.application("wrong")
+def wrong(g, bad=0):
+    x = g.arrays("x", [(64,)] * 6)
+    for each in x:
+        g.insert(fill, each)
+    for k in range(5):
+        g.insert(add, x[k], x[k + 1], bad=bad * (k == 2))
+"""
+
+
+@pytest.mark.parametrize("bad", [0, 1])
+def test_each_rank_checks_what_its_tasks_write(tmp_path, bad):
+    file = tmp_path / "wrong.py"
+    file.write_text(WRONG)
+    done = run(file, f"bad={bad}", "--owner", "round-robin", "--check-accesses")
+    assert done.returncode == bad, done.stderr
+    if bad:
+        assert re.search(
+            r"Error: rank 1: add #8 .* it wrote x\[2\].*only declared to read", done.stderr
+        )
+        assert len(done.stderr.strip().splitlines()) == 1
+
+
+CALM = """
+from tasksim.graph.distribution.owners import Grid
+from tasksim.native.cluster.ranks import world
+from tasksim.scenario.over_ranks import RankedScenario
+from tasksim.scenario.scenario import Scenario
+
+scenario = Scenario("cholesky", ("tiles=4", "tile_size=16"), workers=1, clock="native")
+found = RankedScenario(scenario, world("a test"), Grid(1, 2), "row").run_calmly(
+    check=True, patience_s=0.0
+)
+if found is not None:
+    checked, calmness = found
+    print(checked.problem, len(checked.run), calmness.kept)
+"""
+
+
+def test_rank_0_says_when_all_run_again(tmp_path):
+    file = tmp_path / "calm.py"
+    file.write_text(CALM)
+    done = subprocess.run(
+        [mpiexec(), "-n", "2", sys.executable, file], capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout == "None 20 1\n", done.stderr
+
+
+def test_a_run_over_ranks_cannot_be_isolated():
+    done = run("cholesky", "tiles=4", "--isolate")
+    assert done.returncode == 2
+    assert done.stderr.count("each rank is a process of its own") == 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("runtime", ["python", "auto"])
 @pytest.mark.parametrize(
