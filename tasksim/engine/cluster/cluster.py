@@ -17,7 +17,7 @@ from tasksim.base.errors import InputError, SchedulerError, TasksimError
 from tasksim.engine.clock import TICKS_PER_S, TickClock, run
 from tasksim.engine.cluster.communicator import Communicator
 from tasksim.engine.cluster.flows import Flows
-from tasksim.engine.cluster.messages import Messages
+from tasksim.engine.cluster.messages import Messages, ends_of_messages
 from tasksim.engine.cluster.outcome import ClusterOutcome, NodeOutcome
 from tasksim.engine.cluster.protocol import protocol_of
 from tasksim.engine.cluster.sharing import SharedCores
@@ -150,7 +150,7 @@ class ClusterReplay:
         ledger = Ledger(work.graph, platform, able)
         release = Release(work.graph, submitted=not overheads.submission)
         communicator = Communicator(
-            number, work.message, self.messages, self._flows, self._protocol, self._model
+            number, work.message.tolist(), self.messages, self._flows, self._protocol, self._model
         )
         node = Node(
             Facts(work.graph, platform, scheduler, estimates, able),
@@ -161,7 +161,7 @@ class ClusterReplay:
             Charges(platform, costs, None),
             blind=self._blind,
             member=Membership(
-                work.visible, work.order, work.hints, work.first_ready,
+                work.visible, work.order.tolist(), work.hints, work.first_ready,
                 communicator.take, self._idle, self._over, self._cores,
             ),
             slowing=slowing,
@@ -263,13 +263,8 @@ def _outcome_of(member: Member) -> NodeOutcome:
 
 def messages_of(distribution: Distribution, works: Sequence[Work]) -> Messages:
     """Return the messages, with their communication tasks' numbers in the replay."""
-    table = distribution.messages
-    send, receive = [-1] * len(table), [-1] * len(table)
-    source: list[int] = table.source.tolist()
-    for node, work in enumerate(works):
-        for task, message in enumerate(work.message, work.own_tasks):
-            (send if source[message] == node else receive)[message] = task
-    return Messages(table, send, receive)
+    send, receive = ends_of_messages(distribution.messages, works)
+    return Messages(distribution.messages, send.tolist(), receive.tolist())
 
 
 def _of_part(costs: NDArray[np.float64], work: Work) -> list[list[float]]:

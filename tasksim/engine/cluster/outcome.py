@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 import numpy as np
 
 from tasksim.engine.ticks import TICKS_PER_S
+from tasksim.graph.csr import pointers_of_counts
 from tasksim.run.record import MemoryInfo, MemoryTable, TaskTable, TransferTable, WorkerInfo
 from tasksim.run.recordtables import MessageTable
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.engine.cluster.messages import Messages
+    from tasksim.engine.cluster.messages import Messages, NotedMessages
     from tasksim.engine.cluster.work import Work
     from tasksim.engine.outcome import Copies
     from tasksim.graph.distribution.parts import Distribution
@@ -50,7 +51,7 @@ class ClusterOutcome(NamedTuple):
 
     distribution: Distribution
     nodes: Sequence[NodeOutcome]
-    messages: Messages
+    messages: Messages | NotedMessages
 
 
 def cluster_machine(nodes: Sequence[Platform]) -> dict[str, Any]:
@@ -105,18 +106,20 @@ def _tasks(outcome: ClusterOutcome) -> TaskTable:
 def _senders(outcome: ClusterOutcome) -> NDArray[np.int32]:
     """Return per message the task whose end has released its sending; -1: its submission has.
 
-    What is sent on after it was received was released by the message before it: messages are
-    posted in that order, so that its entry is there already.
+    What is sent on after it was received was released by the message before it.
     """
-    messages = outcome.messages
-    released_by = [node.lives["released_by"].tolist() for node in outcome.nodes]
-    found = np.full(len(messages.source), -1, np.int32)
-    for message, (source, send) in enumerate(zip(messages.source, messages.send, strict=True)):
-        work, by = outcome.nodes[source].work, released_by[source][send]
-        if by >= work.own_tasks:
-            found[message] = found[work.message[by - work.own_tasks]]
-        elif by >= 0:
-            found[message] = work.task[by]
+    found = np.full(len(outcome.distribution.messages), -1, np.int32)
+    after = found.copy()
+    for number, node in enumerate(outcome.nodes):
+        work, own = node.work, node.work.own_tasks
+        sent = outcome.distribution.messages.source[work.message] == number
+        message, by = work.message[sent], node.lives["released_by"][own:][sent]
+        ours, theirs = (by >= 0) & (by < own), by >= own
+        found[message[ours]] = work.task[by[ours]]
+        after[message[theirs]] = work.message[by[theirs] - own]
+    while len(forwarded := np.flatnonzero(after >= 0)):
+        before = after[forwarded]
+        found[forwarded], after[forwarded] = found[before], after[before]
     return found
 
 
@@ -127,7 +130,7 @@ def _in_whole_graph(node: NodeOutcome, sent_by: NDArray[np.int32]) -> NDArray[np
     """
     work, own = node.work, node.work.own_tasks
     by = node.lives["released_by"][:own].astype(np.int64)
-    message = np.append(np.array(work.message, np.int64), -1)
+    message = np.append(work.message, np.int32(-1))
     numbers = np.append(work.task, -1)
     of_message = np.append(sent_by, -1)[message[np.where(by >= own, by - own, -1)]]
     return np.where(by >= own, of_message, numbers[np.where(by < own, by, -1)]).astype(np.int32)
@@ -135,10 +138,13 @@ def _in_whole_graph(node: NodeOutcome, sent_by: NDArray[np.int32]) -> NDArray[np
 
 def _messages(outcome: ClusterOutcome) -> MessageTable:
     table, noted, nodes = outcome.distribution.messages, outcome.messages, outcome.nodes
+    first = pointers_of_counts(np.array([len(node.work.graph) for node in nodes]))
+    send = first[table.source] + np.asarray(noted.send)
+    receive = first[table.target] + np.asarray(noted.receive)
 
-    def of(ends: list[int], tasks: list[int], name: str) -> NDArray[np.float64]:
-        columns = [node.lives[name].tolist() for node in nodes]
-        return np.array([columns[n][task] for n, task in zip(ends, tasks, strict=True)], float)
+    def of(tasks: NDArray[np.int64], name: str) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = np.concatenate([node.lives[name] for node in nodes])[tasks]
+        return found
 
     return MessageTable(
         source=table.source,
@@ -147,11 +153,11 @@ def _messages(outcome: ClusterOutcome) -> MessageTable:
         size_bytes=table.size_bytes,
         priority=table.priority,
         task=table.task,
-        posted_s=of(noted.source, noted.send, "submitted_s"),
-        ready_s=of(noted.source, noted.send, "ready_s"),
-        awaited_s=of(noted.target, noted.receive, "ready_s"),
-        start_s=np.array(noted.started) / TICKS_PER_S,
-        end_s=np.array(noted.ended) / TICKS_PER_S,
+        posted_s=of(send, "submitted_s"),
+        ready_s=of(send, "ready_s"),
+        awaited_s=of(receive, "ready_s"),
+        start_s=np.asarray(noted.started) / TICKS_PER_S,
+        end_s=np.asarray(noted.ended) / TICKS_PER_S,
     )
 
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tasksim.network.description import Network
 
 __all__ = ["ROUNDING", "Way", "Ways"]
@@ -70,6 +74,16 @@ class Ways:
         size = size_bytes + self._model.envelope_bytes
         latency_factor, factor = self._model.factors(size)
         return round(latency_factor * way.latency_s * self._ticks_per_s), factor, size
+
+    def transfers(
+        self, latency_s: NDArray[np.float64], size_bytes: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return what many messages cost, as :meth:`transfer`, on ways with these latencies."""
+        sizes, which = np.unique(size_bytes, return_inverse=True)
+        sent = [size + self._model.envelope_bytes for size in sizes.tolist()]
+        factors = np.array([self._model.factors(size) for size in sent], float).reshape(-1, 2)
+        latency = np.rint(factors[which, 0] * latency_s * self._ticks_per_s).astype(np.int64)
+        return latency, factors[which, 1], np.array(sent, float)[which]
 
     def alone(self, way: Way, size_bytes: float) -> int:
         """Return the ticks that a message of *size_bytes* takes on *way*, alone on all links."""

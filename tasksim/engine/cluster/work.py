@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasksim.engine.data.accesses import Hints
+from tasksim.engine.data.accesses import Hints, writers_before_hints
 from tasksim.graph.commutation import ready_at_first
 from tasksim.graph.csr import pointers_of_counts, spans
 from tasksim.graph.taskgraph import TaskGraph
@@ -56,14 +56,14 @@ class Work:
         Tasks, then communication.
     visible : NumberedGraph
         The tasks alone.
-    order : list of int
+    order : ndarray
         All of *graph* in the order of submission.
     task : ndarray
         Per task its number in the whole graph.
-    message : list of int
+    message : ndarray
         Per communication task its message.
-    hints : Hints
-        What is said of data, after how many submissions.
+    own_tasks : int
+        How many tasks workers run.
     first_ready : list of int
         The tasks that wait for nothing.
     """
@@ -74,20 +74,28 @@ class Work:
         new = np.empty(len(old), np.int32)
         new[old] = np.arange(len(old), dtype=np.int32)
         tasks = int(np.count_nonzero(own))
-        self.order: list[int] = new.tolist()
+        self.own_tasks = tasks
+        self.order = new
         self.task = part.task[old[:tasks]]
-        self.message: list[int] = part.message[old[tasks:]].tolist()
+        self.message = part.message[old[tasks:]]
         self.graph = _renumbered(part, old, new)
         self.visible = _first(self.graph, tasks)
-        self.hints = _hints(given, self.order)
+        self._given = given
         waits = self.graph.predecessor_count[:tasks] > 0
         first = ready_at_first(self.visible)
         self.first_ready = [task for task in first if not waits[task]]
 
     @property
-    def own_tasks(self) -> int:
-        """How many tasks workers run."""
-        return len(self.visible)
+    def hints(self) -> Hints:
+        """What is said of data, after how many submissions."""
+        said, _ = Hints.of(self._given)
+        return Hints(said, dict(zip(said, self.hint_writers.tolist(), strict=True)))
+
+    @property
+    def hint_writers(self) -> Int32:
+        """Per hint who writes its datum last before it; -1: nobody."""
+        writer = writers_before_hints(self._given)
+        return np.append(self.order, np.int32(-1))[writer]
 
 
 def _renumbered(part: LocalPart, old: Int64, new: Int32) -> NumberedGraph:
@@ -157,9 +165,3 @@ def _first(graph: NumberedGraph, tasks: int) -> NumberedGraph:
         numbers=graph.numbers[:tasks],
         data=graph.data,
     )
-
-
-def _hints(given: TaskGraph, order: list[int]) -> Hints:
-    """Return the hints of the part *given*, their writers by the numbers of the replay."""
-    said, writer = Hints.of(given)
-    return Hints(said, {key: order[task] if task >= 0 else -1 for key, task in writer.items()})

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.core import interface
-from tasksim.engine.cluster.cluster import SEEDS, messages_of
+from tasksim.engine.cluster.cluster import SEEDS
+from tasksim.engine.cluster.messages import NotedMessages, ends_of_messages
 from tasksim.engine.cluster.outcome import ClusterOutcome, NodeOutcome
 from tasksim.engine.cluster.protocol import protocol_of
 from tasksim.engine.cluster.ways import Ways
@@ -81,7 +82,8 @@ class CompiledCluster:
         self._network = network
         self._cores = cores or 0
         self._works = [Work(part) for part in distribution.parts]
-        self.messages = messages_of(distribution, self._works)
+        self._table = distribution.messages
+        self.messages = NotedMessages(*ends_of_messages(self._table, self._works))
         self._questions = nodes
         self._column = Arrays()
         self._kept: list[Any] = [self._column]
@@ -111,9 +113,8 @@ class CompiledCluster:
             read_tasks(partial(core.tasksim_cluster_tasks, handle, node), len(work.graph))
             for node, work in enumerate(self._works)
         ]
-        started, done = (np.empty(len(self.messages.source), np.int64) for _ in range(2))
-        core.tasksim_cluster_messages(handle, started.ctypes.data, done.ctypes.data)
-        self.messages.started, self.messages.ended = started.tolist(), done.tolist()
+        noted = self.messages
+        core.tasksim_cluster_messages(handle, noted.started.ctypes.data, noted.ended.ctypes.data)
 
     def outcome(self) -> ClusterOutcome:
         """Return what happened."""
@@ -223,30 +224,29 @@ class CompiledCluster:
         return self._column(alone, np.int8) if alone.any() else None
 
     def _messages(self) -> dict[str, Any]:
-        messages, model, column = self.messages, self._network.model, self._column
-        i32, i64 = np.int32, np.int64
-        pairs = list(zip(messages.source, messages.target, strict=True))
-        self._pairs = {pair: number for number, pair in enumerate(dict.fromkeys(pairs))}
+        table, model, column = self._table, self._network.model, self._column
+        nodes = len(self._works)
+        pairs, way = np.unique(
+            table.source.astype(np.int64) * nodes + table.target, return_inverse=True
+        )
         ways = self._known = Ways(self._network)
-        known = {
-            (pair, size): ways.transfer(ways.between(*pair), size)
-            for pair, size in dict.fromkeys(zip(pairs, messages.size, strict=True))
-        }
-        sent = [known[key] for key in zip(pairs, messages.size, strict=True)]
+        self._pairs = [ways.between(*divmod(pair, nodes)) for pair in pairs.tolist()]
+        self._latency_s = np.array([each.latency_s for each in self._pairs], float)
+        latency, factor, sent = ways.transfers(self._latency_s[way], table.size_bytes)
         return {
-            "messages": len(pairs),
+            "messages": len(table),
             "in_flight": self._protocol.in_flight,
-            "source": column(messages.source, i32),
-            "target": column(messages.target, i32),
-            "priority": column(messages.priority, i32),
-            "send": column(messages.send, i32),
-            "receive": column(messages.receive, i32),
-            "way": column((self._pairs[pair] for pair in pairs), i32),
-            "eager": column((size < model.eager_bytes for size in messages.size), np.int8),
-            "detached": column((size < model.detached_bytes for size in messages.size), np.int8),
-            "latency": column((latency for latency, _, _ in sent), i64),
-            "factor": column((factor for _, factor, _ in sent), np.float64),
-            "bytes": column((size for _, _, size in sent), np.float64),
+            "source": column(table.source, np.int32),
+            "target": column(table.target, np.int32),
+            "priority": column(table.priority, np.int32),
+            "send": column(self.messages.send, np.int32),
+            "receive": column(self.messages.receive, np.int32),
+            "way": column(way, np.int32),
+            "eager": column(table.size_bytes < model.eager_bytes, np.int8),
+            "detached": column(table.size_bytes < model.detached_bytes, np.int8),
+            "latency": column(latency, np.int64),
+            "factor": column(factor, np.float64),
+            "bytes": column(sent, np.float64),
             "isend": self._host_costs(model.isend_costs),
             "received": self._host_costs(model.receive_costs),
         }
@@ -254,11 +254,12 @@ class CompiledCluster:
     def _host_costs(self, costs: tuple[HostCost, ...]) -> int | None:
         if not costs:
             return None
-        return self._column((ticks(cost_s(costs, size)) for size in self.messages.size), np.int64)
+        sizes, which = np.unique(self._table.size_bytes, return_inverse=True)
+        known = np.array([ticks(cost_s(costs, size)) for size in sizes.tolist()], np.int64)
+        return self._column(known[which], np.int64)
 
     def _ways(self) -> dict[str, Any]:
-        column, known = self._column, self._known
-        ways = [known.between(*pair) for pair in self._pairs]
+        column, known, ways = self._column, self._known, self._pairs
         uses = [use for way in ways for use in way.uses]
         fields: dict[str, Any] = {
             "links": len(known.capacity),
@@ -273,19 +274,18 @@ class CompiledCluster:
         }
         size = self._protocol.envelope_bytes
         if size is not None and ways:
-            envelopes = [known.transfer(way, size) for way in ways]
-            fields["envelope_latency"] = column((each[0] for each in envelopes), np.int64)
-            fields["envelope_factor"], fields["envelope_bytes"] = envelopes[0][1:]
+            latency, factor, sent = known.transfers(self._latency_s, np.full(len(ways), size))
+            fields["envelope_latency"] = column(latency, np.int64)
+            fields["envelope_factor"], fields["envelope_bytes"] = factor[0], sent[0]
         return fields
 
 
 def _flat_part(work: Work) -> Flat:
     """Return the flat form of all tasks of *work*, with who writes last before each hint."""
     column = Arrays()
-    said = work.hints.said
     given = interface.Graph(
         **graph_columns(work.graph, column),
-        hint_writer=column((work.hints.writer[hint] for hint in said), np.int32),
+        hint_writer=column(work.hint_writers, np.int32),
     )
     return Flat("graph", given, column.kept)
 

@@ -12,9 +12,20 @@ from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.csr import Int64, pointers_of_counts
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["COPIED", "Hints", "Need", "Needs", "TaskAccesses", "ordered_accesses", "writers"]
+__all__ = [
+    "COPIED",
+    "Hints",
+    "Need",
+    "Needs",
+    "TaskAccesses",
+    "ordered_accesses",
+    "writers",
+    "writers_before_hints",
+]
 
 Need: TypeAlias = tuple[int, bool, bool]
 """One of the data that a task accesses: which, whether it is read, whether it is written."""
@@ -115,13 +126,17 @@ class Hints(NamedTuple):
     def of(cls, graph: TaskGraph) -> Hints:
         """Return the hints of *graph*."""
         said = list(zip(graph.hint_after.tolist(), graph.hint_handle.tolist(), strict=True))
-        writes = _WRITTEN[graph.access_mode]
-        task = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))[writes]
-        handle = graph.access_handle[writes]
-        keys = np.sort(handle.astype(np.int64) * (len(graph) + 1) + task)
-        asked = graph.hint_handle.astype(np.int64) * (len(graph) + 1)
-        place = np.searchsorted(keys, asked + graph.hint_after) - 1
-        found = keys[np.maximum(place, 0)] if len(keys) else np.zeros(len(place), np.int64)
-        known = (place >= 0) & (found >= asked)
-        writer = np.where(known, found - asked, -1).tolist()
-        return cls(said, dict(zip(said, writer, strict=True)))
+        return cls(said, dict(zip(said, writers_before_hints(graph).tolist(), strict=True)))
+
+
+def writers_before_hints(graph: TaskGraph) -> NDArray[np.int64]:
+    """Return per hint of *graph* the last task before it that writes its datum, -1 if none."""
+    writes = _WRITTEN[graph.access_mode]
+    task = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))[writes]
+    handle = graph.access_handle[writes]
+    keys = np.sort(handle.astype(np.int64) * (len(graph) + 1) + task)
+    asked = graph.hint_handle.astype(np.int64) * (len(graph) + 1)
+    place = np.searchsorted(keys, asked + graph.hint_after) - 1
+    found = keys[np.maximum(place, 0)] if len(keys) else np.zeros(len(place), np.int64)
+    known = (place >= 0) & (found >= asked)
+    return np.where(known, found - asked, -1)
