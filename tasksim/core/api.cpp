@@ -246,10 +246,9 @@ void *tasksim_cluster_log(void *replay, int64_t node, tasksim_log *columns) {
 }
 
 void tasksim_cluster_messages(const void *replay, int64_t *started, int64_t *ended) {
-  for (const cluster::Message &message : cluster_of(replay).messages()) {
-    *started++ = message.started;
-    *ended++ = message.ended;
-  }
+  const cluster::Office &office = cluster_of(replay).office();
+  for (const cluster::Message &message : office.messages) *started++ = message.started;
+  std::copy(office.ended.begin(), office.ended.end(), ended);
 }
 
 void tasksim_python_is(const tasksim_python *given) { python = *given; }

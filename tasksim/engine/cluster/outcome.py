@@ -139,8 +139,8 @@ def _in_whole_graph(node: NodeOutcome, sent_by: NDArray[np.int32]) -> NDArray[np
 def _messages(outcome: ClusterOutcome) -> MessageTable:
     table, noted, nodes = outcome.distribution.messages, outcome.messages, outcome.nodes
     first = pointers_of_counts(np.array([len(node.work.graph) for node in nodes]))
-    send = first[table.source] + np.asarray(noted.send)
-    receive = first[table.target] + np.asarray(noted.receive)
+    send = first[table.source] + np.asarray(noted.send, np.int64)
+    receive = first[table.target] + np.asarray(noted.receive, np.int64)
 
     def of(tasks: NDArray[np.int64], name: str) -> NDArray[np.float64]:
         found: NDArray[np.float64] = np.concatenate([node.lives[name] for node in nodes])[tasks]

@@ -115,8 +115,14 @@ void ClusterReplay::make_messages() {
   const auto priority = column(given_.priority, count);
   const auto send = column(given_.send, count), receive = column(given_.receive, count);
   const auto eager = column(given_.eager, count), detached = column(given_.detached, count);
-  if (given_.isend) expect_within(column(given_.isend, count), 0, LONGEST);
-  if (given_.received) expect_within(column(given_.received, count), 0, LONGEST);
+  if (given_.isend) office_.isend = column(given_.isend, count);
+  if (given_.received) office_.received = column(given_.received, count);
+  expect_within(office_.isend, 0, LONGEST);
+  expect_within(office_.received, 0, LONGEST);
+  office_.ways = ways_;
+  office_.envelopes = envelopes_;
+  office_.ended.assign(count, -1);
+  office_.messages.reserve(count);
   office_.in_flight = given_.in_flight;
   for (i64 k = 0; k < count; ++k)
     office_.messages.push_back({
@@ -125,10 +131,10 @@ void ClusterReplay::make_messages() {
         .priority = priority[k],
         .send = send[k],
         .receive = receive[k],
-        .data = {&ways_[way[k]], given_.latency[k], given_.factor[k], given_.bytes[k]},
-        .envelope = envelopes_.empty() ? -1 : envelopes_[way[k]],
-        .isend = given_.isend ? given_.isend[k] : 0,
-        .received = given_.received ? given_.received[k] : 0,
+        .way = way[k],
+        .latency = given_.latency[k],
+        .factor = given_.factor[k],
+        .bytes = given_.bytes[k],
         .eager = eager[k] != 0,
         .detached = detached[k] != 0,
     });

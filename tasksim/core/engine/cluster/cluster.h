@@ -23,13 +23,14 @@ class ClusterReplay : public Replay {
   double units_per_s() const override { return 1e9; }
   double now_s() const override { return static_cast<double>(clock_.now) * 1e-9; }
   i64 events() const override { return clock_.events; }
-  const std::vector<Message> &messages() const { return office_.messages; }
+  const Office &office() const { return office_; }
 
  private:
   struct Member : Membership {
     Member(ClusterReplay &cluster, int number, const tasksim_member &given,
            std::unique_ptr<Scheduler> own);
     void communicate(int task) override { communicator.take(task); }
+    void send_for(int task) const override { communicator.send_for(task); }
     bool idle() const override { return cluster.idle(); }
     bool over() const override { return cluster.over(); }
     bool busy() const;

@@ -26,6 +26,10 @@ void Communicator::begin(Node &node) {
   routine_->begin(steps());
 }
 
+void Communicator::send_for(int task) const {
+  __builtin_prefetch(&office_.messages[number_of(task)], 1);
+}
+
 // Brings the datum of *task* to main memory.
 void Communicator::take(int task) {
   if (node_->several) {
@@ -43,11 +47,11 @@ void Communicator::take(int task) {
 void Communicator::ready(int task) {
   Message &message = message_of(task);
   if (number_ == message.source) {
-    out_.push({-i64{message.priority}, turn_++, message_[task - node_->own_tasks]});
+    out_.push({-i64{message.priority}, turn_++, number_of(task)});
   } else {
     message.awaited = true;
     if (message.arrived)
-      done_.push_back(task);
+      end_soon(task);
     else if (message.announced)
       move(message);
     else
@@ -77,8 +81,8 @@ Steps<> Communicator::steps() {
 
 // Tells the node that the communication *task* has ended.
 Steps<> Communicator::end(int task) {
-  const Message &message = message_of(task);
-  if (message.received && number_ == message.target) co_await Wait{message.received};
+  if (!office_.received.empty() && number_ == message_of(task).target)
+    if (const i64 cost = office_.received[number_of(task)]) co_await Wait{cost};
   co_await node_->finish_communication(task, *routine_);
 }
 
@@ -90,25 +94,33 @@ bool Communicator::quiet() const {
 // Sends what is ready, as long as not too much is in flight.
 Steps<> Communicator::send() {
   while (!out_.empty() && in_flight_ < office_.in_flight) {
-    Message &message = office_.messages[out_.pop().message];
+    const int number = out_.pop().message;
+    Message &message = office_.messages[number];
     ++in_flight_;
-    if (message.isend) co_await Wait{message.isend};
+    if (!office_.isend.empty())
+      if (const i64 cost = office_.isend[number]) co_await Wait{cost};
     office_.communicators[message.target]->hear_of(message);
     if (message.eager) move(message);
     if (message.detached) sent(message);
   }
 }
 
+// The communication *task* is over, of which the thread tells the node.
+void Communicator::end_soon(int task) {
+  done_.push_back(task);
+  node_->send_for_end(task);
+}
+
 // *message* is not in flight any more.
 void Communicator::sent(const Message &message) {
   --in_flight_;
-  done_.push_back(message.send);
+  end_soon(message.send);
   routine_->wake();
 }
 
 // *message* is being sent here.
 void Communicator::hear_of(Message &message) {
-  if (message.envelope < 0) {
+  if (office_.envelopes.empty()) {
     message.announced = true;
     if (!message.awaited) return;
     --expected_;
@@ -131,11 +143,13 @@ void Communicator::let_come() {
   letters_.pop_front();
   coming_ = true;
   ++office_.under_way;
-  office_.clock.after(office_.messages[number].envelope, RUN, envelope_come_, number);
+  const i64 delay = office_.envelopes[office_.messages[number].way];
+  office_.clock.after(delay, RUN, envelope_come_, number);
 }
 
 void Communicator::on_envelope(int message) {
   --office_.under_way;
+  __builtin_prefetch(&office_.messages[message], 1);
   envelope_ = message;
   routine_->wake();
 }
@@ -156,7 +170,8 @@ void Communicator::move(Message &message) {
   message.moving = true;
   ++office_.under_way;
   message.started = office_.clock.now;
-  office_.flows.send(message.data, office_.communicators[message.target]->data_come_,
+  const Transfer data{&office_.ways[message.way], message.latency, message.factor, message.bytes};
+  office_.flows.send(data, office_.communicators[message.target]->data_come_,
                      &message - office_.messages.data());
 }
 
@@ -165,10 +180,10 @@ void Communicator::on_data(int number) {
   Message &message = office_.messages[number];
   --office_.under_way;
   message.arrived = true;
-  message.ended = office_.clock.now;
+  office_.ended[number] = office_.clock.now;
   if (!message.detached) office_.communicators[message.source]->sent(message);
   if (!message.awaited) return;
-  done_.push_back(message.receive);
+  end_soon(message.receive);
   routine_->wake();
 }
 

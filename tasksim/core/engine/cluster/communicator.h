@@ -11,19 +11,20 @@
 
 namespace tasksim::cluster {
 
-// A message, and where it is on its way (engine/cluster/messages.py).
-struct Message {
+// A message, and where it is on its way (engine/cluster/messages.py): a line of the cache.
+struct alignas(64) Message {
   int source, target, priority;
   int send, receive;  // its communication tasks
-  Transfer data;
-  i64 envelope;              // the ticks that it takes; none: nothing is sent before the data
-  i64 isend, received;       // what it costs its hosts, ticks
+  int way;
+  i64 latency;           // as in Transfer
+  double factor, bytes;
   bool eager, detached;      // it moves when it is sent; it is sent when it moves
   bool awaited = false;      // the receive is ready
   bool announced = false;    // the receiver knows of it
   bool moving = false, arrived = false;
-  i64 started = -1, ended = -1;
+  i64 started = -1;
 };
+static_assert(sizeof(Message) == 64);
 
 class Communicator;
 
@@ -32,6 +33,10 @@ struct Office {
   Clock &clock;
   Flows flows;
   std::vector<Message> messages;
+  std::vector<i64> ended;                // when, per message
+  std::span<const i64> isend, received;  // what each costs its hosts, ticks; none: nothing
+  std::span<const Way> ways;
+  std::span<const i64> envelopes;        // per way the ticks; none: nothing goes before the data
   std::vector<std::unique_ptr<Communicator>> communicators;
   i64 in_flight = 0;   // so many messages at most are on their way from a node
   i64 under_way = 0;   // messages and envelopes that move
@@ -46,6 +51,7 @@ class Communicator {
 
   void begin(Node &node);  // which has its workers now
   void take(int task);     // a communication task that was released
+  void send_for(int task) const;  // what is known of its message is looked at soon
   bool quiet() const;      // nothing to do until a message or a datum comes
 
  private:
@@ -72,11 +78,13 @@ class Communicator {
     Communicator &communicator;
   };
 
-  Message &message_of(int task) { return office_.messages[message_[task - node_->own_tasks]]; }
+  int number_of(int task) const { return message_[task - node_->own_tasks]; }
+  Message &message_of(int task) { return office_.messages[number_of(task)]; }
   void ready(int task);
   Steps<> steps();
   Steps<> send();
   Steps<> end(int task);
+  void end_soon(int task);
   void sent(const Message &message);
   void hear_of(Message &message);
   void listen();

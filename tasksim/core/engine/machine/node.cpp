@@ -205,6 +205,11 @@ void Node::send_for_push(int task) const {
     __builtin_prefetch(view.estimates + i64{group} * own_tasks + task);
 }
 
+void Node::send_for_end(int task) const {
+  __builtin_prefetch(&ledger.of[task], 1);
+  __builtin_prefetch(&graph.successor_ptr[task]);
+}
+
 void Node::send_for_successors(int task) const {
   __builtin_prefetch(graph.successors_of(task).data());
 }
@@ -284,6 +289,7 @@ Steps<> Node::finish_communication(int task, Routine &routine) {
 // Gives the communication *task* to who does it. To release one costs a push, as StarPU pushes a task
 // without a kernel for it; but not the main thread, when nothing else is missing.
 Steps<> Node::communicate(int task, Routine &routine, int released_by) {
+  member_->send_for(task);
   if (overheads.push && released_by >= 0) {
     routine.rank = instant.push;
     co_await Wait{overheads.push};

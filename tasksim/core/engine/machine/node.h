@@ -78,6 +78,7 @@ class Paced {
 class Membership {
  public:
   virtual void communicate(int task) = 0;  // takes a communication task that was released
+  virtual void send_for(int task) const = 0;  // one that will be
   virtual bool idle() const = 0;           // nothing happens on any node, nor between them
   virtual bool over() const = 0;           // all nodes have done everything
 
@@ -131,6 +132,7 @@ class Node {
   // For the push of *task*, for its end: its successors, then what each of them still waits for.
   void send_for_push(int task) const;
   void send_for_successors(int task) const;
+  void send_for_end(int task) const;
   void send_for_counts(int task) const;
 
   bool alone(const Driver &driver, int task) const {
