@@ -54,7 +54,7 @@ GOAL: Final = 0.05
 FASTER, ERROR, REGRET = 3.0, 0.05, 0.03
 WORKERS: Final = 2
 CALIBRATION_S: Final = 10.0
-PATIENCE_S: Final = 20.0
+PATIENCE_S: Final = 10.0
 """How long calm moments are waited for, for each problem."""
 
 

@@ -103,14 +103,18 @@ void Account::stop() {
 
 void Account::work(int worker) {
   Guard guard(mutex_);
+  i64 seen = -1;
   try {
     while (!over_) {
       const double wait_s = advance();
       if (over_) break;
-      if (seats_[worker].job)
+      if (seats_[worker].job) {
         execute(worker, guard);
-      else
-        sleep(guard, wait_s);
+        continue;
+      }
+      const bool news = seen != changes_;
+      seen = changes_;
+      sleep(guard, wait_s, news);
     }
   } catch (const Broken &broken) {
     if (!guard.owns_lock()) guard.lock();
@@ -149,11 +153,12 @@ void Account::make_safe(int task) const {
     std::memcpy(safe_target_[k], safe_source_[k], static_cast<std::size_t>(safe_bytes_[k]));
 }
 
-// Waits until something has changed, for a while at most, if time alone may change anything.
-void Account::sleep(Guard &guard, double patience_s) {
+// Waits until something has changed, for a while at most, if time alone may change anything. It looks
+// in a loop where there is *news*, and else sleeps: what is measured may be kept waiting for its core.
+void Account::sleep(Guard &guard, double patience_s, bool news) {
   const i64 seen = changes_;
   const auto until = Clock::now() + seconds(std::max(patience_s, LEAST_S));
-  if (spin_.count()) {
+  if (news && spin_.count()) {
     const auto spun = std::min(until, Clock::now() + spin_);
     guard.unlock();
     while (changes_.load(std::memory_order_relaxed) == seen && Clock::now() < spun) pause();

@@ -105,7 +105,7 @@ class Account {
   void end(int worker, double end_s);
   void push(const std::vector<int> &released, int by);
   void stop_if_stuck_or_done();
-  void sleep(Guard &guard, double patience_s);
+  void sleep(Guard &guard, double patience_s, bool news);
   void change();
   void fail(const Broken &broken);
   void finish();
