@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     Block = tuple[int, int, NDArray[Any]]
     Vector = NDArray[np.float64]
+    Held = NDArray[np.integer] | None
 
 __all__ = ["Cholesky", "Lu", "Qr"]
 
@@ -40,8 +41,8 @@ T. Mary, "A New Approach to Probabilistic Rounding Error Analysis", SIAM J. Sci.
 class Cholesky(TiledProgram):
     """A = L Lᵀ of a symmetric positive definite matrix, of which the lower part is stored."""
 
-    def __init__(self, graph: TaskGraph, workers: int, seed: int = 0) -> None:
-        super().__init__(graph, workers)
+    def __init__(self, graph: TaskGraph, workers: int, seed: int = 0, held: Held = None) -> None:
+        super().__init__(graph, workers, held)
         self.tiles.fill(seed, _dominance(self.tiles))
 
     def check(self) -> Residual:
@@ -56,8 +57,8 @@ class Cholesky(TiledProgram):
 class Lu(TiledProgram):
     """A = L U without pivoting, of a matrix that needs none."""
 
-    def __init__(self, graph: TaskGraph, workers: int, seed: int = 0) -> None:
-        super().__init__(graph, workers)
+    def __init__(self, graph: TaskGraph, workers: int, seed: int = 0, held: Held = None) -> None:
+        super().__init__(graph, workers, held)
         self.tiles.fill(seed, _dominance(self.tiles))
 
     def check(self) -> Residual:
@@ -73,8 +74,8 @@ class Lu(TiledProgram):
 class Qr(TiledProgram):
     """A = Q R; Q stays in the form of the reflectors of its kernels."""
 
-    def __init__(self, graph: TaskGraph, workers: int, seed: int = 0) -> None:
-        super().__init__(graph, workers)
+    def __init__(self, graph: TaskGraph, workers: int, seed: int = 0, held: Held = None) -> None:
+        super().__init__(graph, workers, held)
         self.tiles.fill(seed, 0.0)
 
     def check(self) -> Residual:

@@ -20,6 +20,8 @@ from tasksim.kernels.registry import EXECUTORS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from numpy.typing import NDArray
+
     from tasksim.kernels.calls import Calls
     from tasksim.kernels.registry import Executor
 
@@ -81,6 +83,7 @@ def bind(
     seed: int = 0,
     *,
     functions: Mapping[str, Callable[[int], object]] | None = None,
+    held: NDArray[np.integer] | None = None,
 ) -> Program:
     """Return *graph* bound to data made from *seed*, ready to execute.
 
@@ -98,6 +101,9 @@ def bind(
     functions
         Kernel name -> a function that is called with the number of a task: then it is these
         that run, whatever the graph. Python functions share the GIL as they always do.
+    held
+        The data that are needed, by default all: programs of tiles then have memory for these
+        alone. Those without ``holds_parts`` have all data nevertheless.
 
     Raises
     ------
@@ -113,7 +119,10 @@ def bind(
         return FunctionProgram(graph, functions)
     if all("duration_s" in names for names in graph.parameter_names):
         return WaitingProgram(graph)
-    return _executor(graph)(graph, workers, seed)
+    executor = _executor(graph)
+    if held is not None and getattr(executor, "holds_parts", False):
+        return executor(graph, workers, seed, held=held)  # type: ignore[call-arg]
+    return executor(graph, workers, seed)
 
 
 def _executor(graph: TaskGraph) -> Executor:

@@ -51,6 +51,8 @@ class TiledProgram:
         Its kernels' models name the kernels; the operands are the accesses in their order.
     workers
         How many workers have a workspace.
+    held
+        The data that have memory, by default all: tasks on others cannot be executed.
 
     Attributes
     ----------
@@ -58,9 +60,14 @@ class TiledProgram:
         The data.
     """
 
-    def __init__(self, graph: TaskGraph, workers: int) -> None:
+    holds_parts = True
+    """It can be made with some of the data of its graph."""
+
+    def __init__(
+        self, graph: TaskGraph, workers: int, held: NDArray[np.integer] | None = None
+    ) -> None:
         self.graph = graph
-        self.tiles = Tiles(graph)
+        self.tiles = Tiles(graph, held)
         elements, precision = _work_elements(graph), self.tiles.precision
         self._workspaces = [Workspace(elements, precision) for _ in range(workers)]
         self._infos = [workspace.info for workspace in self._workspaces]

@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import HandleBlock, TaskGraph
     from tasksim.kernels.pointers import Reference
 
+    Held = NDArray[np.integer] | None
+
 __all__ = ["Tiles"]
+
+DRAW_BYTES = 8
+"""Of a number that the generator makes: of one come two elements of four bytes. Tiles begin at
+cache lines, and so at whole numbers."""
 
 
 class Tiles:
@@ -31,6 +37,9 @@ class Tiles:
     ----------
     graph
         Its handle blocks and its arguments ``tile_size`` and ``dtype``.
+    held
+        The handles that have memory, of those that tasks access; by default all. Where only some
+        have, they begin as they do where all have.
 
     Attributes
     ----------
@@ -39,12 +48,12 @@ class Tiles:
     precision
         Of the elements.
     offsets, capacity
-        int64 [handles]: where in memory its data are (-1: nowhere), and how many bytes.
+        int64 [handles]: where in memory its data are (-1: nowhere), and how many bytes they have.
     within_others
         The handles whose memory is that of others.
     """
 
-    def __init__(self, graph: TaskGraph) -> None:
+    def __init__(self, graph: TaskGraph, held: Held = None) -> None:
         blocks = {block.name: block for block in graph.handle_blocks}
         if "A" not in blocks or "tile_size" not in graph.arguments:
             raise InputError(
@@ -59,9 +68,14 @@ class Tiles:
         tile_bytes = self.tile_size**2 * self.precision.size_bytes
         if np.any(graph.handle_size[self.matrix.first : self.matrix.end] != tile_bytes):
             raise InputError(f"graph {graph.name}: the tiles of A are not of {tile_bytes} bytes")
-        self._size_bytes = end = self._place(graph, self.matrix, 0)
+        self._drawn_at = np.full(graph.handles, -1, dtype=np.int64)
+        """Where in memory the data would be if all had some."""
+        self._holds_all = held is None
+        if held is not None and "V" in blocks:
+            held = np.append(held, self._diagonal(blocks["V"], held))
+        self._size_bytes = end = self._place(graph, self.matrix, held, 0)
         if "T" in blocks:
-            end = self._place(graph, blocks["T"], end)
+            end = self._place(graph, blocks["T"], held, end)
         self.within_others = range(0)
         if "V" in blocks:
             self._alias_diagonal(blocks["V"])
@@ -70,21 +84,29 @@ class Tiles:
         self.buffer = Buffer(end)
         self._initial: NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
 
-    def _place(self, graph: TaskGraph, block: HandleBlock, start: int) -> int:
+    def _place(self, graph: TaskGraph, block: HandleBlock, held: Held, start: int) -> int:
         """Give the used handles of *block* memory from *start* on; return where it ends."""
         used = np.unique(graph.access_handle)
         mine = used[(used >= block.first) & (used < block.end)]
         stride = aligned(int(graph.handle_size[mine].max(initial=0)))
-        self.offsets[mine] = start + stride * np.arange(len(mine))
+        self._drawn_at[mine] = stride * np.arange(len(mine))
         self.capacity[mine] = graph.handle_size[mine]
+        if held is not None:
+            mine = mine[np.isin(mine, held)]
+        self.offsets[mine] = start + stride * np.arange(len(mine))
         return start + stride * len(mine)
 
     def _alias_diagonal(self, block: HandleBlock) -> None:
         self.within_others = range(block.first, block.end)
         count = min(block.rows, self.rows, self.columns)
-        diagonal = self.matrix.first + (self.columns + 1) * np.arange(count)
+        diagonal = self._diagonal(block, np.arange(block.first, block.first + count))
         for column in (self.offsets, self.capacity):
             column[block.first : block.first + count] = column[diagonal]
+
+    def _diagonal(self, block: HandleBlock, handles: NDArray[Any]) -> NDArray[Any]:
+        """Return the tiles of the matrix that those of *handles* are in that *block* has."""
+        within = handles[(handles >= block.first) & (handles < block.end)] - block.first
+        return self.matrix.first + (self.columns + 1) * within
 
     def references(self) -> list[Reference]:
         """Return per handle the reference to its memory; None where it has none."""
@@ -127,11 +149,27 @@ class Tiles:
         *diagonal* is added to the diagonal.
         """
         elements = self.buffer.bytes[: self._size_bytes].view(self.precision.dtype)
-        np.random.default_rng(seed).random(dtype=elements.dtype, out=elements)
+        if self._holds_all:
+            np.random.default_rng(seed).random(dtype=elements.dtype, out=elements)
+        else:
+            self._draw_held(seed)
         elements -= 0.5
         for k in range(min(self.rows, self.columns)):
-            self.tile(k, k)[np.diag_indices(self.tile_size)] += diagonal
+            if self.used(k, k):
+                self.tile(k, k)[np.diag_indices(self.tile_size)] += diagonal
         self.keep()
+
+    def _draw_held(self, seed: int) -> None:
+        """Draw what the tiles that are here would have of all that is drawn."""
+        size_bytes = self.precision.size_bytes
+        draws = DRAW_BYTES // size_bytes  # elements of one number of the generator
+        first, end = self.matrix.first, self.matrix.end
+        for handle in (first + np.flatnonzero(self.offsets[first:end] >= 0)).tolist():
+            begin, count = int(self.offsets[handle]), int(self.capacity[handle])
+            here = self.buffer.bytes[begin : begin + count].view(self.precision.dtype)
+            generator = np.random.PCG64(seed)
+            generator.advance(int(self._drawn_at[handle]) // size_bytes // draws)
+            np.random.Generator(generator).random(dtype=here.dtype, out=here)
 
     def keep(self) -> None:
         """Keep a copy of the matrix for :meth:`reset` and :meth:`initial`."""

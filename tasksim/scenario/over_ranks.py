@@ -39,6 +39,8 @@ class RankedScenario:
         Which of them owns what, as :func:`tasksim.graph.distribution.owners.owners_of` has it.
     check_accesses : bool, default False
         Whether each rank runs its tasks one at a time, and looks at what they write.
+    check : bool, default True
+        Whether runs may be checked: rank 0 then has memory for all data.
 
     Raises
     ------
@@ -54,6 +56,7 @@ class RankedScenario:
         owner: str,
         *,
         check_accesses: bool = False,
+        check: bool = True,
     ) -> None:
         self.ranks, self.grid, self.owner = ranks, grid, owner
         platform = ranks.together(lambda: platform_of_rank(ranks, scenario.workers))
@@ -65,7 +68,13 @@ class RankedScenario:
         self.cut = cut
         self.execution = ranks.together(
             lambda: RankExecution(
-                ranks, graph, cut, platform, scenario.seed, check_accesses=check_accesses
+                ranks,
+                graph,
+                cut,
+                platform,
+                scenario.seed,
+                check_accesses=check_accesses,
+                brings_result=check,
             )
         )
 

@@ -153,6 +153,9 @@ class RankExecution:
         Of the data.
     check_accesses : bool, default False
         Whether tasks run one at a time, and fail if they write what they do not declare to write.
+    brings_result : bool, default True
+        Whether rank 0 has memory for all data, so that :meth:`bring_result` is possible. A rank
+        that need not has memory for what its part owns or reads.
     """
 
     def __init__(
@@ -164,12 +167,15 @@ class RankExecution:
         seed: int = 0,
         *,
         check_accesses: bool = False,
+        brings_result: bool = True,
     ) -> None:
         self.cut = cut
         self._ranks, self._platform = ranks, platform
         self._part = cut.parts[ranks.rank]
         with single_threaded_blas():
-            bound = bind(graph, len(platform.workers), seed)
+            whole_here = brings_result and not ranks.rank
+            held = None if whole_here else self._part.handle
+            bound = bind(graph, len(platform.workers), seed, held=held)
         self._watch = AccessCheckedProgram(bound) if check_accesses else None
         self.whole: Program = bound if self._watch is None else self._watch
         self._program = RankProgram(self._part, self.whole)
