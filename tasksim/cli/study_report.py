@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tasksim.cli.command import command
-from tasksim.cli.options import force_option, json_option
+from tasksim.cli.options import WholeNumber, force_option, json_option
 from tasksim.cli.output import note, print_json, refuse_unwritable, warn
 from tasksim.cli.progress import showing
 
@@ -24,6 +24,7 @@ __all__ = ["report"]
         "tasksim study report study -o report",
         "tasksim study report study --choose tile_size -o report",
         "tasksim study report study.csv --json",
+        "tasksim study report study --sobol-draws 256",
     ],
 )
 @click.argument("study", type=click.Path(path_type=Path), metavar="STUDY")
@@ -44,6 +45,12 @@ __all__ = ["report"]
     is_flag=True,
     help="Sobol' indices, exact for the grid of the study, which has to be full.",
 )
+@click.option(
+    "--sobol-draws",
+    type=WholeNumber(2),
+    metavar="N",
+    help="Sobol' indices of N draws between the study's values, simulated anew; a power of two.",
+)
 @force_option
 @json_option
 def report(
@@ -51,6 +58,7 @@ def report(
     output: Path | None,
     choose: tuple[str, ...],
     sobol: bool,
+    sobol_draws: int | None,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -65,7 +73,8 @@ def report(
     if output is not None:
         refuse_report(output, force=force)
         refuse_unwritable(output)
-    findings = examine(read_study_table(study), choose=choose, sobol=sobol)
+    table = read_study_table(study)
+    findings = examine(table, choose=choose, sobol=sobol, sobol_draws=sobol_draws)
     files: list[str] = []
     if output is not None:
         from tasksim.study.report.gantts import gantt_blocks
@@ -87,6 +96,7 @@ def _print(findings: Findings) -> None:
     """Print the tournament, its verdict and what moves the makespan; warn of what lacks."""
     from tasksim.study.report.blocks import STANDINGS_HEADER, notes, standing_cells
     from tasksim.study.report.chance_rows import CHANCES_HEADER, chance_rows
+    from tasksim.study.report.drawn_rows import DRAWN_HEADER, drawn_rows
     from tasksim.view.texttables import table
 
     for said in notes(findings.table):
@@ -106,6 +116,8 @@ def _print(findings: Findings) -> None:
             [i.axis, f"{100 * i.first:.1f} %", f"{100 * i.total:.1f} %"] for i in findings.sobol
         ]
         click.echo("\n" + table(("axis", "variance, alone", "with interactions"), shares))
+    if findings.sobol_drawn:
+        click.echo("\n" + table(DRAWN_HEADER, drawn_rows(findings)))
 
 
 def _print_best(findings: Findings) -> None:

@@ -184,3 +184,18 @@ def test_an_older_report_is_replaced_only_when_asked(tasksim, study):
     assert tasksim("study report study -o report").code == 2
     assert tasksim("study report study -o report --force").code == 0
     assert tasksim("study report study -o study --force").code == 2
+
+
+def test_sobol_indices_by_draws(tasksim, study, rows):
+    done = tasksim(f"study report {study} --sobol-draws 4 --json")
+    assert done.code == 0, done.err
+    found = done.json["sobol_drawn"]
+    assert [one["total"] for one in found] == sorted((o["total"] for o in found), reverse=True)
+    assert found[0]["simulated"] == 4 * (len(found) + 2)
+    assert "axis, drawn" in tasksim(f"study report {study} --sobol-draws 4").out
+    refused = tasksim(f"study report {study} --sobol-draws 7")
+    assert refused.code == 2
+    assert "a power of two" in refused.err
+    rows()
+    alone = tasksim("study report study.csv --sobol-draws 4")
+    assert "need the folder of a study" in alone.err

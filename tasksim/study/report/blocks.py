@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tasksim.base.times import duration_text
 from tasksim.study.report.axes import value_text
 from tasksim.study.report.chance_rows import CHANCES_HEADER, chance_rows
+from tasksim.study.report.drawn_rows import DRAWN_HEADER, drawn_rows
 from tasksim.study.report.evidence import CONFIDENCE
 from tasksim.study.report.figures.look import facet_text
 from tasksim.view.pages import Callout, Heading, Image, Links, Listing, Table, Text
@@ -303,7 +304,17 @@ def _sensitivity(findings: Findings) -> list[Block]:
             "Elasticity: by how many percent the makespan grows when the setting grows by one."
         )
     ]
-    return [*said, Table(header, [_sensitivity_cells(s) for s in found])]
+    drawn: list[Block] = []
+    if findings.sobol_drawn:
+        drawn = [
+            Text(
+                "Sobol' indices of ln(makespan) over the ranges of the settings: "
+                f"{findings.sobol_drawn[0].simulated:,} points between the study's values, drawn "
+                "and simulated without noise, with 95 % intervals."
+            ),
+            Table(DRAWN_HEADER, drawn_rows(findings)),
+        ]
+    return [*said, Table(header, [_sensitivity_cells(s) for s in found]), *drawn]
 
 
 def _sensitivity_cells(found: Sensitivity) -> list[str]:

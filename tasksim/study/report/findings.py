@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.study.report.best import BestChoice, best_choices
 from tasksim.study.report.chances import Chance, chances
+from tasksim.study.report.drawn_sobol import DrawnIndex, drawn_sobol_indices
 from tasksim.study.report.evidence import Evidence
 from tasksim.study.report.interactions import Interaction, interactions
 from tasksim.study.report.pairs import Pairs
@@ -42,6 +43,7 @@ class Findings:
     sensitivities: list[Sensitivity]
     interactions: list[Interaction]
     sobol: list[SobolIndex] | None
+    sobol_drawn: list[DrawnIndex] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the findings as plain data."""
@@ -76,13 +78,22 @@ class Findings:
                 for i in self.interactions
             ],
             "sobol": None if self.sobol is None else [vars(index) for index in self.sobol],
+            "sobol_drawn": None
+            if self.sobol_drawn is None
+            else [vars(index) for index in self.sobol_drawn],
         }
 
     def _of_scheduler(self, standing: Standing) -> dict[str, Any]:
         return vars(standing) | {"leads": self.verdict.leading.get(standing.scheduler)}
 
 
-def examine(table: StudyTable, *, choose: Sequence[str] = (), sobol: bool = False) -> Findings:
+def examine(
+    table: StudyTable,
+    *,
+    choose: Sequence[str] = (),
+    sobol: bool = False,
+    sobol_draws: int | None = None,
+) -> Findings:
     """Return what *table* says.
 
     Parameters
@@ -92,6 +103,8 @@ def examine(table: StudyTable, *, choose: Sequence[str] = (), sobol: bool = Fals
         Axes that best settings are chosen from, beside the scheduler.
     sobol : bool, default False
         Whether Sobol' indices are asked for, which need a full grid.
+    sobol_draws : int, optional
+        Sobol' indices by so many draws between the values of the study, which are simulated.
 
     Returns
     -------
@@ -132,4 +145,5 @@ def examine(table: StudyTable, *, choose: Sequence[str] = (), sobol: bool = Fals
         sensitivities(table),
         interactions(table),
         sobol_indices(table) if sobol else None,
+        None if sobol_draws is None else drawn_sobol_indices(table, sobol_draws),
     )

@@ -12,12 +12,13 @@ from tasksim.study.sweep.plan import scenario_from
 from tasksim.study.sweep.store import read_cells
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from tasksim.run.record import Run
     from tasksim.scenario.scenario import Scenario
 
-__all__ = ["Found", "difference", "find_cell"]
+__all__ = ["Found", "difference", "find_cell", "scenarios_of"]
 
 NAMED = 5
 """Cells that are named where several begin alike."""
@@ -52,6 +53,16 @@ def find_cell(folder: Path, text: str, *, trust: bool = False) -> Found:
     if not trust:
         _refuse_foreign(scenario, folder)
     return Found(row["cell"], scenario, row["makespan_s"])
+
+
+def scenarios_of(folder: Path, cells: Sequence[str]) -> list[Scenario]:
+    """Return the scenarios of *cells*; refused where one would have to be imported."""
+    table = read_cells(folder, ["cell", "scenario"])
+    texts = dict(zip(*(table.column(name).to_pylist() for name in table.column_names), strict=True))
+    found = [scenario_from(texts[cell]) for cell in cells]
+    for scenario in found:
+        _refuse_foreign(scenario, folder)
+    return found
 
 
 def difference(found: Found, run: Run) -> str:

@@ -1,0 +1,242 @@
+"""Sobol' indices by drawing: settings between those of the study, simulated anew."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.study.report.evidence import CONFIDENCE
+from tasksim.study.report.pairs import TIE
+from tasksim.study.sweep.plan import scenario_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from tasksim.scenario.scenario import Scenario
+    from tasksim.study.report.axes import Axis
+    from tasksim.study.report.table import StudyTable
+
+__all__ = ["DrawnIndex", "drawn_sobol_indices", "estimated"]
+
+MOST_SIMULATIONS: Final = 1_000_000
+"""As of a study's cells."""
+RESAMPLES: Final = 999
+"""The ends of an interval then move by a few hundredths of its width."""
+DECADE: Final = 10.0
+"""Ranges from so much on are drawn evenly over logarithms, as one would choose values by hand."""
+NUMBER: Final = "{:.9g}"
+"""A value that was drawn: the text of a setting need have no more digits."""
+
+
+@dataclass(frozen=True)
+class DrawnIndex:
+    """What an axis explains of the variance of ln(makespan), as estimated from draws.
+
+    Parameters
+    ----------
+    axis : str
+    first, first_low, first_high : float
+        By itself, and its interval.
+    total, total_low, total_high : float
+        With all its interactions.
+    simulated : int
+        How many makespans it rests on.
+
+    See Also
+    --------
+    drawn_sobol_indices : makes them.
+    """
+
+    axis: str
+    first: float
+    first_low: float
+    first_high: float
+    total: float
+    total_low: float
+    total_high: float
+    simulated: int
+
+
+def drawn_sobol_indices(table: StudyTable, draws: int, seed: int = 0) -> list[DrawnIndex]:
+    """Return the Sobol' indices over the ranges of a study's settings, the largest total first.
+
+    Numbers are drawn between the least and the greatest that the study has: whole ones where all
+    are whole, over logarithms where the range is wide. Anything else is drawn from its values,
+    each as likely. Tasks take what their models say in the mean, without noise.
+
+    Parameters
+    ----------
+    table : StudyTable
+        Of a study in a folder. Its grid may have gaps.
+    draws : int
+        A power of two. Makespans that are simulated: as many times the axes and two.
+    seed : int, default 0
+        Of the draws, and of the bootstrap.
+
+    Raises
+    ------
+    InputError
+        If the table has no folder, nothing varies, *draws* is no power of two, or what is drawn
+        cannot be simulated.
+
+    See Also
+    --------
+    tasksim.study.report.sobol.sobol_indices : exact for a full grid, nothing is simulated.
+
+    Notes
+    -----
+    Points are SciPy's Sobol' sequence, shifted by chance. Estimators: A. Saltelli et al., "Variance
+    based sensitivity analysis of model output. Design and estimator for the total sensitivity
+    index", Computer Physics Communications 181 (2010), pp. 259-270, and Jansen's of the total.
+    Intervals are of the bootstrap over draws.
+    """
+    axes = [axis for axis in table.axes if axis.name != "seed"]
+    _check(table, axes, draws)
+    points = _Points(table, axes)
+    rng = np.random.default_rng(seed)
+    found = estimated(points.log_makespans, len(axes), draws, rng)
+    simulated = draws * (len(axes) + 2)
+    indices = []
+    for axis, row in zip(axes, found.tolist(), strict=True):
+        first, first_low, first_high, total, low, high = row
+        indices.append(
+            DrawnIndex(axis.name, first, first_low, first_high, total, low, high, simulated)
+        )
+    return sorted(indices, key=lambda index: -index.total)
+
+
+def estimated(
+    function: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    axes: int,
+    draws: int,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Return first and total indices, each with the ends of its interval: a row per axis.
+
+    *function* takes points of the unit cube, a row each; where it does not vary all are 0.
+    """
+    from scipy.stats import qmc
+
+    shift = rng.random(2 * axes)
+    both = (qmc.Sobol(2 * axes, scramble=False).random(draws) + shift) % 1.0
+    first, second = both[:, :axes], both[:, axes:]
+    mixed = [np.where(np.arange(axes) == axis, second, first) for axis in range(axes)]
+    values = function(np.concatenate([first, second, *mixed])).reshape(axes + 2, draws)
+    values = values - values.mean()
+    rows = rng.integers(draws, size=(RESAMPLES, draws))
+    estimates = np.stack([_indices(values), *(_indices(values[:, drawn]) for drawn in rows)])
+    levels = [(1.0 - CONFIDENCE) / 2.0, (1.0 + CONFIDENCE) / 2.0]
+    low, high = np.quantile(estimates[1:], levels, axis=0)
+    return np.stack([estimates[0], low, high], axis=-1).reshape(axes, 6)
+
+
+def _indices(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the first and the total index of each axis."""
+    first, second, mixed = values[0], values[1], values[2:]
+    variance = float(np.var(values[:2]))
+    if variance <= TIE**2:
+        return np.zeros((len(mixed), 2))
+    alone = (second * (mixed - first)).mean(axis=1) / variance
+    whole = ((first - mixed) ** 2).mean(axis=1) / (2.0 * variance)
+    return np.stack([alone, whole], axis=1)
+
+
+def _check(table: StudyTable, axes: list[Axis], draws: int) -> None:
+    if not table.folder:
+        raise InputError("Sobol' indices by draws: need the folder of a study, not a table alone")
+    if not axes:
+        raise InputError("Sobol' indices: the study varies nothing but seeds")
+    if draws < 2 or draws & (draws - 1):
+        raise InputError(f"draws: got {draws}; legal: a power of two, such as 64 or 1024")
+    if draws * (len(axes) + 2) > MOST_SIMULATIONS:
+        raise InputError(
+            f"draws: {draws} x ({len(axes)} axes + 2) are {draws * (len(axes) + 2):,} simulations; "
+            f"legal: at most {MOST_SIMULATIONS:,}"
+        )
+
+
+class _Points:
+    """Points of the unit cube as scenarios: a row of the study that is varied."""
+
+    def __init__(self, table: StudyTable, axes: list[Axis]) -> None:
+        self._axes = axes
+        self._values = [_between(axis) for axis in axes]
+        self._named = [i for i, axis in enumerate(axes) if not _is_range(axis)]
+        self._bases = _bases(table, [axes[i].name for i in self._named])
+
+    def log_makespans(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ln(makespan) of points of the unit cube, a row each."""
+        from tasksim.scenario.many import simulate_many
+
+        asked = [self._scenario(point) for point in points]
+        distinct = list({scenario_text(one): one for one in asked}.values())
+        makespans = simulate_many(distinct).makespan_s.tolist()
+        found = dict(zip(map(scenario_text, distinct), makespans, strict=True))
+        return np.log([found[scenario_text(one)] for one in asked])
+
+    def _scenario(self, point: NDArray[np.float64]) -> Scenario:
+        drawn = [value(float(share)) for value, share in zip(self._values, point, strict=True)]
+        base = self._bases.get(tuple(drawn[i] for i in self._named))
+        if base is None:
+            names = ", ".join(f"{self._axes[i].name} {drawn[i]}" for i in self._named)
+            raise InputError(f"Sobol' indices by draws: the study has no cell with {names}")
+        changes = {
+            axis.name: value
+            for axis, value in zip(self._axes, drawn, strict=True)
+            if _is_range(axis)
+        }
+        return base.vary(changes)
+
+
+def _is_range(axis: Axis) -> bool:
+    """Return whether an axis is a setting by itself of which values between others make sense."""
+    return (
+        axis.is_numeric
+        and not axis.aliases
+        and axis.name.startswith(("graph.", "platform.", "engine."))
+        and all(map(math.isfinite, axis.numbers or ()))
+    )
+
+
+def _between(axis: Axis) -> Callable[[float], Any]:
+    """Return the value of an axis at a share of the way, from 0 to below 1."""
+    if not _is_range(axis):
+        return lambda share: axis.values[min(int(share * len(axis)), len(axis) - 1)]
+    numbers = axis.numbers or ()
+    low, high = min(numbers), max(numbers)
+    wide = low > 0 and high >= DECADE * low
+    if all(number == int(number) for number in numbers) and not axis.unit and _plain(axis):
+        # Half a step more at either end, so that the ends are as likely as what lies between.
+        first, last = low - 0.5, high + 0.5
+        return lambda share: min(max(round(_at(share, first, last, wide)), int(low)), int(high))
+    text = NUMBER if _plain(axis) else f"x{NUMBER}"
+    unit = f" {axis.unit}" if axis.unit else ""
+    return lambda share: text.format(_at(share, low, high, wide)) + unit
+
+
+def _at(share: float, low: float, high: float, wide: bool) -> float:
+    return low * (high / low) ** share if wide else low + share * (high - low)
+
+
+def _plain(axis: Axis) -> bool:
+    """Return whether values are not factors, such as ``x1.5``."""
+    return not str(axis.values[0]).startswith("x")
+
+
+def _bases(table: StudyTable, names: list[str]) -> dict[tuple[Any, ...], Scenario]:
+    """Return a scenario of the study for each combination of values of some columns."""
+    from tasksim.study.sweep.lookup import scenarios_of
+
+    rows = table.used.drop_duplicates(subset=names) if names else table.used.head(1)
+    keys = [tuple(row) for row in rows[names].itertuples(index=False)]
+    scenarios = scenarios_of(Path(table.folder), rows["cell"].tolist())
+    if any(scenario.clock == "native" for scenario in scenarios):
+        raise InputError("Sobol' indices by draws: of a study that is simulated, not really run")
+    return dict(zip(keys, (replace(one, noise="none") for one in scenarios), strict=True))
