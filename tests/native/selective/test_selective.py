@@ -15,7 +15,7 @@ from tasksim.kernels.program import bind
 from tasksim.native.selective.cells import told_by_others
 from tasksim.native.selective.execute import execute_selectively
 from tasksim.native.selective.execution import SelectiveExecution
-from tasksim.native.selective.policies import POLICIES, Chooser, policy_of
+from tasksim.native.selective.policies import POLICIES, Chooser, Rules, policy_of
 from tasksim.native.selective.statistics import Signature, Statistics, signatures
 from tasksim.native.this_machine import this_machine
 from tasksim.run.critical import practical_critical_path
@@ -57,12 +57,12 @@ class Skips:
         assert seconds == self.seconds[task]
 
 
-def account(graph, scheduler, workers, seconds, skipped):
+def account(graph, scheduler, workers, seconds, skipped, chooses=None):
     platform = this_machine(workers)
     facts = Facts(graph, platform, create(scheduler), [seconds], [1] * len(graph))
     tasks = Told(seconds, workers)
     paths = PathRecords(graph.kernel.tolist(), workers)
-    done = SelectiveExecution(facts, tasks, Skips(seconds, skipped), paths)
+    done = SelectiveExecution(facts, tasks, chooses or Skips(seconds, skipped), paths)
     program = bind(graph, workers, functions=dict.fromkeys(graph.kernels, print))
     done.run(random.Random(0), program, pin=False)
     return done, tasks, paths
@@ -282,6 +282,25 @@ def test_what_matters_little_needs_to_be_known_less():
     # .2 / (120 / 220) / 2.
     assert charged["shares", "potrf"] == 10.0
     assert charged["shares", "gemm"] is None
+
+
+@pytest.mark.parametrize("policy", ["online", "shares"])
+def test_how_often_the_tolerance_is_kept(policy):
+    """Durations are drawn; the truth is a run of tasks that take what they take in the mean."""
+    graph = tasksim.generate("cholesky", tiles=10)
+    mean = np.array([SECONDS[graph.kernel_of(task)] for task in range(len(graph))])
+    truth_s = tasksim.simulate(graph, workers=2, durations=SECONDS, scheduler="lws").makespan_s
+    errors, rng = [], np.random.default_rng(3)
+    for _ in range(40):
+        seconds = (mean * rng.lognormal(-0.02, 0.2, len(mean))).tolist()
+        rules = Rules(policy_of(policy), Statistics(), 0.04, *signatures(graph), 2)
+        done, _, _ = account(graph, "lws", 2, seconds, None, Chooser(*rules))
+        errors.append(abs(done.ledger.makespan_s() / truth_s - 1))
+    within = np.mean(np.array(errors) <= 0.04)
+    if policy == "shares":
+        assert within >= 0.85
+    else:  # it is bold: the errors of what is charged the same mean do not cancel
+        assert within < 0.6
 
 
 def test_policies_that_reset_execute_once_per_configuration():
