@@ -56,12 +56,10 @@ if TYPE_CHECKING:
 
 SCHEDULERS = ("eager", "lws", "prio")
 CALIBRATED = (
-    "cholesky tiles=7",
     "cholesky tiles=9",
     "cholesky tiles=11",
     "lu tiles=7",
     "lu tiles=10",
-    "qr tiles=4",
     "qr tiles=6",
     "qr tiles=8",
     "fmm particles=15000 height=4 group_size=40",

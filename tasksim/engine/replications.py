@@ -43,6 +43,8 @@ LOOKS: Final = 200
 """Draws that tell the variance of a model: to a tenth, which moves no quantile noticeably."""
 KEPT: Final = 256
 """Drawn models that are kept: as many groups as threads work on at a time ask for them again."""
+INSIDE: Final = 0.9
+"""Of the time of a kernel's tasks: so much where it was measured, what is outside hardly counts."""
 FEW_RUNS: Final = 5
 """Of fewer runs the difference between runs is known to a factor of two at best."""
 
@@ -304,14 +306,18 @@ def _part(
     name = graph.model_names[int(graph.kernel[demand.tasks[0]])]
     find = getattr(models, "run_effect", None)
     expected = model.predict(demand.table)
+    drawn = model.needs_fit
     if law is not None:
         expected = law.of_kernel(name, expected)
+        # How far models are off is in what the law left of runs, where these have been.
+        taken = np.bincount(demand.rows, expected[demand.rows], len(expected))
+        drawn = drawn and float(taken @ model.inside(demand.table)) < INSIDE * taken.sum()
     return _Part(
         demand,
         np.asarray(expected[demand.rows] / demand.speed),
         crc32(f"{name} on {group.models}".encode()),
         crc32(group.models.encode()),
-        drawer_of(model, demand.table) if "models" in sources and model.needs_fit else None,
+        drawer_of(model, demand.table) if "models" in sources and drawn else None,
         noise_of(model, demand.table[demand.rows]) if "tasks" in sources else None,
         None if find is None else find(name, group.models),
     )

@@ -83,7 +83,8 @@ class Drawer:
         freedom = self.shifter.freedom
         own = student_stretch(freedom, rng) if stretch is None else np.full(len(shift), stretch)
         of_noise = student_stretch(self.noise_freedom, rng)
-        shift = shift * own + (of_noise**2 - 1) * self.variance / 2
+        # Of one spread that is drawn, both: means that are off by it, and the long ones.
+        shift = shift * own + (own**2 - 1) * self.variance / 2
         of_noise = np.broadcast_to(of_noise, len(shift))
         return Drawn(np.clip(shift, -FURTHEST, FURTHEST)[self.index], of_noise[self.index])
 
