@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, TasksimError
 from tasksim.base.registry import Registry
 from tasksim.graph.distribution.executor import WRITES
 
@@ -183,7 +183,13 @@ def placement_of(graph: TaskGraph, grid: Grid, owner: str = "row") -> Placement:
 
     Parameters and errors are those of :func:`owners_of`.
     """
-    found = OWNERS.resolve(owner)(graph, grid)
+    place = OWNERS.resolve(owner)
+    try:
+        found = place(graph, grid)
+    except TasksimError:
+        raise
+    except Exception as error:  # a user's function
+        raise InputError(f"owner {owner}: {type(error).__name__}: {error}") from error
     return found if isinstance(found, Placement) else Placement(found)
 
 

@@ -113,3 +113,8 @@ def test_without_pymetis_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pymetis", None)
     with pytest.raises(InputError, match=r"pip install 'tasksim\[partition\]'.*owner partitioned"):
         owners_of(generate("cholesky", tiles=3), Grid(1, 2), "metis")
+
+
+def test_a_function_that_places_nothing_is_named():
+    with pytest.raises(InputError, match="owner os:getcwd: TypeError"):
+        owners_of(generate("cholesky", tiles=3), Grid(1, 2), "os:getcwd")
