@@ -244,8 +244,20 @@ def write_platform(destination: Destination, overheads: Overheads | None) -> Non
             **({"push": exact_quantity(overheads.push_s, "time")} if overheads.push_s else {}),
         },
         "fingerprint": fingerprint(destination.workers),
+        **_measured_otherwise(path),
     }
     dump(description, path, comment=f"Written by `tasksim calibrate` on {_today()}.")
+
+
+def _measured_otherwise(path: Path) -> dict[str, Any]:
+    """Return the sections of a platform file that no calibration of kernels writes."""
+    if not path.exists():
+        return {}
+    import yaml
+
+    known = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    kept = ("memory_hierarchy", "memory_domains")
+    return {name: known[name] for name in kept if name in known}
 
 
 def _today() -> str:

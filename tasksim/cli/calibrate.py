@@ -29,6 +29,8 @@ AUTO = "auto"
 HISTORY = "history"
 NETWORK = "network"
 """What stands in the place of graphs and kernels, to measure messages."""
+MEMORY = "memory"
+"""What stands there to measure latencies and bandwidths of this machine."""
 
 
 @command(
@@ -39,6 +41,7 @@ NETWORK = "network"
         "tasksim calibrate gemm m=256 n=256 k=128,256,512 --tolerance 1% --max-time 2min",
         "tasksim calibrate cholesky tiles=14 --until makespan:2%",
         "tasksim calibrate fmm particles=1e5 height=5,6 group_size=100 distribution=cube,ellipsoid",
+        "tasksim calibrate memory --library mylibrary",
         "mpiexec -n 2 tasksim calibrate network --library mylibrary",
     ],
 )
@@ -136,7 +139,8 @@ def calibrate(
     gets a linear model and is measured in a graph, when the total time of its tasks is.
 
     Under mpiexec, 'network' measures what messages take between ranks instead, by size, both ways
-    and many to one, and writes networks/MACHINE.yaml, which --network reads.
+    and many to one, and writes networks/MACHINE.yaml, which --network reads. 'memory' measures
+    latency and bandwidth of each level of memory, and adds them to the machine's platform file.
     """
     if items == (NETWORK,):
         from tasksim.cli.calibrate_network import calibrate_network
@@ -144,6 +148,11 @@ def calibrate(
 
         watch_over_rank()
         calibrate_network(library, name, max_time=max_time, quick=quick, as_json=as_json)
+        return
+    if items == (MEMORY,):
+        from tasksim.cli.calibrate_memory import calibrate_memory
+
+        calibrate_memory(library, name, workers=workers, as_json=as_json)
         return
     if quick:
         raise InputError("--quick is for: mpiexec -n 2 tasksim calibrate network")

@@ -53,6 +53,11 @@ MOST_LISTED = 6
     "--weights", type=click.Choice(WEIGHTS), help="Of a linear model.  [default: relative]"
 )
 @click.option(
+    "--memory",
+    metavar="PLATFORM",
+    help="Of counters: the machine whose latencies they are fitted with (memory_hierarchy).",
+)
+@click.option(
     "--test", "test_file", type=click.Path(path_type=Path), help="Samples to judge the model by."
 )
 @click.option(
@@ -137,13 +142,17 @@ def fit(
 
 
 def _wanted(
-    kind: str, terms: str | None, weights: str | None
+    kind: str, terms: str | None, weights: str | None, memory: str | None
 ) -> tuple[tuple[str, ...] | None, dict[str, dict[str, Any]]]:
     """Return the kinds to try, None for all that suit, and their options."""
     from tasksim.models.registry import model_class
 
     if kind != "auto" and not model_class(kind).needs_fit:
         raise InputError(f"--kind {kind}: such models are not fitted to samples")
+    if memory is not None:
+        if not model_class(kind if kind != "auto" else "mlr").needs_counters:
+            raise InputError(f"--memory is for --kind counters, got --kind {kind}")
+        return (kind,), {kind: {"latencies_s": _latencies(memory)}}
     given = {"terms": terms, "weights": weights}
     linear = {name: value for name, value in given.items() if value is not None}
     taken = linear if kind == "auto" else model_class(kind).option_names()
@@ -156,6 +165,18 @@ def _wanted(
         return TENSORS, {}
     kind = "mlr" if kind == "auto" else kind
     return (kind,), {kind: linear}
+
+
+def _latencies(name: str) -> dict[str, float]:
+    """Return level -> seconds of the machine with this *name* or path."""
+    from tasksim.platform.load import load
+
+    levels = load(name).memory_hierarchy
+    if not levels:
+        raise InputError(
+            f"platform {name} has no memory_hierarchy: 'tasksim calibrate memory' measures it"
+        )
+    return {level.name: level.latency_s for level in levels}
 
 
 def _refuse_source(kinds: tuple[str, ...] | None, language: str | None) -> None:

@@ -10,6 +10,7 @@ from tasksim.platform.description import (
     Link,
     Memory,
     MemoryDomain,
+    MemoryLevel,
     Platform,
     Route,
     Worker,
@@ -55,6 +56,10 @@ def build(file: PlatformFile, path: Path) -> Platform:
         allocation=_allocation(file.allocation),
         copying=_copying(file.copying),
         memory_domains=tuple(_memory_domains(machine)),
+        memory_hierarchy=tuple(
+            MemoryLevel(name, level.size, level.latency, tuple(level.bandwidth), level.cores)
+            for name, level in file.memory_hierarchy.items()
+        ),
     )
 
 

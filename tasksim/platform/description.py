@@ -21,6 +21,7 @@ from tasksim.platform.parts import (
     Link,
     Memory,
     MemoryDomain,
+    MemoryLevel,
     Route,
     Worker,
     WorkerClass,
@@ -38,6 +39,7 @@ __all__ = [
     "Link",
     "Memory",
     "MemoryDomain",
+    "MemoryLevel",
     "Overheads",
     "Platform",
     "Route",
@@ -91,6 +93,8 @@ class Platform:
         How copies between memories are started.
     memory_domains : tuple[MemoryDomain, ...], default ()
         Cores that slow each other down, as they share memory.
+    memory_hierarchy : tuple[MemoryLevel, ...], default ()
+        What accesses take, by level: what models of counters are fitted with.
 
     Raises
     ------
@@ -127,6 +131,7 @@ class Platform:
     allocation: Allocation = field(default_factory=Allocation)
     copying: Copying = field(default_factory=Copying)
     memory_domains: tuple[MemoryDomain, ...] = ()
+    memory_hierarchy: tuple[MemoryLevel, ...] = ()
     _ways: dict[tuple[int, int], tuple[int, ...]] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Device", "Link", "Memory", "MemoryDomain", "Route", "Worker", "WorkerClass"]
+__all__ = [
+    "Device",
+    "Link",
+    "Memory",
+    "MemoryDomain",
+    "MemoryLevel",
+    "Route",
+    "Worker",
+    "WorkerClass",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +223,40 @@ class MemoryDomain:
     workers: tuple[int, ...]
     bandwidths_bytes_per_s: tuple[float, ...] = ()
     known: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryLevel:
+    """A cache, or what is behind all caches, as one core sees it.
+
+    Parameters
+    ----------
+    name : str
+        ``l1``, ``l2``, ``l3`` or ``memory``.
+    size_bytes : float or None
+        Of a cache; None of memory.
+    latency_s : float
+        Of an access that waits for the one before it.
+    bandwidths_bytes_per_s : tuple[float, ...], default ()
+        Of one core, of two together, and so on.
+    cores : int, default 1
+        How many cores share it.
+
+    See Also
+    --------
+    tasksim.models.kinds.counted.CounterModel : is fitted with the latencies.
+
+    Examples
+    --------
+    >>> MemoryLevel("l1", 32768, 1e-9).cores
+    1
+    """
+
+    name: str
+    size_bytes: float | None
+    latency_s: float
+    bandwidths_bytes_per_s: tuple[float, ...] = ()
+    cores: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,7 @@ __all__ = [
     "CopyingSection",
     "LinkSection",
     "MemoryDomainSection",
+    "MemoryLevelSection",
     "MemorySection",
     "OverheadsSection",
     "PlatformFile",
@@ -228,6 +229,17 @@ class MemoryDomainSection(Section):
     )
 
 
+class MemoryLevelSection(Section):
+    """A cache, or what is behind all caches, as one core sees it."""
+
+    size: float | None = given(Maybe(_SIZE), None, "of a cache, e.g. 2 MiB; none of memory")
+    latency: float = given(_TIME, description="of an access that waits for the one before it")
+    bandwidth: list[float] = given(
+        ListOf(_BANDWIDTH), [], "of 1, 2, ... cores together, e.g. [9 GB/s, 12 GB/s]"
+    )
+    cores: int = given(Whole(1, MAX_WORKERS), 1, "how many cores share it")
+
+
 class PlatformFile(Section):
     """A platform file of tasksim."""
 
@@ -264,6 +276,9 @@ class PlatformFile(Section):
     memory_domains: dict[str, MemoryDomainSection] = given(
         MappingOf(SectionOf(MemoryDomainSection)), {}, "cores that slow each other down, by name"
     )
+    memory_hierarchy: dict[str, MemoryLevelSection] = given(
+        MappingOf(SectionOf(MemoryLevelSection)), {}, "l1, l2, l3 and memory: what accesses take"
+    )
     fingerprint: dict[str, Any] = given(Plain(), {}, "what the calibration noted about the machine")
 
 
@@ -277,4 +292,5 @@ SECTIONS: Final[dict[str, type[Section]]] = {
     "allocation": AllocationSection,
     "copying": CopyingSection,
     "memory_domains": MemoryDomainSection,
+    "memory_hierarchy": MemoryLevelSection,
 }

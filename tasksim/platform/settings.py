@@ -106,6 +106,14 @@ TREE: Final[Tree] = {
             "known": Leaf("flag"),
         }
     },
+    "memory_hierarchy": {
+        "*": {
+            "size": Leaf("size"),
+            "latency": Leaf("time"),
+            "bandwidth": Leaf("list"),
+            "cores": Leaf("count"),
+        }
+    },
 }
 """What can be set; ``*`` stands for the names that the platform has."""
 

@@ -1,0 +1,1 @@
+"""Memory of this machine, measured: latency and bandwidth of each level."""

@@ -1,0 +1,148 @@
+"""Tool that touches memory: chases of pointers, and streams, in C++."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.errors import TasksimError
+from tasksim.calibration.compiled_tool import loaded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["MemoryTool"]
+
+PURPOSE: Final = "measuring memory"
+SOURCE: Final = r"""
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+#include <atomic>
+#include <sys/mman.h>
+#define OFFERED extern "C" __attribute__((visibility("default")))
+typedef std::chrono::steady_clock Clock;
+static double since(Clock::time_point begun) {
+    return std::chrono::duration<double>(Clock::now() - begun).count();
+}
+static char *taken(size_t bytes) {
+    void *found = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (found == MAP_FAILED) return nullptr;
+    madvise(found, bytes, MADV_HUGEPAGE);  // else a miss of the table of pages is measured, too
+    return (char *)found;
+}
+// A cycle through all lines in random order (Sattolo): no processor can guess the next one.
+struct Chase { size_t bytes, lines; char *memory; void **at; };
+OFFERED void *chase_new(size_t bytes, size_t line) {
+    Chase *c = new Chase{bytes, bytes / line, taken(bytes), nullptr};
+    if (!c->memory) { delete c; return nullptr; }
+    std::vector<uint32_t> next(c->lines);
+    for (size_t i = 0; i < c->lines; i++) next[i] = (uint32_t)i;
+    uint64_t state = 88172645463325252ull;
+    for (size_t i = c->lines - 1; i > 0; i--) {
+        state ^= state << 13; state ^= state >> 7; state ^= state << 17;
+        std::swap(next[i], next[state % i]);
+    }
+    for (size_t i = 0; i < c->lines; i++)
+        *(void **)(c->memory + i * line) = c->memory + (size_t)next[i] * line;
+    c->at = (void **)c->memory;
+    return c;
+}
+OFFERED double chase_seconds(void *chase, long steps) {
+    Chase *c = (Chase *)chase;
+    void **at = c->at;
+    auto begun = Clock::now();
+    for (long i = 0; i < steps; i++) at = (void **)*at;
+    double taken = since(begun);
+    c->at = at;
+    asm volatile("" : : "r"(at) : "memory");
+    return taken / (double)steps;
+}
+OFFERED void chase_delete(void *chase) {
+    Chase *c = (Chase *)chase;
+    munmap(c->memory, c->bytes);
+    delete c;
+}
+// a = b + s c, over and over: 24 bytes per element, as STREAM counts them.
+static void triad(double *a, const double *b, const double *c, size_t n) {
+    for (size_t i = 0; i < n; i++) a[i] = b[i] + 0.25 * c[i];
+    asm volatile("" : : "r"(a) : "memory");
+}
+OFFERED double stream_bytes_per_second(size_t bytes, long threads, double seconds) {
+    size_t n = bytes / 24 / 8 * 8;
+    if (n < 8) return 0;
+    std::atomic<long> ready(0), failed(0);
+    std::atomic<bool> stop(false);
+    std::vector<double> rates((size_t)threads, 0.0);
+    auto work = [&](size_t me) {
+        char *memory = taken(n * 24);
+        if (!memory) { failed++; ready++; return; }
+        double *a = (double *)memory, *b = a + n, *c = b + n;
+        for (size_t i = 0; i < 3 * n; i++) a[i] = 1.0;
+        triad(a, b, c, n);
+        ready++;
+        while (ready.load() < threads) std::this_thread::yield();
+        // All measure while all are busy: each until the first has had its time.
+        auto begun = Clock::now();
+        double passes = 0, now = 0;
+        do {
+            triad(a, b, c, n);
+            passes += 1;
+            now = since(begun);
+            if (now >= seconds) stop.store(true);
+        } while (!stop.load(std::memory_order_relaxed));
+        rates[me] = passes * (double)n * 24.0 / now;
+        munmap(memory, n * 24);
+    };
+    std::vector<std::thread> others;
+    for (long t = 1; t < threads; t++) others.emplace_back(work, (size_t)t);
+    work(0);
+    for (auto &other : others) other.join();
+    if (failed.load()) return 0;
+    double sum = 0;
+    for (double rate : rates) sum += rate;
+    return sum;
+}
+"""
+FLAGS: Final = ("-O3", "-march=native")
+"""The vectors of this machine: in the caches, narrower ones would be the limit."""
+
+
+class MemoryTool:
+    """Chases and streams over some bytes.
+
+    Raises :exc:`TasksimError` if there is no compiler.
+    """
+
+    def __init__(self) -> None:
+        self._library: Any = loaded(SOURCE, PURPOSE, FLAGS)
+        self._library.chase_new.restype = ctypes.c_void_p
+        self._library.chase_new.argtypes = [ctypes.c_size_t, ctypes.c_size_t]
+        self._library.chase_seconds.restype = ctypes.c_double
+        self._library.chase_seconds.argtypes = [ctypes.c_void_p, ctypes.c_long]
+        self._library.chase_delete.argtypes = [ctypes.c_void_p]
+        self._library.stream_bytes_per_second.restype = ctypes.c_double
+        self._library.stream_bytes_per_second.argtypes = [
+            ctypes.c_size_t, ctypes.c_long, ctypes.c_double,
+        ]  # fmt: skip
+
+    def latencies(self, size_bytes: int, line_bytes: int, steps: int) -> Iterator[float]:
+        """Yield seconds per access, as often as asked, over *size_bytes* in random order."""
+        chase = self._library.chase_new(size_bytes, line_bytes)
+        if not chase:
+            raise TasksimError(f"{PURPOSE}: no {size_bytes} bytes of memory are to be had")
+        try:
+            self._library.chase_seconds(chase, max(steps, size_bytes // line_bytes // 8))
+            while True:
+                yield self._library.chase_seconds(chase, steps)
+        finally:
+            self._library.chase_delete(chase)
+
+    def bandwidth(self, size_bytes: int, threads: int, seconds: float) -> float:
+        """Return the bytes per second of *threads* together, each over *size_bytes* of its own."""
+        found = self._library.stream_bytes_per_second(size_bytes, threads, seconds)
+        if not found > 0:
+            raise TasksimError(f"{PURPOSE}: no {threads} times {size_bytes} bytes are to be had")
+        return float(found)
