@@ -329,11 +329,9 @@ class KernelModel(ABC):
         return list(inspect.signature(cls).parameters)
 
     def __repr__(self) -> str:
-        given = []
-        for name, parameter in inspect.signature(type(self)).parameters.items():
-            value = getattr(self, name)
-            if value != parameter.default:
-                given.append(f"{name}={value!r}")
+        options = inspect.signature(type(self)).parameters.items()
+        values = [(name, getattr(self, name), option.default) for name, option in options]
+        given = [f"{name}={value!r}" for name, value, default in values if value != default]
         return f"{type(self).__name__}({', '.join(given)})"
 
     def _repr_html_(self) -> str:
