@@ -30,7 +30,8 @@ def test_everything_at_once_in_the_order_of_the_file(write, errors):
     rates = "B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, TiB/s"
     fields = (
         "version, name, description, extends, models, nodes, memories, arch, workers, "
-        "overheads, links, routes, allocation, copying, memory_domains, memory_hierarchy, fingerprint"
+        "overheads, links, routes, allocation, copying, memory_domains, memory_hierarchy, "
+        "fingerprint"
     )
     assert errors(path) == [
         f"p.yaml:2:1: nmae: unknown field (got 'nmae', legal {fields}), did you mean 'name'?",
