@@ -10,6 +10,7 @@ import click
 from tasksim.base.errors import InputError
 from tasksim.cli.command import Command, Group
 from tasksim.cli.options import (
+    SHARE,
     force_option,
     json_option,
     library_option,
@@ -33,6 +34,7 @@ EXAMPLES = (
     "tasksim report kernels runs/fmm --models general.json",
     "tasksim report kernels runs/fmm -o report",
     "tasksim report kernels runs/a runs/b --models models/mymachine -o report --format md",
+    "tasksim report kernels --critical runs/one runs/two runs/four -o few",
     "tasksim report kernels runs/fmm --terms M2L_in='Level + NbCells' --weights none -o report",
 )
 WEIGHTS = ("relative", "none", "huber")
@@ -69,10 +71,20 @@ def reporting() -> None:
     help="Of runs of one graph: each is a sample of a task, or their mean is, with less noise.",
 )
 @click.option(
+    "--critical",
+    is_flag=True,
+    help="Say which kernels matter: of three runs at least, on different numbers of workers, those "
+    "with a large share of the time, or whose time does not fall.",
+)
+@click.option(
+    "--threshold", type=SHARE, default=0.05, show_default="5%", help="Of --critical: which share."
+)
+@click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="A new folder for the pages. [default: no pages, only what is printed]",
+    help="A new folder for the pages; of --critical, for a graph with the rest as one kernel, and "
+    "models. [default: no pages, only what is printed]",
 )
 @click.option(
     "--format", "form", type=click.Choice(["html", "md"]), default="html", help="Of the pages."
@@ -88,6 +100,8 @@ def kernels(
     terms: tuple[str, ...],
     weights: Weights,
     repeated: Repeated,
+    critical: bool,
+    threshold: float,
     output: Path | None,
     form: Format,
     trust: bool,
@@ -100,6 +114,11 @@ def kernels(
     of the model that --models has, else of a linear model with terms searched for, fitted to
     the run's own tasks. The index leads to the pages.
     """
+    if critical:
+        from tasksim.cli.report_critical import report_critical
+
+        report_critical(_recorded(runs, trust), threshold, output, force=force, as_json=as_json)
+        return
     from tasksim.study.kernelpages import refuse_reports, write_pages
     from tasksim.study.kernelreport import Fitting, report_kernels
 

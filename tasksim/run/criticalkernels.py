@@ -1,0 +1,169 @@
+"""Critical kernels: those that a model of the whole must know, the rest taken together.
+
+Of at least three runs on different numbers of workers: a kernel is critical if it takes a large
+share of the time, or if its time does not fall with the number of workers. (N. Ding et al., "APMT:
+an automatic hardware counter-based performance modeling tool for HPC applications".)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.run.samples import RecordedRun
+
+__all__ = ["FEWEST_RUNS", "REST", "CriticalKernels", "KernelScaling", "critical_kernels"]
+
+REST: Final = "other"
+"""What the aggregated kernels are called."""
+FEWEST_RUNS: Final = 3
+"""Of different numbers of workers: two make a line through anything."""
+THRESHOLD: Final = 0.05
+FALLS: Final = -0.1
+"""The exponent of a kernel's time over the workers, beyond which it does not fall. Perfect is -1;
+.1 is what a run differs from the next one over twice as many workers."""
+SHORTEST_S: Final = 1e-15
+"""What counts as no time: a kernel that a run does not have."""
+
+
+@dataclass(frozen=True)
+class KernelScaling:
+    """A kernel over the runs.
+
+    Attributes
+    ----------
+    name
+        Of its model.
+    shares
+        Of the time of all tasks, per run.
+    times_s
+        Per run, the time of the worker that spends most on it.
+    exponent
+        Of that time over the number of workers; -1 where it is shared perfectly.
+    reason
+        Why it is critical, in words; None if it is not.
+    """
+
+    name: str
+    shares: tuple[float, ...]
+    times_s: tuple[float, ...]
+    exponent: float
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class CriticalKernels:
+    """What runs tell of all their kernels.
+
+    Attributes
+    ----------
+    workers
+        Per run, ascending.
+    kernels
+        Those with the largest share first.
+    """
+
+    workers: tuple[int, ...]
+    kernels: tuple[KernelScaling, ...]
+
+    @property
+    def critical(self) -> tuple[str, ...]:
+        """The names of the critical ones."""
+        return tuple(kernel.name for kernel in self.kernels if kernel.reason is not None)
+
+    @property
+    def rest(self) -> tuple[str, ...]:
+        """The names of the others, which are aggregated."""
+        return tuple(kernel.name for kernel in self.kernels if kernel.reason is None)
+
+    @property
+    def covered(self) -> float:
+        """The share of the time that the critical ones take, in the run where it is least."""
+        shares = [kernel.shares for kernel in self.kernels if kernel.reason is not None]
+        return min(map(sum, zip(*shares, strict=True)), default=0.0)
+
+    def aggregated(self, graph: TaskGraph) -> TaskGraph:
+        """Return *graph* with the rest as one kernel, as far as models are concerned.
+
+        Tasks keep the names of their kernels; the model that says how long they take is that of
+        ``other``.
+        """
+        rest = set(self.rest)
+        names = tuple(REST if name in rest else name for name in graph.model_names)
+        return replace(graph, model_names=names)
+
+
+def critical_kernels(runs: Sequence[RecordedRun], threshold: float = THRESHOLD) -> CriticalKernels:
+    """Return which kernels of *runs* are critical.
+
+    Parameters
+    ----------
+    runs
+        Three at least, on different numbers of workers; recorded, simulated or imported.
+    threshold
+        The share of the time, in any run, from which a kernel is critical.
+
+    Raises
+    ------
+    InputError
+        If there are fewer, or *threshold* is no share.
+    """
+    if not 0 < threshold < 1:
+        raise InputError(f"threshold {threshold!r}: must be a share between 0 and 1")
+    ordered = sorted(runs, key=lambda run: len(run.run.workers))
+    workers = tuple(len(run.run.workers) for run in ordered)
+    if len(set(workers)) < FEWEST_RUNS:
+        raise InputError(
+            f"critical kernels need runs on at least {FEWEST_RUNS} different numbers of workers, "
+            f"got {', '.join(map(str, workers)) or 'none'}: two cannot tell what does not fall"
+        )
+    tables = [_times(run) for run in ordered]
+    totals = [sum(float(times.sum()) for times in table.values()) or 1.0 for table in tables]
+    names = dict.fromkeys(name for table in tables for name in table)
+    found = [_scaling(name, workers, tables, totals, threshold) for name in names]
+    return CriticalKernels(workers, tuple(sorted(found, key=lambda k: -max(k.shares))))
+
+
+def _times(recorded: RecordedRun) -> dict[str, NDArray[np.float64]]:
+    """Return kernel -> the time that each worker spends on it."""
+    run, graph, tasks = recorded.run, recorded.graph, recorded.run.tasks
+    of_task = graph.kernel[tasks.task]
+    found: dict[str, NDArray[np.float64]] = {}
+    for kernel, name in enumerate(graph.model_names):
+        mine = of_task == kernel
+        if mine.any():
+            durations = (tasks.end_s - tasks.start_s)[mine]
+            times = np.bincount(tasks.worker[mine], durations, minlength=len(run.workers))
+            before = found.get(name, np.zeros(len(run.workers)))
+            found[name] = np.asarray(before + times, dtype=np.float64)
+    return found
+
+
+def _scaling(
+    name: str,
+    workers: Sequence[int],
+    tables: Sequence[dict[str, NDArray[np.float64]]],
+    totals: Sequence[float],
+    threshold: float,
+) -> KernelScaling:
+    nothing = np.zeros(1)
+    times = [table.get(name, nothing) for table in tables]
+    shares = tuple(float(t.sum()) / total for t, total in zip(times, totals, strict=True))
+    longest = tuple(float(t.max()) for t in times)
+    exponent = float(np.polyfit(np.log(workers), np.log(np.maximum(longest, SHORTEST_S)), 1)[0])
+    reason = None
+    if max(shares) > threshold:
+        reason = f"takes {max(shares):.1%} of the time"
+    elif exponent > FALLS:
+        reason = "its time does not fall with the workers"
+    return KernelScaling(name, shares, longest, exponent, reason)

@@ -1,0 +1,80 @@
+"""Models of critical kernels, and one of all others: what predicts runs with few models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.graph.graph_file import save
+from tasksim.models.files.modelfile import save_models
+from tasksim.models.kinds.constant import ConstantModel
+from tasksim.models.kinds.history import HistoryModel
+from tasksim.models.selection import select
+from tasksim.run.criticalkernels import REST
+from tasksim.run.samples import recorded_kernels
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.samples import Samples
+    from tasksim.run.criticalkernels import CriticalKernels
+    from tasksim.run.samples import RecordedKernel, RecordedRun
+
+__all__ = ["GRAPH", "MODELS", "aggregated_models", "write_aggregated"]
+
+GRAPH: Final = "graph.npz"
+MODELS: Final = "models.json"
+MOST_CONFIGURATIONS: Final = 40
+"""Of a kernel that is known by its history; of more it gets a model that is chosen, as in
+calibrations."""
+BUDGET_S: Final = 10.0
+"""For each choice."""
+
+
+def aggregated_models(
+    found: CriticalKernels, runs: Sequence[RecordedRun]
+) -> dict[str, dict[str, KernelModel]]:
+    """Return kernel -> architecture -> model: of each critical kernel, and of the rest as one.
+
+    What the rest takes is what its tasks took in *runs*, whatever their parameters.
+    """
+    kernels: dict[str, dict[str, KernelModel]] = {}
+    others: dict[str, list[RecordedKernel]] = {}
+    for kernel in recorded_kernels(runs):
+        if kernel.name in found.rest:
+            others.setdefault(kernel.architecture, []).append(kernel)
+        else:
+            kernels.setdefault(kernel.name, {})[kernel.architecture] = _model(kernel.samples)
+    for architecture, several in others.items():
+        durations = np.concatenate([kernel.samples.durations_s for kernel in several])
+        # The mean over all tasks, not a typical one: their sum must be right.
+        kernels.setdefault(REST, {})[architecture] = ConstantModel(float(durations.mean()))
+    return kernels
+
+
+def write_aggregated(
+    folder: Path, found: CriticalKernels, runs: Sequence[RecordedRun], *, force: bool = False
+) -> None:
+    """Write the graph of the run on most workers, its rest aggregated, and models for it.
+
+    ``tasksim simulate FOLDER/graph.npz --models FOLDER/models.json`` predicts with them.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    largest = max(runs, key=lambda run: len(run.run.workers))
+    save(found.aggregated(largest.graph), folder / GRAPH, force=force)
+    models = aggregated_models(found, runs)
+    how = f"tasks of {len(runs)} runs"
+    save_models(folder / MODELS, models, machine=folder.name or "runs", how=how)
+
+
+def _model(samples: Samples) -> KernelModel:
+    if len(samples.configurations()[0]) <= MOST_CONFIGURATIONS:
+        return HistoryModel().fit(samples)
+    try:
+        return select(samples, budget_s=BUDGET_S).model
+    except InputError:  # parameters that depend on each other: what was measured is known
+        return HistoryModel().fit(samples)
