@@ -203,7 +203,7 @@ class Store:
 
         path = self.folder / "cells" / f"{os.urandom(8).hex()}.parquet"
         with _durably(path) as temporary:
-            pq.write_table(table, temporary, write_page_checksum=True)
+            pq.write_table(table, temporary.absolute(), write_page_checksum=True)
 
 
 def read_cells(folder: Path, columns: list[str] | None = None) -> pa.Table:
@@ -253,7 +253,8 @@ def _read(path: Path, columns: list[str] | None) -> pa.Table:
     import pyarrow.parquet as pq
 
     try:
-        return pq.ParquetFile(path, page_checksum_verification=True).read(columns)
+        # Absolute: a folder called 'run:2' would begin an address otherwise.
+        return pq.ParquetFile(path.absolute(), page_checksum_verification=True).read(columns)
     except FileNotFoundError:
         raise
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:

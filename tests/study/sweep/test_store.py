@@ -173,6 +173,12 @@ def test_a_full_disk_is_told_and_nothing_is_lost(study_file, tmp_path):
     pd.testing.assert_frame_equal(answers(tmp_path / "study"), answers(tmp_path / "whole"))
 
 
+def test_a_folder_may_have_a_colon_in_its_name(study_file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_study(study_file(), "study:2")
+    assert len(answers(Path("study:2"))) == CELLS
+
+
 def test_cells_that_stand_in_two_files_count_once(study_file, tmp_path):
     """As when a process is killed that has merged files and not removed the old ones."""
     run_study(study_file(), tmp_path / "study")
