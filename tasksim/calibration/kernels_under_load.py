@@ -24,13 +24,18 @@ if TYPE_CHECKING:
     from tasksim.calibration.kernel_samples import KernelSamples
     from tasksim.kernels.standalone import Standalone
 
-__all__ = ["Bursts", "KernelCall", "measure_under_load"]
+__all__ = ["Bursts", "KernelCall", "measure_under_load", "run_beside"]
 
 BATCH_S = 0.25
 """How long the workers run between two looks at whether it is enough."""
 BURST_S = 0.01
 """How long a burst lasts, one of many that take turns: long beside the millisecond that it takes to
 start threads, short beside how long a machine stays slow."""
+BESIDE_S = 0.05
+"""How long kernels run beside each other at a time: some fifty of a millisecond."""
+REPEATABLE = ("gemm", "lacpy", "syrk")
+"""Kernels whose data stay good for another time: what would restore them would be a neighbour of
+its own, that moves memory."""
 WARM_UP = 3
 """Executions that are dropped first: the first two touch memory and fill caches."""
 MOST_KEPT = 200
@@ -119,6 +124,19 @@ class Bursts:
         return np.concatenate([repeater.kept() for repeater in batch]), perf_counter() - begun
 
 
+def run_beside(
+    bodies: Sequence[Standalone], *, for_s: float = BESIDE_S, reset: bool = True
+) -> list[NDArray[np.float64]]:
+    """Run each of *bodies* again and again on a core of its own; return what executions took.
+
+    Without *reset*, data are not made again what they were, for kernels that can do without.
+    """
+    cores = usable_cores()
+    batch = [_Repeater(body, reset=reset and body.kernel.name not in REPEATABLE) for body in bodies]
+    _run_together(batch, cores if len(bodies) <= len(cores) else None, for_s)
+    return [repeater.kept() for repeater in batch]
+
+
 def _known(collected: KernelSamples, kernel: KernelCall, options: CalibrationOptions) -> bool:
     mine = [
         c
@@ -128,11 +146,16 @@ def _known(collected: KernelSamples, kernel: KernelCall, options: CalibrationOpt
     return all(c.stopped == "tolerance" for c in mine)
 
 
+def _nothing() -> None:
+    pass
+
+
 class _Repeater:
     """One worker's repetitions of a kernel."""
 
-    def __init__(self, body: Standalone) -> None:
+    def __init__(self, body: Standalone, *, reset: bool = True) -> None:
         self.body = body
+        self.reset = body.reset if reset else _nothing
         self.times: list[float] = []
         self.error: Exception | None = None
 
@@ -153,7 +176,7 @@ class _Repeater:
             stop.set()
 
     def _repeat(self, stop: threading.Event) -> None:
-        reset, execute = self.body.reset, self.body.run
+        reset, execute = self.reset, self.body.run
         while not stop.is_set():
             reset()
             begun = perf_counter()

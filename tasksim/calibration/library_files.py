@@ -221,8 +221,15 @@ def _earlier(destination: Destination, kernel: str) -> Entry | None:
     return load_kernel(path).architectures.get(ARCHITECTURE) if path.exists() else None
 
 
-def write_platform(destination: Destination, overheads: Overheads | None) -> None:
-    """Write the platform file; without *overheads*, those of the file that is there remain."""
+def write_platform(
+    destination: Destination,
+    overheads: Overheads | None,
+    bandwidths: Sequence[float] = (),
+) -> None:
+    """Write the platform file; without *overheads*, those of the file that is there remain.
+
+    With *bandwidths*, of 1, 2, ... cores, these share a memory domain.
+    """
     path = destination.platform_path
     if overheads is None:
         overheads = load(str(path)).overheads if path.exists() else Overheads()
@@ -246,6 +253,9 @@ def write_platform(destination: Destination, overheads: Overheads | None) -> Non
         "fingerprint": fingerprint(destination.workers),
         **_measured_otherwise(path),
     }
+    if bandwidths:
+        curve = [exact_quantity(float(f"{each:.4g}"), "bandwidth") for each in bandwidths]
+        description["memory_domains"] = {"ram": {"workers": "cpu", "bandwidth": curve}}
     dump(description, path, comment=f"Written by `tasksim calibrate` on {_today()}.")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,8 +18,9 @@ from tasksim.cli.output import note, print_json, refuse_unwritable
 from tasksim.cli.progress import showing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from tasksim.calibration.calibration_report import CalibrationReport
     from tasksim.calibration.kernels_under_load import KernelCall
     from tasksim.calibration.linear_kernels import Search
     from tasksim.graph.taskgraph import TaskGraph
@@ -40,6 +42,7 @@ MEMORY = "memory"
         "tasksim calibrate cholesky tiles=8 lu tiles=8 tile_size=128,256 --library mylibrary",
         "tasksim calibrate gemm m=256 n=256 k=128,256,512 --tolerance 1% --max-time 2min",
         "tasksim calibrate cholesky tiles=14 --until makespan:2%",
+        "tasksim calibrate cholesky tiles=8 --contention",
         "tasksim calibrate fmm particles=1e5 height=5,6 group_size=100 distribution=cube,ellipsoid",
         "tasksim calibrate memory --library mylibrary",
         "mpiexec -n 2 tasksim calibrate network --library mylibrary",
@@ -94,6 +97,12 @@ MEMORY = "memory"
     "'simulate --uncertainty both --now' can predict for the pace that there is then.",
 )
 @click.option(
+    "--contention",
+    is_flag=True,
+    help="Measure kernels on one core, and how they slow each other down on several: predictions "
+    "for any number of workers. Earlier samples are forgotten.",
+)
+@click.option(
     "--scheduler",
     "schedulers",
     multiple=True,
@@ -120,6 +129,7 @@ def calibrate(
     terms: tuple[str, ...],
     calm: bool,
     pace: bool,
+    contention: bool,
     schedulers: tuple[str, ...],
     pin: bool,
     replace: bool,
@@ -131,6 +141,9 @@ def calibrate(
     A GRAPH is measured in native runs of it, all workers busy; a KERNEL by itself, on all
     workers at once. Several values of a key stand for one item each: tiles=6,10. On Ctrl-C,
     what was measured so far is kept.
+
+    With --contention, GRAPHs are run on one core and on several, in turn, and KERNELs alone and
+    beside each other; the platform gets a memory domain.
 
     With --until, the graph is simulated again and again, and each time the kernel is measured that
     its makespan needs most, until that is known.
@@ -157,9 +170,11 @@ def calibrate(
     if quick:
         raise InputError("--quick is for: mpiexec -n 2 tasksim calibrate network")
     makespan = _makespan(until)
+    if contention and makespan is not None:
+        raise InputError("--contention measures all kernels: leave --until out")
     wanted = parse_items(items)
     refuse_unwritable(library / "models")
-    from tasksim.calibration.calibrate import calibrate as measure
+    measure = _measuring(contention=contention, replace=replace)
     from tasksim.calibration.calibration_options import SCHEDULERS, CalibrationOptions
     from tasksim.native.cores import usable_cores
 
@@ -180,7 +195,6 @@ def calibrate(
             ),
             terms=terms_by_kernel(terms, AUTO, HISTORY),
             search=_search(terms),
-            replace=replace,
             progress=progress,
         )
     if as_json:
@@ -194,6 +208,17 @@ def calibrate(
     if report.interrupted:
         note("Interrupted: what was measured so far is kept.")
         ctx.exit(INTERRUPTED)
+
+
+def _measuring(*, contention: bool, replace: bool) -> Callable[..., CalibrationReport]:
+    """Return what measures: on all cores at once, or on one, and how several slow each other."""
+    if contention:
+        from tasksim.calibration.contended import calibrate_contended
+
+        return calibrate_contended
+    from tasksim.calibration.calibrate import calibrate as measure
+
+    return partial(measure, replace=replace)
 
 
 def _makespan(until: str | None) -> float | None:

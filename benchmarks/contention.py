@@ -1,0 +1,239 @@
+"""Contention: mixes of kernels, and whole graphs, on two cores, predicted from one core alone.
+
+    python benchmarks/contention.py                        # four minutes, on a machine at rest
+    python benchmarks/contention.py --seconds 60           # less of everything, to see it work
+    python benchmarks/contention.py --json contention.json
+
+*Mixes*: a chain of one kernel beside a chain of another, each on its own core, of equal length or
+not, so that they overlap in part. What each chain takes is predicted from what the kernel takes
+alone and from how the two slow each other down, which is measured by themselves, not in the chains;
+and, beside it, as if nothing slowed anything. *Graphs*: calibrated with ``--contention`` in one
+size, run for real on two cores in this and in others. Medians of runs in calm moments, in turn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tasksim import load_platform
+from tasksim.calibration.calibration_options import CalibrationOptions
+from tasksim.calibration.contended import calibrate_contended
+from tasksim.calibration.contention import Measured, measure_contention
+from tasksim.calibration.kernels_under_load import KernelCall
+from tasksim.engine.simulate import simulate
+from tasksim.formats.graphs import load_graph
+from tasksim.graph.builder import RW, GraphBuilder
+from tasksim.kernels.program import FunctionProgram, bind
+from tasksim.kernels.standalone import Standalone, standalone
+from tasksim.models.files.store import ModelLibrary
+from tasksim.models.kinds.constant import ConstantLibrary
+from tasksim.native.calm_moments import Probe, measure_calmly
+from tasksim.native.execute import execute
+from tasksim.platform.description import MemoryDomain, Platform
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.models.contention import Contention
+    from tasksim.run.record import Run
+
+KERNELS = {
+    "gemm": {"m": 384.0, "n": 384.0, "k": 384.0},
+    "lacpy": {"m": 2048.0, "n": 1024.0},
+}
+"""One that computes in its core's caches, one that does nothing but move memory."""
+MIXES = (("gemm", "lacpy"), ("gemm", "gemm"), ("lacpy", "lacpy"))
+RATIOS = (0.5, 1.0, 2.0)
+"""What the second chain takes alone, over what the first one does."""
+CHAIN_S = 0.1
+"""What the first chain takes alone."""
+GRAPHS = {
+    "cholesky": ("tile_size=256", "tiles=8", ("tiles=6", "tiles=8", "tiles=12")),
+    "fmm": (
+        "group_size=40 height=4 distribution=cube",
+        "particles=2e4",
+        ("particles=1e4", "particles=2e4", "particles=4e4"),
+    ),
+}
+"""Settings, those of the calibration, those of the predictions."""
+REPETITIONS = 5
+DOMAIN = MemoryDomain("ram", (0, 1))
+
+
+class Alone(ConstantLibrary):
+    """What kernels take alone, and how they slow each other down."""
+
+    def __init__(self, seconds: dict[str, float], found: Measured) -> None:
+        super().__init__(seconds)
+        self._found = found
+
+    def contention(self, kernel: str, architecture: str) -> Contention:  # noqa: ARG002
+        """Return how *kernel* is slowed."""
+        return self._found.of(kernel)
+
+
+def chains(counts: Sequence[tuple[str, int]]) -> TaskGraph:
+    """Return a chain of tasks per kernel, so many of each."""
+    builder = GraphBuilder("mix")
+    for number, (kernel, count) in enumerate(counts):
+        datum = builder.handle(f"x{number}", 8)
+        for _ in range(count):
+            builder.insert(kernel, RW(datum))
+    return builder.build()
+
+
+def run_chains(counts: Sequence[tuple[str, int]], bodies: dict[str, list[Standalone]]) -> Run:
+    """Run a chain per kernel, each on data of its own."""
+    graph = chains(counts)
+    body_of, first = {}, 0
+    for number, (kernel, count) in enumerate(counts):
+        for task in range(first, first + count):
+            body_of[task] = bodies[kernel][number]
+        first += count
+    functions = {name: lambda task: body_of[task].run() for name in graph.kernels}
+    program = FunctionProgram(graph, functions)
+    return execute(graph, Platform.identical(2), "lws", program=program)
+
+
+def chain_s(run: Run, counts: Sequence[tuple[str, int]]) -> list[float]:
+    """Return what each chain took, from its first start to its last end."""
+    found, first = [], 0
+    for _, count in counts:
+        mine = slice(first, first + count)
+        found.append(float(run.tasks.end_s[mine].max() - run.tasks.start_s[mine].min()))
+        first += count
+    return found
+
+
+def mixes(seconds: float) -> list[dict[str, Any]]:
+    """Return per chain of each mix what it took, and what was predicted."""
+    bodies = {name: [standalone(name, given, seed=s) for s in (0, 1)] for name, given in
+              KERNELS.items()}  # fmt: skip
+    calls = [KernelCall(name, given) for name, given in KERNELS.items()]
+    found = measure_contention(calls, 2, max_seconds=seconds / 3)
+    for kernel, known in found.beside.items():
+        print(f"{kernel}: " + ", ".join(f"beside {n} {f[0]:.3f}" for n, f in known.items()))
+    probe = Probe(2)
+    first = {name: run_chains([(name, 20)], bodies) for name in KERNELS}
+    guess = {name: statistics.median(run.tasks.duration_s) for name, run in first.items()}
+    alone = {name: [(name, max(4, round(CHAIN_S / guess[name])))] for name in KERNELS}
+    cases = [
+        [(one, max(4, round(CHAIN_S / guess[one]))),
+         (other, max(4, round(ratio * CHAIN_S / guess[other])))]
+        for one, other in MIXES for ratio in RATIOS
+    ]  # fmt: skip
+    actions = [partial(run_chains, counts, bodies) for counts in [*alone.values(), *cases]]
+    done = measure_calmly(
+        actions, probe, repetitions=REPETITIONS, patience_s=2 * seconds / 3
+    )  # fmt: skip
+    print(f"mixes: {done.calm.disturbed} of {done.calm.kept} runs had no calm moment")
+    solo = {
+        name: statistics.median(chain_s(run, alone[name])[0] / alone[name][0][1] for run in runs)
+        for name, runs in zip(alone, done.values, strict=False)
+    }
+    platform = Platform.identical(2)
+    domain = replace(platform, memory_domains=(DOMAIN,))
+    models = Alone(solo, found)
+    rows = []
+    for counts, runs in zip(cases, done.values[len(alone) :], strict=True):
+        measured = [statistics.median(each) for each in
+                    zip(*(chain_s(run, counts) for run in runs), strict=True)]  # fmt: skip
+        with_it, without = (
+            chain_s(simulate(chains(counts), where, models, "lws"), counts)
+            for where in (domain, platform)
+        )
+        for number, (kernel, count) in enumerate(counts):
+            other = counts[1 - number]
+            rows.append(
+                row(f"{count} {kernel} beside {other[1]} {other[0]}", measured[number],
+                    with_it[number], without[number])
+            )  # fmt: skip
+    return rows
+
+
+def graphs(seconds: float) -> list[dict[str, Any]]:
+    """Return per graph what it took on two cores, and what one core predicted."""
+    rows = []
+    for name, (settings, calibrated, asked) in GRAPHS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            options = CalibrationOptions(
+                max_seconds=seconds / 4, schedulers=("lws",), calm=True
+            )  # fmt: skip
+            report = calibrate_contended(
+                [f"{name} {calibrated} {settings}"], folder, workers=2, machine="one",
+                options=options,
+            )  # fmt: skip
+            print("\n".join(f"{name}: {note}" for note in report.notes))
+            platform = load_platform(str(report.platform_path))
+            models = ModelLibrary(report.models_folder)
+            for each in asked:
+                graph = load_graph(name, [each, *settings.split()])
+                rows.append(predicted(graph, f"{name} {each}", platform, models, seconds / 12))
+    return rows
+
+
+def predicted(
+    graph: TaskGraph, label: str, platform: Platform, models: ModelLibrary, seconds: float
+) -> dict[str, Any]:
+    """Run *graph* on two cores, and predict it."""
+    program = bind(graph, 2)
+    action = partial(execute, graph, Platform.identical(2), "lws", program=program)
+    action()
+    done = measure_calmly([action], Probe(2), repetitions=REPETITIONS, patience_s=seconds)
+    measured = statistics.median(run.makespan_s for run in done.values[0])
+    plain = replace(platform, memory_domains=())
+    with_it, without = (
+        statistics.median(
+            simulate(graph, where, models, "lws", seed=seed).makespan_s for seed in range(5)
+        )
+        for where in (platform, plain)
+    )
+    told = f", {done.calm.disturbed} disturbed" if done.calm.disturbed else ""
+    return row(f"{label}{told}", measured, with_it, without)
+
+
+def row(what: str, measured: float, with_it: float, without: float) -> dict[str, Any]:
+    """Return a row of a table."""
+    return {
+        "what": what,
+        "measured_s": measured,
+        "error": with_it / measured - 1,
+        "error_without": without / measured - 1,
+    }
+
+
+def show(title: str, rows: Sequence[dict[str, Any]]) -> None:
+    """Print a table, and its medians."""
+    print(f"\n{title:44} measured   predicted   without contention")
+    for each in rows:
+        print(f"{each['what']:44} {1e3 * each['measured_s']:6.1f} ms {100 * each['error']:+9.1f} %"
+              f" {100 * each['error_without']:+13.1f} %")  # fmt: skip
+    for key, what in (("error", "predicted"), ("error_without", "without contention")):
+        sizes = [abs(each[key]) for each in rows]
+        print(f"{what}: median {100 * statistics.median(sizes):.1f} %, worst"
+              f" {100 * max(sizes):.1f} %")  # fmt: skip
+
+
+def main() -> None:
+    """Measure, predict, print."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seconds", type=float, default=150.0, help="for all; default %(default)s")
+    parser.add_argument("--json", type=Path, help="write the tables there")
+    given = parser.parse_args()
+    tables = {"mixes": mixes(given.seconds / 3), "graphs": graphs(2 * given.seconds / 3)}
+    show("mixes on two cores", tables["mixes"])
+    show("graphs on two cores, calibrated on one", tables["graphs"])
+    if given.json:
+        given.json.write_text(json.dumps(tables, indent=2), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

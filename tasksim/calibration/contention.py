@@ -1,0 +1,274 @@
+"""Contention, measured: how kernels slow each other down, and what memory gives to several cores.
+
+Kernels of graphs are measured where they work: the graph is run on one core and on several, in
+turn, and what tasks lose beside which neighbours is found from when they overlapped. Kernels by
+themselves are run alone and beside each other on two cores. All in calm moments, as far as there
+are some.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections import defaultdict
+from functools import partial
+from itertools import combinations_with_replacement
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.calibration.kernels_under_load import KernelCall, run_beside
+from tasksim.calibration.library_files import ARCHITECTURE
+from tasksim.calibration.overlaps import Seen, alone_s, seen_beside, stretches
+from tasksim.graph.reuse import task_bytes
+from tasksim.graph.taskgraph import TaskGraph
+from tasksim.kernels.program import bind
+from tasksim.kernels.standalone import standalone
+from tasksim.kernels.threads import single_threaded_blas
+from tasksim.models.contention import Contention
+from tasksim.models.files.store import kernel_path, load_kernel, save_kernel
+from tasksim.native.calm_moments import Probe, measure_calmly
+from tasksim.native.execute import execute
+from tasksim.platform.description import Platform
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from tasksim.kernels.standalone import Standalone
+    from tasksim.run.record import Run
+
+__all__ = ["Measured", "measure_contention", "write_contention"]
+
+ROUNDS: Final = (3, 20)
+"""The fewest and the most rounds: three tell a disturbed one; after twenty, means are known to a
+part of what calm moments differ by."""
+STREAM: Final = {"m": 2048.0, "n": 1024.0}
+"""A copy of 16 MiB to 16 MiB: more than a core's own caches."""
+STREAM_BYTES: Final = 2 * 8 * STREAM["m"] * STREAM["n"]
+"""What such a copy moves at least."""
+
+
+@dataclasses.dataclass
+class Measured:
+    """What was measured.
+
+    Attributes
+    ----------
+    beside : dict
+        Kernel -> neighbour -> how many times as long beside one, two, ... of it.
+    demand : dict
+        Kernel -> bytes per second of its data, when it is alone.
+    bandwidths : list of float
+        Bytes per second that 1, 2, ... cores get together.
+    runs : list of Run
+        Those on all cores.
+    disturbed : int
+        Measurements for which no calm moment came.
+    """
+
+    beside: dict[str, dict[str, tuple[float, ...]]] = dataclasses.field(
+        default_factory=lambda: defaultdict(dict)
+    )
+    demand: dict[str, float] = dataclasses.field(default_factory=dict)
+    bandwidths: list[float] = dataclasses.field(default_factory=list)
+    runs: list[Run] = dataclasses.field(default_factory=list)
+    disturbed: int = 0
+
+    def of(self, kernel: str) -> Contention:
+        """Return what was measured of *kernel*."""
+        demand = self.demand.get(kernel, 0.0)
+        share = min(1.0, demand / self.bandwidths[0]) if self.bandwidths else 0.0
+        return Contention(demand, share, dict(self.beside.get(kernel, {})))
+
+
+def measure_contention(
+    items: Sequence[TaskGraph | KernelCall],
+    workers: int,
+    *,
+    max_seconds: float,
+    schedulers: Sequence[str] = ("lws",),
+    pin: bool = True,
+    progress: Callable[[str, float], None] | None = None,
+) -> Measured:
+    """Measure how the kernels of *items* slow each other down on up to so many *workers*.
+
+    Parameters
+    ----------
+    items : sequence of TaskGraph or KernelCall
+        Graphs that can be executed; kernels with exact parameters.
+    workers : int
+        How many cores, two at least.
+    max_seconds : float
+        How long to wait for calm moments, at most.
+    schedulers : sequence of str
+        Under which graphs are run, in turn.
+    pin : bool, default True
+        Whether threads stay on cores of their own.
+    progress : callable, optional
+        Called with what goes on, and the share of the time that is used.
+
+    Raises
+    ------
+    InputError
+        If a graph cannot be executed.
+    """
+    found, tell = Measured(), progress or (lambda _what, _share: None)
+    probe = Probe(workers)
+    graphs = [item for item in items if isinstance(item, TaskGraph)]
+    kernels = [item for item in items if isinstance(item, KernelCall)]
+    each_s = max_seconds / (1 + len(graphs) + bool(kernels))
+    with single_threaded_blas():
+        _measure_bandwidth(found, workers, probe, each_s)
+        seen: dict[str, dict[int, list[tuple[Sequence[str], Seen]]]] = {}
+        for number, graph in enumerate(graphs):
+            tell(f"{graph.name} on 1 to {workers} workers", number / (1 + len(graphs)))
+            _measure_graph(found, seen, graph, workers, probe, each_s, schedulers, pin=pin)
+        for kernel, by_count in seen.items():
+            found.beside[kernel] = _by_neighbour(by_count)
+        if kernels:
+            tell("kernels beside each other", 0.8)
+            _measure_kernels(found, kernels, probe, each_s)
+    return found
+
+
+def _measure_bandwidth(found: Measured, workers: int, probe: Probe, seconds: float) -> None:
+    bodies = [standalone("lacpy", STREAM, seed=worker) for worker in range(workers)]
+    actions = [partial(_copied, bodies[:count]) for count in range(1, workers + 1)]
+    measured = measure_calmly(actions, probe, repetitions=ROUNDS[0], patience_s=seconds)
+    found.bandwidths = [median(values) for values in measured.values]
+    found.disturbed += measured.calm.disturbed
+
+
+def _copied(bodies: Sequence[Standalone]) -> float:
+    """Return the bytes per second that copies move together."""
+    together = run_beside(bodies, reset=False)
+    return sum(STREAM_BYTES / float(median(times)) for times in together)
+
+
+def _measure_graph(
+    found: Measured,
+    seen: dict[str, dict[int, list[tuple[Sequence[str], Seen]]]],
+    graph: TaskGraph,
+    workers: int,
+    probe: Probe,
+    seconds: float,
+    schedulers: Sequence[str],
+    *,
+    pin: bool,
+) -> None:
+    """Run *graph* on one core and on several, in turn; note what its tasks lost beside others."""
+    counts = _counts(workers)
+    programs = {count: bind(graph, count) for count in (1, *counts)}
+    turns = iter(range(10**9))
+
+    def run(count: int) -> Run:
+        name = schedulers[next(turns) // len(programs) % len(schedulers)]
+        platform = Platform.identical(count)
+        return execute(graph, platform, name, program=programs[count], pin=pin)
+
+    actions = [partial(run, count) for count in programs]
+    begun = time.monotonic()
+    for action in actions:  # the first runs touch memory
+        action()
+    round_s = time.monotonic() - begun
+    rounds = int(np.clip(seconds / 2 / max(round_s, 1e-6), *ROUNDS))
+    done = measure_calmly(actions, probe, repetitions=rounds, patience_s=seconds)
+    found.disturbed += done.calm.disturbed
+    alone = alone_s(done.values[0])
+    _note_demands(found, graph, alone)
+    for count, runs in zip(counts, done.values[1:], strict=True):
+        for each in runs:
+            for kernel, part in seen_beside(each, graph, alone):
+                of = seen.setdefault(kernel, {}).setdefault(count - 1, [])
+                of.append((graph.model_names, part))
+    found.runs += done.values[-1]
+
+
+def _counts(workers: int) -> list[int]:
+    """Return on how many cores graphs are run: 2, 4, 8, ... and all."""
+    return sorted({workers, *(2**k for k in range(1, workers.bit_length()) if 2**k <= workers)})
+
+
+def _note_demands(found: Measured, graph: TaskGraph, alone: Any) -> None:
+    """Note the bytes of the data of each kernel's tasks over what they take alone."""
+    sizes = task_bytes(graph)
+    for kernel, name in enumerate(graph.model_names):
+        mine = graph.kernel == kernel
+        if mine.any() and alone[mine].sum() > 0:
+            found.demand[name] = float(sizes[mine].sum() / alone[mine].sum())
+
+
+def _by_neighbour(
+    by_count: dict[int, list[tuple[Sequence[str], Seen]]],
+) -> dict[str, tuple[float, ...]]:
+    """Return per neighbour the stretch beside 1, 2, ... of it; between counts, on a line."""
+    known: dict[str, dict[int, float]] = {}
+    for neighbours, parts in by_count.items():
+        names = list(dict.fromkeys(name for of, _ in parts for name in of))
+        widened = [_widened(part, of, names) for of, part in parts]
+        for name, stretch in zip(names, stretches(widened).tolist(), strict=True):
+            known.setdefault(name, {})[neighbours] = stretch
+    return {
+        name: tuple(
+            float(np.interp(count, [0, *at], [1.0, *at.values()]))
+            for count in range(1, max(at) + 1)
+        )
+        for name, at in known.items()
+    }
+
+
+def _widened(part: Seen, names: Sequence[str], every: Sequence[str]) -> Seen:
+    """Return *part*, whose columns are those of *names*, with a column for each of *every*."""
+    beside = np.zeros((len(part.alone_s), len(every)))
+    beside[:, [every.index(name) for name in names]] = part.beside_s
+    return part._replace(beside_s=beside)
+
+
+def _measure_kernels(
+    found: Measured, kernels: Sequence[KernelCall], probe: Probe, seconds: float
+) -> None:
+    """Measure *kernels* alone, and each beside each on two cores."""
+    names = list(dict.fromkeys(kernel.name for kernel in kernels))
+    first = {kernel.name: kernel for kernel in reversed(kernels)}
+    bodies = {
+        name: [standalone(name, dict(first[name].parameters), seed=seed) for seed in (0, 1)]
+        for name in names
+    }
+    pairs = list(combinations_with_replacement(names, 2))
+    actions: list[Callable[[], list[float]]] = [
+        partial(_medians, [bodies[name][0]]) for name in names
+    ]
+    actions += [partial(_medians, [bodies[one][0], bodies[other][1]]) for one, other in pairs]
+    done = measure_calmly(actions, probe, repetitions=2 * ROUNDS[0], patience_s=seconds)
+    found.disturbed += done.calm.disturbed
+    rounds = [np.array(values) for values in done.values]
+    alone = {name: rounds[number][:, 0] for number, name in enumerate(names)}
+    for (one, other), times in zip(pairs, rounds[len(names) :], strict=True):
+        for name, neighbour, column in ((one, other, 0), (other, one, 1)):
+            ratio = float(np.median(times[:, column] / alone[name]))
+            found.beside[name][neighbour] = (max(1.0, ratio),)
+    for name in names:
+        moved = sum(array.nbytes for array in bodies[name][0].operands.values())
+        found.demand[name] = moved / float(np.median(alone[name]))
+
+
+def _medians(bodies: Sequence[Standalone]) -> list[float]:
+    return [float(median(times)) for times in run_beside(bodies)]
+
+
+def write_contention(
+    found: Measured, folder: Path, kernels: Iterable[str]
+) -> dict[str, Contention]:
+    """Write what was measured into the coefficient files of *kernels*; return what that is."""
+    written = {}
+    for kernel in sorted(kernels):
+        path = kernel_path(folder, kernel)
+        if not path.exists():
+            continue
+        file = load_kernel(path)
+        written[kernel] = known = found.of(kernel)
+        entry = dataclasses.replace(file.architectures[ARCHITECTURE], contention=known)
+        save_kernel(folder, kernel, {ARCHITECTURE: entry}, machine=file.machine)
+    return written
