@@ -53,7 +53,9 @@ ALLOCATIONS = (
     Allocation(chunk_bytes=16.0, unit_bytes=1.0, largest_bytes=0.0),
     Allocation(chunk_bytes=16.0, unit_bytes=4.0, largest_bytes=8.0),
     Allocation(chunk_bytes=16.0, unit_bytes=4.0, largest_bytes=16.0),
-    Allocation(2e-5, 7e-5, chunk_bytes=8.0, unit_bytes=8.0, largest_bytes=8.0, usable=0.9),
+    Allocation(
+        2e-5, 7e-5, pin_s=20.0, chunk_bytes=8.0, unit_bytes=8.0, largest_bytes=8.0, usable=0.9
+    ),
 )
 """All blocks large, some of them, none; and with costs."""
 

@@ -109,7 +109,7 @@ class Platform(ctypes.Structure):
         "i:workers,classes,memories,links p:class_of,memory_of,node_of,pipeline,nominal_speed"
         " d:submission_s,task_s,wakeup_s"
         " i:submission,task,wakeup,push,fetch,progress,kernel,copy,allocate,free"
-        " d:unit_bytes,chunk_bytes,largest_bytes,usable p:memory_bytes"
+        " d:unit_bytes,chunk_bytes,largest_bytes,usable,pin_s p:memory_bytes"
         " i:fetches,prefetches,idle,serialised p:fixed_s,per_byte_s,direct,path i:paths,path_links"
         " p:path_latency,path_weight,path_limit,path_ptr,path_link,path_times,capacity"
     )
@@ -192,7 +192,7 @@ class Cluster(ctypes.Structure):
         "i:nodes p:member i:links,ways,uses,messages p:capacity,way_limit,way_weight,way_ptr"
         ",use_link,use_of_byte,envelope_latency d:envelope_factor,envelope_bytes i:in_flight"
         " p:source,target,priority,send,receive,way,eager,detached,latency,factor,bytes"
-        ",isend,received i:cores"
+        ",isend,received,lands i:cores"
     )
 
 

@@ -210,6 +210,7 @@ Platform::Platform(const tasksim_platform &all) : given(all) {
   expect(given.unit_bytes >= 1.0 && given.unit_bytes <= MOST_BYTES);
   expect(given.chunk_bytes >= 0.0 && given.chunk_bytes <= MOST_BYTES);
   expect(given.largest_bytes >= 0.0 && given.usable >= 0.0);
+  expect(given.pin_s >= 0.0 && given.pin_s <= 1e5);
   for (const i64 limit : {given.fetches, given.prefetches, given.idle})
     expect(limit >= 0 && limit <= MOST_TASKS);
   array(given.fixed_s, i64{memories} * memories);

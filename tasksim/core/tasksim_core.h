@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 // To be raised whenever a declaration below changes; tasksim/core/library.py expects the same.
-#define TASKSIM_CORE_VERSION 11
+#define TASKSIM_CORE_VERSION 12
 
 #if defined(__GNUC__)
 #define TASKSIM_API __attribute__((visibility("default")))
@@ -63,6 +63,7 @@ typedef struct {
   int64_t submission, task, wakeup, push, fetch, progress, kernel, copy; // ticks
   int64_t allocate, free;                                   // ticks
   double unit_bytes, chunk_bytes, largest_bytes, usable;
+  double pin_s;                                             // per MiB of main memory
   const double *memory_bytes;                               // per memory; negative: no limit
   int64_t fetches, prefetches, idle, serialised;
   const double *fixed_s, *per_byte_s;                       // memories x memories: estimates
@@ -197,6 +198,7 @@ typedef struct {
   const int64_t *latency;                  // the same
   const double *factor, *bytes;            // the same
   const int64_t *isend, *received;         // the same: what it costs a host; null: nothing
+  const int8_t *lands;                     // the same: brings a datum to a node that does not own it
   int64_t cores;                           // that run the tasks of all nodes; 0: each worker's own
 } tasksim_cluster;
 

@@ -86,6 +86,7 @@ def _allocation(section: AllocationSection) -> Allocation:
     return Allocation(
         allocate_s=section.allocate,
         free_s=section.free,
+        pin_s=section.pin,
         chunk_bytes=section.chunk,
         unit_bytes=section.unit,
         largest_bytes=section.largest,

@@ -133,6 +133,7 @@ def _costs(platform: Platform) -> Iterator[str]:
         **{field.name.removesuffix("_s"): getattr(costs, field.name) for field in fields(costs)},
         "allocate": memory.allocate_s,
         "free": memory.free_s,
+        "pin": memory.pin_s,
     }
     for name, seconds in named.items():
         if not _at_least_0(seconds):

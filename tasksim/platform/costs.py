@@ -84,6 +84,9 @@ class Allocation:
         The largest block that is small; 0: none is.
     usable : float, default 1.0
         The part of a device's memory that the runtime uses.
+    pin_s : float, default 0.0
+        To pin 1 MiB of main memory, for data that nodes of a cluster receive and that their
+        devices then copy; chunks are pinned at once, and kept.
 
     See Also
     --------
@@ -102,6 +105,7 @@ class Allocation:
     unit_bytes: float = 16 * KIB
     largest_bytes: float = 4 * MIB
     usable: float = 1.0
+    pin_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,6 +162,7 @@ class AllocationSection(Section):
 
     allocate: float = given(_TIME, 0.0, "one allocation by the driver")
     free: float = given(_TIME, 0.0, "one release by the driver")
+    pin: float = given(_TIME, 0.0, "to pin 1 MiB of main memory for data from other nodes")
     chunk: float = given(
         _SIZE, _size(_ALLOCATION.chunk_bytes), "what is allocated at once for small blocks"
     )

@@ -86,6 +86,7 @@ TREE: Final[Tree] = {
     "allocation": {
         "allocate": Leaf("time", 0.0),
         "free": Leaf("time", 0.0),
+        "pin": Leaf("time", 0.0),
         "chunk": Leaf("size", exact_quantity(Allocation().chunk_bytes, "size")),
         "unit": Leaf("size", exact_quantity(Allocation().unit_bytes, "size")),
         "largest": Leaf("size", exact_quantity(Allocation().largest_bytes, "size")),

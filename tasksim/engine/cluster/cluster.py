@@ -84,7 +84,8 @@ class Member(NamedTuple):
         """Return whether something happens on the node that is no communication."""
         ledger, own = self.ledger, self.work.own_tasks
         tasks = any(task < own for task in ledger.taken)
-        moving = bool(self.node.memories.requests.of)
+        landing = self.node.landing
+        moving = bool(self.node.memories.requests.of) or bool(landing and landing.open)
         return tasks or moving or not ledger.all_submitted or not self.communicator.quiet()
 
 
@@ -162,7 +163,7 @@ class ClusterReplay:
             blind=self._blind,
             member=Membership(
                 work.visible, work.order.tolist(), work.hints, work.first_ready,
-                communicator.take, self._idle, self._over, self._cores,
+                communicator.take, communicator.hear_end, self._idle, self._over, self._cores,
             ),
             slowing=slowing,
         )  # fmt: skip

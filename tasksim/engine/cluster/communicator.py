@@ -8,6 +8,7 @@ tasks that a message releases.
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from tasksim.engine.cluster.flows import Flows
     from tasksim.engine.cluster.messages import Messages
     from tasksim.engine.cluster.protocol import Protocol
+    from tasksim.engine.data.landing import Landing
     from tasksim.engine.machine.node import Node
     from tasksim.network.model import Model
 
@@ -73,6 +75,14 @@ class Communicator:
         """Whether the one that is awaited is under way."""
         self._letters: deque[int] = deque()
         """Messages sent here whose envelopes nobody has awaited yet, in order."""
+        self._landing: Landing | None = None
+        self._readers: dict[int, int] = {}
+        """Per received message, how many tasks have yet to read it."""
+        self._reads: dict[int, list[int]] = {}
+        """Per task, the received messages that it reads."""
+        self._early: set[int] = set()
+        """Messages whose data came into memory of their own, before they were awaited."""
+        self._waits_for_room = False
         self._envelope = -1
         """A message whose envelope has come just now."""
 
@@ -82,6 +92,9 @@ class Communicator:
         self._clock = node.clock
         self._own = node.own_tasks
         self._several = len(node.platform.memories) > 1
+        self._landing = node.landing
+        if self._landing is not None:
+            self._find_readers()
         self._routine: Routine = node.routine()
         self._routine.rank = COMMUNICATE
         self._routine.begin(self._steps())
@@ -90,9 +103,37 @@ class Communicator:
         """Take the communication *task*, which was released: bring its datum to main memory."""
         if self._several:
             needs = self._node.needs[task]
-            if self._node.memories.mover.fetch(needs, Courier(self, task)):
+            priority = self._messages.priority[self._message[task - self._own]]
+            if self._node.memories.mover.fetch(needs, Courier(self, task, priority)):
+                return
+        self.land(task)
+
+    def land(self, task: int) -> None:
+        """Find memory for the message of *task*, if it is to be received here."""
+        messages, message = self._messages, self._message[task - self._own]
+        if self._landing is not None and messages.target[message] == self.number:
+            size, priority = messages.size[message], messages.priority[message]
+            ready = partial(self.ready, task)
+            if messages.lands[message] and not self._landing.ask(size, priority, ready):
                 return
         self.ready(task)
+
+    def hear_end(self, task: int) -> None:
+        """Give back the memory of received data that nobody reads after *task*."""
+        assert self._landing is not None
+        for message in self._reads.get(task, ()):
+            self._readers[message] -= 1
+            if not self._readers[message]:
+                self._landing.give_back(self._messages.size[message])
+
+    def _find_readers(self) -> None:
+        """Note which tasks read what is received, and how many read each."""
+        for task, message in enumerate(self._message, self._own):
+            if self._messages.target[message] == self.number and self._messages.lands[message]:
+                readers = [r for r in self._node.successors(task) if r < self._own]
+                self._readers[message] = len(readers)
+                for reader in readers:
+                    self._reads.setdefault(reader, []).append(message)
 
     def ready(self, task: int) -> None:
         """Send or await the message of *task*, as its datum is in main memory."""
@@ -124,12 +165,15 @@ class Communicator:
             self._listen()
             while self._done:
                 yield from self._end(self._done.popleft())
-            self._open_envelope()
+            yield from self._open_envelope()
             self._listen()
 
     def _end(self, task: int) -> Steps:
         """Tell the node that the communication *task* has ended."""
         message = self._message[task - self._own]
+        if self._landing is not None and message in self._early:
+            self._early.remove(message)
+            self._landing.give_back(self._messages.size[message])
         if self._model.receive_costs and self.number == self._messages.target[message]:
             yield ticks(cost_s(self._model.receive_costs, self._messages.size[message]))
         yield from self._node.finish_communication(task, self._routine)
@@ -193,17 +237,38 @@ class Communicator:
         self._envelope = message
         self._routine.wake()
 
-    def _open_envelope(self) -> None:
+    def _open_envelope(self) -> Steps:
         """Ask for the data of the message whose envelope has come."""
         message = self._envelope
         if message < 0:
             return
         self._envelope = -1
         self._listening = self._coming = False
+        awaited = self._messages.awaited
+        if not awaited[message] and self._landing is not None and self._messages.lands[message]:
+            yield from self._receive_early(message)
         self._messages.announced[message] = 1
-        if self._messages.awaited[message]:
+        if awaited[message]:
             self.expected -= 1
         self._move(message)
+
+    def _receive_early(self, message: int) -> Steps:
+        """Wait for memory for *message*, for which none was made ready; do nothing meanwhile.
+
+        As StarPU-MPI's thread does, which asks for it with no priority.
+        """
+        assert self._landing is not None
+        self._early.add(message)
+        self._waits_for_room = True
+        if not self._landing.ask(self._messages.size[message], 0, self._stop_waiting):
+            while self._waits_for_room:
+                yield None
+            self._routine.woken = True  # by whatever has come meanwhile
+        self._waits_for_room = False
+
+    def _stop_waiting(self) -> None:
+        self._waits_for_room = False
+        self._routine.wake()
 
     def _move(self, message: int) -> None:
         """Let the data of *message* move, unless they do."""
@@ -235,10 +300,10 @@ class Courier:
 
     __slots__ = ("_communicator", "memory", "priority", "task")
 
-    def __init__(self, communicator: Communicator, task: int) -> None:
+    def __init__(self, communicator: Communicator, task: int, priority: int) -> None:
         self._communicator = communicator
-        self.task, self.memory, self.priority = task, MAIN, 0
+        self.task, self.memory, self.priority = task, MAIN, priority
 
     def arrive(self) -> None:
         """Note that the datum has come."""
-        self._communicator.ready(self.task)
+        self._communicator.land(self.task)

@@ -29,6 +29,8 @@ class Messages:
         self.size: list[int] = table.size_bytes.tolist()
         self.priority: list[int] = table.priority.tolist()
         self.send, self.receive = send, receive
+        self.lands = (~table.back).tolist()
+        """Whether it brings a datum to a node that does not own it."""
         self.awaited = bytearray(count)
         """Whether the receive is ready."""
         self.announced = bytearray(count)

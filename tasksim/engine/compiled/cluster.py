@@ -244,6 +244,7 @@ class CompiledCluster:
             "way": column(way, np.int32),
             "eager": column(table.size_bytes < model.eager_bytes, np.int8),
             "detached": column(table.size_bytes < model.detached_bytes, np.int8),
+            "lands": column(~table.back, np.int8),
             "latency": column(latency, np.int64),
             "factor": column(factor, np.float64),
             "bytes": column(sent, np.float64),

@@ -59,6 +59,7 @@ def _flat_platform(platform: Platform) -> Flat:
         chunk_bytes=allocation.chunk_bytes,
         largest_bytes=allocation.largest_bytes,
         usable=allocation.usable,
+        pin_s=allocation.pin_s,
         memory_bytes=column(
             (-1.0 if m.size_bytes is None else m.size_bytes for m in memories), f64
         ),

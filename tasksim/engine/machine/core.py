@@ -28,6 +28,7 @@ def core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
     shared = node.shared_cores
     pop, fetch, finish = node.pop, intake.fetch, node.finish
     wakeup, progress, task_cost = overheads.wakeup, overheads.progress, overheads.task
+    landing = node.landing
     stepwise, needs, keep_order = node.instant.stepwise, node.needs, clock.keep_order
     pace = node.pace
     yield None
@@ -37,9 +38,10 @@ def core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
         routine.woken = False
         routine.rank = driver.rank
         yield progress
+        pinned = landing is not None and (yield from landing.serve())
         task = pop(driver)
         if task is None:
-            if not routine.woken:
+            if not (routine.woken or pinned):
                 yield None
                 if wakeup:
                     yield wakeup

@@ -55,7 +55,7 @@ class Device:
         alone, memory, serve = self._alone, driver.memory, node.memories.handling.serve
         post = node.memories.requests.posts[memory]
         serves = node.memories.requests.keepers[memory] is routine
-        stepwise, clock = node.instant.stepwise, node.clock
+        stepwise, clock, landing = node.instant.stepwise, node.clock, node.landing
         look = 2 * self._overheads.progress  # at main memory's requests, then at its own
         yield None
         while True:
@@ -79,9 +79,9 @@ class Device:
             else:
                 routine.rank = driver.rank
             yield look
-            worked = False
+            worked = landing is not None and (yield from landing.serve())
             if serves and (post.waiting or post.arrived):
-                worked = yield from serve(memory)
+                worked |= yield from serve(memory)
             popped = False
             if len(held) < pipeline and intake.state == EMPTY:
                 if stepwise:

@@ -27,6 +27,8 @@ class Membership(NamedTuple):
     """The tasks that wait for nothing, not even a message."""
     communicate: Callable[[int], None]
     """Takes a communication task that was released."""
+    ended: Callable[[int], None]
+    """Hears of each task that has ended, where received data land in pinned memory."""
     idle: Callable[[], bool]
     """Whether nothing happens on any node, nor between them."""
     over: Callable[[], bool]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from tasksim.engine.clock import Routine, run
 from tasksim.engine.data.accesses import Hints, TaskAccesses, ordered_accesses
 from tasksim.engine.data.capacity import keep_where_data_fit, no_room
+from tasksim.engine.data.landing import Landing
 from tasksim.engine.data.memories import Memories
 from tasksim.engine.data.turns import turns_of
 from tasksim.engine.machine.core import core
@@ -113,6 +114,7 @@ class Node:
         if self.instant.stepwise or self.threads is not None:
             clock.end_waits_in_reverse()
         self._looks = scheduler.looks_at_data
+        self._ended = None if member is None else member.ended
         self.started = unless_default(scheduler, "started")
         self._finished = unless_default(scheduler, "finished")
         self.needs, reads = ordered_accesses(graph, moved=len(platform.memories) > 1)
@@ -123,6 +125,7 @@ class Node:
             graph, platform.classes, self.needs, self.memories.copies, able, estimates
         )
         self._several = len(platform.memories) > 1
+        self.landing = self._landing(routines) if member is not None else None
         self._drivers = self._make_drivers(routines, priorities)
         seen = facts._replace(estimates=estimates)
         if member is not None:
@@ -165,6 +168,20 @@ class Node:
             drivers.append(driver)
         return drivers
 
+    def _landing(self, routines: list[Routine]) -> Landing | None:
+        """Return where received data land, if that costs anything: where there are devices.
+
+        Workers that do not drive any are the first to pin memory, from the last on.
+        """
+        platform = self.platform
+        drives = [platform.device(w.architecture).pipeline > 0 for w in platform.workers]
+        if not (platform.allocation.pin_s and any(drives)):
+            return None
+        cores = [routine for routine, each in zip(routines, drives, strict=True) if not each]
+        devices = [routine for routine, each in zip(routines, drives, strict=True) if each]
+        order = [*cores[::-1], *devices[::-1]]
+        return Landing(self.clock, platform.allocation, order, max(1, platform.copying.fetches))
+
     # From the start to the end of a run
 
     def begin(self, rng: random.Random) -> None:
@@ -193,6 +210,10 @@ class Node:
             run(self.clock)
         else:
             self.threads.kernel.run(lambda: self.ledger.state.count(DONE))
+
+    def successors(self, task: int) -> list[int]:
+        """Return the tasks, communication among them, that wait for *task*."""
+        return self._graph.successors_of(task)
 
     def routine(self) -> Routine:
         """Return a new routine, which does nothing yet."""
@@ -258,6 +279,8 @@ class Node:
             self.leave(self.needs[task], driver)
         if self._finished is not None:
             self._finished(task, worker)
+        if self.landing is not None and self._ended is not None:
+            self._ended(task)
         push_cost = self._push_cost
         for successor in self._release.complete_in_turn(task):
             if self._blind or successor >= self.own_tasks:

@@ -37,6 +37,7 @@ COSTS: Final[dict[str, Any]] = {
     "allocation": {
         "allocate": "175 us",
         "free": "750 us",
+        "pin": "650 us",
         "chunk": "32 MiB",
         "unit": "16 KiB",
         "largest": "4 MiB",

@@ -59,7 +59,7 @@ ClusterReplay::Member::Member(ClusterReplay &cluster, int number, const tasksim_
 bool ClusterReplay::Member::busy() const {
   const auto is_own = [this](int task) { return task < node.own_tasks; };
   return std::any_of(node.ledger.taken.begin(), node.ledger.taken.end(), is_own) ||
-         !node.requests.none() || !node.ledger.all_submitted || !communicator.quiet();
+         !node.requests.none() || (node.landing && node.landing->open) || !node.ledger.all_submitted || !communicator.quiet();
 }
 
 ClusterReplay::ClusterReplay(const tasksim_cluster &given)
@@ -114,6 +114,7 @@ void ClusterReplay::make_messages() {
   for (const double bytes : column(given_.bytes, count)) expect(bytes >= 0.0 && bytes < 1e18);
   const auto priority = column(given_.priority, count);
   const auto send = column(given_.send, count), receive = column(given_.receive, count);
+  const auto lands = column(given_.lands, count);
   const auto eager = column(given_.eager, count), detached = column(given_.detached, count);
   if (given_.isend) office_.isend = column(given_.isend, count);
   if (given_.received) office_.received = column(given_.received, count);
@@ -137,6 +138,7 @@ void ClusterReplay::make_messages() {
         .bytes = given_.bytes[k],
         .eager = eager[k] != 0,
         .detached = detached[k] != 0,
+        .lands = lands[k] != 0,
     });
 }
 

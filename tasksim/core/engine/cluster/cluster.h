@@ -31,6 +31,7 @@ class ClusterReplay : public Replay {
            std::unique_ptr<Scheduler> own);
     void communicate(int task) override { communicator.take(task); }
     void send_for(int task) const override { communicator.send_for(task); }
+    void ended(int task) override { communicator.hear_end(task); }
     bool idle() const override { return cluster.idle(); }
     bool over() const override { return cluster.over(); }
     bool busy() const;

@@ -17,10 +17,13 @@ Communicator::Communicator(int number, std::span<const std::int32_t> message, Of
       message_(message),
       office_(office),
       envelope_come_(*this),
-      data_come_(*this) {}
+      data_come_(*this),
+      landed_(*this),
+      room_found_(*this) {}
 
 void Communicator::begin(Node &node) {
   node_ = &node;
+  if (landing()) find_readers();
   routine_ = node.routine();
   routine_->rank = COMMUNICATE;
   routine_->begin(steps());
@@ -36,11 +39,46 @@ void Communicator::take(int task) {
     Courier &courier = couriers_.emplace_back();
     courier.task = task;
     courier.memory = MAIN;
-    courier.priority = 0;
+    courier.priority = message_of(task).priority;
     courier.communicator = this;
     if (node_->mover.fetch(node_->graph.needs[task], courier)) return;
   }
-  ready(task);
+  land(task);
+}
+
+// Finds memory for the message of *task*, if it is to be received here.
+void Communicator::land(int task) {
+  const Message &message = message_of(task);
+  const bool asks = landing() && message.target == number_ && message.lands;
+  const int number = number_of(task);
+  if (!asks || landing()->ask(size_of(number), message.priority, landed_, task)) ready(task);
+}
+
+// The size of the datum of *message*, which is received here.
+i64 Communicator::size_of(int message) const {
+  const Graph &graph = node_->graph;
+  return graph.size[graph.needs[office_.messages[message].receive].front().handle];
+}
+
+void Communicator::hear_end(int task) {
+  const auto found = reads_.find(task);
+  if (found == reads_.end()) return;
+  for (const int message : found->second)
+    if (!--readers_[message]) landing()->give_back(size_of(message));
+}
+
+// Notes which tasks read what is received, and how many read each.
+void Communicator::find_readers() {
+  for (std::size_t place = 0; place < message_.size(); ++place) {
+    const int number = message_[place];
+    const Message &message = office_.messages[number];
+    if (message.target != number_ || !message.lands) continue;
+    for (const int reader : node_->graph.successors_of(message.receive)) {
+      if (reader >= node_->own_tasks) continue;
+      ++readers_[number];
+      reads_[reader].push_back(number);
+    }
+  }
 }
 
 // Sends or awaits the message of *task*, as its datum is in main memory.
@@ -74,15 +112,17 @@ Steps<> Communicator::steps() {
       done_.pop_front();
       co_await end(task);
     }
-    open_envelope();
+    co_await open_envelope();
     listen();
   }
 }
 
 // Tells the node that the communication *task* has ended.
 Steps<> Communicator::end(int task) {
+  const int number = number_of(task);
+  if (early_.erase(number)) landing()->give_back(size_of(number));
   if (!office_.received.empty() && number_ == message_of(task).target)
-    if (const i64 cost = office_.received[number_of(task)]) co_await Wait{cost};
+    if (const i64 cost = office_.received[number]) co_await Wait{cost};
   co_await node_->finish_communication(task, *routine_);
 }
 
@@ -155,13 +195,27 @@ void Communicator::on_envelope(int message) {
 }
 
 // Asks for the data of the message whose envelope has come.
-void Communicator::open_envelope() {
-  if (envelope_ == NONE) return;
-  Message &message = office_.messages[std::exchange(envelope_, NONE)];
+Steps<> Communicator::open_envelope() {
+  if (envelope_ == NONE) co_return;
+  const int number = std::exchange(envelope_, NONE);
+  Message &message = office_.messages[number];
   listening_ = coming_ = false;
+  if (!message.awaited && landing() && message.lands) co_await receive_early(number);
   message.announced = true;
   if (message.awaited) --expected_;
   move(message);
+}
+
+// Waits for memory for *message*, for which none was made ready; does nothing meanwhile. As
+// StarPU-MPI's thread does, which asks for it with no priority.
+Steps<> Communicator::receive_early(int message) {
+  early_.insert(message);
+  waits_for_room_ = true;
+  if (!landing()->ask(size_of(message), 0, room_found_, message)) {
+    while (waits_for_room_) co_await SLEEP;
+    routine_->woken = true;  // by whatever has come meanwhile
+  }
+  waits_for_room_ = false;
 }
 
 // Lets the data of *message* move, unless they do.

@@ -4,6 +4,8 @@
 
 #include <deque>
 #include <memory>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "../machine/node.h"
@@ -19,6 +21,7 @@ struct alignas(64) Message {
   i64 latency;           // as in Transfer
   double factor, bytes;
   bool eager, detached;      // it moves when it is sent; it is sent when it moves
+  bool lands;                // it brings a datum to a node that does not own it
   bool awaited = false;      // the receive is ready
   bool announced = false;    // the receiver knows of it
   bool moving = false, arrived = false;
@@ -52,11 +55,12 @@ class Communicator {
   void begin(Node &node);  // which has its workers now
   void take(int task);     // a communication task that was released
   void send_for(int task) const;  // what is known of its message is looked at soon
+  void hear_end(int task);  // gives back the memory of received data that nobody reads after it
   bool quiet() const;      // nothing to do until a message or a datum comes
 
  private:
   struct Courier : Taker {
-    void arrive() override { communicator->ready(task); }
+    void arrive() override { communicator->land(task); }
     Communicator *communicator;
   };
   struct Sending {
@@ -78,8 +82,26 @@ class Communicator {
     Communicator &communicator;
   };
 
+  struct Landed : Awaiting {
+    explicit Landed(Communicator &communicator) : communicator(communicator) {}
+    void happen(i64 task) override { communicator.ready(static_cast<int>(task)); }
+    Communicator &communicator;
+  };
+  struct RoomFound : Awaiting {
+    explicit RoomFound(Communicator &communicator) : communicator(communicator) {}
+    void happen(i64) override {
+      communicator.waits_for_room_ = false;
+      communicator.routine_->wake();
+    }
+    Communicator &communicator;
+  };
+
   int number_of(int task) const { return message_[task - node_->own_tasks]; }
   Message &message_of(int task) { return office_.messages[number_of(task)]; }
+  void land(int task);
+  void find_readers();
+  i64 size_of(int message) const;
+  Landing *landing() const { return node_->landing.get(); }
   void ready(int task);
   Steps<> steps();
   Steps<> send();
@@ -90,7 +112,8 @@ class Communicator {
   void listen();
   void let_come();
   void on_envelope(int message);
-  void open_envelope();
+  Steps<> open_envelope();
+  Steps<> receive_early(int message);
   void move(Message &message);
   void on_data(int message);
 
@@ -100,6 +123,12 @@ class Communicator {
   Node *node_ = nullptr;
   EnvelopeCome envelope_come_;
   DataCome data_come_;
+  Landed landed_;
+  RoomFound room_found_;
+  std::unordered_map<int, int> readers_;             // of a received message, yet to end
+  std::unordered_map<int, std::vector<int>> reads_;  // by a task, of received messages
+  std::unordered_set<int> early_;  // messages that came into memory of their own, not awaited yet
+  bool waits_for_room_ = false;
   Heap<Sending> out_;      // sends that are ready
   i64 turn_ = 0;
   i64 in_flight_ = 0;

@@ -14,9 +14,11 @@ Steps<> core(Node &node, Driver &driver) {
     routine.woken = false;
     routine.rank = driver.rank;
     co_await Wait{progress};
+    const bool pinned = node.landing && node.landing->waiting();
+    if (pinned) co_await node.landing->serve();
     const int task = node.pop(driver);
     if (task == NONE) {
-      if (!routine.woken) {
+      if (!routine.woken && !pinned) {
         co_await SLEEP;
         if (wakeup) co_await Wait{wakeup};
       }

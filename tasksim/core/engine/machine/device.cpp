@@ -36,9 +36,10 @@ Steps<> Device::steps() {
       routine.rank = driver_.rank;
     }
     co_await Wait{look};
-    bool worked = false;
+    bool worked = node_.landing && node_.landing->waiting();
+    if (worked) co_await node_.landing->serve();
     if (serves && (post.waiting || post.arrived))
-      worked = co_await node_.handling.serve(driver_.memory);
+      worked |= co_await node_.handling.serve(driver_.memory);
     bool popped = false;
     if (held_.size() < pipeline && intake.state == Intake::EMPTY) {
       if (node_.instant.stepwise) {

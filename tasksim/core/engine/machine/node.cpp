@@ -69,6 +69,7 @@ Node::Node(const Graph &graph, const Platform &platform, const tasksim_question 
   keep_where_data_fit();
   make_turns();
   make_drivers();
+  if (member) make_landing();
 }
 
 Node::~Node() = default;
@@ -105,6 +106,18 @@ void Node::make_drivers() {
                                               several ? &mover : nullptr, driver->turns,
                                               question.uses_priorities, overheads.fetch);
   }
+}
+
+// Where received data land, if that costs anything: where there are devices. Workers that do not
+// drive any are the first to pin memory, from the last on.
+void Node::make_landing() {
+  std::vector<Routine *> cores, devices;
+  for (auto each = drivers.rbegin(); each != drivers.rend(); ++each)
+    ((*each)->pipeline ? devices : cores).push_back(&(*each)->routine);
+  if (!platform.given.pin_s || devices.empty()) return;
+  cores.insert(cores.end(), devices.begin(), devices.end());
+  const i64 at_once = std::max<i64>(1, platform.given.fetches);
+  landing = std::make_unique<Landing>(clock, platform.given, std::move(cores), at_once);
 }
 
 // Takes tasks away from classes in whose memory their data do not fit (engine/data/capacity.py).
@@ -258,6 +271,7 @@ Steps<> Node::finish(Driver &driver, int task) {
   if (locks.any()) co_await unlocked(task);
   if (several) leave(graph.needs[task], driver);
   if (question.hears_finished) scheduler.finished(task, worker);
+  if (landing) member_->ended(task);
   Released released(*this, task);
   for (int successor; (successor = released.next()) != NONE;) {
     if (blind || successor >= own_tasks) {

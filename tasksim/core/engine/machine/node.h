@@ -8,6 +8,7 @@
 #include "../../runtime/sleepers.h"
 #include "../../schedulers/scheduler.h"
 #include "../data/handling.h"
+#include "../data/landing.h"
 #include "../locality.h"
 #include "instant.h"
 #include "intake.h"
@@ -79,6 +80,8 @@ class Membership {
  public:
   virtual void communicate(int task) = 0;  // takes a communication task that was released
   virtual void send_for(int task) const = 0;  // one that will be
+  // Hears of each task that has ended, where received data land in pinned memory.
+  virtual void ended(int task) = 0;
   virtual bool idle() const = 0;           // nothing happens on any node, nor between them
   virtual bool over() const = 0;           // all nodes have done everything
 
@@ -180,6 +183,7 @@ class Node {
   Eviction eviction;
   Handling handling;
   Mover mover;
+  std::unique_ptr<Landing> landing;  // of a cluster's node, where it costs anything
 
  private:
   class Released;
@@ -191,6 +195,7 @@ class Node {
   std::vector<Routine *> make_keepers();
   void make_turns();
   void make_drivers();
+  void make_landing();
   void keep_where_data_fit();
 
   Membership *const member_;

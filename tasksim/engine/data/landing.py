@@ -1,0 +1,125 @@
+"""Landing: main memory for data that come from other nodes, pinned so that devices can copy them.
+
+To pin memory takes long (650 us per MiB with CUDA), so whole chunks are, and what is given back is
+kept for the next datum of its size. Whoever looks after main memory next pins it: a worker, which
+does nothing else meanwhile, nor does anybody who needs memory that is not pinned yet.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from math import inf
+from typing import TYPE_CHECKING, Final
+
+from tasksim.engine.data.pool import Pool
+from tasksim.engine.ticks import ticks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tasksim.engine.clock import Routine, Steps, TickClock
+    from tasksim.platform.costs import Allocation
+
+__all__ = ["PINNED_AT", "Landing"]
+
+PINNED_AT: Final = 1 << 20
+"""The size in bytes that ``pin_s`` is the time for."""
+
+LONG: Final = 1_000_000
+"""After a millisecond a worker leaves the rest to others (StarPU's ``MAX_PUSH_TIME``)."""
+
+
+class Landing:
+    """The main memory of a node in which received data land.
+
+    Parameters
+    ----------
+    clock : TickClock
+        The time.
+    allocation : Allocation
+        Chunks, and what it takes to pin memory.
+    workers : sequence of Routine
+        Who pins it: those that sleep are woken in this order.
+    at_once : int
+        For how many a worker makes room at a time.
+    """
+
+    def __init__(
+        self,
+        clock: TickClock,
+        allocation: Allocation,
+        workers: Sequence[Routine],
+        at_once: int,
+    ) -> None:
+        self._clock = clock
+        self._allocation = allocation
+        self._workers = workers
+        self._at_once = at_once
+        self._pool = Pool(inf, allocation)
+        self._kept: dict[int, int] = {}
+        self._queue: list[tuple[int, int, int, Callable[[], None]]] = []
+        """Who waits: urgency, turn, size, and what to call."""
+        self._turn = 0
+        self._pinned_by = 0  # when the last who pins will be ready: one does at a time
+        self.open = 0
+        """How many ask for memory and have none yet."""
+
+    def ask(self, size: int, priority: int, done: Callable[[], None]) -> bool:
+        """Return whether there is room for *size* bytes at once; else *done* is called later."""
+        if self._take_kept(size):
+            return True
+        heappush(self._queue, (-priority, self._turn, size, done))
+        self._turn += 1
+        self.open += 1
+        self._wake()
+        return False
+
+    def _wake(self) -> None:
+        for routine in self._workers:
+            if routine.asleep:
+                routine.wake()
+
+    def give_back(self, size: int) -> None:
+        """Keep the room of a datum of *size* bytes for the next."""
+        self._kept[size] = self._kept.get(size, 0) + 1
+
+    def serve(self) -> Steps:
+        """Make room, as a worker, for the most urgent of those that wait.
+
+        Returns whether anybody did. A worker turns to some at a time, and leaves to others what it
+        has not done soon.
+        """
+        if not self._queue:
+            return False
+        taken = [heappop(self._queue) for _ in range(min(self._at_once, len(self._queue)))]
+        begun = self._clock._now
+        while taken and self._clock._now < begun + LONG:
+            _, _, size, done = taken.pop(0)
+            if not self._take_kept(size):
+                now = self._clock._now
+                self._pinned_by = max(now, self._pinned_by) + self._allocate(size)
+                if self._pinned_by > now:
+                    yield self._pinned_by - now
+            self.open -= 1
+            done()
+        if taken:
+            for each in taken:
+                heappush(self._queue, each)
+            self._wake()
+        return True
+
+    def _take_kept(self, size: int) -> bool:
+        kept = self._kept.get(size, 0)
+        if kept:
+            self._kept[size] = kept - 1
+        return bool(kept)
+
+    def _allocate(self, size: int) -> int:
+        """Allocate *size* bytes; return how long it takes, in ticks."""
+        allocation = self._allocation
+        found = self._pool.allocate(size)
+        if found is None or not found[0]:
+            return 0
+        small = size <= allocation.largest_bytes
+        pinned = allocation.chunk_bytes if small else size
+        return ticks(allocation.pin_s * pinned / PINNED_AT)
