@@ -141,7 +141,7 @@ def calibration(kept: Kept, sessions: int, seconds: float) -> None:
         tell(f"calibrating, session {number + 1}")
         begun = time.time()
         turned = tuple(SCHEDULERS[(number + i) % 3] for i in range(3))
-        calibrate(
+        report = calibrate(
             CALIBRATED,
             kept.folder,
             machine=MACHINE,
@@ -151,6 +151,8 @@ def calibration(kept: Kept, sessions: int, seconds: float) -> None:
             # Terms are searched for once: in the samples of the sessions before the first round.
             search="irregular" if number + 1 == sessions else "none",
         )
+        if report.interrupted:  # it returns; its samples are kept, and it is made again
+            raise KeyboardInterrupt
         kept.add("sessions", begun)
 
 

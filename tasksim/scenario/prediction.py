@@ -18,6 +18,8 @@ __all__ = ["Difference", "KernelShare", "Prediction", "difference", "predicted"]
 
 MOST_NAMED: Final = 4
 """Kernels in a line: all of a factorisation."""
+ROUNDING: Final = 1e-9
+"""Of the mean: makespans that differ by less do so by the last digits of sums."""
 _WORDS: Final = {"models": "models", "runs": "run to run", "tasks": "tasks"}
 
 
@@ -220,7 +222,8 @@ def predicted(
     off = errors(found, level, models=models)
     variances = components(found.makespans_s)
     whole = sum(variances)
-    shares = [variance / whole if whole else 0.0 for variance in variances]
+    least = (ROUNDING * said.mean_s) ** 2
+    shares = [variance / whole if whole > least else 0.0 for variance in variances]
     return Prediction(
         label=label,
         sources=replicator.sources,

@@ -188,3 +188,9 @@ def test_the_coverage_benchmark_works():
     cell = coverage(0.1, 20, tiles=3, repetitions=12, replications=60, truths=60)
     assert cell.mean_holds >= 0.7
     assert cell.run_holds >= 0.85
+
+
+def test_what_never_differs_comes_from_nowhere():
+    sure = tasksim.how_sure(_scenario(noise=0.0), replications=60)
+    assert sure.run_low_s == pytest.approx(sure.run_high_s)
+    assert sure.shares == {"models": 0.0, "tasks": 0.0}
