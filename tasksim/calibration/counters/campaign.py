@@ -34,7 +34,14 @@ if TYPE_CHECKING:
     Row = tuple[int, Sequence[float], Mapping[str, float], float]
     """Run, parameters, counters of one execution, seconds."""
 
-__all__ = ["SOURCES", "CounterOptions", "CounterSummary", "measure_counters", "write_counters"]
+__all__ = [
+    "SOURCES",
+    "CounterOptions",
+    "CounterSummary",
+    "measure_counters",
+    "timed",
+    "write_counters",
+]
 
 SOURCES: Final = ("valgrind", "perf", "file")
 BURST_S: Final = 0.01
@@ -136,7 +143,7 @@ def measure_counters(
     if progress is not None:
         progress("timing", 0.6)
     if durations is None:
-        durations = _timed(domain.kernel, configurations, options)
+        durations = timed(domain.kernel, configurations, options)
         frequency = core_frequency()
         counted = [{**one, "frequency_hz": frequency} for one in counted]
     rows: list[Row] = [
@@ -258,7 +265,7 @@ def _path(place: str, sizes: Mapping[str, int]) -> Path:
         ) from None
 
 
-def _timed(
+def timed(
     kernel: str, configurations: list[dict[str, int]], options: CounterOptions
 ) -> list[list[float]]:
     """Return the durations of each configuration, one per run, in random order each."""
