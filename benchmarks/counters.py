@@ -1,7 +1,7 @@
 """Kernel times from counters, sizes left out: models of counters beside mlr, cp and hybrid.
 
 python benchmarks/counters.py --folder counted --count    # counts: minutes, whatever else runs
-python benchmarks/counters.py --folder counted            # times and judges: wants a machine at rest
+python benchmarks/counters.py --folder counted            # times, judges: wants a machine at rest
 
 The goal is a mean error of at most 15 %, that of N. Ding et al. Each kernel's error is that of
 five-fold cross-validation over configurations. Counts are the same whatever else runs; kernels of
