@@ -1,8 +1,8 @@
 """Quantities with units: ``"12.5 GB/s"``, ``"4.7 GiB"``, ``"10 us"``.
 
-Inside tasksim everything is a float in seconds, bytes, bytes per second or flop per second.
-Here, and only here, are those read from text and written as text. Reading is exact: the result
-is the float nearest to the number that was written, whatever its unit.
+Inside tasksim everything is a float in seconds, bytes, bytes or flop per second, hertz, watts or
+joules. Here, and only here, are those read from text and written as text. Reading is exact: the
+result is the float nearest to the number that was written, whatever its unit.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ __all__ = [
     "Dimension",
     "exact_quantity",
     "format_bandwidth",
+    "format_energy",
+    "format_power",
     "format_size",
     "format_time",
     "parse_quantity",
     "unit_names",
 ]
 
-Dimension = Literal["time", "size", "bandwidth", "flop_rate", "factor"]
+Dimension = Literal["time", "size", "bandwidth", "flop_rate", "frequency", "power", "factor"]
 
 _TIME: Final = {
     "ns": Fraction(1, 10**9),
@@ -57,11 +59,25 @@ _FLOP: Final = {
     "Gflop/s": Fraction(10**9),
     "Tflop/s": Fraction(10**12),
 }
+_FREQUENCY: Final = {
+    "Hz": Fraction(1),
+    "kHz": Fraction(10**3),
+    "MHz": Fraction(10**6),
+    "GHz": Fraction(10**9),
+}
+_POWER: Final = {
+    "mW": Fraction(1, 1000),
+    "W": Fraction(1),
+    "kW": Fraction(10**3),
+    "MW": Fraction(10**6),
+}
 _UNITS: Final[dict[Dimension, dict[str, Fraction]]] = {
     "time": _TIME,
     "size": _SIZE,
     "bandwidth": {f"{unit}/s": scale for unit, scale in _SIZE.items()},
     "flop_rate": _FLOP,
+    "frequency": _FREQUENCY,
+    "power": _POWER,
     "factor": {},
 }
 _ALIASES: Final = {"\N{MICRO SIGN}s": "us", "\N{GREEK SMALL LETTER MU}s": "us"}
@@ -70,6 +86,8 @@ _EXAMPLES: Final[dict[Dimension, str]] = {
     "size": "4.7 GiB",
     "bandwidth": "12.5 GB/s",
     "flop_rate": "30 Gflop/s",
+    "frequency": "2.6 GHz",
+    "power": "9.5 W",
     "factor": "1.5",
 }
 _NUMBER: Final = r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
@@ -83,7 +101,7 @@ def unit_names(dimension: Dimension) -> tuple[str, ...]:
 
 
 def parse_quantity(value: object, dimension: Dimension) -> float:
-    """Return the quantity written as *value*, in seconds, bytes, bytes/s, flop/s or as a factor.
+    """Return the quantity written as *value*, in the unit that tasksim has inside, or as a factor.
 
     Parameters
     ----------
@@ -92,7 +110,8 @@ def parse_quantity(value: object, dimension: Dimension) -> float:
         optional, ``us`` may be written ``µs``. A factor has no unit: ``"x2"``, ``"1.5"``, ``1.5``.
         A bare number is accepted where it can mean one thing only: factors, and 0.
     dimension
-        ``"time"``, ``"size"``, ``"bandwidth"``, ``"flop_rate"`` or ``"factor"``.
+        ``"time"`` (seconds), ``"size"`` (bytes), ``"bandwidth"`` (bytes/s), ``"flop_rate"``
+        (flop/s), ``"frequency"`` (Hz), ``"power"`` (W) or ``"factor"``.
 
     Raises
     ------
@@ -173,6 +192,26 @@ def format_size(size_bytes: float) -> str:
     """
     steps = [(unit, float(scale), 1024.0) for unit, scale in _BINARY_SIZE.items()]
     return _human(size_bytes, (("B", 1.0, 1024.0), *steps), "B")
+
+
+def format_energy(joules: float) -> str:
+    """Return an energy with three digits, for people.
+
+    >>> format_energy(0.0213), format_energy(1530.0)
+    ('21.3 mJ', '1.53 kJ')
+    """
+    steps = (("uJ", 1e-6, 1e3), ("mJ", 1e-3, 1e3), ("J", 1.0, 1e3), ("kJ", 1e3, math.inf))
+    return _human(joules, steps, "J")
+
+
+def format_power(watts: float) -> str:
+    """Return a power with three digits, for people.
+
+    >>> format_power(9.5), format_power(0.25)
+    ('9.5 W', '250 mW')
+    """
+    steps = (("mW", 1e-3, 1e3), ("W", 1.0, 1e3), ("kW", 1e3, math.inf))
+    return _human(watts, steps, "W")
 
 
 def format_bandwidth(bytes_per_s: float) -> str:

@@ -92,7 +92,17 @@ def describe_run(run: Run, graph: TaskGraph) -> dict[str, Any]:
             s.kernel: {"tasks": s.count, "total_s": s.total_s, "mean_s": s.mean_s}
             for s in kernel_statistics(run)
         },
+        **_energy_of(run),
     }
+
+
+def _energy_of(run: Run) -> dict[str, Any]:
+    """Return what a run has used, where it is known what its machine draws."""
+    if run.power is None:
+        return {}
+    from tasksim.run.energy import energy
+
+    return {"energy": energy(run).to_json(run)}
 
 
 def nodes_of(run: Run) -> dict[str, Any]:

@@ -217,7 +217,7 @@ def _print(run: Run, resolved: Resolved, results: Results, sure: Prediction | No
     guessed = resolved.beyond_contention()
     said = [] if sure is None else sure.warnings()
     idle, exact = resolved.without_models(), resolved.without_noise()
-    for message in [*idle, *extrapolated, *guessed, *exact, *said]:
+    for message in [*idle, *extrapolated, *guessed, *exact, *resolved.clocked(), *said]:
         warn(message)
     if results.as_json:
         print_json(

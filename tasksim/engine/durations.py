@@ -123,7 +123,8 @@ class Demand(NamedTuple):
     model: KernelModel
     table: NDArray[np.float64]
     rows: NDArray[np.integer]
-    speed: float
+    speed: float | NDArray[np.float64]
+    """What durations are divided by: one number, or one per task."""
 
 
 def _demands(graph: TaskGraph, platform: Platform, models: Models) -> Iterator[Demand]:
@@ -131,8 +132,15 @@ def _demands(graph: TaskGraph, platform: Platform, models: Models) -> Iterator[D
     for kernel, name in enumerate(graph.model_names):
         tasks = asked.tasks(kernel)
         for group, model in _models_per_class(name, platform, models).items():
-            speed = platform.speeds[platform.classes[group].architecture]
-            yield Demand(group, tasks, model, *asked.rows(kernel, model), speed)
+            table, rows = asked.rows(kernel, model)
+            of = platform.classes[group]
+            speed: float | NDArray[np.float64] = platform.speeds[of.architecture]
+            if (slower := platform.slower(of.architecture)) != 1.0:
+                from tasksim.engine.frequency import contention_of, stretch
+
+                contention = contention_of(models, name, of.models)
+                speed = speed / stretch(model, table, rows, slower, contention)
+            yield Demand(group, tasks, model, table, rows, speed)
 
 
 class Asked:

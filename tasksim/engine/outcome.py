@@ -56,7 +56,16 @@ def machine(platform: Platform) -> dict[str, Any]:
     workers = (WorkerInfo(w.name, w.architecture, w.node, w.memory) for w in platform.workers)
     several = platform.memories if len(platform.memories) > 1 else ()
     memories = (MemoryInfo(m.name, m.node, m.size_bytes) for m in several)
-    return {"workers": tuple(workers), "memories": tuple(memories)}
+    return {"workers": tuple(workers), "memories": tuple(memories), **_power(platform)}
+
+
+def _power(platform: Platform) -> dict[str, Any]:
+    """Return what the machine draws, if that is known."""
+    if platform.power is None:
+        return {}
+    from tasksim.run.power import power_info
+
+    return {"power": power_info([platform])}
 
 
 def records(graph: TaskGraph, outcome: Outcome) -> dict[str, Any]:

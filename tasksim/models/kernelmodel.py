@@ -84,8 +84,7 @@ class KernelModel(ABC):
     parameter_count: ClassVar[int | None] = None
     """How many parameters samples must have; None: any number."""
     exact: ClassVar[bool] = False
-    """Whether it knows each configuration by that one's own samples: parameters need not vary
-    then, and every configuration needs repetitions."""
+    """Whether it knows each configuration by its own samples: each then needs repetitions."""
     extrapolates: ClassVar[bool] = True
     """Whether it predicts what was not measured; else such rows are out of its domain."""
     needs_counters: ClassVar[bool] = False

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from tasksim.base.errors import CheckFailed, InputError
 from tasksim.kernels.program import bind
 from tasksim.kernels.threads import single_threaded_blas
+from tasksim.native.energymeter import EnergyMeter
 from tasksim.native.runtimes import choose_runtime
+from tasksim.run.power import power_info
 from tasksim.run.record import Run, WorkerInfo
 from tasksim.schedulers.registry import create
 
@@ -96,6 +98,7 @@ def execute(
         execution, chosen = _execution(
             (graph, platform, policy, bound, estimates, everywhere), runtime, paths
         )
+        meter = EnergyMeter.found()
         wall_s = execution.run(random.Random(seed), pin=pin, progress=progress)
         run = Run(
             kind="native",
@@ -111,6 +114,8 @@ def execute(
             wall_s=wall_s,
             engine=chosen.name,
             engine_why=chosen.why,
+            power=power_info([platform]),
+            counted_j=None if meter is None else meter.used_j(),
         )
         if check:
             _verify(run, graph, bound)

@@ -17,6 +17,7 @@ from tasksim.platform.description import (
 )
 from tasksim.platform.device_copies import expanded
 from tasksim.platform.names import split_full_name
+from tasksim.platform.power import ArchitecturePower, Frequency, Power
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         LinkSection,
         OverheadsSection,
         PlatformFile,
+        PowerSection,
     )
 
 __all__ = ["build"]
@@ -60,6 +62,8 @@ def build(file: PlatformFile, path: Path) -> Platform:
             MemoryLevel(name, level.size, level.latency, tuple(level.bandwidth), level.cores)
             for name, level in file.memory_hierarchy.items()
         ),
+        frequencies=_frequencies(file.arch),
+        power=None if file.power is None else _power(file.power, file.nodes),
     )
 
 
@@ -80,6 +84,21 @@ def _devices(architectures: dict[str, ArchitectureSection]) -> dict[str, Device]
     """Return how the workers of each architecture are driven, those that are cores left out."""
     devices = {name: Device(s.pipeline, tuple(s.synchronous)) for name, s in architectures.items()}
     return {name: device for name, device in devices.items() if device != Device()}
+
+
+def _frequencies(architectures: dict[str, ArchitectureSection]) -> dict[str, Frequency]:
+    """Return the frequencies of the architectures that have one."""
+    return {
+        name: Frequency(section.frequency, section.model_frequency or section.frequency)
+        for name, section in architectures.items()
+        if section.frequency is not None
+    }
+
+
+def _power(section: PowerSection, nodes: int) -> Power:
+    named = {name: (s.idle, s.busy, s.kernels, s.exponent) for name, s in section.arch.items()}
+    architectures = {name: ArchitecturePower(*values) for name, values in named.items()}
+    return Power(nodes * section.static, architectures)
 
 
 def _allocation(section: AllocationSection) -> Allocation:
@@ -185,6 +204,7 @@ def _link(
         measured_bandwidth_bytes_per_s=section.measured_bandwidth,
         measured_latency_s=section.measured_latency,
         shared=section.shared,
+        power_w=section.power,
     )
 
 

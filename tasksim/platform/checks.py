@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError
+from tasksim.platform.power import power_problems
 from tasksim.platform.reachability import unreached
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def check_platform(platform: Platform) -> None:
     checks = (
         *(_numbers, _names, _nodes, _workers, _classes, _architectures, _devices),
         *(_costs, _memory_costs, _copying, _links, _routes, _ways, _memory_domains),
+        power_problems,
     )
     found = [problem for check in checks for problem in check(platform)]
     if found:

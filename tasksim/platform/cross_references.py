@@ -46,6 +46,7 @@ def problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
     yield from _core_problems(data)
     yield from _link_problems(data)
     yield from _domain_problems(data)
+    yield from _power_problems(data)
     yield from route_references.problems(data)
 
 
@@ -165,6 +166,15 @@ def _domain_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
                 yield FileProblem(where, f"workers of {group} drive devices, must be cores")
             elif (first := owner.setdefault(group, name)) != name:
                 yield FileProblem(where, f"group {group} is in {first} too")
+
+
+def _power_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
+    """Yield the architectures that power is given of, and that do not exist."""
+    power, known = data.get("power"), names(data, "arch")
+    for name in names(power, "arch") if isinstance(power, dict) else ():
+        if name not in known:
+            text = f"unknown architecture ({choice(name, known)}"
+            yield FileProblem(("power", "arch", name), text, at_key=True)
 
 
 def _link_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:

@@ -1,13 +1,24 @@
-"""Dependent values of a platform file: cores follow counts, what was measured follows its link."""
+"""Dependent values of a platform file: cores follow counts, what was measured its link or clock."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from tasksim.platform.names import entries
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["MEASURED", "Shortage", "counts", "fit_cores", "fit_drivers", "forget_measured"]
+__all__ = [
+    "MEASURED",
+    "Shortage",
+    "counts",
+    "fit_cores",
+    "fit_drivers",
+    "forget_measured",
+    "frequencies",
+    "keep_model_frequency",
+]
 
 MEASURED: Final = {"bandwidth": "measured_bandwidth", "latency": "measured_latency"}
 """What was measured for a route that begins with a link, by the field of the link."""
@@ -22,10 +33,13 @@ class Shortage(NamedTuple):
 
 def counts(data: Mapping[str, Any]) -> dict[str, int]:
     """Return the number of workers of each group that has one."""
-    groups = data.get("workers")
-    entries = groups.items() if isinstance(groups, dict) else ()
-    sections = [(name, group) for name, group in entries if isinstance(group, dict)]
-    return {name: group["count"] for name, group in sections if _is_count(group.get("count"))}
+    groups = entries(data, "workers")
+    return {name: group["count"] for name, group in groups if _is_count(group.get("count"))}
+
+
+def frequencies(data: Mapping[str, Any]) -> dict[str, object]:
+    """Return the frequency of each architecture as it is written, None where none is."""
+    return {name: section.get("frequency") for name, section in entries(data, "arch")}
 
 
 def _is_count(value: object) -> bool:
@@ -92,3 +106,13 @@ def forget_measured(link: dict[str, Any], changes: Mapping[str, Any]) -> None:
     for number, measured in MEASURED.items():
         if number in changes and measured not in changes:
             link.pop(measured, None)
+
+
+def keep_model_frequency(architecture: dict[str, Any], before: object) -> bool:
+    """Note at which frequency the models were measured, now that there is another one.
+
+    *before* is the frequency that there was. Returns whether it is known.
+    """
+    if architecture.get("model_frequency") is None and before is not None:
+        architecture["model_frequency"] = before
+    return architecture.get("model_frequency") is not None

@@ -26,6 +26,7 @@ from tasksim.platform.parts import (
     Worker,
     WorkerClass,
 )
+from tasksim.platform.power import ArchitecturePower, Frequency, Power
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,14 +35,17 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_WORKERS",
     "Allocation",
+    "ArchitecturePower",
     "Copying",
     "Device",
+    "Frequency",
     "Link",
     "Memory",
     "MemoryDomain",
     "MemoryLevel",
     "Overheads",
     "Platform",
+    "Power",
     "Route",
     "Worker",
     "WorkerClass",
@@ -95,6 +99,10 @@ class Platform:
         Cores that slow each other down, as they share memory.
     memory_hierarchy : tuple[MemoryLevel, ...], default ()
         What accesses take, by level: what models of counters are fitted with.
+    frequencies : dict[str, Frequency], default {}
+        Per architecture its frequency, where that is known.
+    power : Power or None, default None
+        What it draws; None: nobody knows.
 
     Raises
     ------
@@ -132,6 +140,8 @@ class Platform:
     copying: Copying = field(default_factory=Copying)
     memory_domains: tuple[MemoryDomain, ...] = ()
     memory_hierarchy: tuple[MemoryLevel, ...] = ()
+    frequencies: dict[str, Frequency] = field(default_factory=dict)
+    power: Power | None = None
     _ways: dict[tuple[int, int], tuple[int, ...]] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
@@ -191,6 +201,15 @@ class Platform:
         A route that is given comes before a link between the two.
         """
         return self._ways.get((source, target))
+
+    def slower(self, architecture: str) -> float:
+        """Return how much longer what only computes takes there than the models say."""
+        frequency = self.frequencies.get(architecture)
+        return 1.0 if frequency is None else frequency.slower
+
+    def pace(self, architecture: str) -> float:
+        """Return how fast what only computes is there, against what the models say."""
+        return self.speeds[architecture] / self.slower(architecture)
 
     @property
     def nodes(self) -> int:
@@ -262,6 +281,8 @@ class Platform:
         """Return, in brackets, what is not usual about an architecture."""
         speed, pipeline = self.speeds[architecture], self.device(architecture).pipeline
         texts = [f"speed {speed:g}"] * (speed != 1) + [f"pipeline {pipeline}"] * (pipeline > 0)
+        if architecture in self.frequencies:
+            texts.append(f"{self.frequencies[architecture].hz / 1e9:.3g} GHz")
         return f" ({', '.join(texts)})" if texts else ""
 
     def _memories_text(self) -> str:

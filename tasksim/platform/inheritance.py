@@ -12,7 +12,12 @@ from tasksim.base import library as libraries
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.files import is_file, is_folder
 from tasksim.platform import schema
-from tasksim.platform.dependent_values import fit_cores, forget_measured
+from tasksim.platform.dependent_values import (
+    fit_cores,
+    forget_measured,
+    frequencies,
+    keep_model_frequency,
+)
 from tasksim.platform.yaml_document import FileProblem, Location, Place, YamlDocument
 
 __all__ = ["LayeredFile", "platform_path"]
@@ -76,8 +81,9 @@ class LayeredFile:
         for document in reversed(self.documents):
             is_base = document is not self.documents[0]
             changes = _own(document, self.documents[0].path) if is_base else document.data
+            clocked = frequencies(data)
             data = _over(data, changes)
-            _follow(data, changes)
+            _follow(data, changes, clocked)
         # The version was checked file by file.
         data["version"] = schema.VERSION
         return {key: value for key, value in data.items() if value is not None}
@@ -207,13 +213,18 @@ def _over(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]
     return merged
 
 
-def _follow(data: dict[str, Any], changes: Mapping[str, Any]) -> None:
-    """Fit what is inherited to what *changes* say: cores to counts, measures to their links."""
+def _follow(
+    data: dict[str, Any], changes: Mapping[str, Any], clocked: Mapping[str, object]
+) -> None:
+    """Fit what is inherited to what *changes* say: cores to counts, measures to links, clocks."""
     for name, group in _sections(changes, "workers"):
         if "count" in group and "cores" not in group:
             fit_cores(data["workers"][name])
     for name, link in _sections(changes, "links"):
         forget_measured(data["links"][name], link)
+    for name, architecture in _sections(changes, "arch"):
+        if architecture.get("frequency") is not None:
+            keep_model_frequency(data["arch"][name], clocked.get(name))
 
 
 def _sections(data: Mapping[str, Any], kind: str) -> list[tuple[str, Mapping[str, Any]]]:

@@ -117,6 +117,8 @@ class Link:
     shared : bool, default True
         Whether copies that cross it together share its bandwidth; else each has all of it, as
         the classic model of static scheduling has it (SimGrid: a fat pipe).
+    power_w : float, default 0.0
+        What it draws besides, in watts, while a copy crosses it.
 
     See Also
     --------
@@ -136,6 +138,7 @@ class Link:
     measured_bandwidth_bytes_per_s: float | None = None
     measured_latency_s: float | None = None
     shared: bool = True
+    power_w: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from tasksim.platform.kinds import (
     Plain,
     Whole,
 )
+from tasksim.platform.power import EXPONENT
 from tasksim.platform.section import Section, SectionOf, given
 from tasksim.platform.yaml_document import FileProblem
 
@@ -38,6 +39,7 @@ __all__ = [
     "SECTIONS",
     "VERSION",
     "AllocationSection",
+    "ArchitecturePowerSection",
     "ArchitectureSection",
     "CopyingSection",
     "LinkSection",
@@ -46,6 +48,7 @@ __all__ = [
     "MemorySection",
     "OverheadsSection",
     "PlatformFile",
+    "PowerSection",
     "RouteSection",
     "WorkersSection",
 ]
@@ -59,11 +62,17 @@ VERSION: Final = 1
 _TIME: Final = Amount("time", least=0)
 _SIZE: Final = Amount("size", above=0)
 _BANDWIDTH: Final = Amount("bandwidth", above=0)
+_FREQUENCY: Final = Amount("frequency", above=0)
+_POWER: Final = Amount("power", least=0)
 _LIMIT: Final = Whole(1, 32767)  # of copies under way: more is no limit
 
 
 def _size(size_bytes: float) -> str:
     return exact_quantity(size_bytes, "size")
+
+
+def _watts(watts: float) -> str:
+    return exact_quantity(watts, "power")
 
 
 class MemorySection(Section):
@@ -86,6 +95,10 @@ class ArchitectureSection(Section):
     )
     synchronous: list[str] = given(
         ListOf(TEXT), [], "the models of kernels during which a driver does nothing else"
+    )
+    frequency: float | None = given(Maybe(_FREQUENCY), None, "what it is clocked at")
+    model_frequency: float | None = given(
+        Maybe(_FREQUENCY), None, "that at which its models were measured; default: frequency"
     )
 
 
@@ -139,6 +152,7 @@ class LinkSection(Section):
     shared: bool = given(
         FLAG, True, "whether copies that cross it together share its bandwidth; else each has all"
     )
+    power: float = given(_POWER, 0.0, "what it draws besides while a copy crosses it, e.g. 4 W")
     between: list[str] | None = given(
         Maybe(ListOf(TEXT, least=2, most=2)),
         None,
@@ -241,6 +255,45 @@ class MemoryLevelSection(Section):
     cores: int = given(Whole(1, MAX_WORKERS), 1, "how many cores share it")
 
 
+class ArchitecturePowerSection(Section):
+    """What a worker of an architecture draws."""
+
+    idle: float = given(_POWER, description="while it runs no task, e.g. 1.5 W")
+    busy: float = given(_POWER, description="while it runs a task, idleness included")
+    kernels: dict[str, float] = given(MappingOf(_POWER), {}, "the same for tasks of these kernels")
+    exponent: float = given(
+        Amount("factor", least=0),
+        EXPONENT,
+        "what a task draws beside idleness goes with this power of the frequency",
+    )
+
+    @classmethod
+    def check(
+        cls, name: str, value: Any, before: Mapping[str, Any], location: Location, found: Found
+    ) -> Any:
+        """Refuse tasks that draw less than nothing does."""
+        idle = before.get("idle", BAD)
+        if name not in ("busy", "kernels") or idle is BAD:
+            return value
+        named = {location: value}
+        if name == "kernels":
+            named = {(*location, kernel): watts for kernel, watts in value.items()}
+        less = {where: watts for where, watts in named.items() if watts is not BAD and watts < idle}
+        for where, watts in less.items():
+            what = f"must be at least idle (got {_watts(watts)}, idle is {_watts(idle)})"
+            found.append(FileProblem(where, what))
+        return BAD if less else value
+
+
+class PowerSection(Section):
+    """What the machine draws, at the frequency of its models."""
+
+    static: float = given(_POWER, 0.0, "each node, whatever runs")
+    arch: dict[str, ArchitecturePowerSection] = given(
+        MappingOf(SectionOf(ArchitecturePowerSection)), description="each worker, by architecture"
+    )
+
+
 class PlatformFile(Section):
     """A platform file of tasksim."""
 
@@ -280,6 +333,9 @@ class PlatformFile(Section):
     memory_hierarchy: dict[str, MemoryLevelSection] = given(
         MappingOf(SectionOf(MemoryLevelSection)), {}, "l1, l2, l3 and memory: what accesses take"
     )
+    power: PowerSection | None = given(
+        Maybe(SectionOf(PowerSection)), None, "what the machine draws; without it, nobody knows"
+    )
     fingerprint: dict[str, Any] = given(Plain(), {}, "what the calibration noted about the machine")
 
 
@@ -294,4 +350,6 @@ SECTIONS: Final[dict[str, type[Section]]] = {
     "copying": CopyingSection,
     "memory_domains": MemoryDomainSection,
     "memory_hierarchy": MemoryLevelSection,
+    "power": PowerSection,
+    "power of an architecture": ArchitecturePowerSection,
 }

@@ -18,7 +18,17 @@ import yaml
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.units import Dimension, exact_quantity, parse_quantity
 from tasksim.platform.costs import Allocation, Copying
-from tasksim.platform.dependent_values import MEASURED, Shortage, counts, fit_cores, fit_drivers
+from tasksim.platform.dependent_values import (
+    MEASURED,
+    Shortage,
+    counts,
+    fit_cores,
+    fit_drivers,
+    frequencies,
+    keep_model_frequency,
+)
+from tasksim.platform.names import entries
+from tasksim.platform.power import EXPONENT
 from tasksim.platform.yaml_document import plain_value
 
 if TYPE_CHECKING:
@@ -50,6 +60,8 @@ TREE: Final[Tree] = {
             "models": Leaf("text"),
             "pipeline": Leaf("count", 0),
             "synchronous": Leaf("list"),
+            "frequency": Leaf("frequency"),
+            "model_frequency": Leaf("frequency"),
         }
     },
     "workers": {
@@ -79,6 +91,7 @@ TREE: Final[Tree] = {
             "measured_bandwidth": Leaf("bandwidth"),
             "measured_latency": Leaf("time"),
             "shared": Leaf("flag"),
+            "power": Leaf("power", 0.0),
             "between": Leaf("list"),
         }
     },
@@ -115,6 +128,17 @@ TREE: Final[Tree] = {
             "cores": Leaf("count"),
         }
     },
+    "power": {
+        "static": Leaf("power", 0.0),
+        "arch": {
+            "*": {
+                "idle": Leaf("power"),
+                "busy": Leaf("power"),
+                "kernels": {"*": Leaf("power")},
+                "exponent": Leaf("factor", EXPONENT),
+            }
+        },
+    },
 }
 """What can be set; ``*`` stands for the names that the platform has."""
 
@@ -138,13 +162,22 @@ class Settings:
 
     def apply(self, texts: Sequence[str]) -> None:
         """Apply the settings in order; what is wrong with them goes to ``errors``."""
-        before = counts(self.data)
+        before, clocked = counts(self.data), frequencies(self.data)
         for text in texts:
             try:
                 self._apply(text)
             except InputError as error:
                 self.errors.append((text, str(error)))
         self._fit_drivers(before)
+        self._keep_model_frequencies(clocked)
+
+    def _keep_model_frequencies(self, clocked: Mapping[str, object]) -> None:
+        """Note what models were measured at, where the frequency was set; it must be known."""
+        for name, section in entries(self.data, "arch"):
+            text = self.sources.get(("arch", name, "frequency"))
+            if text is not None and not keep_model_frequency(section, clocked.get(name)):
+                what = f"set platform.arch.{name}.model_frequency, too"
+                self.errors.append((text, f"at which frequency were the models measured? {what}"))
 
     def _apply(self, text: str) -> None:
         path, equals, value = text.partition("=")

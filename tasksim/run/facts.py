@@ -9,7 +9,7 @@ import numpy as np
 
 from tasksim.base.notebook import html_summary
 from tasksim.base.times import duration_text
-from tasksim.base.units import format_size, format_time
+from tasksim.base.units import format_energy, format_power, format_size, format_time
 from tasksim.run.copystatistics import moved_bytes, thrashing
 from tasksim.run.metrics import efficiency, kernel_statistics, waits
 from tasksim.run.slices import mean_sum
@@ -48,6 +48,7 @@ def run_facts(run: Run) -> list[tuple[str, str]]:
         ("mean wait", ", ".join(_mean_waits(run))),
         *_copies(run),
         *_messages(run),
+        *_energy(run),
         ("took", format_time(run.wall_s)),
     ]
 
@@ -75,6 +76,24 @@ def _messages(run: Run) -> list[tuple[str, str]]:
     nodes = len({worker.node for worker in run.workers})
     size = format_size(float(run.messages.size_bytes.sum()))
     return [("messages", f"{_count(len(run.messages), 'message')}, {size}, between {nodes} nodes")]
+
+
+def _energy(run: Run) -> list[tuple[str, str]]:
+    """Return what was used, as far as it is known what the machine draws."""
+    facts = []
+    if run.power is not None:
+        from tasksim.run.energy import energy
+
+        used = energy(run)
+        parts = {"tasks": used.tasks_j.sum(), "idle": used.idle_j.sum(), "static": used.static_j}
+        if used.copies_j:
+            parts["copies"] = used.copies_j
+        text = ", ".join(f"{what} {format_energy(float(joules))}" for what, joules in parts.items())
+        mean = format_power(used.total_j / run.makespan_s) if run.makespan_s else "no time"
+        facts.append(("energy", f"{format_energy(used.total_j)}, {mean} in the mean ({text})"))
+    if run.counted_j is not None:
+        facts.append(("energy counted", f"{format_energy(run.counted_j)} by the whole machine"))
+    return facts
 
 
 def _noise(run: Run) -> str:

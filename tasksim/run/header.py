@@ -15,6 +15,8 @@ from tasksim.run.record import MemoryInfo, Run, RunKind, TaskTable, WorkerInfo
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tasksim.run.power import PowerInfo
+
 __all__ = ["SCHEMA_VERSION", "Rows", "encode", "read_header"]
 
 SCHEMA_VERSION = 1
@@ -57,6 +59,8 @@ def encode(run: Run) -> str:
         **_memories_json(run),
         **({} if run.messages is None else {"messages": len(run.messages)}),
         **({} if run.uncertainty is None else {"uncertainty": run.uncertainty}),
+        **({} if run.power is None else {"power": run.power.to_json()}),
+        **({} if run.counted_j is None else {"counted_j": run.counted_j}),
         "config": run.config,
         "versions": run.versions,
     }
@@ -133,6 +137,7 @@ def _count(root: Node, name: str) -> int | None:
 
 def _run(root: Node) -> Run:
     graph, seed, bounds = root["graph"], root["seed"], root["bounds"]
+    counted = root.get("counted_j", None)
     return Run(
         kind=_kind(root["kind"]),
         graph_name=_text(graph["name"]),
@@ -152,7 +157,18 @@ def _run(root: Node) -> Run:
         memories=tuple(_memory(node) for node in root.get("memories", [])),
         evictions=root.get("evictions", 0).integer(),
         uncertainty=_uncertainty(root.get("uncertainty", None)),
+        power=_power(root),
+        counted_j=None if counted.value is None else counted.number(),
     )
+
+
+def _power(root: Node) -> PowerInfo | None:
+    node = root.get("power", None)
+    if node.value is None:
+        return None
+    from tasksim.run.power import PowerInfo
+
+    return PowerInfo.from_json(node, len(list(root["workers"])))
 
 
 def _uncertainty(node: Node) -> dict[str, Any] | None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.run.power import PowerInfo
 
 __all__ = [
     "MemoryInfo",
@@ -116,6 +117,10 @@ class Run:
         What was run, where no generator makes it again: it is kept with the run.
     messages : MessageTable or None, default None
         The messages between nodes, where there are several.
+    power : PowerInfo or None, default None
+        What its machine draws; None: nobody knows.
+    counted_j : float or None, default None
+        The energy that the machine counted during a native run, in joules; None: it counts none.
 
     See Also
     --------
@@ -169,6 +174,10 @@ class Run:
     """What was run, where it is kept with the run, as no generator makes it again."""
     messages: MessageTable | None = None
     """The messages between nodes; None: there is one."""
+    power: PowerInfo | None = None
+    """What its machine draws, for :func:`tasksim.run.energy.energy`."""
+    counted_j: float | None = field(default=None, compare=False)
+    """The energy that the machine itself counted, all programs together."""
 
     def __len__(self) -> int:
         return len(self.tasks)

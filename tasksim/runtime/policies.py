@@ -73,6 +73,11 @@ def _hosts(scheduler: Any, view: View, rng: random.Random) -> dict[str, Int64]: 
     return {"host": np.array(hosts, dtype=np.int64)}
 
 
+def _energy(scheduler: Any, view: View, rng: random.Random) -> dict[str, Int64]:  # noqa: ARG001
+    """Return what energy costs in decisions of the dm family."""
+    return {"energy": scheduler.energy_weights(view).as_table()}
+
+
 def _plan(scheduler: Any, view: View, rng: random.Random) -> dict[str, Int64]:
     scheduler.attach(view, rng)
     tables: dict[str, Int64] = scheduler.as_tables()
@@ -93,9 +98,8 @@ class Policy:
 
 PUSHED: Final = {"prefetch": attrgetter("prefetch")}
 WEIGHTS: Final = {"alpha": attrgetter("alpha"), "beta": attrgetter("beta")}
-MODEL: Final = {**PUSHED, **WEIGHTS, "idle": attrgetter("_idle")}
-MODULAR: Final = {**WEIGHTS, "idle": attrgetter("power")}
-HEFT: Final = {**MODULAR, "tasks": attrgetter("tasks"), "seconds": attrgetter("seconds")}
+MODEL: Final = {**PUSHED, **WEIGHTS}
+HEFT: Final = {**WEIGHTS, "tasks": attrgetter("tasks"), "seconds": attrgetter("seconds")}
 BUCKETS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "interval": lambda scheduler: min(scheduler.interval, MOST_TASKS),
     "learned": attrgetter("learned"),
@@ -112,20 +116,20 @@ PORTED: Final[Mapping[str, Policy]] = {
     "tasksim.schedulers.ws:WorkStealing": Policy("ws"),
     "tasksim.schedulers.ws:LocalityWorkStealing": Policy("lws"),
     "tasksim.schedulers.dm:DequeModel": Policy("dm", PUSHED),
-    "tasksim.schedulers.dmda:DataAware": Policy("dmda", MODEL),
-    "tasksim.schedulers.dmda:DataAwarePriority": Policy("dmdap", MODEL),
-    "tasksim.schedulers.dmda:DataAwareReady": Policy("dmdar", MODEL),
-    "tasksim.schedulers.dmda:DataAwareSorted": Policy("dmdas", MODEL),
-    "tasksim.schedulers.dmda:DataAwareSortedDecision": Policy("dmdasd", MODEL),
+    "tasksim.schedulers.dmda:DataAware": Policy("dmda", MODEL, _energy),
+    "tasksim.schedulers.dmda:DataAwarePriority": Policy("dmdap", MODEL, _energy),
+    "tasksim.schedulers.dmda:DataAwareReady": Policy("dmdar", MODEL, _energy),
+    "tasksim.schedulers.dmda:DataAwareSorted": Policy("dmdas", MODEL, _energy),
+    "tasksim.schedulers.dmda:DataAwareSortedDecision": Policy("dmdasd", MODEL, _energy),
     "tasksim.schedulers.heteroprio:Heteroprio": Policy("heteroprio", BUCKETS, _architectures),
     "tasksim.schedulers.graph_test:GraphTest": Policy("graph_test", DEPTHS, _hosts),
     "tasksim.schedulers.modular_eager:ModularEager": Policy("modular-eager"),
     "tasksim.schedulers.modular_eager:ModularPrio": Policy("modular-prio"),
-    "tasksim.schedulers.modular_dmda:ModularDmda": Policy("modular-dmda", MODULAR),
-    "tasksim.schedulers.modular_dmda:ModularDmdap": Policy("modular-dmdap", MODULAR),
-    "tasksim.schedulers.modular_dmda:ModularDmdar": Policy("modular-dmdar", MODULAR),
-    "tasksim.schedulers.modular_dmda:ModularDmdas": Policy("modular-dmdas", MODULAR),
-    "tasksim.schedulers.modular_heft:ModularHeft": Policy("modular-heft", HEFT),
+    "tasksim.schedulers.modular_dmda:ModularDmda": Policy("modular-dmda", WEIGHTS, _energy),
+    "tasksim.schedulers.modular_dmda:ModularDmdap": Policy("modular-dmdap", WEIGHTS, _energy),
+    "tasksim.schedulers.modular_dmda:ModularDmdar": Policy("modular-dmdar", WEIGHTS, _energy),
+    "tasksim.schedulers.modular_dmda:ModularDmdas": Policy("modular-dmdas", WEIGHTS, _energy),
+    "tasksim.schedulers.modular_heft:ModularHeft": Policy("modular-heft", HEFT, _energy),
     "tasksim.schedulers.static.heft:Heft": FOLLOWER,
     "tasksim.schedulers.static.cpop:Cpop": FOLLOWER,
     "tasksim.schedulers.static.peft:Peft": FOLLOWER,

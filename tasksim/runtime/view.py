@@ -15,6 +15,7 @@ from tasksim.schedulers.base import View
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tasksim.run.power import PowerInfo
     from tasksim.runtime.facts import Facts
 
 __all__ = ["RunView"]
@@ -43,6 +44,15 @@ class RunView(View):
     def first_ready(self) -> Sequence[int]:
         """The tasks that are pushed before any has run, in order of submission."""
         return ready_at_first(self.graph)
+
+    @cached_property
+    def power(self) -> PowerInfo | None:
+        """What the machine draws; None: nobody knows."""
+        if self.platform.power is None:
+            return None
+        from tasksim.run.power import power_info
+
+        return power_info([self.platform])
 
     @cached_property
     def sizes(self) -> list[int]:

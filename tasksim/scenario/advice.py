@@ -20,6 +20,7 @@ __all__ = [
     "beyond_contention",
     "extrapolated",
     "refuse_misspelt_synchronous",
+    "taken_for_computing",
     "without_models",
     "without_noise",
 ]
@@ -119,6 +120,43 @@ def without_noise(graph: TaskGraph, models: Models, architectures: Sequence[str]
         f"noise: {whose} of {graph.name} has a model with a distribution: every draw is its mean"
         + (", and every seed gives the same durations" if whose == "no kernel" else "")
     ]
+
+
+def taken_for_computing(graph: TaskGraph, models: Models, platform: Platform) -> list[str]:
+    """Return a line per architecture at another clock with kernels of unknown share of memory."""
+    from tasksim.engine.durations import Asked
+
+    asked, lines = Asked(graph), []
+    clocked = {
+        group.models: group.architecture
+        for group in platform.classes
+        if platform.slower(group.architecture) != 1.0
+    }
+    for model, architecture in clocked.items():
+        names = [
+            name
+            for kernel, name in enumerate(graph.model_names)
+            if _all_computes(asked, kernel, name, models, model)
+        ]
+        if names:
+            lines.append(
+                f"{architecture} at another frequency than its models: all that {', '.join(names)} "
+                "takes is taken for computing, none for memory"
+            )
+    return lines
+
+
+def _all_computes(asked: Asked, kernel: int, name: str, models: Models, architecture: str) -> bool:
+    """Return whether the model does not know what goes with the clock."""
+    try:
+        model = models.model(name, architecture)
+    except InputError:  # that architecture cannot run the kernel
+        return False
+    from tasksim.engine.frequency import contention_of
+    from tasksim.models.computeshare import compute_share
+
+    contention = contention_of(models, name, architecture)
+    return compute_share(model, asked.rows(kernel, model)[0], contention) is None
 
 
 def _draws(asked: Asked, kernel: int, name: str, models: Models, architecture: str) -> bool:

@@ -92,9 +92,10 @@ class Replayed:
     def _speeds(self) -> dict[str, float]:
         """How fast its workers were, as far as its platform is still known."""
         try:
-            return dict(self.platform().speeds)
+            platform = self.platform()
         except InputError:
             return {}
+        return {name: platform.pace(name) for name in platform.speeds}
 
 
 def no_run(word: Word, graph: str) -> InputError:

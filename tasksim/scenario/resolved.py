@@ -101,7 +101,7 @@ class Resolved:
     def advice(self) -> list[str]:
         """Return what is to be said of the models: where they are asked in vain, or too much."""
         said = [*self.without_models(), *self.extrapolated(), *self.without_noise()]
-        return [*said, *self.beyond_contention(), *self.taking_turns()]
+        return [*said, *self.beyond_contention(), *self.taking_turns(), *self.clocked()]
 
     def beyond_contention(self) -> list[str]:
         """Say where more workers slow each other down than was measured."""
@@ -110,6 +110,14 @@ class Resolved:
         if self.library is None or not self.platform.memory_domains:
             return []
         return beyond_contention(self.graph, self.platform, self.library)
+
+    def clocked(self) -> list[str]:
+        """Say of which kernels all is taken for computing, at another frequency than measured."""
+        if self.models is None:
+            return []
+        from tasksim.scenario.advice import taken_for_computing
+
+        return taken_for_computing(self.graph, self.models, self.platform)
 
     def taking_turns(self) -> list[str]:
         """Say which kernels hold Python's lock, as was measured, so that their tasks take turns."""

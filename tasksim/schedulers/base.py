@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Worker, WorkerClass
+    from tasksim.run.power import PowerInfo
     from tasksim.schedulers.data_readiness import Readiness
 
 __all__ = ["Scheduler", "View"]
@@ -64,6 +65,11 @@ class View(ABC):
         from tasksim.graph.commutation import ready_at_first
 
         return ready_at_first(self.graph)
+
+    @property
+    def power(self) -> PowerInfo | None:
+        """What the machine draws; None: nobody knows."""
+        return None
 
     @property
     @abstractmethod

@@ -29,6 +29,8 @@ class WorkerGroup(NamedTuple):
     estimates: Sequence[float]
     memory: int
     workers: tuple[int, ...]
+    rates: Sequence[float] = ()
+    """What a second of a task costs besides, by kernel, where its energy is known."""
 
 
 class DequeModel(Scheduler):
@@ -85,7 +87,7 @@ class DequeModel(Scheduler):
         """Return the worker with the earliest expected end of *task*."""
         now = self.view.now
         best, best_end, best_length = -1, 0.0, 0.0
-        for ends, estimates, _, _ in self._groups_for(task):
+        for ends, estimates, _, _, _ in self._groups_for(task):
             length = estimates[task]
             if not length > 0.0:
                 return self._greedy(task)

@@ -11,16 +11,22 @@ from tasksim.schedulers.dm import Choice, DequeModel
 from tasksim.schedulers.ends_ahead import EndsAhead, WeighedTasks
 from tasksim.schedulers.level_sums import Ranks
 from tasksim.schedulers.tasklists import PushOrder, SortedTasks, TaskList
-from tasksim.schedulers.weights import GAMMA, idle_weight, number
+from tasksim.schedulers.weights import (
+    GAMMA,
+    EnergyWeights,
+    check_weights,
+    energy_weights,
+    number,
+)
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tasksim.schedulers.base import View
     from tasksim.schedulers.expected_ends import Ends
 
-    Candidate = tuple[float, float, int, float]
+    Candidate = tuple[float, float, int, float, float]
 
 __all__ = [
     "DataAware",
@@ -41,16 +47,17 @@ class DataAware(DequeModel):
         alpha·(END − least END) + beta·D + gamma·G + [END > MAXE]·gamma·idle_power·(END − MAXE)
 
     gets it, of equals the one of lowest number. MAXE is the latest end of the work that the able
-    workers have; G, the energy of the task, is 0: there are no models of energy yet.
+    workers have. G is the energy of the task there beside idleness, L times what the platform says
+    of power; 0 where it says nothing.
 
     Parameters
     ----------
     alpha, beta : float
         Weights of the end time and of the transfer, at least 0.
     gamma : float
-        What a joule costs, in microseconds: of the idle power, so it is given with that.
+        What a joule costs, in microseconds; only where power or *idle_power* is known.
     idle_power : float, optional
-        Of the whole machine, in watts; default: none.
+        Of the whole machine, in watts; default: what the platform says, or none.
     prefetch : int
         1: a task's data are brought to its worker's memory as soon as it is pushed; 0: not.
     """
@@ -69,8 +76,23 @@ class DataAware(DequeModel):
     ) -> None:
         super().__init__(prefetch)
         self.alpha, self.beta = number(self.name, "alpha", alpha), number(self.name, "beta", beta)
+        check_weights(self.name, gamma, idle_power)
         self.gamma, self.idle_power = gamma, idle_power
-        self._idle = idle_weight(self.name, gamma, idle_power)
+
+    def attach(self, view: View, rng: random.Random) -> None:
+        """Start with empty queues."""
+        weights = self.energy_weights(view)
+        super().attach(view, rng)
+        self._idle = weights.idle
+        self._kernel = view.graph.kernel.tolist() if weights.rates else []
+        rates: Sequence[Sequence[float]] = weights.rates or [() for _ in view.classes]
+        self._groups = [
+            group._replace(rates=of) for group, of in zip(self._groups, rates, strict=True)
+        ]
+
+    def energy_weights(self, view: View) -> EnergyWeights:
+        """Return what energy costs in decisions."""
+        return energy_weights(self.name, self.gamma, self.idle_power, view)
 
     def choose(self, task: int) -> Choice:
         """Return the worker with the least fitness for *task*."""
@@ -78,7 +100,7 @@ class DataAware(DequeModel):
         groups = self._groups_for(task)
         latest = max(group.ends.latest(now) for group in groups) if self._idle else inf
         candidates: list[Candidate] = []
-        for ends, estimates, memory, _ in groups:
+        for ends, estimates, memory, _, rates in groups:
             length = estimates[task]
             if not length > 0.0:
                 return self._greedy(task)
@@ -89,7 +111,8 @@ class DataAware(DequeModel):
             end, worker = ends.earliest(now, limit)
             if end < arrival:
                 end = arrival
-            candidates.append((end + length, transfer, worker, length))
+            charge = rates[self._kernel[task]] * length if rates else 0.0
+            candidates.append((end + length, transfer, worker, length, charge))
         return self._fittest(candidates, latest)
 
     def _new_queue(self, worker: int) -> TaskList:
@@ -104,13 +127,13 @@ class DataAware(DequeModel):
         return PushOrder
 
     def _fittest(self, candidates: list[Candidate], latest: float) -> Choice:
-        """Return the candidate of least fitness: they are ends, transfers, workers, lengths."""
+        """Return the fittest candidate: ends, transfers, workers, lengths, costs of energy."""
         alpha, beta, idle = self.alpha, self.beta, self._idle
         least = min([candidate[0] for candidate in candidates])
         best, best_fitness, choice = -1, inf, candidates[0]
         for candidate in candidates:
-            end, transfer, worker, _ = candidate
-            fitness = alpha * (end - least) + beta * transfer
+            end, transfer, worker, _, charge = candidate
+            fitness = alpha * (end - least) + beta * transfer + charge
             if idle and end > latest:
                 fitness += idle * (end - latest)
             if best < 0 or fitness < best_fitness or (fitness == best_fitness and worker < best):

@@ -9,15 +9,22 @@ from typing import TYPE_CHECKING, ClassVar
 from tasksim.schedulers.base import Scheduler, View
 from tasksim.schedulers.modular_expected import Expected
 from tasksim.schedulers.modular_queue import WorkerQueue
-from tasksim.schedulers.weights import GAMMA, idle_weight, number
+from tasksim.schedulers.weights import (
+    GAMMA,
+    EnergyWeights,
+    check_weights,
+    energy_weights,
+    number,
+)
 
 if TYPE_CHECKING:
     import random
 
 __all__ = ["ModularDmda", "ModularDmdap", "ModularDmdar", "ModularDmdas"]
 
-Candidate = tuple[float, float, float, int]
-"""A class's best worker: the end of the task there, its transfer, its duration, the number."""
+Candidate = tuple[float, float, float, int, float]
+"""A class's best worker: the end of the task there, its transfer, its duration, the number, and
+what the task's energy costs."""
 
 
 class ModularDmda(Scheduler):
@@ -25,9 +32,11 @@ class ModularDmda(Scheduler):
 
     As StarPU's ``modular-dmda`` (``modular_heft.c``, ``component_mct.c``, ``helper_mct.c``): over
     the workers that can run a task, the least of
-    ``alpha·(end − earliest end) + beta·transfer + gamma·idle_power·(end − latest end of all)``,
-    the last term only where positive. The end is the expected end of the worker's work, or the end
-    of the transfer if that is later, plus the duration. Ties go to the lowest number.
+    ``alpha·(end − earliest end) + beta·transfer + gamma·energy
+    + gamma·idle_power·(end − latest end of all)``, the last term only where positive. Energy is
+    that of the task beside idleness, 0 where the platform says nothing of power. The end is the
+    expected end of the worker's work, or the end of the transfer if that is later, plus the
+    duration. Ties go to the lowest number.
     *gamma* is in microseconds per joule, *idle_power* in watts.
 
     Tasks whose duration is not known, or is zero, go to the worker to which the fewest
@@ -49,12 +58,15 @@ class ModularDmda(Scheduler):
     ) -> None:
         self.alpha = number(self.name, "alpha", alpha)
         self.beta = number(self.name, "beta", beta)
+        check_weights(self.name, gamma, idle_power)
         self.gamma, self.idle_power = gamma, idle_power
-        self.power = idle_weight(self.name, gamma, idle_power)
 
     def attach(self, view: View, rng: random.Random) -> None:
         """Start with empty queues."""
         super().attach(view, rng)
+        weights = self.energy_weights(view)
+        self._idle_cost, self._rates = weights.idle, weights.rates
+        self._kernel = view.graph.kernel.tolist() if weights.rates else []
         self._memories = [worker.memory for worker in view.workers]
         self._several = len(set(self._memories)) > 1
         self._queues = [
@@ -70,6 +82,10 @@ class ModularDmda(Scheduler):
             (1 << index, index, list(group.workers), group.memory)
             for index, group in enumerate(view.classes)
         ]
+
+    def energy_weights(self, view: View) -> EnergyWeights:
+        """Return what energy costs in decisions."""
+        return energy_weights(self.name, self.gamma, self.idle_power, view)
 
     def push(self, task: int) -> None:
         """Decide for *task* and queue it there."""
@@ -114,7 +130,7 @@ class ModularDmda(Scheduler):
         ends = self._ends(task, now)
         if ends is None:
             return self._place_unknown(task)
-        _, transfer, duration, worker = self._best(ends, now)
+        _, transfer, duration, worker, _ = self._best(ends, now)
         if self._full(worker, duration):
             return False
         self._durations[task] = duration
@@ -139,7 +155,10 @@ class ModularDmda(Scheduler):
                 known += duration
                 transfer = self._transfer(task, memory)
                 start, worker = self._earliest(workers, now, now + transfer)
-                ends.append((start + duration, transfer, duration, worker))
+                charge = 0.0
+                if self._rates is not None:
+                    charge = self._rates[index][self._kernel[task]] * duration
+                ends.append((start + duration, transfer, duration, worker, charge))
         return ends if known else None
 
     def _earliest(self, workers: list[int], now: float, arrival: float) -> tuple[float, int]:
@@ -155,13 +174,13 @@ class ModularDmda(Scheduler):
 
     def _best(self, ends: list[Candidate], now: float) -> Candidate:
         alpha, beta, earliest = self.alpha, self.beta, min(ends)[0]
-        latest = max(worker.end(now) for worker in self._expected) if self.power else inf
+        latest = max(worker.end(now) for worker in self._expected) if self._idle_cost else inf
         best, least, lowest = ends[0], inf, -1
         for entry in ends:
-            end, transfer, _, worker = entry
-            fitness = alpha * (end - earliest) + beta * transfer
+            end, transfer, _, worker, charge = entry
+            fitness = alpha * (end - earliest) + beta * transfer + charge
             if end > latest:
-                fitness += self.power * (end - latest)
+                fitness += self._idle_cost * (end - latest)
             if fitness < least or (fitness == least and worker < lowest):
                 best, least, lowest = entry, fitness, worker
         return best

@@ -124,6 +124,7 @@ PANELS: Registry[Panel] = Registry(
         "ready": "tasksim.view.curvepanels:READY",
         "submitted": "tasksim.view.curvepanels:SUBMITTED",
         "gflops": "tasksim.view.slicepanels:GFLOPS",
+        "power": "tasksim.view.powerpanel:POWER",
         "kernels": "tasksim.view.kernelpanels:KERNELS",
         "distributions": "tasksim.view.kernelpanels:DISTRIBUTIONS",
         "path": "tasksim.view.pathpanel:PATH",

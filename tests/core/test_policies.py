@@ -22,6 +22,7 @@ from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder, R
 from tasksim.models.kinds.constant import ConstantLibrary
+from tasksim.platform.power import ArchitecturePower, Power
 from tasksim.runtime.policies import ported
 from tasksim.schedulers.dmda import DataAware
 from tasksim.schedulers.eager import Eager
@@ -74,6 +75,22 @@ each_scheduler = pytest.mark.parametrize(
 def test_both_engines_give_the_same_bytes(scheduler):
     for number in range(10):
         assert disagreement(drawn_question(number, scheduler)) is None, f"seed {number}"
+
+
+@core
+@pytest.mark.parametrize("name", ["dmda", "dmdas", "dmdasd", "modular-dmda", "modular-heft"])
+def test_energy_weighs_the_same_in_both_engines(name):
+    for number in range(6):
+        draw = random.Random(number)
+        weight = 10.0 ** draw.randint(2, 7)
+        asked = drawn_question(number, f"{name}:gamma={weight}")
+        names = asked.graph.kernels
+        kinds = {
+            name: ArchitecturePower(1.0, draw.uniform(1, 90), dict.fromkeys(names[:1], 90.0))
+            for name in asked.platform.architectures
+        }
+        powered = replace(asked.platform, power=Power(draw.uniform(0, 100), kinds))
+        assert disagreement(replace(asked, platform=powered)) is None, f"seed {number}"
 
 
 @core
@@ -176,7 +193,7 @@ def test_options_are_read_off_the_scheduler():
     found = ported(create("dmda:alpha=2,gamma=100,idle_power=50,prefetch=0"))
     assert (found.name, found.numbers) == (
         "dmda",
-        {"prefetch": 0.0, "alpha": 2.0, "beta": 1.0, "idle": 100 * 1e-6 * 50},
+        {"prefetch": 0.0, "alpha": 2.0, "beta": 1.0},
     )
 
 

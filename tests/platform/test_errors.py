@@ -31,7 +31,7 @@ def test_everything_at_once_in_the_order_of_the_file(write, errors):
     fields = (
         "version, name, description, extends, models, nodes, memories, arch, workers, "
         "overheads, links, routes, allocation, copying, memory_domains, memory_hierarchy, "
-        "fingerprint"
+        "power, fingerprint"
     )
     assert errors(path) == [
         f"p.yaml:2:1: nmae: unknown field (got 'nmae', legal {fields}), did you mean 'name'?",

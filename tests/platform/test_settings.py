@@ -7,12 +7,14 @@ import pytest
 from tasksim.platform.load import load
 from tasksim.platform.schema import (
     AllocationSection,
+    ArchitecturePowerSection,
     ArchitectureSection,
     CopyingSection,
     LinkSection,
     MemorySection,
     OverheadsSection,
     PlatformFile,
+    PowerSection,
     WorkersSection,
 )
 from tasksim.platform.section import fields_of
@@ -49,8 +51,10 @@ def test_what_can_be_set_is_what_the_format_has():
         "overheads": OverheadsSection,
         "allocation": AllocationSection,
         "copying": CopyingSection,
+        "power": PowerSection,
     }.items():
         assert list(TREE[name]) == fields_of(section)
+    assert list(TREE["power"]["arch"]["*"]) == fields_of(ArchitecturePowerSection)
     unset = {"version", "extends", "fingerprint"}
     assert TREE.keys() == PlatformFile.fields.keys() - unset
 
@@ -143,7 +147,7 @@ def test_settings_apply_to_what_is_inherited(write):
             "platform.link.up.latency=0",
             "unknown field in platform (got 'link', legal name, description, models, nodes, "
             "memories, arch, workers, overheads, links, routes, allocation, copying, "
-            "memory_domains, memory_hierarchy), did you mean 'links'?",
+            "memory_domains, memory_hierarchy, power), did you mean 'links'?",
         ),
         (
             "platform.memories.hbm*.size=2GiB",

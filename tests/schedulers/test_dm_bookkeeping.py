@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tasksim import simulate
 from tasksim.base.errors import InputError
 from tasksim.schedulers.base import Scheduler
 from tasksim.schedulers.registry import create
@@ -17,6 +18,7 @@ FAMILY = ["dm", "dmda", "dmdap", "dmdar", "dmdas", "dmdasd"]
 class View:
     """One GPU with a memory of its own; its tasks take *lengths*, their data *transfers*."""
 
+    power = None
     able, class_of = [1] * 9, [0]
     workers = (SimpleNamespace(id=0, memory=1, architecture="cuda"),)
     classes = (SimpleNamespace(workers=(0,), memory=1),)
@@ -175,8 +177,6 @@ def test_those_that_sort_by_priority_use_it_for_copies_too():
             r"scheduler 'dmdap': option 'idle_power' is '?inf'?, not a number",
         ),
         ("dm:prefetch=2", r"scheduler 'dm': option 'prefetch' is 2, not 0 or 1"),
-        ("dmda:gamma=2", r"option 'gamma' does nothing without 'idle_power'"),
-        ("modular-heft:gamma=2", r"option 'gamma' does nothing without 'idle_power'"),
         ("dmda:alpha=1,alpha=2", r"alpha is given twice: 1 and 2"),
         ("dmda:alhpa=1", r"unknown option 'alhpa', did you mean 'alpha'\?"),
         ("dm:beta=2", r"dm:beta=2.*unknown option 'beta'"),
@@ -185,3 +185,9 @@ def test_those_that_sort_by_priority_use_it_for_copies_too():
 def test_options_that_mean_nothing_are_refused(text, message):
     with pytest.raises(InputError, match=message):
         create(text)
+
+
+@pytest.mark.parametrize("name", ["dmda", "modular-heft"])
+def test_a_weight_of_energy_needs_energy(name):
+    with pytest.raises(InputError, match=r"option 'gamma' does nothing without 'idle_power' or"):
+        simulate("chain length=2 duration=1", workers=1, scheduler=f"{name}:gamma=2")

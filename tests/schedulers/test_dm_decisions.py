@@ -6,8 +6,10 @@ import random
 from math import nan
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from tasksim.run.power import PowerInfo, WorkerPower
 from tasksim.schedulers.registry import create
 
 DATA_AWARE = ["dmda", "dmdap", "dmdar", "dmdas", "dmdasd"]
@@ -18,6 +20,8 @@ class View:
 
     *transfers* and *lacks* by (task, memory); what is not named is 0.
     """
+
+    power = None
 
     def __init__(self, *classes, transfers=None, lacks=None, priority=None, able=None):
         self.now = 0.0
@@ -259,3 +263,20 @@ def test_a_sorted_decision_counts_a_running_task_twice_ahead_of_all_the_queue():
     assert scheduler.choose(3)[0] == 0
     assert scheduler._groups[0].ends.earliest(0.0) == (8.0, 0)
     assert scheduler._groups[1].ends.earliest(0.0) == (14.0, 1)
+
+
+def test_what_a_joule_costs_moves_a_task_to_the_frugal_worker():
+    # 10 s on the core at 4 W beside idleness, 8 s on the GPU at 100 W: 40 and 800 J.
+    def chosen(us_per_joule):
+        view = View(("cpu", 0, (0,), [10.0]), ("cuda", 0, (1,), [8.0]))
+        kinds = (WorkerPower(1.0, 5.0), WorkerPower(50.0, 90.0, {"k": 150.0}))
+        view.power = PowerInfo(0.0, kinds, (0, 1))
+        view.graph = SimpleNamespace(kernels=("k",), kernel=np.zeros(1, np.int16))
+        # The end counts 2 s more on the core, the idle machine likewise for both: it is 0 W.
+        return [
+            places(f"{name}:gamma={us_per_joule},idle_power=0", view, [0])[0]
+            for name in ("dmda", "dmdas")
+        ]
+
+    # 2 s are worth 760 J at 2,632 us per joule.
+    assert (chosen(2600), chosen(2700)) == ([1, 1], [0, 0])

@@ -136,6 +136,7 @@ def drawn_view(draw):
     transfers = [draw.choices([0.0, 0.0, 1.0, 3.0, 7.0], k=TASKS) for _ in range(3)]
     lacks = [draw.choices(missing, k=TASKS) for _ in range(3)]
     return SimpleNamespace(
+        power=None,
         now=0.0,
         class_of=class_of,
         workers=[

@@ -18,6 +18,8 @@ from tasksim.schedulers.modular_queue import WorkerQueue
 class View:
     """Worker *i* is a class of its own, with a memory of its own unless *memories* says else."""
 
+    power = None
+
     def __init__(self, estimates, memories=None, priority=None):
         count, tasks = len(estimates), len(estimates[0])
         memories = memories or list(range(count))

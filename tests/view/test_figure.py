@@ -12,10 +12,10 @@ from tasksim.base.errors import InputError, OutputError
 from tasksim.view.figure import PANELS, figure, save_figure
 from tasksim.view.style import KERNEL_COLOURS
 
-OTHERS = ("iterations", "gflops", "scatter", "network", "messages", "nodes")
+OTHERS = ("iterations", "gflops", "power", "scatter", "network", "messages", "nodes")
 DRAWN = tuple(name for name in PANELS if name not in OTHERS)
 """Panels of any runs; the others, of runs whose graph is known, are in test_slicepanels.py, those
-of runs on several nodes in test_network_panels.py."""
+of runs on several nodes in test_network_panels.py, of power in test_powerpanel.py."""
 EVERYWHERE = tuple(name for name in DRAWN if name not in ("memory", "bandwidth"))
 
 

@@ -44,6 +44,11 @@ class DequeModel : public Scheduler {
       if (!look(groups_[std::countr_zero(able)])) return;
   }
 
+  // The number of a class, as for_each_group shows it.
+  int number_of(const WorkerGroup &group) const {
+    return static_cast<int>(&group - groups_.data());
+  }
+
   std::vector<std::unique_ptr<TaskList>> queues_;
   std::vector<double> exp_start_, exp_len_, pipeline_len_;  // per worker
 

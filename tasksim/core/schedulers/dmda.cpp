@@ -1,8 +1,11 @@
 // dmda and its relatives: expected ends with what moving the data costs (schedulers/dmda.py).
 #include <algorithm>
 
+#include <optional>
+
 #include "dm.h"
 #include "ends_ahead.h"
+#include "energy.h"
 
 namespace tasksim {
 
@@ -13,13 +16,19 @@ class DataAware : public DequeModel {
   DataAware(const Options &options, Order order)
       : DequeModel(options),
         order_(order),
+        options_(options),
         alpha_(options.number("alpha")),
-        beta_(options.number("beta")),
-        idle_(options.number("idle")) {}
+        beta_(options.number("beta")) {}
+
+  void attach(View &given) override {
+    energy_.emplace(options_, given.platform, given.graph);
+    DequeModel::attach(given);
+  }
 
   Choice choose(int task) override {
     const double now = view->now();
-    const double latest = idle_ != 0.0 ? latest_end(task, now) : INF;
+    const double latest = energy_->idle != 0.0 ? latest_end(task, now) : INF;
+    const int kernel = view->graph.kernel[task];
     bool known = true;
     candidates_.clear();
     for_each_group(task, [&](const WorkerGroup &group) {
@@ -32,7 +41,8 @@ class DataAware : public DequeModel {
       const double limit = alpha_ != 0.0 ? arrival : std::max(arrival, latest - length);
       auto [end, worker] = group.ends->earliest(now, limit);
       if (end < arrival) end = arrival;
-      candidates_.push_back({end + length, transfer, worker, length});
+      const double charge = energy_->charge(number_of(group), kernel, length);
+      candidates_.push_back({end + length, transfer, worker, length, charge});
       return true;
     });
     return known ? fittest(latest) : greedy(task);
@@ -55,7 +65,7 @@ class DataAware : public DequeModel {
   struct Candidate {
     double end, transfer;
     int worker;
-    double length;
+    double length, charge;
   };
 
   // The latest end of the work that the able workers have.
@@ -70,13 +80,14 @@ class DataAware : public DequeModel {
 
   // The candidate of least fitness.
   Choice fittest(double latest) const {
+    const double idle = energy_->idle;
     double least = candidates_[0].end;
     for (const Candidate &candidate : candidates_) least = std::min(least, candidate.end);
     const Candidate *best = nullptr;
     double best_fitness = INF;
     for (const Candidate &candidate : candidates_) {
-      double fitness = alpha_ * (candidate.end - least) + beta_ * candidate.transfer;
-      if (idle_ != 0.0 && candidate.end > latest) fitness += idle_ * (candidate.end - latest);
+      double fitness = alpha_ * (candidate.end - least) + beta_ * candidate.transfer + candidate.charge;
+      if (idle != 0.0 && candidate.end > latest) fitness += idle * (candidate.end - latest);
       if (!best || fitness < best_fitness ||
           (fitness == best_fitness && candidate.worker < best->worker)) {
         best = &candidate;
@@ -87,8 +98,9 @@ class DataAware : public DequeModel {
   }
 
   Order order_;
+  Options options_;
   double alpha_, beta_;
-  double idle_;  // what a second of idleness of the whole machine costs, in seconds
+  std::optional<EnergyWeights> energy_;
   std::vector<Candidate> candidates_;
 };
 

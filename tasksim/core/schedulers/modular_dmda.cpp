@@ -8,6 +8,7 @@ namespace tasksim {
 
 void ModularDmda::attach(View &given) {
   Scheduler::attach(given);
+  energy_.emplace(options_, given.platform, given.graph);
   const auto memories = given.platform.memory_of;
   several_ = std::ranges::any_of(memories, [&](int memory) { return memory != memories[0]; });
   for (const int memory : memories) queues_.emplace_back(given, order_, memory);
@@ -37,7 +38,8 @@ bool ModularDmda::place(int task) {
     place_unknown(task);
     return true;
   }
-  const auto [_, transfer, duration, worker] = best(now);
+  const Candidate chosen = best(now);
+  const auto [transfer, duration, worker] = std::tuple(chosen.transfer, chosen.duration, chosen.worker);
   if (full(worker, duration)) return false;
   durations_[task] = duration;
   transfers_[task] = expected_[worker].queue(now, duration, transfer);
@@ -75,7 +77,8 @@ bool ModularDmda::find_ends(int task, double now) {
     known += duration;
     const double moving = transfer(task, view->platform.class_memory[group]);
     const auto [start, worker] = earliest(view->platform.class_workers[group], now, now + moving);
-    ends_.push_back({start + duration, moving, duration, worker});
+    const double charge = energy_->charge(group, view->graph.kernel[task], duration);
+    ends_.push_back({start + duration, moving, duration, worker, charge});
   }
   return known != 0.0;
 }
@@ -95,7 +98,7 @@ ModularDmda::Earliest ModularDmda::earliest(std::span<const int> workers, double
 ModularDmda::Candidate ModularDmda::best(double now) {
   double first = ends_[0].end, latest = INF;
   for (const Candidate &entry : ends_) first = std::min(first, entry.end);
-  if (power_ != 0.0) {
+  if (energy_->idle != 0.0) {
     latest = -INF;
     for (Expected &expected : expected_) latest = std::max(latest, expected.end(now));
   }
@@ -103,8 +106,8 @@ ModularDmda::Candidate ModularDmda::best(double now) {
   double least = INF;
   int lowest = NONE;
   for (const Candidate &entry : ends_) {
-    double fitness = alpha_ * (entry.end - first) + beta_ * entry.transfer;
-    if (entry.end > latest) fitness += power_ * (entry.end - latest);
+    double fitness = alpha_ * (entry.end - first) + beta_ * entry.transfer + entry.charge;
+    if (entry.end > latest) fitness += energy_->idle * (entry.end - latest);
     if (fitness < least || (fitness == least && entry.worker < lowest)) {
       best = entry;
       least = fitness;

@@ -2,9 +2,11 @@
 // (schedulers/modular_dmda.py).
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "energy.h"
 #include "line.h"
 #include "modular_expected.h"
 #include "modular_queue.h"
@@ -15,9 +17,9 @@ namespace tasksim {
 class ModularDmda : public Scheduler {
  public:
   ModularDmda(const Options &options, Order order)
-      : alpha_(options.number("alpha")),
+      : options_(options),
+        alpha_(options.number("alpha")),
         beta_(options.number("beta")),
-        power_(options.number("idle")),
         order_(order) {}
 
   void attach(View &given) override;
@@ -42,6 +44,7 @@ class ModularDmda : public Scheduler {
   struct Candidate {
     double end, transfer, duration;
     int worker;
+    double charge;  // what its energy costs
   };
   struct Earliest {
     double start;
@@ -55,8 +58,9 @@ class ModularDmda : public Scheduler {
   Candidate best(double now);
   void place_unknown(int task);
 
+  Options options_;
   double alpha_, beta_;
-  double power_;  // what a second of idleness of the whole machine costs, in seconds
+  std::optional<EnergyWeights> energy_;
   Order order_;
   bool several_ = false;                       // workers have different memories
   std::vector<Line<int>> own_;                 // per worker, tasks whose duration is not known

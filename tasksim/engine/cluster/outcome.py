@@ -11,6 +11,7 @@ import numpy as np
 
 from tasksim.engine.ticks import TICKS_PER_S
 from tasksim.graph.csr import pointers_of_counts
+from tasksim.run.power import power_info
 from tasksim.run.record import MemoryInfo, MemoryTable, TaskTable, TransferTable, WorkerInfo
 from tasksim.run.recordtables import MessageTable
 
@@ -66,7 +67,8 @@ def cluster_machine(nodes: Sequence[Platform]) -> dict[str, Any]:
             for w in platform.workers
         ]
         memories += [MemoryInfo(f"{node}.{m.name}", node, m.size_bytes) for m in platform.memories]
-    return {"workers": tuple(workers), "memories": tuple(memories) if several else ()}
+    held = tuple(memories) if several else ()
+    return {"workers": tuple(workers), "memories": held, "power": power_info(nodes)}
 
 
 def cluster_records(outcome: ClusterOutcome) -> dict[str, Any]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.copyestimates import CopyEstimates
     from tasksim.platform.description import Platform
+    from tasksim.run.power import PowerInfo
 
 __all__ = ["KnownView"]
 
@@ -49,6 +50,15 @@ class KnownView(View):
         made = make(self)
         setattr(self, name, made)
         return made
+
+    @property
+    def power(self) -> PowerInfo | None:
+        """What the machine draws; None: nobody knows."""
+        if self.platform.power is None:
+            return None
+        from tasksim.run.power import power_info
+
+        return power_info([self.platform])
 
     @property
     def sizes(self) -> Sequence[int]:

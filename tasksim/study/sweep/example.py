@@ -53,6 +53,6 @@ where:
 # models: mymodels           # instead of those of the platforms
 # durations: potrf=1 ms,trsm=3 ms,syrk=3 ms,gemm=6 ms
 # clock: native              # run for real, here, one cell after the other
-# metrics: [copies, evictions, idle_s, mean_queue_wait_s]
+# metrics: [copies, energy_j, evictions, idle_s, mean_queue_wait_s]
 limits: {time: 10 min, memory: 4 GiB}     # of a cell; one that takes more has failed
 """

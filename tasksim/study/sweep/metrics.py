@@ -34,8 +34,15 @@ def _idle_s(run: Run) -> float:
     return float(idle_s(run).sum())
 
 
+def _energy_j(run: Run) -> float:
+    from tasksim.run.energy import energy
+
+    return energy(run).total_j
+
+
 METRICS: Final[dict[str, Callable[[Run], float]]] = {
     "copies": _copies,
+    "energy_j": _energy_j,
     "evictions": lambda run: float(run.evictions),
     "idle_s": _idle_s,
     "mean_dependency_wait_s": _waits("dependency_s"),

@@ -1,0 +1,184 @@
+"""Energy of a run, in joules: what its workers, kernels and copies have used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.run.metrics import idle_s
+from tasksim.run.slices import mean_sum
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.run.power import PowerInfo
+    from tasksim.run.record import Run
+
+    Float64 = NDArray[np.float64]
+
+__all__ = ["Energy", "energy", "power_curve"]
+
+
+@dataclass(frozen=True, eq=False)
+class Energy:
+    """What a run has used, in joules.
+
+    Parameters
+    ----------
+    static_j : float
+        Of the machine, whatever ran, over the makespan.
+    idle_j : ndarray, float64 [workers]
+        Of each worker, while it ran nothing.
+    tasks_j : ndarray, float64 [workers]
+        Of each worker, while it ran tasks.
+    kernels_j : dict[str, float]
+        The latter by kernel.
+    copies_j : float
+        Of links, while copies crossed them.
+
+    See Also
+    --------
+    energy : makes one.
+    power_curve : when it was used.
+
+    Examples
+    --------
+    >>> used = Energy(30.0, np.array([1.0]), np.array([9.0]), {"gemm": 9.0}, 0.0)
+    >>> used.total_j
+    40.0
+    """
+
+    static_j: float
+    idle_j: Float64
+    tasks_j: Float64
+    kernels_j: dict[str, float]
+    copies_j: float
+
+    @property
+    def total_j(self) -> float:
+        """All together."""
+        return self.static_j + float(self.idle_j.sum() + self.tasks_j.sum()) + self.copies_j
+
+    def to_json(self, run: Run) -> dict[str, Any]:
+        """Return plain JSON data; *run* names its workers."""
+        workers = (self.idle_j + self.tasks_j).tolist()
+        return {
+            "total_j": self.total_j,
+            "static_j": self.static_j,
+            "idle_j": float(self.idle_j.sum()),
+            "tasks_j": float(self.tasks_j.sum()),
+            "copies_j": self.copies_j,
+            "mean_w": self.total_j / run.makespan_s if run.makespan_s else 0.0,
+            "workers_j": dict(zip((w.name for w in run.workers), workers, strict=True)),
+            "kernels_j": self.kernels_j,
+        }
+
+
+def energy(run: Run) -> Energy:
+    """Return what *run* has used.
+
+    A worker draws one power while it runs nothing and one, by kernel, while it runs a task; the
+    machine and its links draw theirs besides. Energy is the integral over the makespan. What
+    switches between nodes draw is not counted.
+
+    Parameters
+    ----------
+    run : Run
+        Of a platform with a section ``power:``.
+
+    Raises
+    ------
+    InputError
+        If nobody knows what its machine draws.
+
+    See Also
+    --------
+    power_curve : the same, over time.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> from tasksim.platform.description import ArchitecturePower, Platform, Power
+    >>> from dataclasses import replace
+    >>> two = replace(
+    ...     Platform.identical(2), power=Power(10.0, {"cpu": ArchitecturePower(1.0, 5.0)})
+    ... )
+    >>> run = tasksim.simulate("chain length=3 duration=2", two)
+    >>> used = energy(run)
+    >>> used.static_j, used.tasks_j.tolist(), used.idle_j.tolist(), used.total_j
+    (60.0, [20.0, 10.0], [2.0, 4.0], 96.0)
+    """
+    power = _power(run)
+    joules = _task_w(run, power) * run.tasks.duration_s
+    tasks_j = np.bincount(run.tasks.worker, joules, minlength=len(run.workers))
+    kernels_j = np.bincount(run.tasks.kernel, joules, minlength=len(run.kernel_names))
+    return Energy(
+        power.static_w * run.makespan_s,
+        _idle_w(power) * idle_s(run),
+        tasks_j.astype(np.float64),
+        dict(zip(run.kernel_names, kernels_j.tolist(), strict=True)),
+        _copies_j(run, power),
+    )
+
+
+def power_curve(run: Run, edges_s: Float64) -> dict[str, Float64]:
+    """Return the mean power in each slice of time, in watts, by what draws it.
+
+    That is ``static``, ``idle``, ``tasks`` and ``copies``. The slices lie between *edges_s*, which
+    ascend.
+    """
+    power = _power(run)
+    tasks = run.tasks
+    drawn = mean_sum(tasks.start_s, tasks.end_s, edges_s, _task_w(run, power))
+    idle_w = _idle_w(power)
+    not_idle = mean_sum(tasks.start_s, tasks.end_s, edges_s, idle_w[tasks.worker])
+    slices = len(edges_s) - 1
+    curve = {
+        "static": np.full(slices, power.static_w),
+        "idle": np.maximum(idle_w.sum() - not_idle, 0.0),
+        "tasks": np.maximum(drawn, 0.0),
+        "copies": np.zeros(slices),
+    }
+    copies = run.transfers
+    if copies is not None and power.copies:
+        weights = _copy_w(run, power)
+        curve["copies"] = np.maximum(mean_sum(copies.start_s, copies.end_s, edges_s, weights), 0.0)
+    return curve
+
+
+def _power(run: Run) -> PowerInfo:
+    if run.power is None:
+        raise InputError(
+            f"run of {run.graph_label}: nobody knows what platform {run.platform} draws: give it a "
+            "section `power:`, e.g. power: {static: 30 W, arch: {cpu: {idle: 1.5 W, busy: 9 W}}}"
+        )
+    return run.power
+
+
+def _idle_w(power: PowerInfo) -> Float64:
+    """Return what each worker draws when idle."""
+    return np.array([power.kinds[kind].idle_w for kind in power.kind_of], dtype=np.float64)
+
+
+def _task_w(run: Run, power: PowerInfo) -> Float64:
+    """Return what each task draws, idleness of its worker included."""
+    names = run.kernel_names
+    table = np.array([[kind.of(name) for name in names] for kind in power.kinds])
+    kind_of = np.array(power.kind_of, dtype=np.int64)
+    watts: Float64 = table[kind_of[run.tasks.worker], run.tasks.kernel]
+    return watts
+
+
+def _copy_w(run: Run, power: PowerInfo) -> Float64:
+    assert run.transfers is not None
+    ends = zip(run.transfers.source.tolist(), run.transfers.target.tolist(), strict=True)
+    return np.array([power.copies.get(way, 0.0) for way in ends], dtype=np.float64)
+
+
+def _copies_j(run: Run, power: PowerInfo) -> float:
+    if run.transfers is None or not power.copies:
+        return 0.0
+    return float(_copy_w(run, power) @ run.transfers.duration_s)

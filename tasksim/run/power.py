@@ -1,0 +1,139 @@
+"""Power as a run remembers it: what its machine draws, in watts, at the frequencies it ran at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tasksim.base.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tasksim.models.document import Node
+    from tasksim.platform.description import Platform
+
+__all__ = ["PowerInfo", "WorkerPower", "power_info"]
+
+
+@dataclass(frozen=True)
+class WorkerPower:
+    """What a worker draws, in watts."""
+
+    idle_w: float
+    """While it runs no task."""
+    busy_w: float
+    """While it runs a task, idleness included."""
+    kernels: dict[str, float] = field(default_factory=dict)
+    """The same while it runs tasks of these kernels."""
+
+    def of(self, kernel: str) -> float:
+        """Return what it draws while it runs a task of *kernel*."""
+        return self.kernels.get(kernel, self.busy_w)
+
+
+@dataclass(frozen=True)
+class PowerInfo:
+    """What the machine of a run draws, in watts."""
+
+    static_w: float
+    """Whatever runs."""
+    kinds: tuple[WorkerPower, ...]
+    """What workers draw, by kind."""
+    kind_of: tuple[int, ...]
+    """The kind of each worker."""
+    copies: dict[tuple[int, int], float] = field(default_factory=dict)
+    """What is drawn besides while something is copied, by source and target."""
+
+    @property
+    def idle_w(self) -> float:
+        """What the whole machine draws while nothing runs."""
+        return self.static_w + sum(self.kinds[kind].idle_w for kind in self.kind_of)
+
+    @classmethod
+    def from_json(cls, node: Node, workers: int) -> PowerInfo:
+        """Return what :meth:`to_json` wrote, of a run of so many *workers*."""
+        kinds = tuple(_kind(kind) for kind in node["kinds"])
+        kind_of = tuple(number.integer() for number in node["kind_of"])
+        if len(kind_of) != workers or not all(0 <= kind < len(kinds) for kind in kind_of):
+            raise node["kind_of"].expected(f"a number below {len(kinds)} for each worker")
+        copies = {}
+        for copy in node.get("copies", []):
+            if len(parts := list(copy)) != 3:
+                raise copy.expected("a source, a target and watts")
+            source, target, watts = parts
+            copies[source.integer(), target.integer()] = _watts(watts)
+        return cls(_watts(node["static_w"]), kinds, kind_of, copies)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON data."""
+        kinds = [
+            {"idle_w": kind.idle_w, "busy_w": kind.busy_w, "kernels": kind.kernels}
+            for kind in self.kinds
+        ]
+        copies = [[*way, watts] for way, watts in self.copies.items()]
+        plain = {"static_w": self.static_w, "kinds": kinds, "kind_of": list(self.kind_of)}
+        return {**plain, "copies": copies} if copies else plain
+
+
+def _kind(node: Node) -> WorkerPower:
+    kernels: Mapping[str, Node] = dict(node["kernels"].items())
+    named = {name: _watts(watts) for name, watts in kernels.items()}
+    return WorkerPower(_watts(node["idle_w"]), _watts(node["busy_w"]), named)
+
+
+def _watts(node: Node) -> float:
+    watts = node.number()
+    if watts < 0:
+        raise node.expected("watts, 0 or more")
+    return watts
+
+
+def power_info(nodes: Sequence[Platform]) -> PowerInfo | None:
+    """Return what the machine of these *nodes* draws; None if nobody knows.
+
+    Raises :exc:`InputError` if it is known of some nodes only.
+    """
+    known = [platform for platform in nodes if platform.power is not None]
+    if not known:
+        return None
+    if len(known) < len(nodes):
+        unknown = next(platform.name for platform in nodes if platform.power is None)
+        raise InputError(f"platform {unknown}: power is known of other nodes, not of this one")
+    kinds: list[WorkerPower] = []
+    kind_of: list[int] = []
+    copies: dict[tuple[int, int], float] = {}
+    number: dict[tuple[int, str], int] = {}
+    static_w, first, at = 0.0, 0, {id(platform): platform for platform in nodes}
+    for place, platform in at.items():
+        for architecture, power in _workers(platform).items():
+            number[place, architecture] = len(kinds)
+            kinds.append(power)
+    for platform in nodes:
+        assert platform.power is not None
+        static_w += platform.power.static_w
+        kind_of += [number[id(platform), worker.architecture] for worker in platform.workers]
+        for (source, target), watts in _copies(platform).items():
+            copies[first + source, first + target] = watts
+        first += len(platform.memories)
+    return PowerInfo(static_w, tuple(kinds), tuple(kind_of), copies)
+
+
+def _workers(platform: Platform) -> dict[str, WorkerPower]:
+    """Return what workers draw by architecture, at the frequency it has."""
+    assert platform.power is not None
+    found = {}
+    for architecture in platform.architectures:
+        power = platform.power.architectures[architecture].at(1.0 / platform.slower(architecture))
+        found[architecture] = WorkerPower(power.idle_w, power.busy_w, power.kernels)
+    return found
+
+
+def _copies(platform: Platform) -> dict[tuple[int, int], float]:
+    """Return what is drawn while something is copied: the sum over the links of its way."""
+    watts = [link.power_w for link in platform.links]
+    if not any(watts):
+        return {}
+    count = range(len(platform.memories))
+    ways = {(a, b): platform.route(a, b) for a in count for b in count}
+    return {ends: sum(watts[link] for link in way) for ends, way in ways.items() if way}

@@ -1,0 +1,57 @@
+"""Frequency: what computes takes longer, what waits for memory does not."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tasksim
+from tasksim.engine.durations import durations
+from tasksim.engine.frequency import stretch
+from tasksim.graph.apps.registry import generate
+from tasksim.models.contention import Contention
+from tasksim.models.kinds.constant import ConstantLibrary, ConstantModel
+from tasksim.platform.description import Frequency, Platform
+
+SLOW = replace(Platform.identical(2), frequencies={"cpu": Frequency(1e9, models_hz=2e9)})
+
+
+class Computing(ConstantModel):
+    """A model that knows what computes: less, the larger the tile."""
+
+    def compute_share(self, parameters):
+        return np.linspace(1.0, 0.0, len(parameters))
+
+
+class Shared(ConstantLibrary):
+    """Models of which it is known how much memory slows the kernels."""
+
+    def contention(self, kernel, architecture):
+        return Contention(1e9, 0.25) if kernel == "gemm" else None
+
+
+def test_what_nobody_knows_computes():
+    table, rows = np.ones((2, 1)), np.array([0, 1, 0])
+    assert stretch(ConstantModel(1.0), table, rows, 2.0) == 2.0
+
+
+def test_a_model_that_knows_is_asked_row_by_row():
+    table, rows = np.ones((3, 1)), np.array([0, 1, 2, 1])
+    found = stretch(Computing(1.0), table, rows, 3.0, Contention(1e9, 0.9))
+    assert found.tolist() == [3.0, 2.0, 1.0, 2.0]
+
+
+def test_contention_says_what_waits_for_memory():
+    graph = generate("cholesky", tiles=3)
+    models = Shared({"potrf": 1.0, "trsm": 1.0, "syrk": 1.0, "gemm": 4.0})
+    (row,) = durations(graph, SLOW, models)
+    named = {graph.kernel_of(task): seconds for task, seconds in enumerate(row.tolist())}
+    assert named == {"potrf": 2.0, "trsm": 2.0, "syrk": 2.0, "gemm": 4.0 * (0.75 * 2 + 0.25)}
+
+
+def test_what_was_recorded_goes_with_the_clock(tmp_path):
+    seconds = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+    run = tasksim.simulate("cholesky tiles=4", Platform.identical(2), durations=seconds)
+    tasksim.save_run(run, tmp_path / "run")
+    again = tasksim.simulate(str(tmp_path / "run"), SLOW, durations="measured")
+    assert again.makespan_s == pytest.approx(2 * run.makespan_s)
