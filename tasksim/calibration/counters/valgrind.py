@@ -33,6 +33,8 @@ FEWEST_CACHES: Final = 2
 """What Valgrind simulates: a first level and a last one. Of three levels, each of the others is
 the last one in a run of its own."""
 
+COPIES: Final = "glibc.cpu.x86_rep_movsb_threshold=0x7fffffff"
+"""Long copies by vectors, too: of an instruction that repeats itself, Valgrind counts each byte."""
 NUMBA: Final = {
     "NUMBA_CPU_NAME": "haswell",
     "NUMBA_CPU_FEATURES": "+sse,+sse2,+sse3,+ssse3,+sse4.1,+sse4.2,+popcnt,+avx,+avx2,+bmi,+bmi2,"
@@ -159,7 +161,7 @@ def _environment() -> dict[str, str]:
     """
     numba = {} if platform.machine() != "x86_64" else NUMBA
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    return {**os.environ, **threads, **numba, "PYTHONHASHSEED": "0"}
+    return {**os.environ, **threads, **numba, "PYTHONHASHSEED": "0", "GLIBC_TUNABLES": COPIES}
 
 
 def _failed(done: subprocess.CompletedProcess[str]) -> TasksimError:
