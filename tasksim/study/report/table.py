@@ -13,6 +13,7 @@ import pandas as pd
 
 from tasksim.base.errors import InputError, nearest, readable
 from tasksim.study.report.axes import ABSENT, Axis, ordered
+from tasksim.study.sweep.metrics import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,11 +28,13 @@ _WORKERS: Final = re.compile(r"\d+ workers?")
 RESULTS: Final = frozenset(
     (
         "cell", "status", "error", "makespan_s", "lower_bound_s", "critical_path_s", "tasks",
-        "busy_share", "moved_bytes", "engine", "seconds", "draw_seed",
+        "busy_share", "moved_bytes", "engine", "seconds", "draw_seed", *METRICS,
     )
 )  # fmt: skip
-"""Columns that all studies have of what came out."""
-NUMBERS: Final = ("makespan_s", "lower_bound_s", "critical_path_s", "tasks", "seconds")
+"""Columns of what came out: those of all studies, and those that some ask for."""
+NUMBERS: Final = (
+    "makespan_s", "lower_bound_s", "critical_path_s", "tasks", "seconds", *METRICS,
+)  # fmt: skip
 DONE: Final = "done"
 SHORTEST_S: Final = 1e-30
 LONGEST_S: Final = 1e30

@@ -90,6 +90,7 @@ FIGURES: Registry[StudyFigure] = Registry(
         "curves": "tasksim.study.report.figures.curves:CURVES",
         "speedup": "tasksim.study.report.figures.speedup:SPEEDUP",
         "scalability": "tasksim.study.report.figures.scalability:SCALABILITY",
+        "pareto": "tasksim.study.report.figures.pareto:PARETO",
         "sensitivity": "tasksim.study.report.figures.sensitivity:SENSITIVITY",
         "sobol": "tasksim.study.report.figures.sobol:SOBOL",
         "interactions": "tasksim.study.report.figures.interactions:INTERACTIONS",

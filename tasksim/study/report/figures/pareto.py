@@ -1,0 +1,97 @@
+"""Pareto figure: energy against makespan, with the choices that no other beats in both."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.base.times import time_unit
+from tasksim.study.report.figures.curves import of_how_many
+from tasksim.study.report.figures.look import (
+    BOUND_COLOUR,
+    facet_panels,
+    legend_below,
+    line_looks,
+    plain_axes,
+)
+from tasksim.study.report.figures.registry import Drawing, StudyFigure
+from tasksim.view.style import TEXT
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from tasksim.study.report.findings import Findings
+
+__all__ = ["PARETO", "unbeaten"]
+
+ENERGY: Final = "energy_j"
+"""The metric that studies have where they ask for it."""
+
+
+def unbeaten(makespan_s: NDArray[np.float64], energy_j: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which choices no other beats in one of the two without losing in the other.
+
+    >>> unbeaten(np.array([1.0, 2.0, 2.0, 3.0]), np.array([9.0, 4.0, 5.0, 4.0])).tolist()
+    [True, True, False, False]
+    """
+    order = np.lexsort((energy_j, makespan_s))
+    best_before = np.minimum.accumulate(np.concatenate(([np.inf], energy_j[order][:-1])))
+    kept = np.zeros(len(order), dtype=bool)
+    kept[order] = energy_j[order] < best_before
+    # What equals a choice that is kept is kept, too.
+    pairs = set(zip(makespan_s[kept].tolist(), energy_j[kept].tolist(), strict=True))
+    both = zip(makespan_s.tolist(), energy_j.tolist(), strict=True)
+    return np.array([pair in pairs for pair in both], dtype=bool)
+
+
+def _draw(findings: Findings) -> list[Drawing]:
+    used = findings.table.used
+    if ENERGY not in used or not used[ENERGY].notna().any():
+        return []
+    return [_drawing(findings, *_means(findings))]
+
+
+def _means(findings: Findings) -> tuple[pd.DataFrame, list[str]]:
+    """Return means over seeds of each choice, and the axes that say which graph it is."""
+    names = [axis.name for axis in findings.table.configuration]
+    graphs = [name for name in names if name == "graph" or name.startswith("graph.")]
+    by = list(dict.fromkeys([*graphs, "scheduler", *names]))
+    groups = findings.table.used.groupby(by, sort=False, dropna=False)
+    data = groups[["makespan_s", ENERGY]].mean().reset_index()
+    data["unbeaten"] = False
+    for _, part in data.groupby(graphs, sort=False) if graphs else [((), data)]:
+        kept = unbeaten(part["makespan_s"].to_numpy(), part[ENERGY].to_numpy())
+        data.loc[part.index, "unbeaten"] = kept
+    return data, graphs
+
+
+def _drawing(findings: Findings, data: pd.DataFrame, graphs: list[str]) -> Drawing:
+    figure, panels, count = facet_panels(data, graphs)
+    for axes, part, title in panels:
+        _points(plain_axes(axes, title), part, line_looks(findings.table))
+    legend_below(figure, panels[0][0])
+    caption = (
+        "Energy against makespan: a point per choice, a mean over seeds. The line joins those that "
+        f"no other beats in both.{of_how_many(len(panels), count)}"
+    )
+    return Drawing("pareto", "Energy against makespan", caption, data, figure)
+
+
+def _points(axes: Axes, part: pd.DataFrame, looks: dict[str, dict[str, object]]) -> None:
+    factor, unit = time_unit(float(part["makespan_s"].max()))
+    front = part[part["unbeaten"]].sort_values("makespan_s")
+    axes.plot(
+        factor * front["makespan_s"], front[ENERGY], color=BOUND_COLOUR,
+        linestyle="--", linewidth=1.2, drawstyle="steps-post", label="no other beats",
+    )  # fmt: skip
+    for name, points in part.groupby("scheduler", sort=False):
+        look = looks[str(name)] | {"linestyle": "none"}
+        axes.plot(factor * points["makespan_s"], points[ENERGY], label=str(name), **look)  # type: ignore[arg-type]
+    axes.set_xlabel(f"makespan ({unit})", fontsize=TEXT["normal"])
+    axes.set_ylabel("energy (J)", fontsize=TEXT["normal"])
+
+
+PARETO = StudyFigure("Energy against makespan, where energy was asked for.", _draw)
