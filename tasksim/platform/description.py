@@ -207,7 +207,7 @@ class Platform:
         frequency = self.frequencies.get(architecture)
         return 1.0 if frequency is None else frequency.slower
 
-    def pace(self, architecture: str) -> float:
+    def compute_speed(self, architecture: str) -> float:
         """Return how fast what only computes is there, against what the models say."""
         return self.speeds[architecture] / self.slower(architecture)
 

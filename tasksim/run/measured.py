@@ -95,7 +95,7 @@ class MeasuredDurations:
         never = np.full(len(graph), np.inf)
         rows = [
             self._rows.get(group.architecture, never)
-            * (self._speeds.get(group.architecture, 1.0) / platform.pace(group.architecture))
+            * (self._speeds.get(group.architecture, 1.0) / platform.compute_speed(group.architecture))
             for group in platform.classes
         ]
         table = np.array(rows)

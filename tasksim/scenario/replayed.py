@@ -95,7 +95,7 @@ class Replayed:
             platform = self.platform()
         except InputError:
             return {}
-        return {name: platform.pace(name) for name in platform.speeds}
+        return {name: platform.compute_speed(name) for name in platform.speeds}
 
 
 def no_run(word: Word, graph: str) -> InputError:

@@ -46,6 +46,7 @@ SECTIONS: Final = {
     "ranks": "Schedulers",
     "curves": "Curves",
     "speedup": "Speed-up",
+    "scaling": "Speed-up",
     "scalability": "Scalability",
     "pareto": "Energy",
     "sensitivity": "What moves the makespan",

@@ -89,6 +89,7 @@ FIGURES: Registry[StudyFigure] = Registry(
         "ranks": "tasksim.study.report.figures.ranks:RANKS",
         "curves": "tasksim.study.report.figures.curves:CURVES",
         "speedup": "tasksim.study.report.figures.speedup:SPEEDUP",
+        "scaling": "tasksim.study.report.figures.scaling:SCALING",
         "scalability": "tasksim.study.report.figures.scalability:SCALABILITY",
         "pareto": "tasksim.study.report.figures.pareto:PARETO",
         "sensitivity": "tasksim.study.report.figures.sensitivity:SENSITIVITY",

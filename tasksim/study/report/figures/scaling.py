@@ -1,0 +1,138 @@
+"""Scaling figures: makespans over nodes, and what two empirical laws foretell of many from few."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pandas as pd
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from tasksim.base.times import time_unit
+from tasksim.study.report.curves import facets_of, makespan_curve
+from tasksim.study.report.figures.curves import of_how_many
+from tasksim.study.report.figures.look import (
+    facet_panels,
+    legend_below,
+    line_looks,
+    plain_axes,
+    ticks_of,
+)
+from tasksim.study.report.figures.registry import Drawing, StudyFigure
+from tasksim.study.scaling import FITTED, nan_law, scaling_strong
+from tasksim.view.style import TEXT
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from tasksim.study.report.axes import Axis
+    from tasksim.study.report.findings import Findings
+    from tasksim.study.report.table import StudyTable
+
+__all__ = ["SCALING", "scaling_rows"]
+
+NODES: Final = "nodes"
+"""The axis, as study files name it."""
+
+
+def scaling_rows(table: StudyTable, axis: Axis) -> pd.DataFrame:
+    """Return the makespans of a study over nodes, beside what laws of few nodes foretell.
+
+    Worley's law, ``a / P + b P^c + d``, is fitted to each line of one problem; Nan's, ``a size / P
+    + b``, to all sizes together where there are several, with tasks for the size: so it foretells
+    problems that grow with the nodes.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Of :func:`~tasksim.study.report.curves.makespan_curve` the lines that have two numbers of
+        nodes up to 8; with ``speed_up, efficiency, worley_s, worley_error_percent``, and
+        ``nan_s, nan_error_percent``.
+    """
+    curve = makespan_curve(table, axis)
+    fixed = facets_of(table, axis)
+    lines = [
+        _strong(line)
+        for _, line in curve.groupby([*fixed, "scheduler"], sort=False)
+        if (line["x"] <= FITTED).sum() > 1
+    ]
+    if not lines:
+        return curve.iloc[:0]
+    rows = pd.concat(lines)
+    sizes = [name for name in fixed if name == "graph" or name.startswith("graph.")]
+    others = [name for name in fixed if name not in sizes]
+    groups = [part for _, part in rows.groupby([*others, "scheduler"], sort=False)]
+    return pd.concat([_over_sizes(part) for part in groups]).sort_index()
+
+
+def _strong(line: pd.DataFrame) -> pd.DataFrame:
+    found = scaling_strong(line["x"].to_list(), line["makespan_s"].to_list())
+    added = found.drop(columns=["nodes", "seconds"])
+    return line.assign(**{str(name): added[name].to_numpy() for name in added})
+
+
+def _over_sizes(part: pd.DataFrame) -> pd.DataFrame:
+    """Return *part* with what Nan's law of all sizes on few nodes says; NaN for one size."""
+    few = part[part["x"] <= FITTED]
+    told = np.full(len(part), np.nan)
+    if few["tasks"].nunique() > 1:
+        columns = (few[name].to_list() for name in ("x", "tasks", "makespan_s"))
+        told = nan_law(*columns).seconds(part["x"], part["tasks"])
+    return part.assign(nan_s=told, nan_error_percent=100.0 * (told / part["makespan_s"] - 1.0))
+
+
+def _draw(findings: Findings) -> list[Drawing]:
+    table = findings.table
+    axes = [axis for axis in table.configuration if axis.name == NODES and axis.is_numeric]
+    drawn = [_over(findings, axis) for axis in axes if len(table.used)]
+    return [drawing for drawing in drawn if drawing is not None]
+
+
+def _over(findings: Findings, axis: Axis) -> Drawing | None:
+    table = findings.table
+    rows = scaling_rows(table, axis)
+    if not len(rows):
+        return None
+    figure, panels, count = facet_panels(rows, facets_of(table, axis))
+    for axes, part, title in panels:
+        plain_axes(axes, title)
+        _lines(axes, part, line_looks(table))
+        ticks_of(axes, axis)
+    legend_below(figure, panels[0][0])
+    return Drawing("scaling", "Scaling over nodes", _caption(rows, panels, count), rows, figure)
+
+
+def _caption(rows: pd.DataFrame, panels: list[Any], count: int) -> str:
+    many = rows[rows["x"] > FITTED]
+    found = [
+        f"{what}, {many[column].abs().median():.0f} %"
+        for what, column in {
+            "a/P + b P^c + d": "worley_error_percent",
+            "a size/P + b": "nan_error_percent",
+        }.items()
+        if many[column].notna().any()
+    ]
+    errors = f" Beyond, the laws err by, in the median: {'; '.join(found)}." if found else ""
+    return (
+        "Makespan over nodes. Dashed: the law a/P + b P^c + d, fitted to at most 8 nodes; dotted: "
+        f"a size/P + b, fitted to all sizes on as many.{errors}{of_how_many(len(panels), count)}"
+    )
+
+
+def _lines(axes: Axes, part: pd.DataFrame, looks: dict[str, dict[str, Any]]) -> None:
+    factor, unit = time_unit(float(part["makespan_s"].max()))
+    for name, line in part.groupby("scheduler", sort=False):
+        look = looks[str(name)]
+        thin: dict[str, Any] = {"color": look["color"], "linewidth": 0.9, "alpha": 0.8}
+        axes.plot(line["x"], factor * line["worley_s"], linestyle="--", **thin)
+        axes.plot(line["x"], factor * line["nan_s"], linestyle=":", **thin)
+        marks = look | {"linestyle": "none"}
+        axes.plot(line["x"], factor * line["makespan_s"], label=str(name), **marks)
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.set_ylabel(f"makespan ({unit})", fontsize=TEXT["normal"])
+
+
+SCALING = StudyFigure("Makespans over nodes, beside two empirical laws.", _draw)
