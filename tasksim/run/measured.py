@@ -93,10 +93,11 @@ class MeasuredDurations:
                 f"{len(graph)}"
             )
         never = np.full(len(graph), np.inf)
+        kinds = [group.architecture for group in platform.classes]
         rows = [
-            self._rows.get(group.architecture, never)
-            * (self._speeds.get(group.architecture, 1.0) / platform.compute_speed(group.architecture))
-            for group in platform.classes
+            self._rows.get(name, never)
+            * (self._speeds.get(name, 1.0) / platform.compute_speed(name))
+            for name in kinds
         ]
         table = np.array(rows)
         nowhere = np.flatnonzero(np.isinf(table).all(axis=0))
