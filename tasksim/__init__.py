@@ -33,6 +33,7 @@ Platforms and models
 Platform                 workers, memories, links, costs of the runtime
 Worker                   a processing unit
 Memory                   a memory node
+MemoryDomain             cores that slow each other down
 Link                     what copies between memories cross
 Route                    the links from one memory to another
 Device                   how the workers of an architecture are driven

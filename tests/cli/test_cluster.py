@@ -73,7 +73,10 @@ def test_the_file_of_a_cluster_says_nodes_and_network(tasksim, tmp_path):
     [
         ("{count: 0, like: node}", "nodes: count is 0 (legal: an integer from 1 to 65536)"),
         ("{count: 2}", "nodes: like is None (legal: a platform's name, a file)"),
-        ("{count: 2, like: node, size: 3}", "nodes.size: no such field (legal: count, like)"),
+        (
+            "{count: 2, like: node, size: 3}",
+            "nodes.size: no such field (legal: count, like, cores)",
+        ),
     ],
 )
 def test_a_file_of_a_cluster_that_is_wrong_is_refused(tasksim, tmp_path, nodes, message):

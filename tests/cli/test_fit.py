@@ -11,9 +11,9 @@ from tasksim.models.files.store import load_kernel
 
 TERMS = "--terms 'm*n*k + m*n'"
 KEYS = [
-    "schema_version", "kind", "why", "terms", "formula", "alternatives", "mlogq_cv", "size_bytes",
-    "fit_seconds", "samples", "configurations", "domain", "candidates", "warnings", "output",
-    "report", "source",
+    "schema_version", "kind", "why", "terms", "formula", "notes", "counters", "alternatives",
+    "mlogq_cv", "size_bytes", "fit_seconds", "samples", "configurations", "domain", "candidates",
+    "warnings", "output", "report", "source",
 ]  # fmt: skip
 TEST_KEYS = ["mlogq_test", "bias_test", "errors_test", "coverage"]
 

@@ -7,6 +7,7 @@ writes, to the file that the request names, what Python alone knows.
 from __future__ import annotations
 
 import json
+import os
 import struct
 import sys
 from pathlib import Path
@@ -26,16 +27,20 @@ def main(path: str) -> None:
     """Do what the request at *path* asks for."""
     request = json.loads(Path(path).read_text())
     if request.get("prepare"):
+        os.chdir(request["folder"])
         _prepare(request)
         return
-    window = Window(request["window"])
-    execute = _application if "application" in request else _kernel
+    window, answer = Window(request["window"]), Path(request["answer"]).resolve()
+    execute = _kernel
+    if "application" in request:  # which may name files, and modules, of its user
+        os.chdir(request["folder"])
+        execute = _application
     told = execute(window, request)
     window.begin()
     for _ in range(2):  # what a window itself takes, once it is in the caches
         window.nothing("nothing")
     window.end()
-    Path(request["answer"]).write_text(json.dumps(told))
+    answer.write_text(json.dumps(told))
 
 
 def _kernel(window: Window, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,11 +77,18 @@ def _application(window: Window, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _prepare(request: Mapping[str, Any]) -> None:
-    """Execute the tasks without counting: what has to be compiled is, and kept."""
+    """Execute all without counting: what has to be compiled is, modules of Python too, and kept."""
     from tasksim.core.library import library
     from tasksim.graph.apps.registry import generate
     from tasksim.kernels.program import bind
 
+    if "application" not in request:
+        from tasksim.kernels.standalone import standalone
+
+        standalone(
+            request["kernel"], request["configurations"][0], request["dtype"], request["seed"]
+        ).run()
+        return
     for settings in request["application"]["settings"]:
         graph = generate(request["application"]["name"], **settings)
         program: Any = bind(graph, 1, request["seed"])

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from tasksim.calibration.caches import Cache
 
-__all__ = ["Counts", "count", "find_valgrind"]
+__all__ = ["Counts", "count", "find_valgrind", "unmoved"]
 
 HEADERS: Final = ("/usr/include", "/usr/local/include")
 TRIGGER: Final = re.compile(r"^desc: Trigger: Client Request: (.+)$", re.MULTILINE)
@@ -40,6 +41,16 @@ NUMBA: Final = {
     "NUMBA_CPU_FEATURES": "+sse,+sse2,+sse3,+ssse3,+sse4.1,+sse4.2,+popcnt,+avx,+avx2,+bmi,+bmi2,"
     "+f16c,+fma,+lzcnt,+movbe,+cx16,+fxsr,+xsave",
 }
+
+KEPT: Final = (
+    "PATH", "HOME", "LANG", "LC_", "LD_", "TMP", "TEMP", "VIRTUAL_ENV", "XDG_", "TASKSIM_",
+    "NUMBA_", "OPENBLAS_", "VALGRIND_", "PYTHONPATH", "PYTHONHOME",
+)  # fmt: skip
+"""What the process is told of the environment: of how long that is, where its stack lies depends,
+and libraries change it while a program runs."""
+
+PACKAGES: Final = Path(__file__).parents[3]
+"""Where this package lies: the process may have another working folder."""
 
 Counts = dict[str, dict[str, float]]
 """Label of a window -> counters."""
@@ -78,8 +89,7 @@ def count(request: Mapping[str, Any]) -> tuple[Counts, dict[str, Any]]:
     if len(caches) < FEWEST_CACHES:
         raise TasksimError("--source valgrind: the system does not tell this machine's caches")
     first, *others = caches
-    if "application" in request:
-        _prepare(request)
+    _prepare(request)
     with ThreadPoolExecutor(len(others)) as pool:
         answers = list(pool.map(lambda last: _executed(valgrind, first, last, request), others))
     passes, told = [events for events, _ in answers], answers[0][1]
@@ -96,7 +106,7 @@ def _levels(
     reached = [accesses, _misses(events[0], "D1")]
     reached += [min(reached[1], _misses(found, "DL")) for found in events]
     counters = {"instructions": float(events[0]["Ir"])}
-    for number, level in enumerate([1, *(cache.level for cache in others)]):
+    for number, level in enumerate([1, *(other.level for other in others)]):
         counters[f"l{level}_hits"] = float(max(0, reached[number] - reached[number + 1]))
     return {**counters, "memory_accesses": float(reached[-1])}
 
@@ -117,13 +127,13 @@ def _executed(
         folder = Path(name)
         answer = folder / "answer.json"
         window = window_library(folder / "window.so")
-        asked = {**request, "window": str(window), "answer": str(answer)}
-        path = folder / "request.json"
-        path.write_text(json.dumps(asked))
-        done = _python(path, [
+        # Names without the folder, which has another one each time: what lies where in memory, and
+        # with it in which cache, depends on the texts of a process.
+        asked = {**request, "window": f"./{window.name}", "answer": answer.name}
+        done = _python(folder, asked, [
             valgrind, "--tool=callgrind", "--cache-sim=yes", "--instr-atstart=no", "--quiet",
             f"--I1={_option(first)}", f"--D1={_option(first)}", f"--LL={_option(last)}",
-            f"--callgrind-out-file={folder / 'counts'}",
+            "--callgrind-out-file=counts",
         ])  # fmt: skip
         if done.returncode or not answer.exists():
             raise _failed(done)
@@ -132,21 +142,41 @@ def _executed(
 
 
 def _prepare(request: Mapping[str, Any]) -> None:
-    """Execute *request* without Valgrind, so that all is compiled for its processor."""
+    """Execute *request* without Valgrind, so that all is compiled, also for its processor."""
     with TemporaryDirectory(prefix="tasksim-") as folder:
-        path = Path(folder, "request.json")
-        path.write_text(json.dumps({**request, "prepare": True}))
-        done = _python(path, [])
+        done = _python(Path(folder), {**request, "prepare": True}, [])
         if done.returncode:
             raise _failed(done)
 
 
-def _python(path: Path, under: list[str]) -> subprocess.CompletedProcess[str]:
-    """Execute the request at *path* in a process of its own, *under* Valgrind or nothing."""
+def _python(
+    folder: Path, request: Mapping[str, Any], under: list[str]
+) -> subprocess.CompletedProcess[str]:
+    """Execute *request* in a process of its own, in *folder*, *under* Valgrind or nothing."""
+    (folder / "request.json").write_text(json.dumps({**request, "folder": str(Path.cwd())}))
     command = [
-        *under, sys.executable, "-m", "tasksim.calibration.counters.inside_valgrind", str(path),
+        *unmoved(), *under, sys.executable, "-m", "tasksim.calibration.counters.inside_valgrind",
+        "request.json",
     ]  # fmt: skip
-    return subprocess.run(command, capture_output=True, text=True, env=_environment(), check=False)
+    return subprocess.run(
+        command, capture_output=True, text=True, env=_environment(), cwd=folder, check=False
+    )
+
+
+@cache
+def unmoved() -> tuple[str, ...]:
+    """Return what runs a program with all at the same addresses each time; nothing if it cannot.
+
+    What lies where decides which line of a cache it takes. Some containers refuse it: then counts
+    of hits differ by some in 10,000 between runs.
+    """
+    found = shutil.which("setarch")
+    if found is None:
+        return ()
+    tried = subprocess.run(
+        [found, "-R", sys.executable, "-c", ""], capture_output=True, check=False
+    )
+    return () if tried.returncode else (found, "-R")
 
 
 def _option(cache: Cache) -> str:
@@ -161,7 +191,11 @@ def _environment() -> dict[str, str]:
     """
     numba = {} if platform.machine() != "x86_64" else NUMBA
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    return {**os.environ, **threads, **numba, "PYTHONHASHSEED": "0", "GLIBC_TUNABLES": COPIES}
+    found = {name: text for name, text in os.environ.items() if name.startswith(KEPT)}
+    places = [str(PACKAGES), str(Path.cwd())]
+    places += filter(None, [found.get("PYTHONPATH")])
+    python = {"PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join(places)}
+    return {**found, **threads, **numba, **python, "GLIBC_TUNABLES": COPIES}
 
 
 def _failed(done: subprocess.CompletedProcess[str]) -> TasksimError:

@@ -32,6 +32,7 @@ By = Literal["cv", "r2"]
 FAMILIES: Final = ("polynomial", "exponential", "logarithm", "power")
 """The last one is not the paper's; it is tried where cross-validation chooses."""
 DEGREES: Final = (0, 1, 2, 3)
+"""Of polynomials: loops over matrices are three deep, and a higher degree follows noise."""
 FLOOR: Final = 1e-3
 """Errors are relative to a value, or to this part of the mean where it is less: what hardly ever
 happens must not decide the fit."""

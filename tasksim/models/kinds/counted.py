@@ -39,6 +39,7 @@ TOLD_APART: Final = 0.05
 """Where times of memory per instruction differ by less, relatively, samples do not tell the two
 parts apart."""
 LINE_BYTES: Final = 64
+"""What an access to memory moves: a line of the caches of x86 and of most ARM processors."""
 
 
 class CounterModel(KernelModel):

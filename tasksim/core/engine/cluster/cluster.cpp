@@ -63,7 +63,7 @@ bool ClusterReplay::Member::busy() const {
 }
 
 ClusterReplay::ClusterReplay(const tasksim_cluster &given)
-    : given_(given), office_{clock_, Flows(clock_, column(given.capacity, given.links)), {}, {}} {
+    : given_(given), office_{clock_, Flows(clock_, column(given.capacity, given.links))} {
   expect(given_.cores >= 0 && given_.cores < MOST);
   if (given_.cores) cores_ = std::make_unique<SharedCores>(clock_, given_.cores);
   check_ways();

@@ -35,12 +35,12 @@ class Communicator;
 struct Office {
   Clock &clock;
   Flows flows;
-  std::vector<Message> messages;
-  std::vector<i64> ended;                // when, per message
-  std::span<const i64> isend, received;  // what each costs its hosts, ticks; none: nothing
-  std::span<const Way> ways;
-  std::span<const i64> envelopes;        // per way the ticks; none: nothing goes before the data
-  std::vector<std::unique_ptr<Communicator>> communicators;
+  std::vector<Message> messages{};
+  std::vector<i64> ended{};                  // when, per message
+  std::span<const i64> isend{}, received{};  // what each costs its hosts, ticks; none: nothing
+  std::span<const Way> ways{};
+  std::span<const i64> envelopes{};          // per way the ticks; none: nothing goes before the data
+  std::vector<std::unique_ptr<Communicator>> communicators{};
   i64 in_flight = 0;   // so many messages at most are on their way from a node
   i64 under_way = 0;   // messages and envelopes that move
 };
