@@ -25,6 +25,10 @@ RANKS: Final = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PALS_RANKID")
 PATIENCE_S: Final = 2.0
 """How long a rank that has asked for the end of all waits for it: mpiexec takes milliseconds."""
 
+HEARD_S: Final = 0.2
+"""How long mpiexec has to read what a rank says before it is asked to end all: then it reads no
+more, and what it has not read is lost."""
+
 _DEATH_OF_PARENT: Final = 1
 """``PR_SET_PDEATHSIG`` of Linux: the signal that a process gets when its parent ends."""
 
@@ -83,6 +87,7 @@ def end_all(message: str) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.write(f"Error: {message}\n")
     sys.stderr.flush()
+    time.sleep(HEARD_S)
     if "PMI_FD" in os.environ:  # as MPI_Abort does, but that has something to say itself
         with suppress(OSError, ValueError):
             os.write(int(os.environ["PMI_FD"]), b"cmd=abort exitcode=1\n")
