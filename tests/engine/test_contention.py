@@ -157,6 +157,7 @@ def test_threads_leave_contention_to_the_routines():
     assert can_be_threads.__doc__
 
 
+@needs_core_alone
 @pytest.mark.parametrize("seed", range(4000 if LONG else 120))
 def test_both_engines_agree(seed):
     scheduler = SCHEDULERS[seed % len(SCHEDULERS)]
