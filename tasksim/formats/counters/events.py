@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf, nan
 from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError
@@ -11,7 +12,7 @@ from tasksim.base.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Counted", "counters_of", "meaning"]
+__all__ = ["Counted", "counted_number", "counters_of", "meaning"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,20 @@ class Counted:
     events: dict[str, float]
     duration_s: float | None = None
     notes: tuple[str, ...] = ()
+
+
+def counted_number(text: str, what: str, where: str) -> float:
+    """Return the number that *text*, a count or a time of a tool, is.
+
+    Raises :exc:`InputError`, which says *where* it stands, unless it is finite and not negative.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = nan
+    if not 0 <= value < inf:
+        raise InputError(f"{where}: {what}: got '{text}'; legal: a number, not negative")
+    return value
 
 
 MEANINGS: Final[Mapping[str, tuple[str, ...]]] = {

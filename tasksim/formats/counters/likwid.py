@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from tasksim.base.errors import InputError
-from tasksim.formats.counters.events import Counted
+from tasksim.formats.counters.events import Counted, counted_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,11 +36,11 @@ def read_likwid(text: str, path: Path) -> Counted:
     for number, (name, *cells) in _rows(text):
         where = f"{path}:{number}"
         if COUNTER.match(cells[0]):
-            values = [_value(cell, name, where) for cell in cells[1:] if cell]
+            values = [counted_number(cell, name, where) for cell in cells[1:] if cell]
             if not name.endswith(" STAT"):
                 events[name] = sum(values)
         elif (match := RUNTIME.match(name)) and not match[1]:
-            values = [_value(cell, name, where) for cell in cells if cell]
+            values = [counted_number(cell, name, where) for cell in cells if cell]
             duration_s = max(values, default=0.0) or duration_s
     return Counted(events, duration_s)
 
@@ -54,13 +53,3 @@ def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
         ]
         if len(cells) > 1 and cells[0]:
             yield number, cells
-
-
-def _value(text: str, name: str, where: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not value >= 0:
-        raise InputError(f"{where}: {name}: got '{text}'; legal: a number, not negative")
-    return value

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from tasksim.base.errors import InputError
-from tasksim.formats.counters.events import Counted
+from tasksim.formats.counters.events import Counted, counted_number
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,18 +41,10 @@ def read_papi(text: str, path: Path) -> Counted:
     for number, line in enumerate(text.splitlines(), 1):
         where = f"{path}:{number}"
         if match := EVENT.match(line):
-            events[match[1]] = events.get(match[1], 0.0) + _value(match[2], match[1], where)
+            events[match[1]] = events.get(match[1], 0.0) + counted_number(match[2], match[1], where)
         elif match := TIME.match(line):
             unit = UNITS[(match["in"] or match["unit"] or "nsec").lower()]
-            duration_s = (duration_s or 0.0) + unit * _value(match["value"], "real time", where)
+            duration_s = (duration_s or 0.0) + unit * counted_number(
+                match["value"], "real time", where
+            )
     return Counted(events, duration_s)
-
-
-def _value(text: str, name: str, where: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not value >= 0:
-        raise InputError(f"{where}: {name}: got '{text}'; legal: a number, not negative")
-    return value

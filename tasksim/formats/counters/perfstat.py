@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError
-from tasksim.formats.counters.events import Counted
+from tasksim.formats.counters.events import Counted, counted_number
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,9 +71,7 @@ def _count(text: str, event: str, where: str) -> float:
             "<not counted>": "perf had no time to count it: ask for fewer events at once",
         }.get(text, "it was not counted")
         raise InputError(f"{where}: {event}: got {text}: {why}")
-    if not _is_number(text) or float(text) < 0:
-        raise InputError(f"{where}: {event}: got '{text}'; legal: a number, not negative")
-    return float(text)
+    return counted_number(text, event, where)
 
 
 def _lines(text: str) -> list[tuple[int, str]]:
