@@ -117,6 +117,11 @@ class Standalone:
         for name in self.kernel.written:
             self.operands[name][:] = self._initial[name]
 
+    def restored(self) -> list[tuple[int, int, int]]:
+        """Return what :meth:`reset` copies, for callers that are not Python: to, from, bytes."""
+        pairs = [(self.operands[name], self._initial[name]) for name in self.kernel.written]
+        return [(to.ctypes.data, first.ctypes.data, first.nbytes) for to, first in pairs]
+
 
 def _data(
     kernel: DenseKernel, sizes: Sizes, precision: Precision, rng: np.random.Generator

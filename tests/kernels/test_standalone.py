@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 
@@ -36,6 +38,17 @@ def test_restore_makes_the_next_execution_the_same_as_the_first(name):
     assert_same(initial, copies(body))
     body.run()
     assert_same(first, copies(body))
+
+
+@pytest.mark.parametrize("name", kernel_names())
+def test_what_is_restored_outside_python_is_what_reset_copies(name):
+    body = standalone(name, sizes_of(name))
+    initial = copies(body)
+    body.run()
+    assert body.restored()
+    for where, saved, count in body.restored():
+        ctypes.memmove(where, saved, count)
+    assert_same(initial, copies(body))
 
 
 @pytest.mark.parametrize("name", kernel_names())

@@ -53,9 +53,7 @@ def _kernel(window: Window, request: Mapping[str, Any]) -> dict[str, Any]:
         address, arguments = body.called(library())  # type: ignore[arg-type]  # looked at before
         body.reset()
         window.begin()
-        body.run()
-        body.reset()
-        window.call(address, arguments, str(number))
+        window.call(address, arguments, str(number), restored=body.restored())
         window.end()
     return {"core": core_type()}
 

@@ -3,6 +3,9 @@
 Valgrind's Callgrind simulates caches as Cachegrind does, and lets the program say when to count.
 So one process counts all executions, each in a window, and what an empty function takes in one is
 subtracted: what is left is the difference of runs with n and n + 1 executions.
+
+What an execution finds in the caches it leaves there itself, in the execution before, with no
+Python between the two: what Python does, and so what it evicts, differs a little between processes.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ MOST_REALS: Final = 8
 _PLACES: Final = ", ".join(f"i[{n}]" for n in range(MOST_INTEGERS))
 _REALS: Final = ", ".join(f"r[{n}]" for n in range(MOST_REALS))
 SOURCE: Final = f"""
+#include <string.h>
 #include <valgrind/callgrind.h>
 // More arguments than a function takes do no harm: the caller clears them away.
 typedef void (*Function)({", ".join(["long"] * MOST_INTEGERS + ["double"] * MOST_REALS)});
@@ -34,7 +38,12 @@ OFFERED void window_end() {{ CALLGRIND_STOP_INSTRUMENTATION; }}
 OFFERED void window_nothing() {{}}
 OFFERED void window_zero() {{ CALLGRIND_ZERO_STATS; }}
 OFFERED void window_write(const char *label) {{ CALLGRIND_DUMP_STATS_AT(label); }}
-OFFERED void window_call(Function function, const long *i, const double *r, const char *label) {{
+struct Restored {{ char *where; const char *from; long bytes; }};
+OFFERED void window_call(Function function, const long *i, const double *r, const char *label,
+                         const struct Restored *restored, long count) {{
+    if (count) function({_PLACES}, {_REALS});
+    for (long at = 0; at < count; ++at)
+        memcpy(restored[at].where, restored[at].from, restored[at].bytes);
     CALLGRIND_ZERO_STATS;
     function({_PLACES}, {_REALS});
     CALLGRIND_DUMP_STATS_AT(label);
@@ -73,13 +82,25 @@ class Window:
         self.call(address, [], label)
 
     def call(
-        self, address: int, integers: Sequence[int], label: str, reals: Sequence[float] = ()
+        self,
+        address: int,
+        integers: Sequence[int],
+        label: str,
+        reals: Sequence[float] = (),
+        restored: Sequence[tuple[int, int, int]] = (),
     ) -> None:
-        """Count one call of the function at *address*; Valgrind writes it under *label*."""
+        """Count one call of the function at *address*; Valgrind writes it under *label*.
+
+        With *restored*, which are places, what was there, and the bytes of it, the function is
+        called before, so that its data are in the caches, and then these are restored.
+        """
         places = (ctypes.c_long * MOST_INTEGERS)(*integers)
         numbers = (ctypes.c_double * MOST_REALS)(*reals)
         function = ctypes.c_void_p(address)
-        self._library.window_call(function, places, numbers, label.encode())
+        flat = [number for one in restored for number in one]
+        again = (ctypes.c_long * len(flat))(*flat)
+        count = ctypes.c_long(len(restored))
+        self._library.window_call(function, places, numbers, label.encode(), again, count)
 
     def called(self, function: Any, arguments: Sequence[Any], label: str) -> None:
         """Count one call of a *function* of Python, with all that Python does for it."""
