@@ -43,9 +43,7 @@ def run_over_ranks(
     problem: TasksimError | None = None
     ranks.together(lambda: None if ranks.rank else results.refuse_early())
     arranged = ranks.together(lambda: grid_of(grid, ranks.size))
-    ranked = RankedScenario(
-        scenario, ranks, arranged, owner, check_accesses=check_accesses, check=check
-    )
+    ranked = RankedScenario(scenario, ranks, arranged, owner, check_accesses=check_accesses)
     try:
         found = _run(ranked, check=check, calm=calm)
         if found is not None:

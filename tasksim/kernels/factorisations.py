@@ -4,7 +4,9 @@ The matrices are random, from a seed, and well-conditioned: uniform on [-1/2, 1/
 2√n + 1 added to the diagonal for Cholesky (the eigenvalues of the random part are within
 ±0.58 √n) and for LU (so that no row ever wants to be interchanged).
 
-A result is checked on a random vector x, in O(n²): L(Lᵀx), L(Ux) or Q(Rx) against Ax.
+A result is checked on a random vector x, in O(n²): L(Lᵀx), L(Ux) or Q(Rx) against Ax. Where the
+tiles are those of several processes, each multiplies with its own, and the products are summed:
+none has more of the matrix than its part (:mod:`tasksim.kernels.together`).
 """
 
 from __future__ import annotations
@@ -19,12 +21,13 @@ from tasksim.kernels.reflectors import apply_q
 from tasksim.kernels.tiled import TiledProgram
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.tiles import Tiles
+    from tasksim.kernels.together import Together
 
     Block = tuple[int, int, NDArray[Any]]
     Vector = NDArray[np.float64]
@@ -47,11 +50,11 @@ class Cholesky(TiledProgram):
 
     def check(self) -> Residual:
         """Return the residual of L(Lᵀx) against Ax."""
-        tiles, x = self.tiles, _probe(self.tiles)
-        matrix = list(_symmetric(tiles))
-        factor = [(i, j, np.tril(t) if i == j else t) for i, j, t in _lower(tiles, tiles.tile)]
-        transposed = _multiply(((j, i, tile.T) for i, j, tile in factor), x, tiles.rows)
-        return _residual(tiles, "L(Lᵀx)", _multiply(factor, transposed, tiles.rows), matrix, x)
+        mine = _Share(self.tiles, self.together)
+        x = mine.probe()
+        factor = [(i, j, np.tril(t) if i == j else t) for i, j, t in mine.lower(self.tiles.tile)]
+        transposed = mine.product(((j, i, tile.T) for i, j, tile in factor), x)
+        return mine.residual("L(Lᵀx)", mine.product(factor, transposed), mine.symmetric(), x)
 
 
 class Lu(TiledProgram):
@@ -63,12 +66,13 @@ class Lu(TiledProgram):
 
     def check(self) -> Residual:
         """Return the residual of L(Ux) against Ax."""
-        tiles, x = self.tiles, _probe(self.tiles)
-        matrix = list(_all(tiles, tiles.initial))
-        product = _multiply(_upper(tiles), x, tiles.rows)
-        below = ((i, j, np.tril(t, -1) if i == j else t) for i, j, t in _lower(tiles, tiles.tile))
-        product = product + _multiply(below, product, tiles.rows)
-        return _residual(tiles, "L(Ux)", product, matrix, x)
+        mine = _Share(self.tiles, self.together)
+        x = mine.probe()
+        product = mine.product(mine.upper(), x)
+        lower = mine.lower(self.tiles.tile)
+        below = ((i, j, np.tril(t, -1) if i == j else t) for i, j, t in lower)
+        product = product + mine.product(below, product)
+        return mine.residual("L(Ux)", product, mine.blocks(self.tiles.initial), x)
 
 
 class Qr(TiledProgram):
@@ -80,61 +84,80 @@ class Qr(TiledProgram):
 
     def check(self) -> Residual:
         """Return the residual of Q(Rx) against Ax."""
-        tiles, x = self.tiles, _probe(self.tiles)
-        matrix = list(_all(tiles, tiles.initial))
-        product = apply_q(self.graph, tiles, _multiply(_upper(tiles), x, tiles.rows))
-        return _residual(tiles, "Q(Rx)", product, matrix, x)
+        mine = _Share(self.tiles, self.together)
+        x = mine.probe()
+        product = apply_q(self.graph, self.tiles, mine.product(mine.upper(), x), self.together)
+        return mine.residual("Q(Rx)", product, mine.blocks(self.tiles.initial), x)
 
 
 def _dominance(tiles: Tiles) -> float:
     return 2 * sqrt(tiles.rows * tiles.tile_size) + 1
 
 
-def _probe(tiles: Tiles) -> Vector:
-    """Return a random vector, one row per tile column."""
-    return np.random.default_rng(0).standard_normal((tiles.columns, tiles.tile_size))
+class _Share:
+    """The tiles that this process counts, and what it works out with them, and with the others.
+
+    Parameters
+    ----------
+    tiles : Tiles
+    together : Together
+        All processes of the run.
+    """
+
+    def __init__(self, tiles: Tiles, together: Together) -> None:
+        self._tiles, self._together = tiles, together
+
+    def probe(self) -> Vector:
+        """Return a random vector, one row per tile column; the same for all."""
+        tiles = self._tiles
+        return np.random.default_rng(0).standard_normal((tiles.columns, tiles.tile_size))
+
+    def product(self, blocks: Iterable[Block], x: Vector) -> Vector:
+        """Return the product of a matrix, of which this one has *blocks*, with *x*."""
+        return self._together.total(_multiply(blocks, x, self._tiles.rows))
+
+    def residual(self, what: str, got: Vector, matrix: Iterable[Block], x: Vector) -> Residual:
+        """Return by how much what was *got* is not *matrix*, of which these are its blocks, x."""
+        tiles, blocks = self._tiles, list(matrix)
+        # E ‖Ax‖² = ‖A‖² in the Frobenius norm, as x is standard normal; ‖Ax‖ itself may be tiny.
+        squares = sum(float(np.linalg.norm(block)) ** 2 for _, _, block in blocks)
+        norm = sqrt(float(self._together.total(np.array([squares]))[0]))
+        order = max(tiles.rows, tiles.columns) * tiles.tile_size
+        unit = sqrt(order) * float(np.finfo(tiles.precision.dtype).eps) * norm
+        error = float(np.linalg.norm(got - self.product(blocks, x)))
+        return Residual(error / unit, TOLERANCE, f"residual ‖{what} − Ax‖ / (√n ε ‖A‖)")
+
+    def blocks(self, tile: Callable[[int, int], NDArray[Any]]) -> Iterator[Block]:
+        """Yield the tiles that are this one's to count, each as *tile* returns it."""
+        tiles = self._tiles
+        for i in range(tiles.rows):
+            for j in range(tiles.columns):
+                if tiles.used(i, j) and self._together.counts(tiles.handle(i, j)):
+                    yield i, j, tile(i, j)
+
+    def lower(self, tile: Callable[[int, int], NDArray[Any]]) -> Iterator[Block]:
+        """Yield those of them on the diagonal and below."""
+        return ((i, j, block) for i, j, block in self.blocks(tile) if i >= j)
+
+    def upper(self) -> Iterator[Block]:
+        """Yield the blocks of U or R."""
+        for i, j, block in self.blocks(self._tiles.tile):
+            if i <= j:
+                yield i, j, np.triu(block) if i == j else block
+
+    def symmetric(self) -> Iterator[Block]:
+        """Yield the blocks of the matrix that the lower part of the initial one stands for."""
+        for i, j, block in self.lower(self._tiles.initial):
+            if i == j:
+                yield i, i, np.tril(block) + np.tril(block, -1).T
+            else:
+                yield i, j, block
+                yield j, i, block.T
 
 
-def _multiply(blocks: Iterator[Block] | list[Block], x: Vector, rows: int) -> Vector:
+def _multiply(blocks: Iterable[Block], x: Vector, rows: int) -> Vector:
     """Return the product of a matrix given by its blocks with *x*, in double precision."""
     product = np.zeros((rows, x.shape[1]))
     for i, j, block in blocks:
         product[i] += block.astype(np.float64) @ x[j]
     return product
-
-
-def _residual(tiles: Tiles, what: str, got: Vector, matrix: list[Block], x: Vector) -> Residual:
-    # E ‖Ax‖² = ‖A‖² in the Frobenius norm, as x is standard normal; ‖Ax‖ itself may be tiny.
-    norm = sqrt(sum(float(np.linalg.norm(block)) ** 2 for _, _, block in matrix))
-    order = max(tiles.rows, tiles.columns) * tiles.tile_size
-    unit = sqrt(order) * float(np.finfo(tiles.precision.dtype).eps) * norm
-    error = float(np.linalg.norm(got - _multiply(matrix, x, tiles.rows)))
-    return Residual(error / unit, TOLERANCE, f"residual ‖{what} − Ax‖ / (√n ε ‖A‖)")
-
-
-def _all(tiles: Tiles, tile: Callable[[int, int], NDArray[Any]]) -> Iterator[Block]:
-    for i in range(tiles.rows):
-        for j in range(tiles.columns):
-            if tiles.used(i, j):
-                yield i, j, tile(i, j)
-
-
-def _lower(tiles: Tiles, tile: Callable[[int, int], NDArray[Any]]) -> Iterator[Block]:
-    return ((i, j, block) for i, j, block in _all(tiles, tile) if i >= j)
-
-
-def _upper(tiles: Tiles) -> Iterator[Block]:
-    """Yield the blocks of U or R."""
-    for i, j, block in _all(tiles, tiles.tile):
-        if i <= j:
-            yield i, j, np.triu(block) if i == j else block
-
-
-def _symmetric(tiles: Tiles) -> Iterator[Block]:
-    """Yield the blocks of the matrix that the lower part of the initial one stands for."""
-    for i, j, block in _lower(tiles, tiles.initial):
-        if i == j:
-            yield i, i, np.tril(block) + np.tril(block, -1).T
-        else:
-            yield i, j, block
-            yield j, i, block.T

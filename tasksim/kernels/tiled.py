@@ -15,6 +15,7 @@ from tasksim.kernels.calls import CallTable, Copies, Function, Tells, address_of
 from tasksim.kernels.dense import PreparedCall, dense_kernel
 from tasksim.kernels.errors import KernelError
 from tasksim.kernels.tiles import Tiles
+from tasksim.kernels.together import ALONE
 from tasksim.kernels.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tasksim.kernels.calls import Calls
     from tasksim.kernels.dense import DenseKernel
     from tasksim.kernels.pointers import Reference, Routine
+    from tasksim.kernels.together import Together
 
     Tasks = NDArray[np.int64]
     Call = tuple[Routine, tuple[Reference, ...], list[tuple[Reference, ...]] | None]
@@ -58,6 +60,8 @@ class TiledProgram:
     ----------
     tiles
         The data.
+    together
+        Who judges the result: all processes that have parts of the data.
     """
 
     holds_parts = True
@@ -67,6 +71,7 @@ class TiledProgram:
         self, graph: TaskGraph, workers: int, held: NDArray[np.integer] | None = None
     ) -> None:
         self.graph = graph
+        self.together: Together = ALONE
         self.tiles = Tiles(graph, held)
         elements, precision = _work_elements(graph), self.tiles.precision
         self._workspaces = [Workspace(elements, precision) for _ in range(workers)]

@@ -16,6 +16,7 @@ from tasksim.scenario.solving import PATIENCE_S, Checked, bounds_of, estimates_o
 
 if TYPE_CHECKING:
     from tasksim.graph.distribution.owners import Grid
+    from tasksim.kernels.program import Residual
     from tasksim.native.calm_moments import Calmness
     from tasksim.native.cluster.execute import ClusterRecord
     from tasksim.native.cluster.ranks import Ranks
@@ -39,8 +40,6 @@ class RankedScenario:
         Which of them owns what, as :func:`tasksim.graph.distribution.owners.owners_of` has it.
     check_accesses : bool, default False
         Whether each rank runs its tasks one at a time, and looks at what they write.
-    check : bool, default True
-        Whether runs may be checked: rank 0 then has memory for all data.
 
     Raises
     ------
@@ -56,7 +55,6 @@ class RankedScenario:
         owner: str,
         *,
         check_accesses: bool = False,
-        check: bool = True,
     ) -> None:
         self.ranks, self.grid, self.owner = ranks, grid, owner
         platform = ranks.together(lambda: platform_of_rank(ranks, scenario.workers))
@@ -74,7 +72,6 @@ class RankedScenario:
                 platform,
                 scenario.seed,
                 check_accesses=check_accesses,
-                brings_result=check,
             )
         )
 
@@ -96,12 +93,11 @@ class RankedScenario:
             pin=scenario.pin,
             runtime=scenario.runtime,
         )
-        if check:
-            self.execution.bring_result()
+        judged = self.execution.judged() if check else None
         if record is None:
             return None
         run = self._recorded(record)
-        return self._checked(run) if check else Checked(run)
+        return Checked(run) if judged is None else self._checked(run, *judged)
 
     def run_calmly(
         self, *, check: bool, patience_s: float = PATIENCE_S
@@ -171,12 +167,9 @@ class RankedScenario:
             ],
         }
 
-    def _checked(self, run: Run) -> Checked:
+    def _checked(self, run: Run, residual: Residual | None, errors: dict[str, float]) -> Checked:
         from tasksim.run.runchecks import check_run
 
-        program = self.execution.whole
-        residual = program.check()
-        errors: dict[str, float] = getattr(program, "errors", dict)()
         problem = None
         try:
             check_run(run, self.resolved.graph)

@@ -22,6 +22,7 @@ from tasksim.kernels.program import bind
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.native.cluster.clocks import clock_of, look_at_clock
 from tasksim.native.cluster.communicator import BUSY_S, IDLE_S, Communicator, error_tag
+from tasksim.native.cluster.judging import AmongRanks
 from tasksim.native.cluster.launch import PATIENCE_S, end_all
 from tasksim.native.cluster.parcels import Parcels
 from tasksim.native.cluster.records import RankRecord, aligned, check_part
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from tasksim.graph.distribution.owners import Grid
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.kernels.program import Program
+    from tasksim.kernels.program import Program, Residual
     from tasksim.native.cluster.clocks import Clock
     from tasksim.native.cluster.ranks import Ranks
     from tasksim.native.runtimes import Runtime
@@ -153,9 +154,11 @@ class RankExecution:
         Of the data.
     check_accesses : bool, default False
         Whether tasks run one at a time, and fail if they write what they do not declare to write.
-    brings_result : bool, default True
-        Whether rank 0 has memory for all data, so that :meth:`bring_result` is possible. A rank
-        that need not has memory for what its part owns or reads.
+
+    Notes
+    -----
+    Where the program can be made with a part of its data, a rank has memory for what its part owns
+    or reads.
     """
 
     def __init__(
@@ -167,15 +170,16 @@ class RankExecution:
         seed: int = 0,
         *,
         check_accesses: bool = False,
-        brings_result: bool = True,
     ) -> None:
         self.cut = cut
         self._ranks, self._platform = ranks, platform
         self._part = cut.parts[ranks.rank]
         with single_threaded_blas():
-            whole_here = brings_result and not ranks.rank
-            held = None if whole_here else self._part.handle
-            bound = bind(graph, len(platform.workers), seed, held=held)
+            bound = bind(graph, len(platform.workers), seed, held=self._part.handle)
+        self._judged_together = hasattr(bound, "together")
+        if self._judged_together:
+            bound.together = AmongRanks(ranks, cut)  # type: ignore[attr-defined]
+        self._bound = bound
         self._watch = AccessCheckedProgram(bound) if check_accesses else None
         self.whole: Program = bound if self._watch is None else self._watch
         self._program = RankProgram(self._part, self.whole)
@@ -238,9 +242,19 @@ class RankExecution:
         records, clocks = zip(*found, strict=True)
         return ClusterRecord(list(records), list(clocks), chosen.name, chosen.why)
 
-    def bring_result(self) -> None:
-        """Bring the result to rank 0; all ranks call this, then ``whole.check()`` is right."""
-        bring_to_rank_0(self._ranks, self.cut, self._parcels)
+    def judged(self) -> tuple[Residual | None, dict[str, float]]:
+        """Return the residual of the result, and errors that the program knows; on rank 0.
+
+        All ranks call this. Programs that cannot be judged together have their result brought to
+        rank 0 before.
+        """
+        if not self._judged_together:
+            bring_to_rank_0(self._ranks, self.cut, self._parcels)
+            if self._ranks.rank:
+                return None, {}
+        with single_threaded_blas():
+            residual = self._bound.check()
+            return residual, getattr(self._bound, "errors", dict)()
 
     def _end_all(self, error: Exception) -> None:
         """End all ranks with an error of this one: rank 0 says it, unless it does not hear."""
