@@ -4,13 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from compiled_core import needs_core
 
 import tasksim
 from tasksim.engine.durations import durations
 from tasksim.engine.frequency import stretch
 from tasksim.graph.apps.registry import generate
 from tasksim.models.contention import Contention
+from tasksim.models.files.coefficients import Entry, Measured
 from tasksim.models.kinds.constant import ConstantLibrary, ConstantModel
+from tasksim.models.kinds.counted import CounterModel
+from tasksim.models.samples import Samples
 from tasksim.platform.description import Frequency, Platform
 
 SLOW = replace(Platform.identical(2), frequencies={"cpu": Frequency(1e9, models_hz=2e9)})
@@ -47,6 +51,32 @@ def test_contention_says_what_waits_for_memory():
     (row,) = durations(graph, SLOW, models)
     named = {graph.kernel_of(task): seconds for task, seconds in enumerate(row.tolist())}
     assert named == {"potrf": 2.0, "trsm": 2.0, "syrk": 2.0, "gemm": 4.0 * (0.75 * 2 + 0.25)}
+
+
+def counted():
+    """Return a model of counters: half a cycle per instruction, a third of memory's time."""
+    n = np.repeat(np.arange(64.0, 512.0, 32.0), 3)
+    counters = {"instructions": 0.5 * n**3, "l1_hits": 20 * n**2, "frequency_hz": 0 * n + 2e9}
+    seconds = 0.5 * counters["instructions"] / 2e9 + counters["l1_hits"] * 1e-9 / 3
+    samples = Samples(("n",), n[:, None], seconds, None, counters)
+    return CounterModel(latencies_s={"l1": 1e-9}).fit(samples)
+
+
+@pytest.mark.parametrize("engine", [needs_core("compiled"), "simpy"])
+def test_a_model_of_counters_computes_slower_and_waits_as_long_as_ever(tmp_path, engine):
+    model = counted()
+    entry = Entry(model, Measured("2026-11-22", "by hand"))
+    models = tasksim.save_models(tmp_path / "m.json", {"work": {"cpu": entry}}, machine="mine")
+    platform = tmp_path / "mine.yaml"
+    platform.write_text("version: 1\narch: {cpu: {frequency: 2 GHz}}\nworkers: {cpu: {count: 1}}\n")
+    slow = tasksim.load_platform(str(platform), settings=["platform.arch.cpu.frequency=0.8GHz"])
+    g = tasksim.GraphBuilder("two sizes")
+    for n in (128, 256):
+        g.insert("work", tasksim.RW(g.handle(f"x{n}", size_bytes=8)), n=n)
+    run = tasksim.simulate(g.build(), slow, models=models, engine=engine)
+    compute, memory, _ = model.parts([[128], [256]])
+    assert run.makespan_s == pytest.approx((2.5 * compute + memory).sum(), rel=1e-9)
+    assert (0.1 * compute < memory).all()
 
 
 def test_what_was_recorded_goes_with_the_clock(tmp_path):

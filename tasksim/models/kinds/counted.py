@@ -139,6 +139,17 @@ class CounterModel(KernelModel):
             raise self._refusal(f"a frequency must be positive, got {frequency_hz!r}")
         return self._parts(self._table(parameters), frequency_hz or self.frequency_hz_)
 
+    def compute_share(self, parameters: ArrayLike) -> NDArray[np.float64]:
+        """Return per row the share of the duration, 0 to 1, that goes with the clock.
+
+        Simulations at another frequency ask for it
+        (:class:`~tasksim.models.computeshare.KnowsComputing`).
+        """
+        self._check_fitted("compute_share")
+        parts = self.parts(parameters)
+        share: NDArray[np.float64] = parts[0] / np.maximum(sum(parts), LEAST_S)
+        return share
+
     def traffic_bytes(self, parameters: ArrayLike) -> NDArray[np.float64]:
         """Return how many bytes each row moves between the last cache and memory."""
         self._check_fitted("traffic_bytes")

@@ -149,6 +149,13 @@ def test_a_faster_clock_shortens_computing_alone():
             model.parts([[256]], frequency_hz=wrong)
 
 
+def test_the_share_that_computes_is_told_row_by_row():
+    model = CounterModel(latencies_s=LATENCIES).fit(made())
+    table = np.array([[64.0], [256.0], [500.0]])
+    compute, memory, messages = model.parts(table)
+    assert model.compute_share(table) == pytest.approx(compute / (compute + memory + messages))
+
+
 def test_messages_are_added():
     samples = made()
     comm = np.full(len(samples), 1e-3)
