@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tasksim.run.record import Run
     from tasksim.run.recordtables import MessageTable
 
-__all__ = ["binding_across_nodes", "check_messages"]
+__all__ = ["binding_across_nodes", "check_messages", "waiting_for_a_send"]
 
 _READS = np.isin(range(8), (AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE, 5))
 _WRITES = np.isin(range(8), (AccessMode.W, AccessMode.RW, AccessMode.COMMUTATIVE, 5))
@@ -84,3 +84,23 @@ def _hands_over(graph: TaskGraph, before: int, after: int) -> bool:
     first, second = dict(graph.accesses_of(before)), dict(graph.accesses_of(after))
     common = first.keys() & second.keys()
     return not common or any(_WRITES[first[h]] and _READS[second[h]] for h in common)
+
+
+def waiting_for_a_send(run: Run, graph: TaskGraph, before: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return per task whether it overwrites what the task *before* it wrote and its node has sent.
+
+    A datum is read until it has been sent; what released the sending is said to release who writes
+    next, though other readers may be between the two in the graph.
+    """
+    found = np.zeros(len(graph), np.bool_)
+    if run.messages is None:
+        return found
+    sent = set(np.unique(run.messages.handle).tolist())
+    for task in np.flatnonzero(before >= 0).tolist():
+        mine, theirs = (_sent_by(graph, number, sent) for number in (task, int(before[task])))
+        found[task] = not mine.isdisjoint(theirs)
+    return found
+
+
+def _sent_by(graph: TaskGraph, task: int, sent: set[int]) -> set[int]:
+    return {h for h, mode in graph.accesses_of(task) if _WRITES[int(mode)]} & sent

@@ -10,7 +10,7 @@ import numpy as np
 from tasksim.base.errors import CheckFailed, expect
 from tasksim.graph.access_mode import AccessMode
 from tasksim.run.copychecks import CopyChecker, others, place
-from tasksim.run.messagechecks import binding_across_nodes, check_messages
+from tasksim.run.messagechecks import binding_across_nodes, check_messages, waiting_for_a_send
 from tasksim.run.record import Run
 
 if TYPE_CHECKING:
@@ -281,7 +281,14 @@ class _Checker:
         # A runtime takes a moment between an end and the release of successors: a real one, and a
         # simulated one of machines with devices, where a driver sees the end and pushing costs.
         at_once = self.run.kind == "simulated" and np.isnan(self.tasks.popped_s).all()
-        late = ready - due if at_once else np.minimum(ready - due, 0.0)
+        follows, exact = np.ones(len(by), np.bool_), np.full(len(by), at_once)
+        if self.graph is not None:
+            follows = waited | _follows(self.graph, by)
+            indirect = np.where(follows, -1, by).astype(np.int32)
+            behind_send = waiting_for_a_send(self.run, self.graph, indirect)
+            follows |= behind_send
+            exact = at_once & ~behind_send
+        late = np.where(exact, ready - due, np.minimum(ready - due, 0.0))
         self.demand(
             np.abs(late) <= self.slack_s,
             lambda row: (
@@ -290,11 +297,10 @@ class _Checker:
                 + f", which released it, is at {due[row]} s"
             ),
         )
-        if self.graph is not None:
-            self.demand(
-                waited | _follows(self.graph, by),
-                lambda row: f"is released by {self.name(int(by[row]))}, which is no predecessor",
-            )
+        self.demand(
+            follows,
+            lambda row: f"is released by {self.name(int(by[row]))}, which is no predecessor",
+        )
 
     # How
 

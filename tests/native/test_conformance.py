@@ -32,6 +32,9 @@ SHIPPED = [
     "fmm particles=300 height=4 group_size=20 dimension=2",
     "chain length=4 duration=0", "fork-join width=3 duration=0",
     "random-layered layers=3 width=3 duration=0",
+    "cg block_rows=2 block_columns=3 block_size=16 iterations=3",
+    "jacobi block_rows=2 block_columns=2 block_size=16 iterations=3",
+    "summa tiles=3 tile_size=16 rows=1 columns=2",
 ]  # fmt: skip
 OURS = [
     f"{EXAMPLES}/{text}"

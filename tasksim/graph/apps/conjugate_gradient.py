@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.handles import Matrix
 
-__all__ = ["conjugate_gradient"]
+__all__ = ["ITEM_BYTES", "SIDES", "conjugate_gradient", "neighbours"]
 
 SIDES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 ITEM_BYTES = 8
@@ -51,7 +51,7 @@ def conjugate_gradient(
         for at in blocks:
             g.insert("pack", R(p[at]), *(W(edges[side][at]) for side in range(len(SIDES))), n=b)
         for at in blocks:
-            halo = (R(edges[side][other]) for side, other in _neighbours(at, shape))
+            halo = (R(edges[side][other]) for side, other in neighbours(at, shape))
             g.insert("stencil", R(p[at]), *halo, W(q[at]), n=b)
         for at in blocks:
             g.insert("dot", R(p[at]), R(q[at]), W(pq[at]), n=b)
@@ -65,7 +65,7 @@ def conjugate_gradient(
     return g.build()
 
 
-def _neighbours(
+def neighbours(
     at: tuple[int, int], shape: tuple[int, int]
 ) -> Iterator[tuple[int, tuple[int, int]]]:
     """Yield the blocks beside one, each with the side of it that faces *at*."""

@@ -157,6 +157,7 @@ GENERATORS: Registry[Generator] = Registry(
         "bulk-cholesky": "tasksim.graph.apps.bulk_cholesky:bulk_cholesky",
         "summa": "tasksim.graph.apps.summa:summa",
         "cg": "tasksim.graph.apps.conjugate_gradient:conjugate_gradient",
+        "jacobi": "tasksim.graph.apps.jacobi:jacobi",
         "collective": "tasksim.network.collectives.tasks:collective",
     },
     _adopt,

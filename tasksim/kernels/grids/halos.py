@@ -1,0 +1,70 @@
+"""Halos of blocks: which edges a task on one block is given, and a grid put together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.kernels.grids.blocks import Blocks
+
+__all__ = ["FROM", "Halos", "whole_grid"]
+
+FROM = (1, 0, 3, 2)
+"""Above, below, left, right of a block -> the side of the neighbour there that faces it: its lower
+edge, its upper one, its right one, its left one."""
+
+
+class Halos:
+    """The edges that tasks read; zeros where a block is at the border of the grid.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        With matrices ``edge0`` to ``edge3``: upper, lower, left, right edges of the blocks.
+    size : int
+        Points of an edge.
+    """
+
+    def __init__(self, blocks: Blocks, size: int) -> None:
+        self._blocks = blocks
+        self._nothing = np.zeros(size)
+        self._side = {}
+        for side in range(len(FROM)):
+            block = blocks.block(f"edge{side}")
+            self._side.update(dict.fromkeys(range(block.first, block.end), side))
+
+    def addresses(self, handles: list[int]) -> list[int]:
+        """Return where the values above, below, left and right are; *handles* may have other data.
+
+        :exc:`InputError` if two edges face the same side.
+        """
+        found = {}
+        for handle in handles:
+            if handle in self._side:
+                side = self._side[handle]
+                if side in found:
+                    raise InputError("a block has two neighbours on one side")
+                found[side] = int(self._blocks.addresses[handle])
+        return [found.get(side, self._nothing.ctypes.data) for side in FROM]
+
+
+def whole_grid(graph: TaskGraph, blocks: Blocks, name: str, size: int) -> NDArray[np.float64]:
+    """Return the matrix *name* as one grid; all its blocks must be here."""
+    block = blocks.block(name)
+    rows, columns = block.rows, block.columns or 1
+    found = np.empty((rows * size, columns * size))
+    for row in range(rows):
+        for column in range(columns):
+            data = blocks.array(blocks.handle(name, row, column))
+            if data is None:
+                raise InputError(f"graph {graph.name}: {name}[{row}, {column}] is elsewhere")
+            place = np.s_[row * size : (row + 1) * size, column * size : (column + 1) * size]
+            found[place] = data[: size * size].reshape(size, size)
+    return found

@@ -1,0 +1,113 @@
+"""Jacobi's iteration on a grid in blocks: the program, with a grid that is drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.kernels.grids import loops
+from tasksim.kernels.grids.blocks import Blocks
+from tasksim.kernels.grids.calledtasks import CalledTasks
+from tasksim.kernels.grids.halos import Halos, whole_grid
+from tasksim.kernels.program import Residual
+
+if TYPE_CHECKING:
+    import ctypes
+
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.kernels.calls import Calls
+
+__all__ = ["Jacobi"]
+
+TOLERANCE = 1e-13
+"""Of the largest difference from steps over the whole grid, whose values are up to .5: the four
+terms of a mean may be added in another order."""
+
+
+class Jacobi:
+    """Steps in each of which a point becomes the mean of its four neighbours; zero at the border.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+        Of the generator ``jacobi``.
+    workers : int
+        They need nothing of their own.
+    seed : int
+        Of the grid at first.
+    held : int array, optional
+        The data that have memory; by default all.
+    """
+
+    holds_parts = True
+
+    def __init__(
+        self,
+        graph: TaskGraph,
+        workers: int,  # noqa: ARG002
+        seed: int = 0,
+        held: NDArray[np.integer] | None = None,
+    ) -> None:
+        self.graph, self._seed = graph, seed
+        self._n = int(graph.arguments["block_size"])
+        self.blocks = Blocks(graph, held)
+        matrix = self.blocks.block("x")
+        self._at = [(i, j) for i in range(matrix.rows) for j in range(matrix.columns or 1)]
+        self._halos = Halos(self.blocks, self._n)
+        self._tasks = CalledTasks(len(graph), [self.blocks, self._halos])
+        for task in range(len(graph)):
+            self._tasks.add(task, *self._call(task))
+        self.datum, self.pieces = self.blocks.datum, self.blocks.pieces
+        self.reset()
+
+    def run(self, task: int, worker: int) -> None:  # noqa: ARG002
+        """Execute *task*."""
+        self._tasks.run(task)
+
+    def calls(self, core: ctypes.CDLL) -> Calls:  # noqa: ARG002
+        """Return what each task calls without Python."""
+        return self._tasks.calls()
+
+    def reset(self) -> None:
+        """Make the grid again what it was at first."""
+        self.blocks.clear()
+        for at in self._at:
+            data = self.blocks.array(self.blocks.handle("x", *at))
+            if data is not None:
+                data[:] = self._drawn(at).ravel()
+
+    def check(self) -> Residual:
+        """Return the largest difference from steps over the whole grid."""
+        n, steps = self._n, int(self.graph.arguments["iterations"])
+        got = whole_grid(self.graph, self.blocks, "xy"[steps % 2], n)
+        exact = np.zeros((got.shape[0] + 2, got.shape[1] + 2))
+        for row, column in self._at:
+            rows, columns = 1 + row * n, 1 + column * n
+            exact[rows : rows + n, columns : columns + n] = self._drawn((row, column))
+        for _ in range(steps):
+            up, down, left, right = (
+                exact[:-2, 1:-1],
+                exact[2:, 1:-1],
+                exact[1:-1, :-2],
+                exact[1:-1, 2:],
+            )
+            exact[1:-1, 1:-1] = 0.25 * (((up + down) + left) + right)
+        error = float(np.abs(got - exact[1:-1, 1:-1]).max())
+        return Residual(error, TOLERANCE, "largest difference from steps over the whole grid")
+
+    def _drawn(self, at: tuple[int, int]) -> NDArray[np.float64]:
+        return np.random.default_rng([self._seed, *at]).random((self._n, self._n)) - 0.5
+
+    def _call(self, task: int) -> tuple[int, list[int]]:
+        handles = [handle for handle, _ in self.graph.accesses_of(task)]
+        at, kernel = self.blocks.addresses[handles].tolist(), self.graph.kernel_of(task)
+        if kernel == "pack":
+            return loops.pack().address, [*at, self._n]
+        if kernel == "relax":
+            halo = self._halos.addresses(handles)
+            return loops.relax().address, [at[-1], at[0], *halo, self._n]
+        raise InputError(f"graph {self.graph.name}: no kernel {kernel} to execute")

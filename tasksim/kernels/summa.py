@@ -1,0 +1,133 @@
+"""SUMMA as a program: tiles of three matrices, each product a call of BLAS."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.kernels.dense import PreparedCall, dense_kernel
+from tasksim.kernels.grids import loops
+from tasksim.kernels.grids.blocks import Blocks
+from tasksim.kernels.grids.calledtasks import CalledTasks
+from tasksim.kernels.program import Residual
+
+if TYPE_CHECKING:
+    import ctypes
+
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.kernels.calls import Calls
+
+__all__ = ["Summa"]
+
+TOLERANCE = 10.0
+"""Of the residual in units of √n ε, as of factorisations."""
+
+
+class Summa:
+    """C = A B, panel by panel, of drawn matrices.
+
+    Tiles of B are stored transposed, and those of A with the other sign, so that the kernel is the
+    same ``gemm`` that Cholesky calls.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+        Of the generator ``summa``.
+    workers : int
+        They need nothing of their own.
+    seed : int
+        Of the matrices.
+    held : int array, optional
+        The data that have memory; by default all.
+    """
+
+    holds_parts = True
+
+    def __init__(
+        self,
+        graph: TaskGraph,
+        workers: int,  # noqa: ARG002
+        seed: int = 0,
+        held: NDArray[np.integer] | None = None,
+    ) -> None:
+        self.graph, self._seed = graph, seed
+        self._b = int(graph.arguments["tile_size"])
+        self._dtype = str(graph.arguments.get("dtype", "float64"))
+        self.blocks = Blocks(graph, held)
+        self._tiles = int(self.blocks.block("A").rows)
+        number = graph.kernels.index("gemm")
+        dense, precision = dense_kernel(graph.model_names[number])
+        self._prepared = PreparedCall(dense, dict.fromkeys("mnk", self._b), precision)
+        self._tasks = self._called()
+        self.datum, self.pieces = self.blocks.datum, self.blocks.pieces
+        self.reset()
+
+    def run(self, task: int, worker: int) -> None:  # noqa: ARG002
+        """Execute *task*."""
+        self._tasks.run(task)
+
+    def calls(self, core: ctypes.CDLL) -> Calls:  # noqa: ARG002
+        """Return what each task calls without Python."""
+        return self._tasks.calls()
+
+    def reset(self) -> None:
+        """Make C zero, A and B what they were at first."""
+        self.blocks.clear()
+        for name, sign in (("A", -1.0), ("B", 1.0)):
+            for row in range(self._tiles):
+                for column in range(self._tiles):
+                    data = self._tile(name, row, column)
+                    if data is not None:
+                        drawn = self._drawn(name, row, column)
+                        data[:] = sign * drawn if name == "A" else drawn.T
+
+    def check(self) -> Residual:
+        """Return the residual of Cx against A(Bx)."""
+        x = np.random.default_rng(0).standard_normal((self._tiles, self._b))
+        exact = self._times("A", self._times("B", x))
+        got, norm = np.zeros_like(exact), {"A": 0.0, "B": 0.0}
+        for i in range(self._tiles):
+            for j in range(self._tiles):
+                tile = self._tile("C", i, j)
+                if tile is None:
+                    raise InputError(f"graph {self.graph.name}: C[{i}, {j}] is elsewhere")
+                got[i] += tile.astype(np.float64) @ x[j]
+                for name in norm:
+                    norm[name] += float(np.linalg.norm(self._drawn(name, i, j))) ** 2
+        unit = sqrt(self._tiles * self._b) * float(np.finfo(self._dtype).eps)
+        unit *= sqrt(norm["A"] * norm["B"])
+        error = float(np.linalg.norm(got - exact))
+        return Residual(error / unit, TOLERANCE, "residual ‖Cx − A(Bx)‖ / (√n ε ‖A‖ ‖B‖)")
+
+    def _times(self, name: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        result = np.zeros_like(x)
+        for i in range(self._tiles):
+            for j in range(self._tiles):
+                result[i] += self._drawn(name, i, j).astype(np.float64) @ x[j]
+        return result
+
+    def _drawn(self, name: str, row: int, column: int) -> NDArray[Any]:
+        random = np.random.default_rng([self._seed, "AB".index(name), row, column])
+        return (random.random((self._b, self._b)) - 0.5).astype(self._dtype)
+
+    def _tile(self, name: str, row: int, column: int) -> NDArray[Any] | None:
+        data = self.blocks.array(self.blocks.handle(name, row, column), self._dtype)
+        return None if data is None else data.reshape((self._b, self._b), order="F")
+
+    def _called(self) -> CalledTasks:
+        graph = self.graph
+        called = self._prepared.called(None)  # type: ignore[arg-type]  # gemm is of BLAS
+        tasks = CalledTasks(len(graph), [self.blocks, called])
+        for task in range(len(graph)):
+            if graph.kernel_of(task) == "barrier":
+                tasks.add(task, loops.nothing().address, [])
+                continue
+            handles = [handle for handle, _ in graph.accesses_of(task)][-3:]
+            rows = called.rows(self.blocks.addresses[handles][None, :])
+            tasks.add(task, called.address, rows[0].tolist())
+        return tasks
