@@ -221,6 +221,12 @@ class Resolver:
         if not isinstance(models, ModelLibrary):
             return self._resolved(scenario, graph, platform, models)
         require_models(models, graph, model_architectures(platform))
+        if platform.power is not None:
+            from tasksim.scenario.energies import with_energies
+
+            told = (graph, platform, models)
+            key = ("energies", *map(id, told))
+            platform = self.once(key, lambda: (told, with_energies(*told)))[1]
         if scenario.clock != "native":
             from tasksim.scenario.turns import taking_turns
 

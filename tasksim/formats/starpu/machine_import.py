@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.arguments import flag, path_of
@@ -12,6 +13,7 @@ from tasksim.base.errors import InputError
 from tasksim.base.files import new_folder, refuse_existing, refuse_folder, writing
 from tasksim.base.lockfile import locked
 from tasksim.formats.starpu.bus import read_affinity, read_bandwidth, read_config, read_latency
+from tasksim.formats.starpu.codelet_energy import SUFFIX, energy_of, to_joules
 from tasksim.formats.starpu.codelet_models import Codelet, read_codelet, to_models
 from tasksim.formats.starpu.machine_fields import Bus, MachineFields, machine_fields
 from tasksim.formats.starpu.platform_xml import read_platform_xml
@@ -173,6 +175,8 @@ class _Kernel:
     path: Path
     models: Mapping[str, KernelModel]
     notes: list[str] = field(default_factory=list)
+    energies: Mapping[str, KernelModel] = field(default_factory=dict)
+    """What executions use, in joules, by architecture."""
 
     def architectures(self) -> tuple[str, ...]:
         """Return those that there are models for: cpu, cuda0, ..., cuda9, cuda10, ..."""
@@ -226,12 +230,24 @@ def _read_codelets(sampling: Sampling, host: str, reader: _Reader) -> dict[str, 
         models, notes = to_models(codelet, _samples(sampling, codelet, reader))
         return _Kernel(path, models, list(notes))
 
-    found = {}
-    for name, path in sampling.codelets(host).items():
-        kernel = reader.read(read, path)
+    found, paths = {}, sampling.codelets(host)
+    for name, path in paths.items():
+        kernel = None if energy_of(name, paths) else reader.read(read, path)
         if kernel is not None:
             found[name] = kernel
+    for name, path in paths.items():
+        if kernel := found.get(energy_of(name, paths) or ""):
+            reader.read(partial(_read_energy, kernel), path)
     return found
+
+
+def _read_energy(kernel: _Kernel, path: Path) -> None:
+    """Add to *kernel* what the file at *path* says of its energy."""
+    models, notes = to_models(to_joules(read_codelet(path)))
+    kernel.energies = {name: model for name, model in models.items() if name in kernel.models}
+    alone = [name for name in models if name not in kernel.models]
+    kernel.notes += [f"energy, {note}" for note in notes]
+    kernel.notes += [f"energy on {name}, where no durations are known: left out" for name in alone]
 
 
 def _samples(sampling: Sampling, codelet: Codelet, reader: _Reader) -> Samples | None:
@@ -269,7 +285,8 @@ def _write_kernel(folder: Path, name: str, kernel: _Kernel, host: str) -> None:
     how = f"by StarPU, {CODELETS}/{kernel.path.name}; the date is that of the file"
     measured = Measured(changed.date().isoformat(), how)
     entries = {
-        architecture: Entry(model, measured) for architecture, model in kernel.models.items()
+        architecture: Entry(model, measured, energy=kernel.energies.get(architecture))
+        for architecture, model in kernel.models.items()
     }
     save_kernel(folder, name, entries, machine=Machine(host))
 
@@ -288,10 +305,21 @@ def _write_platform(
         "description": f"{hardware.summary()}, calibrated by StarPU",
         "models": f"../models/{host}",
         **hardware.description(synchronous),
+        **(_power(hardware) if any(kernel.energies for kernel in kernels.values()) else {}),
         "fingerprint": _fingerprint(hardware, bus),
     }
     told = _SYNCHRONOUS if synchronous and hardware.gpus else ""
     return dump(description, path, comment=_COMMENT.format(host=host, synchronous=told))
+
+
+def _power(hardware: MachineFields) -> dict[str, Any]:
+    """Return the section of a machine of which energy models are known, and nothing else.
+
+    StarPU adds up the joules of tasks and ``STARPU_IDLE_POWER``, which is in no file.
+    """
+    drawn = {"idle": "0 W", "busy": "0 W"}
+    names = ["cuda", "cpu"] if hardware.gpus else ["cpu"]
+    return {"power": {"static": "0 W", "arch": {name: dict(drawn) for name in names}}}
 
 
 def _fingerprint(hardware: MachineFields, bus: Bus) -> dict[str, Any]:
@@ -312,6 +340,15 @@ def _notes(hardware: MachineFields, kernels: Mapping[str, _Kernel]) -> Iterator[
     yield from hardware.notes
     if not kernels:
         yield f"no performance models in {CODELETS}"
+    energies = [name for name, kernel in kernels.items() if kernel.energies]
+    if energies:
+        yield (
+            f"energy is known of {len(energies)} of {len(kernels)} kernels; set power.static to "
+            "what STARPU_IDLE_POWER is"
+        )
+    for name in kernels:
+        if name.endswith(SUFFIX):
+            yield f"{name}: taken for durations, as there is no {name.removesuffix(SUFFIX)}"
     for name, kernel in kernels.items():
         for text in kernel.remarks():
             yield f"{name} {text}" if text.startswith("on ") else f"{name}: {text}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tasksim.base.arguments import flag, path_of
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing
+from tasksim.formats.starpu.codelet_energy import SUFFIX, from_joules
 from tasksim.formats.starpu.codelet_models import from_models, write_codelet
 from tasksim.formats.starpu.sampling_folder import CODELETS, destination
 from tasksim.models.files.store import ModelLibrary
@@ -120,8 +121,12 @@ def _codelets(files: list[CoefficientFile], host: str, names: str) -> list[Codel
     for file in files:
         models = {name: entry.model for name, entry in file.architectures.items()}
         symbol = names.replace("{kernel}", file.kernel)
+        energies = {name: e.energy for name, e in file.architectures.items() if e.energy}
         try:
             found.append(from_models(symbol, models, host=host, kernel=file.kernel))
+            if energies:
+                energy = from_models(symbol + SUFFIX, energies, host=host, kernel=file.kernel)
+                found.append(from_joules(energy))
         except InputError as error:
             problems.append(str(error))
     if problems:

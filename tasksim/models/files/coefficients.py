@@ -96,6 +96,9 @@ class Entry:
     """How far whole runs differ; None where that was not measured, as in files of before."""
     contention: Contention | None = None
     """How it is slowed by what runs beside it; None if that is not known."""
+    energy: KernelModel | None = None
+    """Of what one execution uses, idleness of the machine left out: joules where others have
+    seconds; None if that is not known."""
 
     @property
     def holds_lock(self) -> bool:
@@ -246,6 +249,7 @@ def _entry_data(entry: Entry) -> dict[str, Any]:
         "model": model,
         **locality,
         **({} if entry.contention is None else {"contention": entry.contention.to_json()}),
+        **({} if entry.energy is None else {"energy": entry.energy.to_json()}),
         **lock,
         **({} if entry.runs is None else {"run_to_run": entry.runs.to_json()}),
         "samples": {name: report[key] for name, key in COUNTS.items()},
@@ -263,8 +267,9 @@ def _entry(node: Node) -> Entry:
     lock_free = _share(node["lock_free"]) if "lock_free" in node.mapping() else None
     runs = RunEffect.from_json(node["run_to_run"]) if "run_to_run" in node.mapping() else None
     beside = _contention(node["contention"]) if "contention" in node.mapping() else None
+    energy = from_json(node["energy"]) if "energy" in node.mapping() else None
     measured = _measured(node["measured"])
-    return Entry(from_json(with_report), measured, locality, lock_free, runs, beside)
+    return Entry(from_json(with_report), measured, locality, lock_free, runs, beside, energy)
 
 
 def _share(node: Node) -> float:

@@ -151,6 +151,14 @@ class ModelLibrary:
         self.model(kernel, architecture)
         return self.file(kernel).architectures[architecture].contention
 
+    def energy(self, kernel: str, architecture: str) -> KernelModel | None:
+        """Return what an execution of *kernel* uses, in joules; None if that is not known.
+
+        Raises what :meth:`model` raises.
+        """
+        self.model(kernel, architecture)
+        return self.file(kernel).architectures[architecture].energy
+
     def run_effect(self, kernel: str, architecture: str) -> RunEffect | None:
         """Return how far whole runs of *kernel* differ; None if that was not measured.
 
