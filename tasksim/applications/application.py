@@ -31,6 +31,8 @@ from tasksim.graph.apps.registry import GENERATORS, PRIORITIES, Generator
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = ["Application", "application"]
@@ -76,8 +78,16 @@ class Application:
         """Return its task graph; no datum is made, no kernel called."""
         return self.generator(**settings)
 
-    def program(self, graph: TaskGraph, workers: int, seed: int = 0) -> FlowProgram:
+    def program(
+        self,
+        graph: TaskGraph,
+        workers: int,
+        seed: int = 0,
+        held: NDArray[np.integer] | None = None,
+    ) -> FlowProgram:
         """Return *graph*, one of this application, with its data and kernels.
+
+        Where *held* says which data are needed, only these are made.
 
         Raises
         ------
@@ -88,7 +98,9 @@ class Application:
         settings = {k: v for k, v in graph.arguments.items() if k != PRIORITIES.name}
         flow = self._flow(recording=True, **settings)
         _refuse_another(graph, flow.graph())
-        return FlowProgram(graph, flow, workers, seed)
+        return FlowProgram(graph, flow, workers, seed, held)
+
+    program.holds_parts = True  # type: ignore[attr-defined]
 
     def _flow(self, *, recording: bool, **settings: Any) -> TaskFlow:
         flow = TaskFlow(self.name, recording=recording)

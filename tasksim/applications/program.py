@@ -18,6 +18,7 @@ from tasksim.graph.builder import Reduce, Scratch
 from tasksim.kernels.calls import CallTable
 from tasksim.kernels.errors import KernelError
 from tasksim.kernels.program import Residual
+from tasksim.kernels.together import ALONE
 
 if TYPE_CHECKING:
     import ctypes
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from tasksim.applications.kernel import Lock
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.calls import Calls
+    from tasksim.kernels.together import Together
 
 __all__ = ["FlowProgram"]
 
@@ -45,11 +47,15 @@ class FlowProgram:
         What each task calls, and what the data are.
     workers, seed : int
         How many have scratch memory; of what is random in the data.
+    held : array of int, optional
+        The data that are made, by default all: tasks on others cannot be executed.
 
     Attributes
     ----------
     store : Store
         The data.
+    together : Together
+        Who judges the result: all processes that have parts of the data.
 
     Raises
     ------
@@ -57,19 +63,30 @@ class FlowProgram:
         If the data do not fit into memory, or cannot be made as they are described.
     """
 
-    def __init__(self, graph: TaskGraph, flow: TaskFlow, workers: int, seed: int) -> None:
+    def __init__(
+        self,
+        graph: TaskGraph,
+        flow: TaskFlow,
+        workers: int,
+        seed: int,
+        held: NDArray[np.integer] | None = None,
+    ) -> None:
         self.graph = graph
         self.flow = flow
+        self.together: Together = ALONE
         self._forms = {
             handle: form
             for block in flow.blocks
             for handle, form in zip(block.handles, block.forms, strict=True)
         }
-        self.store = Store(graph, flow.blocks, workers, seed)
+        self.store = Store(graph, flow.blocks, workers, seed, held)
+        self._calls_here = [
+            (task, call) for task, call in enumerate(flow.calls) if self._is_here(call)
+        ]
         self._bound = self._bind()
         self._with_objects = [
             task
-            for task, call in enumerate(flow.calls)
+            for task, call in self._calls_here
             if not self.store.made_anew.isdisjoint(call.handles)
         ]
         self._prepare()
@@ -96,11 +113,19 @@ class FlowProgram:
         if judged is None:
             return None
         try:
-            value = float(judged.function(Results(self.store)))
+            value = self.together.asked(
+                lambda fetch: float(judged.function(Results(self.store, fetch))), self._given
+            )
         except Exception as error:
             message = f"{type(error).__name__}: {error} ({where_raised(error)})"
             raise InputError(f"graph {self.graph.name}: its check failed: {message}") from error
-        return Residual(value, judged.tolerance, judged.what)
+        return None if value is None else Residual(value, judged.tolerance, judged.what)
+
+    def _given(self, handle: int) -> Any:
+        return self.store.data[handle]
+
+    def _is_here(self, call: Call) -> bool:
+        return all(handle is None or self.store.is_held(handle) for handle in call.handles)
 
     def locks(self) -> dict[str, Lock]:
         """Return per kernel what is known of whether it holds Python's lock."""
@@ -128,7 +153,7 @@ class FlowProgram:
         table, jitted = CallTable(len(self.graph)), JittedCalls()
         rows: dict[ForeignFunction, tuple[list[int], list[list[int]]]] = {}
         kept: list[object] = [self.store]
-        for task, call in enumerate(self.flow.calls):
+        for task, call in self._calls_here:
             function = call.kernel.function
             if isinstance(function, ForeignFunction) and self._without_python(function, call):
                 bound = self._bound[task]
@@ -179,7 +204,7 @@ class FlowProgram:
     def _prepare(self) -> None:
         """Load functions, and have Numba compile them: not in the middle of the first task."""
         seen = set()
-        for call in self.flow.calls:
+        for _, call in self._calls_here:
             function: Any = call.kernel.function
             if isinstance(function, ForeignFunction):
                 function.load()

@@ -30,13 +30,15 @@ class Results:
     ``results[x]`` is the array or object of the datum *x*; of data in a row, a list of them; in
     rows and columns, a list of lists, with None where no task needed any; of one array that was
     cut, the whole. ``results.initial(x)`` is the same as it was at first.
+
+    Where the data are those of several processes, what is asked for is fetched, and nothing else.
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, fetch: Callable[[int], Any]) -> None:
+        self._store, self._fetch = store, fetch
 
     def __getitem__(self, described: Any) -> Any:
-        return self._gathered(described, lambda _, handle: self._store.data[handle])
+        return self._gathered(described, lambda _, handle: self._fetch(handle))
 
     def initial(self, described: Any) -> Any:
         """Return the data *described* as they were at first."""
@@ -49,7 +51,7 @@ class Results:
         if hasattr(described, "handle"):
             return get(block, described.handle)
         found = [
-            get(block, handle) if self._store.data[handle] is not None else None
+            get(block, handle) if self._store.exists(block, handle) else None
             for handle in block.handles
         ]
         if block.whole is not None:

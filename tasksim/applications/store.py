@@ -42,6 +42,8 @@ class Store:
     workers : int
     seed : int
         Of what is random in them.
+    held : array of int, optional
+        The data that are made, of those that tasks access; by default all.
 
     Attributes
     ----------
@@ -49,13 +51,23 @@ class Store:
         Per handle an array or an object; None where there is neither.
     """
 
-    def __init__(self, graph: TaskGraph, blocks: Sequence[Block], workers: int, seed: int) -> None:
+    def __init__(
+        self,
+        graph: TaskGraph,
+        blocks: Sequence[Block],
+        workers: int,
+        seed: int,
+        held: NDArray[np.integer] | None = None,
+    ) -> None:
         self._blocks, self._seed, self._workers = blocks, seed, workers
         self._written = _accessed(
             graph, lambda mode: mode not in (AccessMode.R, AccessMode.SCRATCH)
         )
         self._reduced = _accessed(graph, lambda mode: mode == AccessMode.REDUCTION)
-        self._used = _accessed(graph, lambda _: True)
+        self._accessed = _accessed(graph, lambda _: True)
+        self._used = self._accessed
+        if held is not None:
+            self._used = self._accessed.intersection(held.tolist())
         refuse_too_large(self._size_bytes(graph), f"graph {graph.name}")
         self.data: list[Any] = [None] * graph.handles
         self._own: dict[int, list[Array]] = {}
@@ -67,6 +79,14 @@ class Store:
         for handle in self._written & self._used:
             if isinstance(self.data[handle], np.ndarray):
                 self._kept[handle] = self.data[handle].copy()
+
+    def is_held(self, handle: int) -> bool:
+        """Return whether tasks on *handle* can be executed here."""
+        return handle in self._used
+
+    def exists(self, block: Block, handle: int) -> bool:
+        """Return whether *handle*, of *block*, is somewhere: here, or where it is held."""
+        return handle in self._accessed and not block.scratch
 
     def of_worker(self, handle: int, worker: int) -> Array:
         """Return the scratch memory, or the contributions, that *worker* has to itself."""
@@ -105,7 +125,8 @@ class Store:
     @cached_property
     def made_anew(self) -> frozenset[int]:
         """The handles of objects that tasks write: :meth:`reset` makes others."""
-        return frozenset(h for h in self._written if not isinstance(self.data[h], np.ndarray))
+        written = self._written & self._used
+        return frozenset(h for h in written if not isinstance(self.data[h], np.ndarray))
 
     def initial_whole(self, block: Block) -> Any:
         """Return the array that a *block* is pieces of, as it began; made again at most once."""
@@ -146,7 +167,11 @@ class Store:
         whole, begin = self._initial(block, block.first), 0
         for handle, form in zip(block.handles, block.forms, strict=True):
             assert isinstance(form, Form)
-            self.data[handle] = whole[begin : begin + form.shape[0]]
+            piece = whole[begin : begin + form.shape[0]]
+            if self._used >= self._accessed:
+                self.data[handle] = piece
+            elif handle in self._used:
+                self.data[handle] = _copied(piece, form)  # which does not keep the whole
             begin += form.shape[0]
 
     def _initial(self, block: Block, handle: int) -> Any:
@@ -194,6 +219,12 @@ def _zeros(form: Form) -> Array:
     buffer = Buffer(form.nbytes)
     order: Any = form.order
     return np.ndarray(form.shape, form.dtype, buffer.bytes.data, order=order)
+
+
+def _copied(piece: Array, form: Form) -> Array:
+    copy = _zeros(form)
+    copy[...] = piece
+    return copy
 
 
 def _fill(array: Array, made: Any, name: str) -> None:

@@ -102,8 +102,8 @@ def bind(
         Kernel name -> a function that is called with the number of a task: then it is these
         that run, whatever the graph. Python functions share the GIL as they always do.
     held
-        The data that are needed, by default all: programs of tiles then have memory for these
-        alone. Those without ``holds_parts`` have all data nevertheless.
+        The data that are needed, by default all: programs of executors that say ``holds_parts``
+        have memory for these alone. Those of others have all data nevertheless.
 
     Raises
     ------

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.kernels.fmm.p2p import on_points
+from tasksim.kernels.fmm.p2p import on_points, one_sided
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["direct"]
+__all__ = ["direct", "due_to"]
 
 
 def direct(
@@ -49,3 +49,29 @@ def direct(
     result = np.zeros((1 + len(positions), len(chosen)))
     on_points(np.ascontiguousarray(positions), np.ascontiguousarray(charges), chosen, result)
     return result
+
+
+def due_to(
+    positions: NDArray[np.float64], charges: NDArray[np.float64], points: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return potentials and forces that some particles cause at *points*.
+
+    Parameters
+    ----------
+    positions : float64 array [d, n]
+    charges : float64 array [n]
+    points : float64 array [d + 1, m]
+        Positions, then the charges that forces act on.
+
+    Returns
+    -------
+    float64 array [1 + d, m]
+        As of :func:`direct`; sums over parts of all particles are what all of them cause.
+    """
+    count, chosen = len(charges), points.shape[1]
+    everywhere = np.hstack([positions, points[:-1]])
+    every_charge = np.append(charges, points[-1])
+    result = np.zeros((1 + len(positions), count + chosen))
+    offsets = np.array([0, count, count + chosen])
+    one_sided(everywhere, every_charge, offsets, np.array([1]), np.array([0]), result)
+    return result[:, count:]

@@ -115,15 +115,18 @@ def _products(reals: Any, indices: Any, sizes: Any, numbers: Any) -> None:
     )
 
 
-def entry_calls(calls: Sequence[LoopCall]) -> Calls:
-    """Return *calls*, one per task, as calls of the entries of their loops."""
+def entry_calls(calls: Sequence[LoopCall | None]) -> Calls:
+    """Return *calls*, one per task or none, as calls of the entries of their loops."""
     tables = _Tables()
-    rows = np.array([tables.row(call) for call in calls], dtype=np.int64).reshape(-1, 4)
+    nothing = [0] * 4
+    rows = np.array(
+        [nothing if call is None else tables.row(call) for call in calls], dtype=np.int64
+    ).reshape(-1, 4)
     arrays = tables.arrays()
     # Rows hold places in the tables, eight bytes each; now it is known where the tables lie.
     rows = 8 * rows + np.array([array.ctypes.data for array in arrays])
     table = CallTable(len(calls))
-    loops = [call.loop for call in calls]
+    loops = [None if call is None else call.loop for call in calls]
     for loop, entry in ENTRIES:
         tasks = np.array([k for k, called in enumerate(loops) if called is loop], dtype=np.int64)
         if len(tasks):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,7 +43,8 @@ class Layout:
         In the unit box; the particles of the first leaf come first.
     charges : float64 array [n]
     offsets : int64 array [leaves + 1]
-        Particles ``offsets[i]`` to ``offsets[i + 1] - 1`` are in leaf i.
+        Particles ``offsets[i]`` to ``offsets[i + 1] - 1`` are in leaf i; where only the particles
+        of some leaves are here, none in the others.
     """
 
     tree: Tree
@@ -94,12 +95,23 @@ class Layout:
         first = group * self.group_size
         return slice(first, min(first + self.group_size, len(self.tree.levels[level])))
 
+    def of_leaves(self, leaves: NDArray[np.bool_]) -> Layout:
+        """Return the same with the particles of these *leaves* only."""
+        counts = np.diff(self.offsets)
+        kept = np.repeat(leaves, counts)
+        return replace(
+            self,
+            positions=np.ascontiguousarray(self.positions[:, kept]),
+            charges=self.charges[kept],
+            offsets=np.append(0, np.cumsum(np.where(leaves, counts, 0))),
+        )
+
     def relative_positions(self) -> NDArray[np.float64]:
         """Return the positions [d, n] relative to their leaves, each of which is [-1, 1]^d."""
         corners = decode(self.tree.levels[-1], self.tree.dimension)
         # Division by a power of two and taking the integer off are exact.
         of_leaf = self.positions / self.width(self.leaf_level)
-        of_leaf -= np.repeat(corners, self.tree.counts, axis=0).T
+        of_leaf -= np.repeat(corners, np.diff(self.offsets), axis=0).T
         return 2 * of_leaf - 1
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasksim.base.errors import InputError, unknown
+from tasksim.base.errors import unknown
 from tasksim.graph.octree.morton import decode
+from tasksim.kernels.fmm.data import TOP_LEVEL
 from tasksim.kernels.fmm.interpolation import l2p_call, p2m_call
 from tasksim.kernels.fmm.layout import families, m2l, neighbours
 from tasksim.kernels.fmm.p2p import one_sided_call, symmetric_call
@@ -21,63 +21,29 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.fmm.compiled import LoopCall
+    from tasksim.kernels.fmm.data import Data, Groups
     from tasksim.kernels.fmm.layout import Layout
     from tasksim.kernels.fmm.translations import SortedPairs
 
-    Real = NDArray[np.float64]
     # Level, group in the first access, group in the third one.
     Prepare = Callable[[int, int, int], LoopCall]
 
-__all__ = ["TOP_LEVEL", "Data", "arrays_of_handles", "calls"]
-
-TOP_LEVEL = 2
-"""On the levels above, all cells touch: they have no expansions."""
+__all__ = ["arrays_of_handles", "calls"]
 
 _TWO_GROUPS = {"P2P_out", "M2M", "M2L_out", "L2L"}
 
 
-@dataclass(frozen=True, eq=False)
-class Data:
-    """The data that the tasks write: expansions of all cells, and the result.
-
-    Attributes
-    ----------
-    multipoles, locals : dict of int -> float64 array [cells, order^d]
-        Per level from 2, the expansions of its cells.
-    result : float64 array [1 + d, n]
-        Potentials, then the components of forces; particles in the order of the layout.
-    """
-
-    multipoles: dict[int, Real]
-    locals: dict[int, Real]
-    result: Real
-
-    @classmethod
-    def of(cls, layout: Layout) -> Data:
-        """Return zeros of the right shapes."""
-        tree, size = layout.tree, layout.order**layout.tree.dimension
-        multipoles, locals_ = (
-            {
-                level: np.zeros((len(tree.levels[level]), size))
-                for level in range(TOP_LEVEL, tree.height)
-            }
-            for _ in range(2)
-        )
-        return cls(multipoles, locals_, np.zeros((1 + tree.dimension, len(layout.charges))))
-
-    def clear(self) -> None:
-        """Make everything zero again."""
-        for array in (*self.multipoles.values(), *self.locals.values(), self.result):
-            array.fill(0.0)
-
-
-def calls(graph: TaskGraph, layout: Layout, data: Data) -> list[LoopCall]:
+def calls(
+    graph: TaskGraph, layout: Layout, data: Data, groups: Groups, here: NDArray[np.bool_]
+) -> list[LoopCall | None]:
     """Return what to call for each task of *graph*; it works on *data*.
+
+    Where some data of a task are not *here*, per handle, there is nothing to call.
 
     Raises
     ------
     InputError
-        If the graph has other kernels, or other groups of data than the layout.
+        If the graph has other kernels.
     """
     kernels: dict[str, Prepare] = dict(_ParticleTasks(layout, data).kernels)
     if data.multipoles:
@@ -86,25 +52,28 @@ def calls(graph: TaskGraph, layout: Layout, data: Data) -> list[LoopCall]:
         if name not in kernels:
             raise unknown("kernel", name, kernels, f"graph {graph.name}")
     prepare = [kernels[name] for name in graph.kernels]
-    kernel, *where = _places(graph, layout)
-    rows = zip(kernel.tolist(), *(column.tolist() for column in where), strict=True)
-    return [prepare[kernel](*places) for kernel, *places in rows]
+    callable_here = np.logical_and.reduceat(here[graph.access_handle], graph.access_ptr[:-1])
+    kernel, *where = _places(graph, groups)
+    rows = zip(
+        callable_here.tolist(), kernel.tolist(), *(column.tolist() for column in where), strict=True
+    )
+    return [prepare[kernel](*places) if can else None for can, kernel, *places in rows]
 
 
 def arrays_of_handles(
-    graph: TaskGraph, layout: Layout, data: Data
+    graph: TaskGraph, layout: Layout, data: Data, groups: Groups, here: NDArray[np.bool_]
 ) -> list[tuple[NDArray[np.generic], ...]]:
     """Return per handle of *graph* the parts of arrays that are in it, those of its group.
 
-    Raises :exc:`InputError` if the graph has other groups of data than the layout.
+    There are none of what is not *here*.
     """
-    level, group = _groups_of_handles(graph, layout)
     found: list[tuple[NDArray[np.generic], ...]] = []
     for block in graph.handle_blocks:
         name = block.name.partition("[")[0]
         for handle in range(block.first, block.end):
-            at = int(level[handle])
-            found.append(_arrays_of(name, at, layout.cells(at, int(group[handle])), layout, data))
+            at = int(groups.level[handle])
+            cells = layout.cells(at, int(groups.group[handle]))
+            found.append(_arrays_of(name, at, cells, layout, data) if here[handle] else ())
     return found
 
 
@@ -115,49 +84,23 @@ def _arrays_of(
     if name == "symb":
         return (layout.tree.levels[level][cells],)
     if name in ("up", "down"):
-        return ((data.multipoles if name == "up" else data.locals)[level][cells],)
+        return ((data.multipoles_of if name == "up" else data.locals_of)(level, cells),)
     particles = slice(layout.offsets[cells.start], layout.offsets[cells.stop])
     if name == "part_down":
         return (data.result[:, particles],)
     return layout.positions[:, particles], layout.charges[None, particles]
 
 
-def _places(graph: TaskGraph, layout: Layout) -> tuple[NDArray[np.integer], ...]:
+def _places(graph: TaskGraph, groups: Groups) -> tuple[NDArray[np.integer], ...]:
     """Return per task its kernel, the level and the group in its first access, and the other group.
 
     The other group is that in the third access, where the kernel has two; else it is the same.
     """
-    level, group = _groups_of_handles(graph, layout)
+    level, group = groups.level, groups.group
     two = np.array([name in _TWO_GROUPS for name in graph.kernels], dtype=np.bool_)[graph.kernel]
     first = graph.access_ptr[:-1]
     one, other = graph.access_handle[first], graph.access_handle[first + 2 * two]
     return graph.kernel, level[one], group[one], group[other]
-
-
-def _groups_of_handles(
-    graph: TaskGraph, layout: Layout
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return level and number of the group whose data each handle is."""
-    level, group = np.zeros((2, graph.handles), dtype=np.int64)
-    of_cells = {
-        f"{name}[{i}]": i
-        for i in range(TOP_LEVEL, layout.tree.height)
-        for name in ("symb", "up", "down")
-    }
-    levels = of_cells | dict.fromkeys(("part_symb", "part_down"), layout.leaf_level)
-    blocks = {block.name: block for block in graph.handle_blocks}
-    if blocks.keys() != levels.keys():
-        got = ", ".join(blocks)
-        raise InputError(f"graph {graph.name} has data {got}; expected {', '.join(levels)}")
-    for name, block in blocks.items():
-        groups = layout.tree.groups(levels[name], layout.group_size)
-        if block.rows != groups:
-            raise InputError(
-                f"graph {graph.name}: {name} has {block.rows} groups, its particles {groups}"
-            )
-        level[block.first : block.end] = levels[name]
-        group[block.first : block.end] = np.arange(groups)
-    return level, group
 
 
 class _ParticleTasks:
@@ -193,12 +136,12 @@ class _LeafTasks:
 
     def _p2m(self, level: int, group: int, _: int) -> LoopCall:
         cells = self._layout.cells(level, group)
-        multipoles = self._data.multipoles[level][cells]
+        multipoles = self._data.multipoles_of(level, cells)
         return p2m_call(*self._particles, self._offsets(cells), multipoles)
 
     def _l2p(self, level: int, group: int, _: int) -> LoopCall:
         cells = self._layout.cells(level, group)
-        expansions = self._data.locals[level][cells], self._layout.width(level)
+        expansions = self._data.locals_of(level, cells), self._layout.width(level)
         return l2p_call(*self._particles, self._offsets(cells), *expansions, self._data.result)
 
     def _offsets(self, cells: slice) -> NDArray[np.int64]:
@@ -224,21 +167,23 @@ class _CellTasks:
 
     def _m2m(self, level: int, group: int, other: int) -> LoopCall:
         parents, children = self._families[level].between(group, other)
-        pairs = self._by_octant(level, children, parents, children)
-        multipoles = self._data.multipoles
+        up, multipoles = self._data.up, self._data.multipoles
+        pairs = self._by_octant(level, children, up[level][parents], up[level + 1][children])
         return self._operators.m2m_call(pairs, multipoles[level + 1], multipoles[level])
 
     def _l2l(self, level: int, group: int, other: int) -> LoopCall:
         parents, children = self._families[level].between(group, other)
-        pairs = self._by_octant(level, children, children, parents)
-        locals_ = self._data.locals
+        down, locals_ = self._data.down, self._data.locals
+        pairs = self._by_octant(level, children, down[level + 1][children], down[level][parents])
         return self._operators.l2l_call(pairs, locals_[level], locals_[level + 1])
 
     def _m2l(self, level: int, group: int, other: int) -> LoopCall:
         target, source = self._m2l_pairs[level].between(group, other)
         at = self._coordinates[level]
-        pairs = by_position(at[target] - at[source], target, source)
-        expansions = self._data.multipoles[level], self._data.locals[level]
+        data = self._data
+        rows = data.down[level][target], data.up[level][source]
+        pairs = by_position(at[target] - at[source], *rows)
+        expansions = data.multipoles[level], data.locals[level]
         return self._operators.m2l_call(pairs, *expansions, self._layout.width(level))
 
     def _by_octant(

@@ -24,10 +24,12 @@ import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401
 
 from tasksim.base.memory import refuse_too_large
-from tasksim.kernels.fmm.direct import direct
+from tasksim.kernels.fmm.data import Data, Groups, Held
+from tasksim.kernels.fmm.direct import due_to
 from tasksim.kernels.fmm.layout import layout_of
-from tasksim.kernels.fmm.plan import Data, arrays_of_handles, calls
+from tasksim.kernels.fmm.plan import arrays_of_handles, calls
 from tasksim.kernels.program import Residual
+from tasksim.kernels.together import ALONE
 
 if TYPE_CHECKING:
     import ctypes
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.calls import Calls
     from tasksim.kernels.fmm.layout import Layout
+    from tasksim.kernels.together import Together
 
 __all__ = ["TARGETS", "FmmProgram", "tolerance"]
 
@@ -62,12 +65,17 @@ class FmmProgram:
         Of the choice of the particles that are compared with the direct sum.
     layout
         The particles, and the tree of the graph; by default those of the graph's arguments.
+    held
+        The data that have memory, by default all: tasks on others cannot be executed.
 
     Attributes
     ----------
     layout : Layout
+        With the particles that are held.
     data : Data
         Expansions, potentials and forces.
+    together : Together
+        Who judges the result: all processes that have parts of the data.
 
     Raises
     ------
@@ -76,6 +84,9 @@ class FmmProgram:
         not enough memory.
     """
 
+    holds_parts = True
+    """It can be made with some of the data of its graph."""
+
     def __init__(
         self,
         graph: TaskGraph,
@@ -83,17 +94,28 @@ class FmmProgram:
         seed: int = 0,
         *,
         layout: Layout | None = None,
+        held: NDArray[np.integer] | None = None,
     ) -> None:
-        refuse_too_large(_size_bytes(graph), f"graph {graph.name}")
+        self._here = np.ones(graph.handles, np.bool_)
+        if held is not None:
+            self._here = np.isin(np.arange(graph.handles), held)
+        refuse_too_large(_size_bytes(graph, self._here), f"graph {graph.name}")
         self.graph = graph
-        self.layout = layout_of(graph) if layout is None else layout
-        self.data = Data.of(self.layout)
-        self._calls = calls(graph, self.layout, self.data)
+        self.together: Together = ALONE
+        everything = layout_of(graph) if layout is None else layout
+        self._groups = Groups(graph, everything)
+        cells = Held.of(self._groups, everything, held)
+        self.layout = everything if held is None else everything.of_leaves(cells.leaves)
+        self.data = Data.of(self.layout, cells)
+        self._calls = calls(graph, self.layout, self.data, self._groups, self._here)
         self._seed = seed
+        self._found: NDArray[np.float64] | None = None
 
     def run(self, task: int, worker: int) -> None:  # noqa: ARG002
         """Execute *task*."""
-        self._calls[task]()
+        call = self._calls[task]
+        assert call is not None, "its data are not held"
+        call()
 
     def calls(self, core: ctypes.CDLL) -> Calls:  # noqa: ARG002
         """Return what each task calls without Python."""
@@ -101,9 +123,11 @@ class FmmProgram:
 
         return entry_calls(self._calls)
 
-    def datum(self, handle: int) -> NDArray[np.generic]:
-        """Return what is in *handle*; of positions and charges, which are two arrays, a copy."""
+    def datum(self, handle: int) -> NDArray[np.generic] | None:
+        """Return what is in *handle*, None if it is not held; of positions and charges a copy."""
         arrays = self._arrays[handle]
+        if not arrays:
+            return None
         return arrays[0] if len(arrays) == 1 else np.vstack(arrays)
 
     def pieces(self, handle: int) -> tuple[NDArray[np.generic], ...]:
@@ -112,7 +136,7 @@ class FmmProgram:
 
     @cached_property
     def _arrays(self) -> list[tuple[NDArray[np.generic], ...]]:
-        return arrays_of_handles(self.graph, self.layout, self.data)
+        return arrays_of_handles(self.graph, self.layout, self.data, self._groups, self._here)
 
     def reset(self) -> None:
         """Make expansions, potentials and forces zero again."""
@@ -120,8 +144,7 @@ class FmmProgram:
 
     def check(self) -> Residual:
         """Return the error of the potentials; see :meth:`errors` and :func:`tolerance`."""
-        charges = self.layout.charges
-        usual = tolerance(self.layout.order, len(charges))
+        usual = tolerance(self.layout.order, self._particles)
         return Residual(
             self.errors()["potential_error"],
             usual * max(1.0, self._cancellation),
@@ -138,7 +161,8 @@ class FmmProgram:
         if self.layout.tree.dimension == 3:
             return 1.0
         typical = sqrt(float(np.mean(self._exact[0] ** 2)))
-        return float(self.layout.charges.sum()) / typical if typical else 1.0
+        charges = self.together.total(np.array([self.layout.charges[self._counted].sum()]))
+        return float(charges[0]) / typical if typical else 1.0
 
     def errors(self) -> dict[str, float]:
         """Return ``potential_error`` and ``force_error``.
@@ -146,21 +170,55 @@ class FmmProgram:
         They are 2-norms of the difference from the direct sum, relative to that of the direct
         sum, over all particles or :data:`TARGETS` of them, drawn.
         """
-        got, exact = self.data.result[:, self._targets], self._exact
+        chosen, places = self._sample
+        got = np.zeros((len(self.data.result), len(chosen)))
+        got[:, chosen] = self.data.result[:, places]
+        got, exact = self.together.total(got), self._exact
         return {
             "potential_error": _relative_error(got[0], exact[0]),
             "force_error": _relative_error(got[1:], exact[1:]),
         }
 
-    @cached_property
-    def _targets(self) -> NDArray[np.int64]:
-        count = len(self.layout.charges)
-        chosen = np.random.default_rng(self._seed).choice(count, min(count, TARGETS), replace=False)
-        return np.sort(chosen)
+    @property
+    def _particles(self) -> int:
+        return int(self.layout.tree.counts.sum())
 
     @cached_property
+    def _counted_leaves(self) -> NDArray[np.bool_]:
+        """The leaves whose particles are this process's to count."""
+        return self._groups.cells("part_down", self.together.counts)
+
+    @property
+    def _counted(self) -> NDArray[np.bool_]:
+        """The same, per particle that is here."""
+        return np.repeat(self._counted_leaves, np.diff(self.layout.offsets))
+
+    @cached_property
+    def _sample(self) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Which of the particles that are drawn are this process's, and where it has them."""
+        count, layout = self._particles, self.layout
+        drawn = np.random.default_rng(self._seed).choice(count, min(count, TARGETS), replace=False)
+        drawn.sort()
+        begins = np.append(0, np.cumsum(layout.tree.counts))
+        leaf = np.searchsorted(begins, drawn, side="right") - 1
+        mine = self._counted_leaves[leaf]
+        return mine, (drawn - begins[leaf] + layout.offsets[leaf])[mine]
+
+    @property
     def _exact(self) -> NDArray[np.float64]:
-        return direct(self.layout.positions, self.layout.charges, self._targets)
+        """Potentials and forces of the sample: each process sums over its own particles."""
+        # No cached_property: before Python 3.12 that holds one lock for all programs meanwhile.
+        if self._found is None:
+            self._found = self._summed()
+        return self._found
+
+    def _summed(self) -> NDArray[np.float64]:
+        mine, places = self._sample
+        positions, charges, counted = self.layout.positions, self.layout.charges, self._counted
+        points = np.zeros((len(positions) + 1, len(mine)))
+        points[:, mine] = np.vstack([positions[:, places], charges[places]])
+        points = self.together.total(points)
+        return self.together.total(due_to(positions[:, counted], charges[counted], points))
 
 
 def tolerance(order: int, particles: int) -> float:
@@ -183,11 +241,11 @@ def _relative_error(got: NDArray[np.float64], exact: NDArray[np.float64]) -> flo
     return difference / norm if norm else np.inf
 
 
-def _size_bytes(graph: TaskGraph) -> int:
-    """Return about how much memory the data of *graph*, the plan and the matrices take."""
+def _size_bytes(graph: TaskGraph, here: NDArray[np.bool_]) -> int:
+    """Return about how much memory the data that are *here*, plan and matrices take."""
     pairs = _total(graph, "M2L_in", "NbInteractions")
     pairs += _total(graph, "M2L_out", "OutsideInteractionsSize")
-    size = int(graph.handle_size.sum()) + _PAIR_BYTES * pairs
+    size = int(graph.handle_size[here].sum()) + _PAIR_BYTES * pairs
     if "M2L_in" in graph.kernels:
         order, dimension = (int(graph.arguments.get(name, 0)) for name in ("order", "dimension"))
         size += _MATRIX_BYTES * order ** (2 * dimension)
