@@ -33,6 +33,8 @@ NETWORK = "network"
 """What stands in the place of graphs and kernels, to measure messages."""
 MEMORY = "memory"
 """What stands there to measure latencies and bandwidths of this machine."""
+POWER = "power"
+"""What stands there, before kernels, to measure what this machine draws."""
 
 
 @command(
@@ -45,6 +47,7 @@ MEMORY = "memory"
         "tasksim calibrate cholesky tiles=8 --contention",
         "tasksim calibrate fmm particles=1e5 height=5,6 group_size=100 distribution=cube,ellipsoid",
         "tasksim calibrate memory --library mylibrary",
+        "tasksim calibrate power gemm m=256 n=256 k=256 potrf n=256 --library mylibrary",
         "mpiexec -n 2 tasksim calibrate network --library mylibrary",
     ],
 )
@@ -153,7 +156,8 @@ def calibrate(
 
     Under mpiexec, 'network' measures what messages take between ranks instead, by size, both ways
     and many to one, and writes networks/MACHINE.yaml, which --network reads. 'memory' measures
-    latency and bandwidth of each level of memory, and adds them to the machine's platform file.
+    latency and bandwidth of each level of memory, and adds them to the machine's platform file;
+    'power', with KERNELs behind it, adds what the machine draws, where its counters can be read.
     """
     if items == (NETWORK,):
         from tasksim.cli.calibrate_network import calibrate_network
@@ -166,6 +170,11 @@ def calibrate(
         from tasksim.cli.calibrate_memory import calibrate_memory
 
         calibrate_memory(library, name, workers=workers, as_json=as_json)
+        return
+    if items[0] == POWER:
+        from tasksim.cli.calibrate_power import calibrate_power
+
+        calibrate_power(parse_items(items[1:]), library, name, workers=workers, as_json=as_json)
         return
     if quick:
         raise InputError("--quick is for: mpiexec -n 2 tasksim calibrate network")

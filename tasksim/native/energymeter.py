@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,17 +12,25 @@ from tasksim.base.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["POWERCAP", "EnergyMeter"]
+__all__ = ["POWERCAP", "VARIABLE", "EnergyMeter", "powercap"]
 
 POWERCAP: Final = Path("/sys/class/powercap")
 """Where Linux shows the counters of running average power limits."""
+VARIABLE: Final = "TASKSIM_POWERCAP"
+"""The variable of the environment that names another folder, as containers may have it."""
 J_PER_UJ: Final = 1e-6
+
+
+def powercap() -> Path:
+    """Return the folder of this machine's counters, or what :data:`VARIABLE` says."""
+    return Path(os.environ.get(VARIABLE) or POWERCAP)
 
 
 @dataclass(frozen=True)
 class _Zone:
     """A counter of microjoules that starts again from 0 when it is full."""
 
+    name: str
     counter: Path
     range_uj: int
 
@@ -41,7 +50,8 @@ class EnergyMeter:
         There are no counters, as in most virtual machines, or only root may read them.
     """
 
-    def __init__(self, folder: Path = POWERCAP) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
+        folder = powercap() if folder is None else folder
         self._zones = _zones(folder)
         if not self._zones:
             raise InputError(
@@ -59,7 +69,7 @@ class EnergyMeter:
             raise InputError(f"{folder}: energy cannot be read: {error}") from None
 
     @classmethod
-    def found(cls, folder: Path = POWERCAP) -> EnergyMeter | None:
+    def found(cls, folder: Path | None = None) -> EnergyMeter | None:
         """Return a meter that has started; None if this machine has none that one can read."""
         try:
             return cls(folder)
@@ -72,9 +82,12 @@ class EnergyMeter:
 
     def used_j(self) -> float:
         """Return what has been used since then, in joules."""
+        return sum(self.used_uj().values()) * J_PER_UJ
+
+    def used_uj(self) -> dict[str, int]:
+        """Return the same by package and memory (``package-0``), in microjoules."""
         pairs = zip(self._zones, self._begun, strict=True)
-        used_uj = [(zone.read() - begun) % (zone.range_uj + 1) for zone, begun in pairs]
-        return sum(used_uj) * J_PER_UJ
+        return {zone.name: (zone.read() - begun) % (zone.range_uj + 1) for zone, begun in pairs}
 
 
 def _zones(folder: Path) -> Sequence[_Zone]:
@@ -87,5 +100,7 @@ def _zones(folder: Path) -> Sequence[_Zone]:
         what = name.read_text().strip()
         if what.startswith("package") or what == "dram":
             full = (place / "max_energy_range_uj").read_text()
-            found.append(_Zone(place / "energy_uj", int(full)))
+            number = place.name.removeprefix("intel-rapl:")
+            name_of = what if what.startswith("package") else f"{what}-{number}"
+            found.append(_Zone(name_of, place / "energy_uj", int(full)))
     return found
