@@ -19,6 +19,7 @@ from tasksim.graph.taskgraph import TaskGraph
 from tasksim.run.record import Run
 from tasksim.scenario.checks import is_plain
 from tasksim.scenario.nodes import cluster_content, is_on_nodes, network_files
+from tasksim.scenario.replayed import placed
 from tasksim.scenario.resolved import Resolver, brings_platform, models_path, needs_estimates
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def fingerprint(scenario: Scenario, resolver: Resolver | None = None) -> str:
             f"{scenario.label}: its scheduler was made in Python, which has no lasting name"
         )
     resolver = resolver or Resolver()
+    scenario = placed(scenario, resolver.replayed(scenario))
     whole = _shared_part(scenario, resolver)
     rest = {
         "scheduler": scenario.scheduler,

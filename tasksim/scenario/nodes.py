@@ -123,9 +123,18 @@ def cluster_of(scenario: Scenario, platform: Platform, resolver: Resolver) -> Cl
         from tasksim.network.load import read_network
 
         network = read_network("switch:bandwidth=1GB/s,latency=1us")  # a node alone never asks
-    cores = file.cores if file else None
+    cores = file.cores if file else _recorded_cores(scenario, resolver)
     key = ("cluster", id(platform), nodes, scenario.network, cores)
     return resolver.once(key, lambda: (platform, Cluster.alike(platform, nodes, network, cores)))[1]
+
+
+def _recorded_cores(scenario: Scenario, resolver: Resolver) -> int | None:
+    replayed = resolver.replayed(scenario)
+    if replayed is None:
+        return None
+    from tasksim.scenario.recordednodes import cores_of
+
+    return cores_of(scenario, replayed)
 
 
 def _network(scenario: Scenario, resolver: Resolver) -> Any:

@@ -11,6 +11,7 @@ from tasksim.native.cluster.records import message_table, task_table
 from tasksim.run.record import Run, WorkerInfo
 from tasksim.run.sharedcores import said
 from tasksim.scenario.document import encode
+from tasksim.scenario.recordednodes import known_network
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.solving import PATIENCE_S, Checked, bounds_of, estimates_of, policy_of
 
@@ -153,8 +154,11 @@ class RankedScenario:
         return replace(run, wall_s=run.makespan_s, bounds=bounds_of(graph, run))
 
     def _said(self, record: ClusterRecord) -> dict[str, Any]:
-        """Return how the ranks were arranged, and how well their clocks are known."""
+        """Return how ranks were arranged, what is between them, and how well clocks are known."""
+        machine, library = self.platforms[0].name, self.resolved.scenario.library
+        network = known_network(machine, library)
         return {
+            **({} if network is None else {"network": network}),
             "grid": f"{self.grid.rows}x{self.grid.columns}",
             "owner": self.owner,
             "clocks": [

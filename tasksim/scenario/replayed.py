@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.scenario.scenario import Scenario
 
-__all__ = ["Replayed", "engine_arguments", "names_run", "no_run"]
+__all__ = ["Replayed", "engine_arguments", "names_run", "no_run", "placed"]
 
 
 def names_run(graph: object) -> bool:
@@ -96,6 +96,15 @@ class Replayed:
         except InputError:
             return {}
         return {name: platform.compute_speed(name) for name in platform.speeds}
+
+
+def placed(scenario: Scenario, replayed: Replayed | None) -> Scenario:
+    """Return *scenario* on the nodes of the run that it replays, if these were several."""
+    if replayed is None:
+        return scenario
+    from tasksim.scenario.recordednodes import on_its_nodes
+
+    return on_its_nodes(scenario, replayed)
 
 
 def no_run(word: Word, graph: str) -> InputError:

@@ -19,7 +19,7 @@ from tasksim.platform.description import Platform
 from tasksim.scenario.durations import constants, seconds_of_graph
 from tasksim.scenario.model_names import models_path, require_models
 from tasksim.scenario.nodes import cluster_of, node_file
-from tasksim.scenario.replayed import Replayed, engine_arguments, names_run, no_run
+from tasksim.scenario.replayed import Replayed, engine_arguments, names_run, no_run, placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -181,8 +181,8 @@ class Resolver:
         native = scenario.clock == "native"
         if not native:
             _check_place(scenario)
-        costs = self._costs(scenario)
-        graph = self._graph(scenario) if costs is None else costs.graph
+        scenario = placed(scenario, self.replayed(scenario))
+        graph = self._graph(scenario) if (costs := self._costs(scenario)) is None else costs.graph
         platform = self.platform(scenario)
         if isinstance(scenario.durations, str):
             measured = self._measured(scenario, scenario.durations)
@@ -252,13 +252,13 @@ class Resolver:
         if key not in self._known:
             refuse_misspelt_synchronous(*parts)
             self._known[key] = parts  # while they are there, so are their ids
-        engine = engine_arguments(scenario, self._replayed(scenario))
+        engine = engine_arguments(scenario, self.replayed(scenario))
         cluster = cluster_of(scenario, platform, self)
         return Resolved(scenario, graph, platform, models, library, seconds, engine, cluster)
 
     def _graph(self, scenario: Scenario) -> TaskGraph:
         named: Any = scenario.graph
-        replayed = self._replayed(scenario)
+        replayed = self.replayed(scenario)
         if replayed is not None:
             named = replayed.graph
         if isinstance(named, str):
@@ -274,7 +274,7 @@ class Resolver:
         renamed = ("renamed", id(graph), scenario.model_names)
         return self.once(renamed, lambda: (graph, replace(graph, model_names=tuple(names))))[1]
 
-    def _replayed(self, scenario: Scenario) -> Replayed | None:
+    def replayed(self, scenario: Scenario) -> Replayed | None:
         """Return the recorded run that the graph is, or names, if it is one."""
         graph: Any = scenario.graph
         if not names_run(graph):
@@ -285,7 +285,7 @@ class Resolver:
 
     def _measured(self, scenario: Scenario, word: Word) -> Models:
         """Return what the tasks took in the recorded run that is asked for."""
-        replayed = self._replayed(scenario)
+        replayed = self.replayed(scenario)
         if replayed is None:
             raise no_run(word, scenario.graph_label)
         key = ("measured", id(replayed), word)
@@ -306,7 +306,7 @@ class Resolver:
             return None
         from tasksim.models.kinds.given import GivenDurations, gives_durations
 
-        if self._replayed(scenario) is not None:
+        if self.replayed(scenario) is not None:
             return self._measured(scenario, "measured")
         return GivenDurations(graph) if gives_durations(graph) else None
 
@@ -337,7 +337,7 @@ class Resolver:
             costs = self._costs(scenario)
             if costs is not None and costs.platform is not None and scenario.workers is None:
                 return costs.platform
-            replayed = self._replayed(scenario)
+            replayed = self.replayed(scenario)
             if replayed is not None and scenario.workers is None:
                 key = ("its platform", id(replayed), *changes)
                 return self.once(key, lambda: (replayed, replayed.platform(changes)))[1]
