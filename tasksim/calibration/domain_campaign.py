@@ -26,6 +26,7 @@ from tasksim.calibration.domain_results import (
     Stop,
     VisitedConfiguration,
 )
+from tasksim.calibration.domain_steered import SteeredCampaign
 from tasksim.calibration.resumable_file import ResumableFile, check_same, read_notes, side_path
 from tasksim.calibration.student_interval import relative_half_width
 from tasksim.kernels.dense import dense_kernel
@@ -132,6 +133,9 @@ class Campaign:
         table = domain.draw(options.samples, options.seed, options.design)
         self.configurations = [VisitedConfiguration(tuple(row)) for row in table.tolist()]
         self._check_memory(table)
+        self.steered = (
+            None if self.options.until is None else SteeredCampaign(domain, table, options)
+        )
         self.file = ResumableFile(output, domain.names)
         self.resolution_s = timer_resolution()
         self._end = 0
@@ -177,11 +181,16 @@ class Campaign:
 
     def run(self, progress: Progress | None) -> None:
         """Measure what is not known well enough, until the budget is over."""
+        if self.steered is not None:
+            with single_threaded_blas():
+                self.steered.run(self.configurations, self._measure, self._over, progress)
+            self.run_number += 1
+            return
         rounds = self.options.rounds
         left = sum(max(0, rounds - len(c.ends)) for c in self.configurations)
         tell = _Told(progress, left, self.options.budget_s, self.begun)
         done = 0
-        with single_threaded_blas(), no_garbage_collection():
+        with single_threaded_blas():
             for number in range(rounds):
                 todo = [c for c in self._order(number) if len(c.ends) <= number]
                 for configuration in todo:
@@ -224,6 +233,7 @@ class Campaign:
             short=sum(fmean(c.durations_s) < shortest for c in measured),
             seconds=time.monotonic() - self.begun,
             interrupted=interrupted,
+            model=None if self.steered is None else self.steered.reached(),
         )
 
     def _measure(self, configuration: VisitedConfiguration) -> None:
@@ -232,7 +242,8 @@ class Campaign:
         sizes = dict(zip(self.domain.names, configuration.sizes, strict=True))
         body = standalone(self.kernel, sizes, self.dtype, seed=self.options.seed)
         _warm_up(body)
-        self._repeat(body, configuration)
+        with no_garbage_collection():
+            self._repeat(body, configuration)
         self._end = self._write()
 
     def _repeat(self, body: Standalone, configuration: VisitedConfiguration) -> None:

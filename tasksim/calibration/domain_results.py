@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.calibration.domain import Design
+    from tasksim.calibration.domain_steered import Reached
 
 __all__ = ["DomainSummary", "MeasureOptions", "Stop", "VisitedConfiguration"]
 
@@ -28,6 +29,9 @@ class MeasureOptions:
     All configurations are gone through *rounds* times. At each visit one is measured until
     Student's interval (95 %) of the mean is within *tolerance* of the mean, *min_repetitions* at
     least and *repetitions* at most.
+
+    With *until*, a model of a *kind* says which configuration is next, and measuring ends when it
+    errs by no more than that, in the mean over the domain.
     """
 
     samples: int = 4096
@@ -39,6 +43,8 @@ class MeasureOptions:
     design: Design = "lhs"
     seed: int = 0
     dtype: str | None = None
+    until: float | None = None
+    kind: str = "auto"
 
     def __post_init__(self) -> None:
         for name in ("samples", "repetitions", "min_repetitions", "rounds"):
@@ -48,6 +54,16 @@ class MeasureOptions:
             raise InputError(f"budget_s={self.budget_s}; legal: more than 0")
         if not self.tolerance >= 0:
             raise InputError(f"tolerance={self.tolerance}; legal: 0 or more")
+        self._check_until()
+
+    def _check_until(self) -> None:
+        until: object = self.until
+        if until is None:
+            return
+        if isinstance(until, bool) or not isinstance(until, int | float) or not 0 < until < 1:
+            raise InputError(f"until: got {until!r}; legal: above 0 and below 1, as 0.05")
+        if self.rounds > 1:
+            raise InputError("until: each configuration is visited once; legal: rounds=1")
 
 
 @dataclass
@@ -102,6 +118,8 @@ class DomainSummary:
         The middle one of the relative half-widths of the intervals of the means.
     short
         Of the configurations measured, how many are shorter than 100 resolutions of the clock.
+    model
+        How far the model errs that steered measuring, and what prevented more; None if none did.
     """
 
     kernel: str
@@ -115,15 +133,18 @@ class DomainSummary:
     short: int
     seconds: float
     interrupted: bool
+    model: Reached | None = None
 
     def __str__(self) -> str:
         ends = ", ".join(f"{count} {why}" for why, count in self.stopped.items() if count)
+        model = [] if self.model is None else [f"model           {self.model}"]
         return "\n".join(
             [
                 f"kernel          {self.kernel}",
                 f"configurations  {self.measured} of {self.wanted} ({ends or 'none'})",
                 f"samples         {self.samples}",
                 f"precision       +- {100 * self.half_width:.2g} % (median, 95 % of the mean)",
+                *model,
                 f"clock           {format_time(self.resolution_s)} resolution",
                 f"time            {format_time(self.seconds)}",
             ]
@@ -144,4 +165,5 @@ class DomainSummary:
     def to_json(self) -> dict[str, Any]:
         """Return the summary as plain data."""
         data = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {**data, "output": str(self.output), "warnings": self.warnings}
+        model = self.model and self.model.to_json()
+        return {**data, "output": str(self.output), "warnings": self.warnings, "model": model}

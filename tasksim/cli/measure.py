@@ -29,6 +29,7 @@ __all__ = ["measure"]
         "tasksim measure gemm m=32..2048:log n=32..2048:log k=32..2048:log --budget 10min -o g.csv",
         "tasksim measure potrf n=64,128,256,512 --tolerance 1% -o potrf.csv",
         "tasksim measure gemm m=32..2048:log n=m k=m --repetitions 2 --rounds 9 -o square.csv",
+        "tasksim measure trsm m=32..2048:log n=64..2048 --until error:5% --budget 5min -o t.csv",
         "tasksim measure geqrt m=64..1024:log n=64..512:log ib=32 --samples 1000 -o geqrt.csv",
         "tasksim measure stencil.py n=64..4096:log steps=2 --samples 50 --budget 5min -o samples",
     ],
@@ -66,6 +67,17 @@ __all__ = ["measure"]
     help="How to draw configurations: a Latin hypercube, independently, evenly spaced.",
 )
 @click.option(
+    "--until",
+    metavar="error:SHARE",
+    help="Fit a model meanwhile, measure where that makes it surest, and stop when it errs no more "
+    "than that over the domain: 'error:5%'.",
+)
+@click.option(
+    "--kind",
+    default="auto",
+    help="Of that model: power, mlr, cp, hybrid; the best of some if 'auto'.",
+)
+@click.option(
     "--seed", type=WholeNumber(min=0), default=0, help="Same seed, same configurations and order."
 )
 @click.option(
@@ -86,6 +98,8 @@ def measure(
     repetitions: int,
     rounds: int,
     design: str,
+    until: str | None,
+    kind: str,
     seed: int,
     dtype: str | None,
     resume: bool,
@@ -101,6 +115,9 @@ def measure(
     SIZES is a size, a list 64,128,256, a range 32..2048, 32..2048:log where the logarithm is
     uniform, or another parameter: n=m. The result is what models are fitted to. On Ctrl-C, what
     was measured so far is kept; --resume goes on.
+
+    With --until, a model is fitted again and again, and each time what is measured next is what it
+    needs most, for the time that it takes; --samples is then how many there are to choose from.
     """
     from tasksim.graph.apps.registry import GENERATORS
 
@@ -108,8 +125,10 @@ def measure(
         from tasksim.calibration.domain import parse_domain
 
         domain = parse_domain(kernel, settings)
-    elif resume or dtype is not None:
-        raise click.UsageError("--resume and --dtype are for kernels that come with tasksim")
+    elif resume or dtype is not None or until is not None:
+        raise click.UsageError(
+            "--resume, --dtype and --until are for kernels that come with tasksim"
+        )
     refuse_unwritable(output)
     from tasksim.calibration.domain_results import MeasureOptions
 
@@ -122,6 +141,8 @@ def measure(
         design=design,  # type: ignore[arg-type]  # one of the choices
         seed=seed,
         dtype=dtype,
+        until=_error(until),
+        kind=kind,
     )
     summary: DomainSummary | ApplicationSummary
     with showing("measuring") as progress:
@@ -153,3 +174,15 @@ def _measured(
 
     domain = parse_settings_domain(application, settings)
     return measure_application(domain, output, options, force=force, progress=progress)
+
+
+def _error(until: str | None) -> float | None:
+    """Return how far the model may err, of ``error:5%``."""
+    if until is None:
+        return None
+    what, _, share = until.partition(":")
+    if what != "error" or not share:
+        raise click.BadParameter(
+            f"got '{until}'; legal: error:SHARE, as error:5%", param_hint="--until"
+        )
+    return float(SHARE.convert(share, None, None))

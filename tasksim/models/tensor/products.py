@@ -72,8 +72,6 @@ def fit_products(axes: Sequence[Axis], table: Table, values: Table, trend: Trend
     By non-negative least squares on relative errors, from all products of at most three
     parameters whose exponents are integers up to those of the power law, the *trend*.
     """
-    from scipy.optimize import nnls
-
     effects = [
         effect if axis.kind == "categorical" else np.empty(0)
         for axis, effect in zip(axes, trend.effects, strict=True)
@@ -86,10 +84,25 @@ def fit_products(axes: Sequence[Axis], table: Table, values: Table, trend: Trend
     reference = durations
     for _ in range(ROUNDS):
         relative = design / scale / reference[:, None]
-        coefficients, _ = nnls(relative, durations / reference)
+        coefficients = _positive_squares(relative, durations / reference)
         reference = np.clip(design / scale @ coefficients, durations / 2, durations * 2)
     kept = coefficients > 0
     return Products(exponents[kept], (coefficients / scale)[kept], effects)
+
+
+def _positive_squares(design: Table, values: Table) -> Table:
+    """Return non-negative least squares.
+
+    Columns that are all but sums of each other can go in and out of the solution for ever; then the
+    best that bounded least squares have found is taken.
+    """
+    from scipy.optimize import lsq_linear, nnls
+
+    try:
+        return np.asarray(nnls(design, values)[0])
+    except RuntimeError:
+        found = lsq_linear(design, values, bounds=(0.0, np.inf), method="bvls")
+        return np.maximum(found.x, 0.0)
 
 
 def _exponents(axes: Sequence[Axis], trend: Trend) -> NDArray[np.int64]:

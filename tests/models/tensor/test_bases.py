@@ -125,3 +125,14 @@ def test_files_keep_every_bit(law):
     assert again.predict(far).tolist() == model.predict(far).tolist()
     assert json.dumps(again.to_json()) == json.dumps(model.to_json())
     assert model.report()["law"] == law
+
+
+def test_least_squares_that_go_round_in_circles_still_end(monkeypatch):
+    def endless(*_):
+        raise RuntimeError("Maximum number of iterations reached.")
+
+    monkeypatch.setattr("scipy.optimize.nnls", endless)
+    table = drawn(60, [32, 32], [1024, 1024])
+    axes, base = products(table, 1e-9 * table[:, 0] * table[:, 1])
+    found = np.exp(base.values(axes, table))
+    np.testing.assert_allclose(found, 1e-9 * table[:, 0] * table[:, 1], rtol=1e-2)
