@@ -24,6 +24,8 @@ __all__ = ["MOST_INTEGERS", "Window", "window_library"]
 MOST_INTEGERS: Final = 32
 MOST_REALS: Final = 8
 """As many as the core calls with (``TASKSIM_MOST_ARGUMENTS``, ``TASKSIM_MOST_REALS``)."""
+MOST_RESTORED: Final = 8
+"""Operands that a kernel writes: those of LAPACK write three at most."""
 
 _PLACES: Final = ", ".join(f"i[{n}]" for n in range(MOST_INTEGERS))
 _REALS: Final = ", ".join(f"r[{n}]" for n in range(MOST_REALS))
@@ -39,11 +41,18 @@ OFFERED void window_nothing() {{}}
 OFFERED void window_zero() {{ CALLGRIND_ZERO_STATS; }}
 OFFERED void window_write(const char *label) {{ CALLGRIND_DUMP_STATS_AT(label); }}
 struct Restored {{ char *where; const char *from; long bytes; }};
-OFFERED void window_call(Function function, const long *i, const double *r, const char *label,
-                         const struct Restored *restored, long count) {{
+static long i[{MOST_INTEGERS}];
+static double r[{MOST_REALS}];
+static struct Restored again[{MOST_RESTORED}];
+// The arguments lie at places of their own: where Python has them differs between processes.
+OFFERED void window_call(Function function, const long *integers, const double *reals,
+                         const char *label, const struct Restored *restored, long count) {{
+    memcpy(i, integers, sizeof i);
+    memcpy(r, reals, sizeof r);
+    memcpy(again, restored, count * sizeof *restored);
     if (count) function({_PLACES}, {_REALS});
     for (long at = 0; at < count; ++at)
-        memcpy(restored[at].where, restored[at].from, restored[at].bytes);
+        memcpy(again[at].where, again[at].from, again[at].bytes);
     CALLGRIND_ZERO_STATS;
     function({_PLACES}, {_REALS});
     CALLGRIND_DUMP_STATS_AT(label);
@@ -98,9 +107,9 @@ class Window:
         numbers = (ctypes.c_double * MOST_REALS)(*reals)
         function = ctypes.c_void_p(address)
         flat = [number for one in restored for number in one]
-        again = (ctypes.c_long * len(flat))(*flat)
+        saved = (ctypes.c_long * len(flat))(*flat)
         count = ctypes.c_long(len(restored))
-        self._library.window_call(function, places, numbers, label.encode(), again, count)
+        self._library.window_call(function, places, numbers, label.encode(), saved, count)
 
     def called(self, function: Any, arguments: Sequence[Any], label: str) -> None:
         """Count one call of a *function* of Python, with all that Python does for it."""
