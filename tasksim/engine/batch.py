@@ -315,13 +315,11 @@ class _Shared:
 
     def costs(self, item: Item) -> NDArray[np.float64]:
         """Return what tasks take; drawn anew where there is noise."""
-        plain = item.nodes is not None  # on several nodes, far data cost nothing
         if item.drawn is not None:
-            return item.drawn() if plain else self._near(item.drawn())
+            return self._near(item.drawn())
         if item.noise == "none":
-            return self._estimates if plain else self._means
-        drawn = self._demands.draws(np.random.default_rng([item.seed, 1]))
-        return drawn if plain else self._near(drawn)
+            return self._means
+        return self._near(self._demands.draws(np.random.default_rng([item.seed, 1])))
 
     def question_on_nodes(self, item: Item) -> ClusterQuestion:
         """Return what an item asks that is spread over several nodes."""
@@ -329,7 +327,8 @@ class _Shared:
         assert spread is not None
         pushes = item.simultaneous_pushes
         costs, cut = self.costs(item), self._cut(spread)
-        return spread.question(cut, given, costs, self._believed, pushes, self._slowing)
+        told = costs, self._believed, pushes, self._slowing, self._far
+        return spread.question(cut, given, *told)
 
     def _cut(self, spread: Spread) -> Distribution:
         """Return the parts of the graph, made once for nodes, grid and owner."""

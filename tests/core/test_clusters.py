@@ -17,6 +17,7 @@ from tasksim.engine.cluster.choice import ClusterQuestion, replayed
 from tasksim.engine.cluster.cluster import NodeQuestion
 from tasksim.engine.cluster.outcome import cluster_records
 from tasksim.engine.compiled.cluster import CompiledCluster
+from tasksim.engine.locality import FarPart
 from tasksim.graph.distribution.parts import distribute
 from tasksim.network.load import read_network
 from tasksim.runtime.flat import Refused
@@ -40,15 +41,28 @@ def drawn_cluster(seed, scheduler):
     draw = random.Random(seed)
     asked = drawn_question(seed, scheduler)
     nodes = draw.randint(2, 5)
+    far = drawn_far(asked, random.Random(seed + 1))
     owners = [draw.randrange(nodes) for _ in range(asked.graph.handles)]
     cut = distribute(asked.graph, owners, nodes)
     questions = [
-        NodeQuestion(asked.platform, create(scheduler), asked.costs, asked.estimates)
+        NodeQuestion(asked.platform, create(scheduler), asked.costs, asked.estimates, far=far)
         for _ in range(nodes)
     ]
     network = read_network(draw.choice(NETWORKS)).sized(nodes)
     cores = draw.choice((None, None, 1, 2, 3))
     return ClusterQuestion(cut, questions, network, asked.simultaneous_pushes, cores)
+
+
+def drawn_far(asked, draw):
+    """Return what far data cost, where they cost anything: half of the time."""
+    if draw.random() < 0.5:
+        return None
+    shape = asked.costs.shape
+    generator = np.random.default_rng(draw.randrange(1 << 30))
+    sizes = max(float(asked.graph.handle_size.max(initial=1)), 1.0)
+    reach = generator.integers(0, 4, shape) * sizes
+    slope = generator.random(shape) * np.nanmax(asked.costs, initial=1.0, where=asked.costs < 1e9)
+    return FarPart(reach, slope / sizes, np.zeros(shape))
 
 
 def answer(seed, scheduler, engine):

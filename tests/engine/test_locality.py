@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import graphs
 
+from tasksim.engine.cluster.simulate import simulate_cluster
 from tasksim.engine.durations import durations
 from tasksim.engine.locality import near_and_far
 from tasksim.engine.simulate import simulate
-from tasksim.graph.builder import GraphBuilder, R, Scratch
+from tasksim.graph.builder import RW, GraphBuilder, R, Scratch
 from tasksim.graph.reuse import ReuseTracker
 from tasksim.models.kinds.constant import ConstantLibrary
 from tasksim.models.locality import Locality
+from tasksim.network.cluster import Cluster
+from tasksim.network.load import read_network
 from tasksim.platform.description import Memory, Platform, Worker
 
 
@@ -53,6 +57,20 @@ def test_three_tasks_by_hand():
     # 100 bytes are between the two uses of a: within the reach of 150.
     assert in_turn(reading("a", "b", "a"), models) == [2.5, 2.5, 1.5]
     assert in_turn(reading("a", "b", "c"), models) == [2.5, 2.5, 2.5]
+
+
+@pytest.mark.parametrize("engine", ["simpy", "auto"])
+def test_each_node_has_caches_of_its_own(engine):
+    g = GraphBuilder("writing")
+    a, b = (g.handle(name, size_bytes=100) for name in "ab")
+    for tile in (a, b, a, b):
+        g.insert("task", RW(tile), n=1)
+    graph, models = g.build(), Library({"task": 2.0}, {"task": Locality(50, 0.01, 0.5)})
+    assert in_turn(graph, models) == [2.5] * 4  # the other tile is used in between
+    network = read_network("switch:bandwidth=1GB/s,latency=1us")
+    cluster = Cluster.alike(Platform.identical(1), 2, network)
+    run = simulate_cluster(graph, cluster, models, "eager", owner="round-robin", engine=engine)
+    assert run.tasks.duration_s[np.argsort(run.tasks.task)].tolist() == [2.5, 2.5, 1.5, 1.5]
 
 
 def test_reusing_is_faster_than_walking():

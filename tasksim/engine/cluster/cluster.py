@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.engine.cluster.protocol import Protocol
+    from tasksim.engine.locality import FarPart
     from tasksim.engine.needs import SimultaneousPushes
     from tasksim.engine.slowing import Slowing
     from tasksim.graph.distribution.parts import Distribution
@@ -61,7 +62,7 @@ class NodeQuestion(NamedTuple):
     """A node: what it is, who decides, and what tasks of the whole graph take there.
 
     *costs* and *estimates* have a row per class of workers of *platform*; *slowing* says how tasks
-    slow each other down there.
+    slow each other down there, *far* what data that have left the cache add to *costs*.
     """
 
     platform: Platform
@@ -69,6 +70,7 @@ class NodeQuestion(NamedTuple):
     costs: NDArray[np.float64]
     estimates: NDArray[np.float64]
     slowing: Slowing | None = None
+    far: FarPart | None = None
 
 
 class Member(NamedTuple):
@@ -139,7 +141,7 @@ class ClusterReplay:
         ]
 
     def _member(self, number: int, work: Work, question: NodeQuestion) -> Member:
-        platform, scheduler, _, _, slowing = question
+        platform, scheduler, slowing = question.platform, question.scheduler, question.slowing
         overheads = OverheadTicks.of(platform.overheads)
         costs = _of_part(question.costs, work)
         alike = question.costs is question.estimates
@@ -159,7 +161,7 @@ class ClusterReplay:
             ledger,
             release,
             overheads,
-            Charges(platform, costs, None),
+            Charges(platform, costs, None if question.far is None else work.charge(question.far)),
             blind=self._blind,
             member=Membership(
                 work.visible, work.order.tolist(), work.hints, work.first_ready,

@@ -13,6 +13,7 @@ from tasksim.engine.cluster.cluster import NodeQuestion
 from tasksim.engine.cluster.outcome import cluster_machine, cluster_records
 from tasksim.engine.cluster.spread import grid_or_square, of_node
 from tasksim.engine.durations import Demands, Models
+from tasksim.engine.locality import far_part
 from tasksim.engine.needs import contention_of
 from tasksim.engine.simulate import at_home, bounds_of, simulate
 from tasksim.graph.distribution.cutting import cut_by
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.engine.choice import Engine
+    from tasksim.engine.locality import FarPart
     from tasksim.engine.needs import SimultaneousPushes
     from tasksim.engine.simulate import Noise
     from tasksim.engine.slowing import Slowing
@@ -35,7 +37,9 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
 
-    Costs: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64], Slowing | None]
+    Costs: TypeAlias = tuple[
+        NDArray[np.float64], NDArray[np.float64], Slowing | None, FarPart | None
+    ]
 
 __all__ = ["simulate_cluster"]
 
@@ -136,7 +140,7 @@ def _questions(
         questions.append(NodeQuestion(platform, of_node(scheduler), *known[id(platform)]))
     if len(known) > 1:
         return questions, None
-    costs, _, _ = known[id(cluster.nodes[0])]
+    costs, *_ = known[id(cluster.nodes[0])]
     found = bounds_of(cut.graph, cluster.nodes[0], costs)
     # The work is shared by all nodes; the critical path is as long as on one.
     return questions, found | {"area_s": found["area_s"] / _nodes_of_work(cluster)}
@@ -151,10 +155,17 @@ def _nodes_of_work(cluster: Cluster) -> float:
 
 
 def _costs(graph: TaskGraph, platform: Platform, models: Models, seed: int, noise: Noise) -> Costs:
-    """Return what tasks take on a node, what its scheduler believes of it, and what slows them."""
-    demands = Demands(at_home(graph, platform), platform, models)
+    """Return what tasks take on a node, what its scheduler believes of it, and what slows them.
+
+    The last is what far data add: it is taken out of what tasks take.
+    """
+    graph = at_home(graph, platform)
+    demands = Demands(graph, platform, models)
     costs = estimates = demands.means()
     if noise == "model":
         costs = demands.draws(np.random.default_rng([seed, 1]))
+    far = far_part(graph, platform, models, estimates)
+    if far is not None:
+        costs = far.near(costs)
     slowing, estimates = contention_of(graph, platform, models, estimates)
-    return costs, estimates, slowing
+    return costs, estimates, slowing, far

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tasksim.engine.locality import FarPart
     from tasksim.engine.needs import SimultaneousPushes
     from tasksim.engine.slowing import Slowing
     from tasksim.graph.distribution.owners import Grid
@@ -53,10 +54,11 @@ class Spread(NamedTuple):
         estimates: NDArray[np.float64],
         pushes: SimultaneousPushes,
         slowing: Slowing | None = None,
+        far: FarPart | None = None,
     ) -> ClusterQuestion:
         """Return what is asked of the parts, each node under a scheduler of its own."""
         nodes = [
-            NodeQuestion(platform, of_node(scheduler), costs, estimates, slowing)
+            NodeQuestion(platform, of_node(scheduler), costs, estimates, slowing, far)
             for platform in self.cluster.nodes
         ]
         return ClusterQuestion(cut, nodes, self.cluster.network, pushes, self.cluster.shared_cores)

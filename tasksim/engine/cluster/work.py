@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.engine.data.accesses import Hints, writers_before_hints
+from tasksim.engine.locality import FarCharge
 from tasksim.graph.commutation import ready_at_first
 from tasksim.graph.csr import pointers_of_counts, spans
 from tasksim.graph.taskgraph import TaskGraph
 
 if TYPE_CHECKING:
+    from tasksim.engine.locality import FarPart
     from tasksim.graph.csr import Int32, Int64
     from tasksim.graph.distribution.parts import LocalPart
 
@@ -90,6 +92,18 @@ class Work:
         """What is said of data, after how many submissions."""
         said, _ = Hints.of(self._given)
         return Hints(said, dict(zip(said, self.hint_writers.tolist(), strict=True)))
+
+    def charge(self, far: FarPart) -> FarCharge:
+        """Return what far data cost here, of what they cost the tasks of the whole graph.
+
+        What counts is what the tasks of this node have used. Messages leave the caches as they
+        are: what has been received is near if its last version was.
+        """
+        shape = len(far.reach_bytes), len(self.graph)
+        reach, per_byte = np.zeros(shape), np.zeros(shape)
+        reach[:, : self.own_tasks] = far.reach_bytes[:, self.task]
+        per_byte[:, : self.own_tasks] = far.seconds_per_byte[:, self.task]
+        return FarCharge(self.graph, reach, per_byte)
 
     @property
     def hint_writers(self) -> Int32:

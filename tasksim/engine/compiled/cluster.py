@@ -168,7 +168,7 @@ class CompiledCluster:
         estimates = np.ascontiguousarray(asked.estimates[:, work.task])
         costs = np.zeros((len(asked.costs), len(work.graph)))
         costs[:, : work.own_tasks] = asked.costs[:, work.task]
-        question = self._question(policy, asked, costs, estimates, work.graph)
+        question = self._question(policy, asked, costs, estimates, work)
         view = KnownView(work.visible, asked.platform, costs[:, : work.own_tasks], estimates)
         rng = random.Random(seed * SEEDS + node)
         told = policy_structure(policy, view, rng, self._kept)
@@ -190,14 +190,17 @@ class CompiledCluster:
         asked: NodeQuestion,
         costs: NDArray[np.float64],
         estimates: NDArray[np.float64],
-        graph: TaskGraph,
+        work: Work,
     ) -> interface.Question:
         scheduler = policy.scheduler
+        far = (None, None) if asked.far is None else work.charge(asked.far).arrays
         return interface.Question(
             costs=self._column(costs, np.float64),
             estimates=self._column(estimates, np.float64),
+            reach_bytes=None if far[0] is None else self._column(far[0], np.float64),
+            far_s_per_byte=None if far[1] is None else self._column(far[1], np.float64),
             alone=self._alone(asked),
-            contention=self._contention(asked, graph),
+            contention=self._contention(asked, work.graph),
             machine=True,
             blind=self._blind,
             uses_priorities=bool(scheduler.uses_priorities),
