@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tasksim.base.errors import InputError
 from tasksim.base.interruption import INTERRUPTED
 from tasksim.cli.options import (
     SHARE,
     WholeNumber,
+    cluster_options,
     graph_argument,
     json_option,
     scenario_options,
@@ -20,12 +22,15 @@ from tasksim.cli.progress import counting
 from tasksim.cli.tune_graph import OverCommand
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tasksim.native.selective.policies import Sampling
+    from tasksim.native.selective.ranks.choosing import MessageRule
     from tasksim.native.selective.statistics import Intervals
     from tasksim.scenario.scenario import Scenario
     from tasksim.tuning.autotune import Autotuned, Selection, Way
+    from tasksim.tuning.one_node import Site
+    from tasksim.tuning.over import Candidate
     from tasksim.tuning.search import Search, Tried
 
 __all__ = ["autotuning"]
@@ -42,10 +47,13 @@ __all__ = ["autotuning"]
         " --search halving",
         "tasksim autotune cholesky n=1536 --over tile_size=96,128,192 --by simulation"
         " --platform mymachine --judge 1",
+        "mpiexec -n 2 tasksim autotune cholesky n=3072 --over tile_size=192,256,384 --grid 1x2"
+        " --tolerance 5% --policy local",
     ],
 )
 @graph_argument()
 @scenario_options
+@cluster_options
 @click.option(
     "--over",
     multiple=True,
@@ -109,6 +117,12 @@ __all__ = ["autotuning"]
     metavar="N",
     help="So many full runs beside each, to say speed-up, errors and regret.",
 )
+@click.option(
+    "--messages",
+    type=click.Choice(["all", "any"]),
+    default="all",
+    help="Under mpiexec: whether both ends of a message have to know it, or any of them.",
+)
 @json_option
 @click.pass_context
 def autotuning(
@@ -126,6 +140,7 @@ def autotuning(
     how: Search,
     repetitions: int,
     judge: int,
+    messages: MessageRule,
     as_json: bool,
 ) -> None:
     """Say which configuration is best, by runs in which known kernels are not executed.
@@ -134,36 +149,71 @@ def autotuning(
     tiles, as for 'tasksim tune'. Every combination of the values of --over is run here; a task
     whose kernel is known well enough is charged what that takes on average, in no time. On Ctrl-C,
     what is done is told.
+
+    Under mpiexec all ranks run each configuration together, and messages that are known well enough
+    are not sent. Without it, --by simulation takes --nodes and --network.
     """
+    from tasksim.native.cluster.launch import launched_ranks, watch_over_rank
+
+    over_ranks = way != "simulation" and (scenario.grid is not None or launched_ranks() > 1)
+    if over_ranks:
+        watch_over_rank()
     from tasksim.tuning.autotune import Selection, autotune
     from tasksim.tuning.over import axes_of, candidates
 
     reuse = None if statistics is None else statistics != "reset"
     cells = statistics == "model"
-    selection = Selection(policy, tolerance, intervals, confidence, reuse, sampling, cells)
-    selection.statistics()
-    axes = axes_of(over)
-    base = scenario.vary(scheduler=scheduler)
-    if way != "simulation":
-        base = base.vary(clock="native")
-    with counting("tuning") as progress:
-        found = autotune(
-            candidates(base, axes),
-            by=way,
-            selection=selection,
-            repetitions=repetitions,
-            how=how,
-            judge=judge,
-            progress=progress,
-        )
-    result = _result(scenario.graph_label, selection, way, how, found)
-    if as_json:
-        print_json(result)
-    else:
-        click.echo("\n".join(_text(result, list(axes))))
+    selection = Selection(
+        policy, tolerance, intervals, confidence, reuse, sampling, cells, messages
+    )
+    axes: dict[str, Any] = {}
+
+    def asked() -> Sequence[Candidate]:
+        selection.statistics()
+        axes.update(axes_of(over))
+        base = scenario.vary(scheduler=scheduler)
+        return candidates(base if way == "simulation" else natively(base), axes)
+
+    def tuned(some: Sequence[Candidate], site: Site | None = None) -> Autotuned:
+        with counting("tuning") as progress:
+            return autotune(
+                some,
+                by=way,
+                selection=selection,
+                repetitions=repetitions,
+                how=how,
+                judge=judge,
+                progress=progress,
+                site=site,
+            )
+
+    def tell(found: Autotuned) -> None:
+        result = _result(scenario.graph_label, selection, way, how, found)
+        if as_json:
+            print_json(result)
+        else:
+            click.echo("\n".join(_text(result, list(axes))))
+        if found.interrupted:
+            note("interrupted: only what was done by then is told")
+
+    if over_ranks:
+        from tasksim.cli.autotune_over_ranks import autotune_over_ranks
+
+        autotune_over_ranks(asked, selection, scenario.grid, scenario.owner, tuned, tell)
+        return
+    found = tuned(asked())
+    tell(found)
     if found.interrupted:
-        note("interrupted: only what was done by then is told")
         ctx.exit(INTERRUPTED)
+
+
+def natively(base: Scenario) -> Scenario:
+    """Return *base* as one of this machine; nodes are the ranks that there are."""
+    if base.network is not None or base.nodes is not None:
+        raise InputError(
+            "--nodes and --network are for --by simulation; legal for real runs: mpiexec -n N"
+        )
+    return base.vary(grid=None, owner="row", clock="native")
 
 
 def _result(
@@ -180,6 +230,7 @@ def _result(
         "intervals": selection.intervals if selective else None,
         "confidence": selection.confidence if selective else None,
         "sampling": selection.sampling if selective else None,
+        "messages": selection.messages if selective else None,
         "statistics": _statistics(selection) if selective else None,
         "search": how,
         "runs": found.tuned.simulations,
@@ -209,6 +260,8 @@ def _row(found: Autotuned, tried: Tried) -> dict[str, Any]:
         "runs": len(tried.makespans_s),
         "executed": sum(ran.executed for ran in runs),
         "tasks": sum(ran.tasks for ran in runs),
+        "sent": sum(ran.sent for ran in runs),
+        "messages": sum(ran.messages for ran in runs),
         "wall_s": sum(ran.wall_s for ran in runs),
         "full_s": found.full_s(tried),
         "prediction_error": found.error(tried),

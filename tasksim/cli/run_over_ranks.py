@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tasksim.scenario.scenario import Scenario
     from tasksim.scenario.solving import Checked
 
-__all__ = ["grid_of", "run_over_ranks"]
+__all__ = ["end_together", "grid_of", "run_over_ranks"]
 
 
 def run_over_ranks(
@@ -55,7 +55,7 @@ def run_over_ranks(
         problem = error
     except Exception as error:
         end_all(f"rank {ranks.rank}: {type(error).__name__}: {error}")
-    _end_together(ranks, problem)
+    end_together(ranks, problem)
 
 
 def _run(
@@ -101,7 +101,7 @@ def _print(
         )
 
 
-def _end_together(ranks: Ranks, problem: TasksimError | None) -> None:
+def end_together(ranks: Ranks, problem: TasksimError | None) -> None:
     """Raise the *problem* that rank 0 may have; the others end with its exit code."""
     code = ranks.comm.bcast(0 if problem is None else problem.exit_code)
     if problem is not None:

@@ -13,22 +13,14 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tasksim.base.errors import InputError, TasksimError
-from tasksim.native.execute import execute
-from tasksim.native.selective.execute import execute_selectively
-from tasksim.native.selective.policies import checked_tolerance
-from tasksim.native.selective.policies import policy_of as selection_policy
-from tasksim.native.selective.statistics import LEVEL, Statistics
-from tasksim.scenario.resolved import Resolver
-from tasksim.scenario.solving import bound, estimates_of, policy_of
+from tasksim.tuning.one_node import OneNode
 from tasksim.tuning.search import Tried, Tuned, ordered, search
+from tasksim.tuning.selection import Ran, Selection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tasksim.kernels.program import Program
-    from tasksim.native.selective.policies import Sampling
-    from tasksim.native.selective.statistics import Intervals
-    from tasksim.scenario.resolved import Resolved
+    from tasksim.tuning.one_node import Site
     from tasksim.tuning.over import Candidate
     from tasksim.tuning.search import Search
 
@@ -36,72 +28,6 @@ __all__ = ["WAYS", "Autotuned", "Ran", "Selection", "Way", "autotune"]
 
 Way = Literal["selective", "full", "simulation"]
 WAYS: Final = ("selective", "full", "simulation")
-
-
-@dataclass(frozen=True)
-class Selection:
-    """What selective execution is told.
-
-    Attributes
-    ----------
-    policy : str
-    tolerance : float
-    intervals : {"student", "normal"}
-    confidence : float
-    reuse : bool or None
-        Whether statistics are kept between configurations; None: as the policy does.
-    cells : bool
-        Whether other sizes of a kernel may make one known; then statistics are kept.
-    sampling : {"spread", "first"}
-        Which tasks of a kernel are executed.
-    """
-
-    policy: str = "online"
-    tolerance: float = 0.05
-    intervals: Intervals = "student"
-    confidence: float = LEVEL
-    reuse: bool | None = None
-    sampling: Sampling = "spread"
-    cells: bool = False
-
-    def statistics(self) -> Statistics:
-        """Return statistics that know nothing yet; raises :exc:`InputError` for what is no such."""
-        selection_policy(self.policy)
-        checked_tolerance(self.tolerance)
-        return Statistics(self.intervals, self.confidence, cells=self.cells)
-
-    @property
-    def reuses(self) -> bool:
-        """Whether statistics are kept between configurations."""
-        if self.cells or self.reuse is not None:
-            return self.cells or bool(self.reuse)
-        return selection_policy(self.policy).reuses
-
-
-@dataclass(frozen=True)
-class Ran:
-    """A run that a tuning made.
-
-    Attributes
-    ----------
-    makespan_s : float
-        What it says of the configuration.
-    wall_s : float
-        How long it took, the reset of the data included.
-    executed, tasks : int
-        How many tasks were measured, of how many.
-    full_s : tuple of float
-        Makespans of full runs beside it.
-    full_wall_s : tuple of float
-        How long these took.
-    """
-
-    makespan_s: float
-    wall_s: float
-    executed: int
-    tasks: int
-    full_s: tuple[float, ...] = ()
-    full_wall_s: tuple[float, ...] = ()
 
 
 @dataclass
@@ -181,6 +107,7 @@ def autotune(
     how: Search = "exhaustive",
     judge: int = 0,
     progress: Callable[[int, int], None] | None = None,
+    site: Site | None = None,
 ) -> Autotuned:
     """Try *candidates*, and return them in order, with what it took.
 
@@ -200,6 +127,8 @@ def autotune(
         So many full runs beside each run, to say how good it was.
     progress : callable, optional
         Called with the number of runs done, and of all.
+    site : Site, optional
+        Where runs are made: by default here, on one node.
 
     Raises
     ------
@@ -212,7 +141,7 @@ def autotune(
     told.statistics()
     if how == "halving" and repetitions == 1:
         raise InputError("--search halving: there is one run to begin with; give --repetitions")
-    answers = _Runs(candidates, by, told, judge)
+    answers = _Runs(candidates, by, site or OneNode(candidates, told), judge)
     begun = perf_counter()
     interrupted = False
     try:
@@ -241,16 +170,10 @@ class _Runs:
 
     candidates: Sequence[Candidate]
     by: Way
-    selection: Selection
+    site: Site
     judge: int
     runs: dict[int, list[Ran]] = field(default_factory=dict)
     prepared_s: float = 0.0
-
-    def __post_init__(self) -> None:
-        self._resolver = Resolver()
-        self._statistics = self.selection.statistics()
-        self._bound: tuple[Any, Program] | None = None
-        self._warm = False
 
     def __call__(
         self, candidates: Sequence[Candidate], tried: Sequence[Tried], count: int
@@ -262,93 +185,48 @@ class _Runs:
             place, more = places[id(candidate)], []
             try:
                 for _ in range(count - len(one.makespans_s)):
-                    more.append(self._ran(candidate, place).makespan_s)
+                    more.append(self._ran(place).makespan_s)
             except TasksimError as error:
                 found.append(Tried(one.values, (), str(error)))
                 continue
             found.append(replace(one, makespans_s=(*one.makespans_s, *more)))
         return found
 
-    def _ran(self, candidate: Candidate, place: int) -> Ran:
-        resolved, program = self._prepared(candidate)
+    def _ran(self, place: int) -> Ran:
+        self._prepare(place)
         own = self.runs.setdefault(place, [])
         # Full runs before and after in turn, so that no minute of the machine favours one.
-        first = self._full(resolved, program) if len(own) % 2 else []
-        ran = self._selective(resolved, program) if self.by == "selective" else None
-        if ran is None:
-            run_s, wall_s = self._timed(resolved, program)
-            ran = Ran(run_s, wall_s, len(resolved.graph), len(resolved.graph))
-        full = first or self._full(resolved, program)
+        first = self._full() if len(own) % 2 else []
+        ran = self.site.selective() if self.by == "selective" else self.site.full()
+        full = first or self._full()
         if full:
-            makespans, walls = zip(*full, strict=True)
-            ran = replace(ran, full_s=makespans, full_wall_s=walls)
+            ran = replace(
+                ran,
+                full_s=tuple(one.makespan_s for one in full),
+                full_wall_s=tuple(one.wall_s for one in full),
+            )
         own.append(ran)
         return ran
 
-    def _selective(self, resolved: Resolved, program: Program) -> Ran:
-        told, scenario = self.selection, resolved.scenario
-        if not told.reuses:
-            self._statistics.reset()
-        if not isinstance(scenario.scheduler, str):
-            raise InputError("autotune takes schedulers by their names")
-        done = execute_selectively(
-            program,
-            resolved.platform,
-            scenario.scheduler,
-            policy=told.policy,
-            tolerance=told.tolerance,
-            statistics=self._statistics,
-            sampling=told.sampling,
-            estimates=estimates_of(resolved),
-            seed=scenario.seed,
-            pin=scenario.pin,
-        )
-        tasks = len(resolved.graph)
-        return Ran(done.run.makespan_s, done.wall_s, done.effort.executed, tasks)
+    def _full(self) -> list[Ran]:
+        return [self.site.full() for _ in range(self.judge)]
 
-    def _full(self, resolved: Resolved, program: Program) -> list[tuple[float, float]]:
-        return [self._timed(resolved, program) for _ in range(self.judge)]
-
-    def _timed(self, resolved: Resolved, program: Program) -> tuple[float, float]:
-        """Return the makespan of a full run, and how long it took with the reset of its data."""
-        scenario, estimates = resolved.scenario, estimates_of(resolved)
+    def _prepare(self, place: int) -> None:
         begun = perf_counter()
-        run = execute(
-            resolved.graph,
-            resolved.platform,
-            policy_of(scenario.scheduler),
-            program=program,
-            estimates=estimates,
-            seed=scenario.seed,
-            pin=scenario.pin,
-            runtime=scenario.runtime,
-        )
-        return run.makespan_s, perf_counter() - begun
-
-    def _prepared(self, candidate: Candidate) -> tuple[Resolved, Program]:
-        """Return a candidate with its graph bound to data; those of the last graph are kept."""
-        begun = perf_counter()
-        assert candidate.scenario is not None
-        resolved = self._resolver.resolve(candidate.scenario)
-        if self._bound is None or self._bound[0] is not resolved.graph:
-            self._bound = None  # before the next: two matrices need not fit at once
-            self._bound = resolved.graph, bound(resolved)
-        if not self._warm:
-            self._warm = True
-            self._timed(resolved, self._bound[1])
+        self.site.prepare(place)
         self.prepared_s += perf_counter() - begun
-        return resolved, self._bound[1]
 
     def judge_all(self) -> None:
         """Make the full runs of each candidate, beside nothing."""
         for place, candidate in enumerate(self.candidates):
             if candidate.scenario is None:
                 continue
-            native = replace(candidate, scenario=as_native(candidate))
-            resolved, program = self._prepared(native)
-            full = self._full(resolved, program)
-            makespans, walls = zip(*full, strict=True)
-            self.runs[place] = [Ran(0.0, 0.0, 0, len(resolved.graph), makespans, walls)]
+            self._prepare(place)
+            full = self._full()
+            makespans, walls = (
+                tuple(getattr(o, n) for o in full) for n in ("makespan_s", "wall_s")
+            )
+            self.runs[place] = [Ran(0.0, 0.0, 0, full[0].tasks, makespans, walls)]
 
     def so_far(self) -> Tuned:
         """Return what is known of the candidates that have runs."""
@@ -358,10 +236,3 @@ class _Runs:
             if runs
         ]
         return ordered(tried, sum(len(one.makespans_s) for one in tried))
-
-
-def as_native(candidate: Candidate) -> Any:
-    """Return the scenario of *candidate* as one of this machine's cores."""
-    assert candidate.scenario is not None
-    given = candidate.scenario
-    return replace(given, clock="native", platform=None, durations=None, changes=(), models=None)

@@ -6,7 +6,7 @@ import pytest
 
 from tasksim.base.errors import InputError
 from tasksim.scenario.scenario import Scenario
-from tasksim.tuning import autotune as module
+from tasksim.tuning import one_node as module
 from tasksim.tuning.autotune import Autotuned, Ran, Selection, autotune
 from tasksim.tuning.over import axes_of, candidates
 from tasksim.tuning.search import Tried, Tuned

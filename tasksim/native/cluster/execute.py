@@ -183,9 +183,9 @@ class RankExecution:
         self._watch = AccessCheckedProgram(bound) if check_accesses else None
         self.whole: Program = bound if self._watch is None else self._watch
         self._program = RankProgram(self._part, self.whole)
-        self._parcels = Parcels(bound, cut.graph)
+        self.parcels = Parcels(bound, cut.graph)
         for handle in np.unique(cut.messages.handle).tolist():
-            self._parcels.buffer(handle)  # before the clock starts; and refused before, if at all
+            self.parcels.buffer(handle)  # before the clock starts; and refused before, if at all
 
     def run(
         self,
@@ -204,7 +204,7 @@ class RankExecution:
         policy = ranks.together(lambda: _policy(scheduler, ranks.size))
         shared = shares_cores(ranks, len(self._platform.workers))
         communicator = Communicator(
-            ranks, self.cut.graph, self._part, self.cut.messages, self._parcels,
+            ranks, self.cut.graph, self._part, self.cut.messages, self.parcels,
             idle_s=BUSY_S if shared else IDLE_S, watch=self._watch,
         )  # fmt: skip
         chosen = choose_runtime(runtime, self._platform)
@@ -249,7 +249,7 @@ class RankExecution:
         rank 0 before.
         """
         if not self._judged_together:
-            bring_to_rank_0(self._ranks, self.cut, self._parcels)
+            bring_to_rank_0(self._ranks, self.cut, self.parcels)
             if self._ranks.rank:
                 return None, {}
         with single_threaded_blas():

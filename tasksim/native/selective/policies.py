@@ -198,6 +198,14 @@ class Chooser:
             return None
         return self._mean_s[place]
 
+    def withdraw(self, task: int) -> None:
+        """Note that *task* is not executed, though that was wanted: another decides it, too."""
+        self._begun[self._of_task[task]] -= 1
+
+    def mean_s(self, task: int) -> float:
+        """Return what such tasks take on average; 0 where less than two are known."""
+        return self._mean_s[self._of_task[task]]
+
     def _wants(self, place: int, needed: float) -> bool:
         """Return whether a task is to be executed, of a signature that wants so many samples."""
         if not self._spread or needed == inf:

@@ -1,0 +1,64 @@
+"""``mpiexec -n N tasksim autotune``: all ranks try the configurations together, rank 0 tells."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from tasksim.base.errors import TasksimError
+from tasksim.base.interruption import INTERRUPTED
+from tasksim.cli.run_over_ranks import end_together, grid_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tasksim.tuning.autotune import Autotuned
+    from tasksim.tuning.one_node import Site
+    from tasksim.tuning.over import Candidate
+    from tasksim.tuning.selection import Selection
+
+__all__ = ["autotune_over_ranks"]
+
+
+def autotune_over_ranks(
+    asked: Callable[[], Sequence[Candidate]],
+    selection: Selection,
+    grid: str | None,
+    owner: str,
+    tuned: Callable[[Sequence[Candidate], Site], Autotuned],
+    tell: Callable[[Autotuned], None],
+) -> None:
+    """Let all ranks try the candidates that are *asked* for; rank 0 tells what it has found."""
+    from tasksim.native.cluster.launch import end_all
+    from tasksim.native.cluster.ranks import world
+    from tasksim.tuning.over_ranks import OverRanks
+
+    ranks = world("a tuning over ranks")
+    some = ranks.together(asked)
+    arranged = ranks.together(lambda: grid_of(grid, ranks.size))
+    site = OverRanks(some, selection, ranks, arranged, owner)
+    problem: TasksimError | None = None
+    try:
+        if ranks.rank:
+            site.follow()
+        else:
+            found = tuned(some, site)
+            tell(found)
+            if found.interrupted:
+                _end_at_once()
+            site.end()
+    except TasksimError as error:
+        problem = error
+        if not ranks.rank:
+            site.end()
+    except Exception as error:
+        end_all(f"rank {ranks.rank}: {type(error).__name__}: {error}")
+    end_together(ranks, problem)
+
+
+def _end_at_once() -> None:
+    """End this rank, and so all: the others do not wait for rank 0 any more."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(INTERRUPTED)

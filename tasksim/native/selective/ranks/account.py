@@ -1,0 +1,379 @@
+"""Account over ranks: what one node's is, of the workers of all ranks and the messages between.
+
+Rank 0 keeps it. So nothing has to be agreed on between ranks, whatever their schedulers do: where
+all is known it is a simulation of the cluster, in which a message takes what such messages take on
+average, whatever else is under way. Data move once the send is made and the receive is ready; a
+rank has so many sends in flight at most, the most urgent first, as in the simulated cluster.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from heapq import heappop, heappush
+from math import inf
+from typing import TYPE_CHECKING, Final
+
+from tasksim.native.cluster.communicator import MOST_IN_FLIGHT
+from tasksim.native.selective.execution import Effort
+from tasksim.native.selective.ranks.member import Member
+from tasksim.runtime.blame import blaming
+from tasksim.runtime.rules import dropped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.graph.distribution.parts import Distribution
+    from tasksim.native.selective.ranks.paths import RankPaths
+    from tasksim.native.selective.ranks.roles import ChoosesOverRanks, Orders
+    from tasksim.platform.description import Platform
+    from tasksim.schedulers.base import Scheduler
+
+__all__ = ["SEEDS", "RanksAccount"]
+
+SEEDS: Final = 1 << 20
+"""The seeds of the ranks of one run are consecutive, as those of a simulated cluster's nodes."""
+
+
+class RanksAccount:
+    """One selective run over ranks, as rank 0 keeps it.
+
+    Parameters
+    ----------
+    cut : Distribution
+        The graph, a part per rank.
+    platforms : sequence of Platform
+        The workers of each rank.
+    schedulers : sequence of Scheduler
+        That of each rank.
+    orders : Orders
+    chooses : ChoosesOverRanks
+    paths : RankPaths
+        Kept up to date with every task and message that ends.
+    estimates : sequence, optional
+        What each rank's scheduler believes of the tasks of its part.
+    company : bool, default True
+        Whether the neighbours of a task that is measured execute too, on all ranks.
+
+    Attributes
+    ----------
+    members : list of Member
+    paths : RankPaths
+        As given.
+    effort, messages : Effort
+        What was executed of the tasks, and what was sent of the messages.
+    over : bool
+        Whether all is done.
+    """
+
+    def __init__(
+        self,
+        cut: Distribution,
+        platforms: Sequence[Platform],
+        schedulers: Sequence[Scheduler],
+        orders: Orders,
+        chooses: ChoosesOverRanks,
+        paths: RankPaths,
+        estimates: Sequence[Sequence[Sequence[float]] | None] | None = None,
+        *,
+        company: bool = True,
+    ) -> None:
+        self.cut = cut
+        self._orders, self._chooses, self._company = orders, chooses, company
+        self.paths = paths
+        believed = estimates or [None] * len(platforms)
+        self.members = [
+            Member(number, part, platform, scheduler, believed[number], self._idle)
+            for number, (part, platform, scheduler) in enumerate(
+                zip(cut.parts, platforms, schedulers, strict=True)
+            )
+        ]
+        messages = cut.messages
+        self._ends_of: list[tuple[tuple[int, int], tuple[int, int]]] = [
+            ((source, send), (target, receive))
+            for source, send, target, receive in zip(
+                messages.source.tolist(), messages.send.tolist(), messages.target.tolist(),
+                messages.receive.tolist(), strict=True,
+            )
+        ]  # fmt: skip
+        self._priority: list[int] = messages.priority.tolist()
+        self._awaited = [False] * len(messages)
+        self._announced = [False] * len(messages)
+        # Who does something: a worker of a rank, or, of rank -1, a message.
+        self._task: dict[tuple[int, int], int] = {}
+        self._ends: list[tuple[float, int, tuple[int, int]]] = []
+        self._begun: dict[tuple[int, int], int] = {}
+        self._starts = 0
+        self._measuring: dict[tuple[int, int], float] = {}
+        self._accompanying: set[tuple[int, int]] = set()
+        self._executed: dict[tuple[int, int], bool] = {}
+        self._woken: deque[Member] = deque()
+        self._turns = 0
+        self._now = 0.0
+        self.effort, self.messages = Effort(), Effort()
+        self.over = False
+
+    # What rank 0 calls
+
+    def begin(self, seed: int) -> None:
+        """Submit all tasks of all ranks, at 0 on the account."""
+        for member in self.members:
+            with blaming(member.scheduler, member.facts.graph):
+                rng = random.Random(seed * SEEDS + member.number)
+                member.scheduler.attach(member.view, rng)
+        for member in self.members:
+            member.view.pusher = None
+            for task in range(len(member.facts.graph)):
+                self._push(member, member.release.submit(task), -1)
+            member.ledger.all_submitted = True
+
+    def advance(self) -> None:
+        """Let the account go on as far as it can."""
+        while not self.over:
+            if not self._ends or self._ends[0][0] > self._now:
+                self._settle()
+            if not self._ends:
+                self._stop_if_stuck_or_done()
+                return
+            end_s, _, actor = self._ends[0]
+            if end_s >= self._horizon_s() or actor in self._accompanying:
+                return
+            heappop(self._ends)
+            self._now = max(self._now, end_s)
+            if actor[0] < 0:
+                self._arrive(actor[1])
+            else:
+                self._end(actor, end_s)
+
+    def returned(self, rank: int, worker: int, seconds: float) -> None:
+        """Note that the task of *worker* has been executed, in so many seconds."""
+        actor = rank, worker
+        if actor not in self._measuring:
+            self._accompanying.discard(actor)
+            return
+        heappush(self._ends, (self._measuring.pop(actor) + seconds, self._begun[actor], actor))
+        self._chooses.measured(rank, self._task[actor], seconds)
+        self.effort.executed_s += seconds
+
+    def returned_message(self, message: int, source_s: float, target_s: float) -> None:
+        """Note that *message* has been sent, in so many seconds as its two ends have it."""
+        actor = -1, message
+        heappush(self._ends, (self._measuring.pop(actor) + target_s, self._begun[actor], actor))
+        self._chooses.measured_message(message, source_s, target_s)
+        self.messages.executed_s += target_s
+
+    @property
+    def makespan_s(self) -> float:
+        """When the last task ended."""
+        return max(member.ledger.makespan_s() for member in self.members)
+
+    @property
+    def has_skipped(self) -> bool:
+        """Whether anything was charged, so that data are not what they should be."""
+        effort = self.effort
+        return effort.skipped + effort.accompanied + self.messages.skipped > 0
+
+    def task_of(self, rank: int, worker: int) -> int:
+        """Return the task of its part that *worker* has, or had last."""
+        return self._task[rank, worker]
+
+    # Workers
+
+    def _horizon_s(self) -> float:
+        """Return until when nothing ends of what is being measured; of a message, its start."""
+        elapsed = self._orders.elapsed_s
+        return min(
+            (s + (elapsed(*a) if a[0] >= 0 else 0.0) for a, s in self._measuring.items()),
+            default=inf,
+        )
+
+    def _settle(self) -> None:
+        """Let all workers that are awake ask for tasks, then the ranks send and hear."""
+        while True:
+            for member in self.members:
+                with blaming(member.scheduler, member.facts.graph):
+                    self._serve(member)
+            if not self._woken:
+                return
+            self._communicate(self._woken.popleft())
+
+    def _serve(self, member: Member) -> None:
+        view, scheduler = member.view, member.scheduler
+        view.go_on(self._now)
+        while view.awake:
+            awake, view.awake = sorted(view.awake), []
+            for worker in awake:
+                popped = scheduler.pop(worker)
+                if popped is None:
+                    member.let_sleep(worker)
+                    continue
+                task = member.ledger.take(popped, worker, scheduler)
+                scheduler.started(task, worker)
+                self._start(member, task, worker)
+
+    def _start(self, member: Member, task: int, worker: int) -> None:
+        now, actor, ledger = self._now, (member.number, worker), member.ledger
+        ledger.popped[task] = ledger.start[task] = now
+        last, rehearsed = self._task.get(actor, -1), -1
+        if last >= 0 and not self._executed[actor]:
+            rehearsed = last
+        self._task[actor], self._executed[actor] = task, False
+        before = self.paths.before((member.number, task), worker, ledger.ready[task])
+        charge_s = self._chooses.charge_s(member.number, task, worker, before, now)
+        self._count(actor)
+        if charge_s is None:
+            self._measure(actor, rehearsed)
+        else:
+            self.effort.skipped += 1
+            heappush(self._ends, (now + charge_s, self._begun[actor], actor))
+            if any(rank >= 0 for rank, _ in self._measuring):
+                self._accompany(actor)
+
+    def _count(self, actor: tuple[int, int]) -> None:
+        self._starts += 1
+        self._begun[actor] = self._starts
+
+    def _measure(self, actor: tuple[int, int], rehearsed: int) -> None:
+        self.effort.executed += 1
+        self.effort.rehearsed += rehearsed >= 0
+        self._measuring[actor] = self._now
+        self._order(actor, rehearsed)
+        for _, _, other in self._ends:
+            if other[0] >= 0:
+                self._accompany(other)
+
+    def _accompany(self, actor: tuple[int, int]) -> None:
+        """Let a worker execute the task that it is charged, unless it has."""
+        if not self._company or self._executed[actor]:
+            return
+        self._accompanying.add(actor)
+        self.effort.skipped -= 1
+        self.effort.accompanied += 1
+        self._order(actor, -1)
+
+    def _order(self, actor: tuple[int, int], rehearsed: int) -> None:
+        self._executed[actor] = True
+        self._orders.task(*actor, self._task[actor], rehearsed, safe=self.has_skipped)
+
+    def _end(self, actor: tuple[int, int], end_s: float) -> None:
+        """Note the end of a worker's task on the account, and push what that releases."""
+        rank, worker = actor
+        member, task = self.members[rank], self._task[actor]
+        ledger, view = member.ledger, member.view
+        view.go_on(end_s)
+        ledger.end[task] = end_s
+        ledger.finish(task)
+        member.left -= 1
+        with blaming(member.scheduler, member.facts.graph):
+            member.scheduler.finished(task, worker)
+        released = member.release.complete(task)
+        times = ledger.ready[task], ledger.start[task], end_s
+        kind = self._chooses.kind(rank, task)
+        record = self.paths.ended((rank, task), kind, times, worker)
+        self.paths.carry(record, rank, released)
+        view.pusher = worker
+        self._push(member, released, task)
+        view.awake.append(worker)
+
+    def _push(self, member: Member, released: list[int], released_by: int) -> None:
+        member.view.go_on(self._now)
+        for task in released:
+            member.ledger.release(task, self._now, released_by)
+            if member.message[task] >= 0:
+                self._ready(member, task)
+            else:
+                with blaming(member.scheduler, member.facts.graph):
+                    member.scheduler.push(task)
+
+    # Messages
+
+    def _ready(self, member: Member, task: int) -> None:
+        """Send or await a message, whose task was released."""
+        member.ledger.hand_over(task)
+        message = member.message[task]
+        if self._ends_of[message][0] == (member.number, task):
+            self._turns += 1
+            heappush(member.out, (-self._priority[message], self._turns, message))
+        else:
+            self._awaited[message] = True
+            if self._announced[message]:
+                self._move(message)
+        self._wake(member)
+
+    def _wake(self, member: Member) -> None:
+        if not member.woken:
+            member.woken = True
+            self._woken.append(member)
+
+    def _communicate(self, member: Member) -> None:
+        """Send what a rank has to send, and let it hear what has ended."""
+        member.woken = False
+        while member.out and member.in_flight < MOST_IN_FLIGHT:
+            _, _, message = heappop(member.out)
+            member.in_flight += 1
+            self._announced[message] = True
+            if self._awaited[message]:
+                self._move(message)
+        while member.done:
+            self._end_message(member, member.done.popleft())
+
+    def _move(self, message: int) -> None:
+        """Let the data of *message* move, or charge what that takes."""
+        now, actor, (source, target) = self._now, (-1, message), self._ends_of[message]
+        for rank, task in (source, target):
+            ledger = self.members[rank].ledger
+            ledger.popped[task] = ledger.start[task] = now
+        before = self.paths.before_message(self._later(message))
+        charge_s = self._chooses.charge_message_s(message, before, now)
+        self._count(actor)
+        if charge_s is None:
+            self.messages.executed += 1
+            self._measuring[actor] = now
+            self._orders.message(message)
+        else:
+            self.messages.skipped += 1
+            heappush(self._ends, (now + charge_s, self._begun[actor], actor))
+
+    def _later(self, message: int) -> tuple[int, int]:
+        """Return the end of *message* that was ready last: its start has waited for that one."""
+        source, target = self._ends_of[message]
+        ready_s = [self.members[rank].ledger.ready[task] for rank, task in (source, target)]
+        return target if ready_s[1] > ready_s[0] else source
+
+    def _arrive(self, message: int) -> None:
+        """Note that *message* has arrived: its sender and its receiver hear of that."""
+        source, target = self._ends_of[message]
+        self.members[source[0]].in_flight -= 1
+        later = self._later(message)
+        ledger = self.members[later[0]].ledger
+        times = ledger.ready[later[1]], ledger.start[later[1]], self._now
+        record = self.paths.ended(later, self._chooses.kind(*source), times)
+        for rank, task in (source, target):
+            member = self.members[rank]
+            self.paths.carry(record, rank, [task])  # it waits with the message's own task
+            member.done.append(task)
+            self._wake(member)
+
+    def _end_message(self, member: Member, task: int) -> None:
+        member.ledger.end[task] = self._now
+        member.ledger.finish(task)
+        member.left -= 1
+        released = member.release.complete(task)
+        record = self.paths.before_message((member.number, task))
+        self.paths.carry(record, member.number, released)
+        member.view.pusher = None
+        self._push(member, released, task)
+
+    # The end
+
+    def _idle(self) -> bool:
+        """Return whether nothing is under way on any rank."""
+        return not (self._ends or self._measuring or self._woken)
+
+    def _stop_if_stuck_or_done(self) -> None:
+        if self._measuring:
+            return
+        self.over = True
+        for member in self.members:
+            if member.left:
+                raise dropped(member.scheduler, member.facts.graph, member.ledger.state, self._now)

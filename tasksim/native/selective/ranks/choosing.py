@@ -1,0 +1,186 @@
+"""Choosing over ranks: each rank by its own statistics, messages by those of both their ends.
+
+A message is a kernel: its signature is its size, who sends it and who receives it. Its sender and
+its receiver time it each on their own. It is skipped where both would skip it, or, as an option,
+where either would; as all choices are made in one place, both ends do the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+import numpy as np
+
+from tasksim.base.arguments import one_of
+from tasksim.native.selective.policies import Chooser
+from tasksim.native.selective.statistics import Signature, signatures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tasksim.graph.distribution.messages import MessageTable
+    from tasksim.graph.distribution.parts import Distribution
+    from tasksim.native.selective.policies import Policy, Sampling
+    from tasksim.native.selective.statistics import Statistics
+    from tasksim.runtime.pathrecords import PathRecord
+
+__all__ = [
+    "MESSAGES",
+    "MessageRule",
+    "RankChoosers",
+    "RankRules",
+    "RankSignatures",
+    "statistics_of_ranks",
+]
+
+MessageRule = Literal["all", "any"]
+MESSAGES: Final = ("all", "any")
+"""Which of the ends of a message have to know it well enough for it to be skipped."""
+
+MESSAGE: Final = "message"
+"""The kernel of a message's signature."""
+
+
+class RankSignatures:
+    """The signatures of a graph that was cut: of its tasks, then of its messages.
+
+    Attributes
+    ----------
+    found : list of Signature
+    of_task : list of list of int
+        Per rank and task of its part the place of its signature; a message's is the same at both
+        its ends.
+    """
+
+    def __init__(self, cut: Distribution) -> None:
+        kernels, of_whole = signatures(cut.graph)
+        sent, of_message = _signatures_of(cut.messages)
+        self.found = [*kernels, *sent]
+        tasks = np.asarray(of_whole, np.int64)
+        messages = np.asarray(of_message, np.int64) + len(kernels)
+        self.of_task: list[list[int]] = []
+        for part in cut.parts:
+            places = tasks[np.maximum(part.task, 0)] if len(tasks) else part.task
+            ours = part.message >= 0
+            places[ours] = messages[part.message[ours]]
+            self.of_task.append(places.tolist())
+
+
+def _signatures_of(messages: MessageTable) -> tuple[list[Signature], list[int]]:
+    rows = zip(
+        messages.size_bytes.tolist(), messages.source.tolist(), messages.target.tolist(),
+        strict=True,
+    )  # fmt: skip
+    found: dict[tuple[int, int, int], int] = {}
+    of_message = [found.setdefault(row, len(found)) for row in rows]
+    return [
+        Signature(MESSAGE, (("size_bytes", float(size)),), f"{source} to {target}")
+        for size, source, target in found
+    ], of_message
+
+
+def statistics_of_ranks(
+    policy: str, make: Callable[[], Statistics], ranks: int
+) -> list[Statistics]:
+    """Return the statistics of each rank; *eager* has the same ones for all of them.
+
+    So there what one rank has measured is known to all, as the paper's eager policy spreads it.
+    """
+    if policy == "eager":
+        return [make()] * ranks
+    return [make() for _ in range(ranks)]
+
+
+class RankRules(NamedTuple):
+    """What choices over ranks are made by.
+
+    *statistics* has those of each rank, or the same ones for all of them; *profile* how often each
+    signature is on the critical path of a run before.
+    """
+
+    policy: Policy
+    statistics: Sequence[Statistics]
+    tolerance: float
+    messages: MessageRule = "all"
+    profile: Sequence[int] = ()
+    sampling: Sampling = "spread"
+
+
+class RankChoosers:
+    """Chooses for the tasks and messages of all ranks of one run.
+
+    Parameters
+    ----------
+    rules : RankRules
+    known : RankSignatures
+    cut : Distribution
+    workers : sequence of int
+        How many each rank has; who communicates is one more.
+
+    Raises
+    ------
+    InputError
+        If the rule of messages is none.
+    """
+
+    def __init__(
+        self, rules: RankRules, known: RankSignatures, cut: Distribution, workers: Sequence[int]
+    ) -> None:
+        one_of(rules.messages, MESSAGES, "messages")
+        self._of_task, self._workers = known.of_task, workers
+        self._either = rules.messages == "any"
+        self._statistics = rules.statistics
+        self._choosers = [
+            Chooser(
+                rules.policy, statistics, rules.tolerance, known.found, of_task, count + 1,
+                rules.profile, rules.sampling,
+            )
+            for statistics, of_task, count in zip(
+                rules.statistics, known.of_task, workers, strict=True
+            )
+        ]  # fmt: skip
+        messages = cut.messages
+        self._ends = [
+            ((source, send), (target, receive))
+            for source, send, target, receive in zip(
+                messages.source.tolist(), messages.send.tolist(), messages.target.tolist(),
+                messages.receive.tolist(), strict=True,
+            )
+        ]  # fmt: skip
+
+    def kind(self, rank: int, task: int) -> int:
+        """Return the place of the signature of a task of a rank's part."""
+        return self._of_task[rank][task]
+
+    def charge_s(
+        self, rank: int, task: int, worker: int, before: PathRecord, now_s: float
+    ) -> float | None:
+        """Return what a task is charged; None: it has to be executed."""
+        return self._choosers[rank].charge_s(task, worker, before, now_s)
+
+    def charge_message_s(self, message: int, before: PathRecord, now_s: float) -> float | None:
+        """Return what a message is charged, its receiver's mean; None: it has to be sent."""
+        ends = self._ends[message]
+        told: list[float | None] = [
+            self._choosers[rank].charge_s(task, self._workers[rank], before, now_s)
+            for rank, task in ends
+        ]
+        known = [charge_s is not None for charge_s in told]
+        if not (any(known) if self._either else all(known)):
+            return None
+        for (rank, task), knows in zip(ends, known, strict=True):
+            if not knows:
+                self._choosers[rank].withdraw(task)
+        target, task = ends[1]
+        return self._choosers[target].mean_s(task) or told[0] or told[1]
+
+    def measured(self, rank: int, task: int, seconds: float) -> None:
+        """Note what a task has taken."""
+        self._choosers[rank].measured(task, seconds)
+
+    def measured_message(self, message: int, source_s: float, target_s: float) -> None:
+        """Note what a message has taken, as its two ends have it; once if they share statistics."""
+        (source, send), (target, receive) = self._ends[message]
+        if self._statistics[source] is not self._statistics[target]:
+            self._choosers[source].measured(send, source_s)
+        self._choosers[target].measured(receive, target_s)

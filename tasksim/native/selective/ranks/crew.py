@@ -1,0 +1,100 @@
+"""Crew of one rank: a thread per worker, each of which executes what it is ordered to."""
+
+from __future__ import annotations
+
+from queue import Empty, SimpleQueue
+from time import perf_counter
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tasksim.native.selective.timedtasks import TimedTasks
+
+if TYPE_CHECKING:
+    from tasksim.graph.distribution.parts import LocalPart
+    from tasksim.kernels.program import Program
+
+__all__ = ["BEGUN", "FAILED", "RETURNED", "Answer", "Crew"]
+
+BEGUN: Final = 1
+RETURNED: Final = 2
+FAILED: Final = 3
+
+
+class Answer(NamedTuple):
+    """What a rank says: of a task that has begun, has returned or has failed, or of a message.
+
+    *place* is a worker, or a message; *first_s* when it began, on rank 0's clock, or what it took.
+    """
+
+    what: int
+    place: int
+    first_s: float = 0.0
+    text: str = ""
+
+
+class Crew:
+    """The workers of one rank.
+
+    Parameters
+    ----------
+    program : Program
+        Of the whole graph.
+    part : LocalPart
+        What the rank does.
+    workers : int
+    offset_s : float
+        What is to be added to this rank's clock to have that of rank 0.
+    """
+
+    def __init__(
+        self, program: Program, part: LocalPart, workers: int, offset_s: float = 0.0
+    ) -> None:
+        self._tasks = TimedTasks(program, workers)
+        self._number: list[int] = part.task.tolist()
+        self._offset_s = offset_s
+        self._orders: list[SimpleQueue[tuple[int, int, bool] | None]] = [
+            SimpleQueue() for _ in range(workers)
+        ]
+        self._told: SimpleQueue[Answer] = SimpleQueue()
+        self._under_way = 0
+
+    def order(self, worker: int, task: int, rehearsed: int, *, safe: bool) -> None:
+        """Let *worker* execute *task* of the part; before that one to be rehearsed; -1: none."""
+        self._under_way += 1
+        self._orders[worker].put((task, rehearsed, safe))
+
+    @property
+    def busy(self) -> bool:
+        """Whether all workers have orders."""
+        return self._under_way >= len(self._orders)
+
+    def answers(self) -> list[Answer]:
+        """Return what workers have to say."""
+        found: list[Answer] = []
+        try:
+            while True:
+                answer = self._told.get_nowait()
+                self._under_way -= answer.what != BEGUN
+                found.append(answer)
+        except Empty:
+            return found
+
+    def end(self) -> None:
+        """Let all workers end after what they have been ordered."""
+        for orders in self._orders:
+            orders.put(None)
+
+    def work(self, worker: int) -> None:
+        """Execute what *worker* is ordered to until there is no more."""
+        while (order := self._orders[worker].get()) is not None:
+            try:
+                self._execute(worker, *order)
+            except (Exception, SystemExit) as error:
+                self._told.put(Answer(FAILED, worker, text=str(error)))
+
+    def _execute(self, worker: int, task: int, rehearsed: int, safe: bool) -> None:
+        tasks = self._tasks
+        if rehearsed >= 0:
+            tasks.run(self._number[rehearsed], worker, safe=True)
+        self._told.put(Answer(BEGUN, worker, perf_counter() + self._offset_s))
+        tasks.run(self._number[task], worker, safe=safe)
+        self._told.put(Answer(RETURNED, worker, tasks.elapsed_s(worker)))

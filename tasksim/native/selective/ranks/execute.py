@@ -1,0 +1,250 @@
+"""Selective runs over ranks: from a cut graph to a run of which only a part was executed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.base.arguments import one_of
+from tasksim.base.errors import TaskFailed
+from tasksim.kernels.threads import single_threaded_blas
+from tasksim.native.cluster.clocks import look_at_clock
+from tasksim.native.cluster.execute import refuse_planner, shares_cores
+from tasksim.native.cluster.launch import end_all
+from tasksim.native.cluster.records import RankRecord, message_table, task_table
+from tasksim.native.execute import refuse_without_estimates
+from tasksim.native.selective.policies import checked_tolerance, policy_of
+from tasksim.native.selective.ranks.account import RanksAccount
+from tasksim.native.selective.ranks.choosing import (
+    MESSAGES,
+    RankChoosers,
+    RankRules,
+    RankSignatures,
+)
+from tasksim.native.selective.ranks.crew import Crew
+from tasksim.native.selective.ranks.hands import Follower, Hands, Leader, let_work
+from tasksim.native.selective.ranks.mail import Mail
+from tasksim.native.selective.ranks.paths import RankPaths
+from tasksim.native.selective.statistics import Statistics
+from tasksim.run.record import Run, WorkerInfo
+from tasksim.schedulers.registry import create
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tasksim.native.cluster.execute import RankExecution
+    from tasksim.native.cluster.ranks import Ranks
+    from tasksim.native.selective.execution import Effort
+    from tasksim.native.selective.policies import Sampling
+    from tasksim.native.selective.ranks.choosing import MessageRule
+    from tasksim.native.selective.ranks.mail import Wires
+    from tasksim.platform.description import Platform
+    from tasksim.runtime.pathrecords import PathRecord
+
+__all__ = ["SelectiveOverRanks", "execute_over_ranks"]
+
+
+@dataclass(frozen=True)
+class SelectiveOverRanks:
+    """A selective run over ranks; rank 0 has it.
+
+    Attributes
+    ----------
+    run : Run
+        Its times are those of the account: the makespan is the prediction of a full run.
+    effort, messages : Effort
+        What was executed of the tasks, and what was sent of the messages.
+    wall_s : float
+        How long it has taken; a full run before it, for counts, included.
+    path : PathRecord
+        The practical critical path, per signature of tasks and messages.
+    """
+
+    run: Run
+    effort: Effort
+    messages: Effort
+    wall_s: float
+    path: PathRecord
+
+
+def execute_over_ranks(
+    ranks: Ranks,
+    wires: Wires,
+    execution: RankExecution,
+    platforms: Sequence[Platform],
+    scheduler: str = "lws",
+    *,
+    policy: str = "online",
+    tolerance: float = 0.05,
+    statistics: Sequence[Statistics] | None = None,
+    sampling: Sampling = "spread",
+    messages: MessageRule = "all",
+    estimates: Sequence[Sequence[float]] | None = None,
+    seed: int = 0,
+    pin: bool = True,
+    company: bool = True,
+) -> SelectiveOverRanks | None:
+    """Run a graph over all ranks, and skip tasks and messages that are known well enough.
+
+    All ranks call this together; rank 0 keeps the account, and all statistics.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    wires : Wires
+    execution : RankExecution
+        The graph, cut and bound to data.
+    platforms : sequence of Platform
+        The workers of each rank.
+    scheduler : str, optional
+        Each rank has one of its own.
+    policy, tolerance, sampling, company
+        As of :func:`tasksim.native.selective.execute.execute_selectively`.
+    statistics : sequence of Statistics, optional
+        What each rank knows from runs before; rank 0's count.
+    messages : {"all", "any"}
+        Whether both ends of a message have to know it, or either.
+    estimates : sequence of sequences of float, optional
+        What schedulers believe of the tasks of the whole graph, ``[class][task]``.
+    seed, pin
+        As of a full run.
+
+    Raises
+    ------
+    InputError
+        If the tolerance is none, or there is no such policy or rule of messages; on all ranks.
+
+    If a kernel fails on any rank, all of them end at once.
+    """
+    chosen = policy_of(policy)
+    checked_tolerance(tolerance)
+    one_of(messages, MESSAGES, "messages")
+    begun = perf_counter()
+    run = _RankRun(ranks, wires, execution, platforms, scheduler, estimates, seed, pin, company)
+    known = statistics or [Statistics() for _ in platforms]
+    profile: Sequence[int] = ()
+    if chosen.counts == "profile":
+        nothing = [Statistics() for _ in platforms]
+        before = run.make(RankRules(chosen, nothing, 0.0))
+        profile = () if before is None else before.paths.longest.counts
+    rules = RankRules(chosen, known, tolerance, messages, profile, sampling)
+    made = run.make(rules)
+    return None if made is None else run.told(made, perf_counter() - begun)
+
+
+class _RankRun:
+    """Makes runs of one execution; all ranks have one."""
+
+    def __init__(
+        self,
+        ranks: Ranks,
+        wires: Wires,
+        execution: RankExecution,
+        platforms: Sequence[Platform],
+        scheduler: str,
+        estimates: Sequence[Sequence[float]] | None,
+        seed: int,
+        pin: bool,
+        company: bool,
+    ) -> None:
+        ranks.together(lambda: _refuse(scheduler, estimates, ranks.size))
+        self._ranks, self._wires, self._execution = ranks, wires, execution
+        self._platforms, self._scheduler, self._seed = platforms, scheduler, seed
+        self._estimates, self._company = estimates, company
+        self._cut = execution.cut
+        self._shared = shares_cores(ranks, len(platforms[ranks.rank].workers))
+        self._pin = pin and not self._shared
+        self._known = RankSignatures(self._cut) if not ranks.rank else None
+        # One clock tells the time of all ranks of a machine.
+        alike = ranks.here[1] == ranks.size
+        self._offset_s = 0.0 if alike else look_at_clock(ranks).offset_s
+
+    def make(self, rules: RankRules) -> RanksAccount | None:
+        """Make one run, the data reset before it; return the account on rank 0."""
+        ranks, execution = self._ranks, self._execution
+        platform = self._platforms[ranks.rank]
+        with single_threaded_blas():
+            execution.whole.reset()
+            part, workers = self._cut.parts[ranks.rank], len(platform.workers)
+            crew = Crew(execution.whole, part, workers, self._offset_s)
+            mail = Mail(self._wires, self._cut.messages, execution.parcels, self._offset_s)
+            hands = Hands(crew, mail, shared=self._shared)
+            ranks.wait_for_all()
+            if ranks.rank:
+                follower = Follower(self._wires, hands)
+                self._work(crew, follower.follow)
+                return None
+            leader = Leader(self._wires, hands)
+            account = self._account(rules, leader)
+            self._work(crew, lambda going: leader.lead(account, self._seed, going))
+            leader.end(ranks.size)
+        return account
+
+    def _work(self, crew: Crew, loop: Callable[[Callable[[], bool]], None]) -> None:
+        rank = self._ranks.rank
+        platform = self._platforms[rank]
+        try:
+            let_work(crew, platform, self._execution.whole, loop, pin=self._pin)
+        except TaskFailed as error:  # on whatever rank
+            end_all(str(error))
+        except Exception as error:
+            end_all(f"rank {rank}: {error}")
+
+    def _account(self, rules: RankRules, leader: Leader) -> RanksAccount:
+        known = self._known
+        assert known is not None
+        workers = [len(platform.workers) for platform in self._platforms]
+        return RanksAccount(
+            self._cut,
+            self._platforms,
+            [create(self._scheduler) for _ in self._platforms],
+            leader,
+            RankChoosers(rules, known, self._cut, workers),
+            RankPaths(len(known.found), workers),
+            [self._believed(rank) for rank in range(len(self._platforms))],
+            company=self._company,
+        )
+
+    def _believed(self, rank: int) -> Any:
+        """Return what the scheduler of a rank believes of its part: of messages, no time."""
+        if self._estimates is None:
+            return None
+        task, rows = self._cut.parts[rank].task, np.asarray(self._estimates)
+        return np.where(task < 0, 0.0, rows[:, np.maximum(task, 0)]).tolist()
+
+    def told(self, account: RanksAccount, wall_s: float) -> SelectiveOverRanks:
+        """Return what became of a run."""
+        graph = self._cut.graph
+        records = [RankRecord(m.ledger.table(), m.workers) for m in account.members]
+        workers = tuple(
+            WorkerInfo(f"{rank}.{worker.name}", worker.architecture, rank)
+            for rank, platform in enumerate(self._platforms)
+            for worker in platform.workers
+        )
+        run = Run(
+            kind="simulated",
+            graph_name=graph.name,
+            graph_arguments=dict(graph.arguments),
+            kernel_names=graph.kernels,
+            workers=workers,
+            platform=self._platforms[0].name,
+            scheduler=self._scheduler,
+            seed=self._seed,
+            tasks=task_table(self._cut, records),
+            messages=message_table(self._cut, records) if len(records) > 1 else None,
+            wall_s=wall_s,
+            engine="python",
+        )
+        path = account.paths.longest
+        return SelectiveOverRanks(run, account.effort, account.messages, wall_s, path)
+
+
+def _refuse(scheduler: str, estimates: Sequence[Sequence[float]] | None, ranks: int) -> None:
+    made = create(scheduler)
+    if ranks > 1:
+        refuse_planner(made)
+    if estimates is None:
+        refuse_without_estimates(made)

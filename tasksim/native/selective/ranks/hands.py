@@ -1,0 +1,297 @@
+"""Hands of a rank: its workers and its mail, and the thread that gives them orders.
+
+Rank 0 keeps the account and orders; the others do what they are told, and say how it went. The
+thread is polite, as that of a full run is: workers need the cores.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.base.errors import TaskFailed
+from tasksim.native.cluster.communicator import BUSY_S, IDLE_S
+from tasksim.native.cluster.promptness import be_prompt
+from tasksim.native.selective.execution import SKIPPED_BEFORE
+from tasksim.native.selective.ranks.crew import BEGUN, FAILED, RETURNED, Answer
+from tasksim.native.selective.ranks.mail import CAME, DONE, SENT
+from tasksim.native.threads import LOOK_S, conduct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from tasksim.base.interruption import Interrupts
+    from tasksim.kernels.program import Program
+    from tasksim.native.selective.ranks.account import RanksAccount
+    from tasksim.native.selective.ranks.crew import Crew
+    from tasksim.native.selective.ranks.mail import Mail, Wires
+    from tasksim.native.threads import Progress
+    from tasksim.platform.description import Platform
+
+__all__ = ["Follower", "Hands", "Leader", "let_work"]
+
+END, EXECUTE, SEND, RECEIVE = range(4)
+TEXT: Final = 1
+"""The tag of what a failed task has said."""
+
+HEARD_S: Final = 1e-4
+"""How much later rank 0 may hear that a task of another has returned: so much less it is taken to
+have run, lest the account goes past its end."""
+
+
+class Hands:
+    """What executes and communicates on one rank.
+
+    Parameters
+    ----------
+    crew : Crew
+    mail : Mail
+    shared : bool
+        Whether ranks share cores: then who waits looks less often.
+    """
+
+    def __init__(self, crew: Crew, mail: Mail, *, shared: bool) -> None:
+        self.crew, self._mail, self._shared = crew, mail, shared
+
+    def do(self, what: int, one: int, two: int = 0, three: int = -1, safe: int = 0) -> None:
+        """Do what an order says."""
+        if what == EXECUTE:
+            self.crew.order(one, two, three, safe=bool(safe))
+        elif what == SEND:
+            self._mail.send(one)
+        else:
+            self._mail.receive(one)
+
+    def answers(self) -> list[Answer]:
+        """Return what has happened since."""
+        return [*self.crew.answers(), *self._mail.answers()]
+
+    def nap(self) -> None:
+        """Leave the cores to the workers for a moment."""
+        busy = self._shared or (self.crew.busy and not self._mail.under_way)
+        time.sleep(BUSY_S if busy else IDLE_S)
+
+
+class Leader:
+    """Rank 0: keeps the account, gives orders, hears answers.
+
+    Parameters
+    ----------
+    wires : Wires
+    hands : Hands
+        Its own.
+    """
+
+    def __init__(self, wires: Wires, hands: Hands) -> None:
+        self._wires, self._hands = wires, hands
+        self._began: dict[tuple[int, int], float] = {}
+        self._sent: dict[int, float] = {}
+        self._times: dict[int, dict[int, float]] = {}
+        self._account: RanksAccount | None = None
+        self._row: NDArray[np.float64] = np.zeros(3)
+
+    # What the account orders
+
+    def task(self, rank: int, worker: int, task: int, rehearsed: int, *, safe: bool) -> None:
+        """Let *worker* of *rank* execute a task of its part."""
+        self._began.pop((rank, worker), None)
+        self._order(rank, EXECUTE, worker, task, rehearsed, int(safe))
+
+    def message(self, message: int) -> None:
+        """Let a message be sent and received."""
+        assert self._account is not None
+        messages = self._account.cut.messages
+        self._order(int(messages.target[message]), RECEIVE, message)
+        self._order(int(messages.source[message]), SEND, message)
+
+    def elapsed_s(self, rank: int, worker: int) -> float:
+        """Return how long the task of *worker* has taken so far, at least."""
+        began_s = self._began.get((rank, worker))
+        if began_s is None:
+            return 0.0
+        return max(0.0, perf_counter() - began_s - (HEARD_S if rank else 0.0))
+
+    def _order(self, rank: int, *numbers: int) -> None:
+        if not rank:
+            self._hands.do(*numbers)
+            return
+        row = np.zeros(5, np.int64)
+        row[: len(numbers)] = numbers
+        self._wires.orders.Send(row, rank)
+
+    # What goes on
+
+    def lead(self, account: RanksAccount, seed: int, going: Callable[[], bool]) -> None:
+        """Keep *account* to its end, or as long as it is *going*."""
+        self._account = account
+        account.begin(seed)
+        while going():
+            account.advance()
+            if account.over:
+                return
+            # Heard before the account asks how long the others have taken.
+            if not self._hear():
+                self._hands.nap()
+
+    def end(self, ranks: int) -> None:
+        """Let the others go on to what comes after."""
+        for rank in range(1, ranks):
+            self._order(rank, END)
+
+    def _hear(self) -> bool:
+        own = self._hands.answers()
+        for answer in own:
+            self._answered(0, answer)
+        return self._hear_others() or bool(own)
+
+    def _hear_others(self) -> bool:
+        from mpi4py import MPI
+
+        heard, orders, status = False, self._wires.orders, MPI.Status()
+        while orders.Iprobe(tag=0, status=status):
+            heard, rank = True, status.Get_source()
+            orders.Recv(self._row, rank, 0)
+            what, place = int(self._row[0]), int(self._row[1])
+            text = orders.recv(source=rank, tag=TEXT) if what == FAILED else ""
+            self._answered(rank, Answer(what, place, float(self._row[2]), text))
+        return heard
+
+    def _answered(self, rank: int, answer: Answer) -> None:
+        account = self._account
+        assert account is not None
+        if answer.what == BEGUN:
+            self._began[rank, answer.place] = answer.first_s
+        elif answer.what == RETURNED:
+            self._began.pop((rank, answer.place), None)
+            account.returned(rank, answer.place, answer.first_s)
+        elif answer.what == FAILED:
+            raise _failed(account, rank, answer)
+        else:
+            self._message_answered(account, answer)
+
+    def _message_answered(self, account: RanksAccount, answer: Answer) -> None:
+        """Note a time of a message; when both ends have said all, it has been sent."""
+        times = self._times.setdefault(answer.place, {})
+        times[answer.what] = answer.first_s
+        if len(times) == len((SENT, DONE, CAME)):
+            del self._times[answer.place]
+            taken = [max(times[end] - times[SENT], LEAST_S) for end in (DONE, CAME)]
+            account.returned_message(answer.place, *taken)
+
+
+LEAST_S: Final = 1e-9
+"""The shortest that a message takes, should clocks be wrong by more than it took."""
+
+
+def _failed(account: RanksAccount, rank: int, answer: Answer) -> TaskFailed:
+    member = account.members[rank]
+    local = account.task_of(rank, answer.place)
+    name = member.platform.workers[answer.place].name
+    label = account.cut.graph.label(member.task[local])
+    why = SKIPPED_BEFORE if account.has_skipped else ""
+    return TaskFailed(f"rank {rank}: {label} failed on worker {name}: {answer.text}{why}")
+
+
+class Follower:
+    """Another rank: does what rank 0 orders.
+
+    Parameters
+    ----------
+    wires : Wires
+    hands : Hands
+        Its own.
+    """
+
+    def __init__(self, wires: Wires, hands: Hands) -> None:
+        self._wires, self._hands = wires, hands
+
+    def follow(self, going: Callable[[], bool]) -> None:
+        """Do what rank 0 orders until it says no more, or as long as it is *going*."""
+        order: NDArray[np.int64] = np.zeros(5, np.int64)
+        orders = self._wires.orders
+        while going():
+            moved = False
+            while orders.Iprobe(0, 0):
+                orders.Recv(order, 0, 0)
+                if order[0] == END:
+                    return
+                self._hands.do(*order.tolist())
+                moved = True
+            for answer in self._hands.answers():
+                self._say(orders, answer)
+                moved = True
+            if not moved:
+                self._hands.nap()
+
+    def _say(self, orders: Any, answer: Answer) -> None:
+        orders.Send(np.array([answer.what, answer.place, answer.first_s]), 0, 0)
+        if answer.what == FAILED:
+            orders.send(answer.text, 0, TEXT)
+
+
+class _Working:
+    """The threads of a rank while it works: its crew, and the one that leads or follows."""
+
+    def __init__(self, crew: Crew, loop: Callable[[Callable[[], bool]], None]) -> None:
+        self._crew, self._loop = crew, loop
+        self._over = threading.Event()
+        self._given_up = False
+        self._error: BaseException | None = None
+
+    def begin(self) -> None:
+        """Do nothing: the account begins at 0."""
+
+    def work(self, worker: int) -> None:
+        """Execute what *worker* is ordered to."""
+        self._crew.work(worker)
+
+    def submit(self, interrupts: Interrupts) -> None:
+        """Start the thread that leads or follows."""
+        interrupts.check()
+        threading.Thread(target=self._communicate, name="orders", daemon=True).start()
+
+    def wait(self, _: Progress | None, interrupts: Interrupts) -> None:
+        """Wait until the run is over."""
+        while not self._over.wait(LOOK_S):
+            interrupts.check()
+        if self._error is not None:
+            raise self._error
+
+    def give_up(self) -> None:
+        """Let the thread that leads or follows end."""
+        self._given_up = True
+        self._over.wait(LOOK_S)
+
+    def stop(self) -> bool:
+        """Let the workers end."""
+        self._given_up = True
+        self._crew.end()
+        return True
+
+    def _communicate(self) -> None:
+        be_prompt()
+        try:
+            self._loop(lambda: not self._given_up)
+        except BaseException as error:
+            self._error = error
+        finally:
+            self._over.set()
+
+
+def let_work(
+    crew: Crew,
+    platform: Platform,
+    program: Program,
+    loop: Callable[[Callable[[], bool]], None],
+    *,
+    pin: bool,
+) -> None:
+    """Let a rank's *crew* work until *loop*, which leads or follows, has come to its end."""
+    names = [worker.name for worker in platform.workers]
+    conduct(_Working(crew, loop), names, program, pin=pin, progress=None)

@@ -1,0 +1,114 @@
+"""Mail of one rank: messages that are really sent and received, each timed at both its ends.
+
+The receiver is ready before the sender's clock starts: what is timed is a message, not how long one
+end has waited for its order. The sender has it when the receiver has begun to take it; the
+receiver, when it has all of it, and looks as often as the thread of a full run that communicates.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.native.selective.ranks.crew import Answer
+
+if TYPE_CHECKING:
+    from tasksim.graph.distribution.messages import MessageTable
+    from tasksim.native.cluster.parcels import Parcels
+    from tasksim.native.cluster.ranks import Ranks
+
+__all__ = ["CAME", "SENT", "Mail", "Wires"]
+
+SENT: Final = 4
+"""The answer of a sender: when it began, on rank 0's clock; then when it was done."""
+CAME: Final = 5
+"""The answer of a receiver: when it had the message, on rank 0's clock."""
+DONE: Final = 6
+"""The second answer of a sender."""
+
+
+class Wires:
+    """What ranks talk over: apart from each other, and from whatever else they say.
+
+    All ranks make it together.
+
+    Parameters
+    ----------
+    ranks : Ranks
+
+    Attributes
+    ----------
+    orders, data, ready : mpi4py.MPI.Comm
+        Orders and answers; messages; who is ready for them.
+    """
+
+    def __init__(self, ranks: Ranks) -> None:
+        self.orders, self.data, self.ready = (ranks.comm.Dup() for _ in range(3))
+
+
+class Mail:
+    """The messages of one rank.
+
+    Parameters
+    ----------
+    wires : Wires
+    messages : MessageTable
+        Of the whole graph; the number of one is its tag.
+    parcels : Parcels
+        The data.
+    offset_s : float
+        What is to be added to this rank's clock to have that of rank 0.
+    """
+
+    def __init__(
+        self, wires: Wires, messages: MessageTable, parcels: Parcels, offset_s: float = 0.0
+    ) -> None:
+        self._wires, self._messages, self._parcels = wires, messages, parcels
+        self._offset_s = offset_s
+        self._waiting: dict[int, Any] = {}
+        self._sending: dict[int, Any] = {}
+        self._receiving: dict[int, Any] = {}
+        self._saying: list[Any] = []
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a message is."""
+        return bool(self._waiting or self._sending or self._receiving)
+
+    def send(self, message: int) -> None:
+        """Send *message*, once its receiver is ready."""
+        target = int(self._messages.target[message])
+        self._waiting[message] = self._wires.ready.Irecv(bytearray(), target, message)
+
+    def receive(self, message: int) -> None:
+        """Receive *message*; tell its sender that this rank is ready for it."""
+        source = int(self._messages.source[message])
+        buffer = self._parcels.buffer(int(self._messages.handle[message]))
+        self._receiving[message] = self._wires.data.Irecv(buffer, source, message)
+        self._saying.append(self._wires.ready.Isend(b"", source, message))
+
+    def answers(self) -> list[Answer]:
+        """Return what has happened since, on the clock of rank 0."""
+        found: list[Answer] = []
+        for message in _over(self._receiving):
+            found.append(Answer(CAME, message, self._now_s()))
+        for message in _over(self._sending):
+            found.append(Answer(DONE, message, self._now_s()))
+        for message in _over(self._waiting):
+            buffer = self._parcels.buffer(int(self._messages.handle[message]))
+            target = int(self._messages.target[message])
+            found.append(Answer(SENT, message, self._now_s()))
+            self._sending[message] = self._wires.data.Issend(buffer, target, message)
+        self._saying = [request for request in self._saying if not request.Test()]
+        return found
+
+    def _now_s(self) -> float:
+        return perf_counter() + self._offset_s
+
+
+def _over(requests: dict[int, Any]) -> list[int]:
+    """Return the messages whose requests are complete, and forget these."""
+    found = [message for message, request in requests.items() if request.Test()]
+    for message in found:
+        del requests[message]
+    return found

@@ -1,0 +1,128 @@
+"""One node: where a tuning makes its native runs, this machine's cores as one process has them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Protocol
+
+from tasksim.base.errors import InputError
+from tasksim.native.execute import execute
+from tasksim.native.selective.execute import execute_selectively
+from tasksim.scenario.resolved import Resolver
+from tasksim.scenario.solving import bound, estimates_of, policy_of
+from tasksim.tuning.selection import Ran
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.kernels.program import Program
+    from tasksim.scenario.resolved import Resolved
+    from tasksim.scenario.scenario import Scenario
+    from tasksim.tuning.over import Candidate
+    from tasksim.tuning.selection import Selection
+
+__all__ = ["OneNode", "Site", "as_native", "scheduler_name"]
+
+
+class Site(Protocol):
+    """Where a tuning makes its native runs."""
+
+    def prepare(self, place: int) -> None:
+        """Bind the graph of a candidate, by its place, to data: the next runs are of that."""
+
+    def selective(self) -> Ran:
+        """Make a run that skips what is known."""
+
+    def full(self) -> Ran:
+        """Make a run that executes all; how long it takes includes the reset of its data."""
+
+
+class OneNode:
+    """One process of this machine, with all its cores.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+    selection : Selection
+        What selective execution is told.
+    """
+
+    def __init__(self, candidates: Sequence[Candidate], selection: Selection) -> None:
+        self._candidates, self._selection = candidates, selection
+        self._resolver = Resolver()
+        self._statistics = selection.statistics()
+        self._resolved: Resolved | None = None
+        self._program: Program | None = None
+        self._warm = False
+
+    def prepare(self, place: int) -> None:
+        """Bind the graph of a candidate to data; those of the last graph are kept."""
+        resolved = self._resolver.resolve(as_native(self._candidates[place]))
+        if self._resolved is None or self._resolved.graph is not resolved.graph:
+            self._program = None  # before the next: two matrices need not fit at once
+            self._program = bound(resolved)
+        self._resolved = resolved
+        if not self._warm:
+            self._warm = True
+            self.full()
+
+    def selective(self) -> Ran:
+        """Make a run that skips what is known."""
+        assert self._resolved is not None
+        assert self._program is not None
+        told, resolved, scenario = self._selection, self._resolved, self._resolved.scenario
+        if not told.reuses:
+            self._statistics.reset()
+        done = execute_selectively(
+            self._program,
+            resolved.platform,
+            scheduler_name(scenario),
+            policy=told.policy,
+            tolerance=told.tolerance,
+            statistics=self._statistics,
+            sampling=told.sampling,
+            estimates=estimates_of(resolved),
+            seed=scenario.seed,
+            pin=scenario.pin,
+        )
+        tasks = len(resolved.graph)
+        return Ran(done.run.makespan_s, done.wall_s, done.effort.executed, tasks)
+
+    def full(self) -> Ran:
+        """Make a run that executes all."""
+        assert self._resolved is not None
+        resolved, scenario = self._resolved, self._resolved.scenario
+        estimates = estimates_of(resolved)
+        begun = perf_counter()
+        run = execute(
+            resolved.graph,
+            resolved.platform,
+            policy_of(scenario.scheduler),
+            program=self._program,
+            estimates=estimates,
+            seed=scenario.seed,
+            pin=scenario.pin,
+            runtime=scenario.runtime,
+        )
+        tasks = len(resolved.graph)
+        return Ran(run.makespan_s, perf_counter() - begun, tasks, tasks)
+
+
+def as_native(candidate: Candidate) -> Scenario:
+    """Return the scenario of *candidate* as one of this machine's cores."""
+    given = candidate.scenario
+    assert given is not None
+    if given.clock == "native":
+        return given
+    return replace(
+        given, clock="native", platform=None, durations=None, changes=(), models=None,
+        network=None, nodes=None, grid=None, owner="row",
+    )  # fmt: skip
+
+
+def scheduler_name(scenario: Scenario) -> str:
+    """Return the scheduler of *scenario*, by name; raises :exc:`InputError` if it is an object."""
+    if not isinstance(scenario.scheduler, str):
+        raise InputError("autotune takes schedulers by their names")
+    return scenario.scheduler

@@ -1,0 +1,173 @@
+"""Ranks as the place where a tuning makes its runs: rank 0 leads, the others take part."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from tasksim.native.cluster.leading import Leading
+from tasksim.native.cluster.records import task_table
+from tasksim.native.selective.ranks.choosing import statistics_of_ranks
+from tasksim.native.selective.ranks.execute import execute_over_ranks
+from tasksim.native.selective.ranks.mail import Wires
+from tasksim.scenario.over_ranks import RankedScenario
+from tasksim.scenario.resolved import Resolver
+from tasksim.scenario.solving import estimates_of, policy_of
+from tasksim.tuning.one_node import as_native, scheduler_name
+from tasksim.tuning.selection import Ran
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tasksim.graph.distribution.owners import Grid
+    from tasksim.native.cluster.ranks import Ranks
+    from tasksim.scenario.resolved import Resolved
+    from tasksim.scenario.scenario import Scenario
+    from tasksim.tuning.over import Candidate
+    from tasksim.tuning.selection import Selection
+
+__all__ = ["OverRanks"]
+
+
+class OverRanks:
+    """All ranks of ``mpiexec``, as one of them sees them; all of them make it.
+
+    Rank 0 calls the methods of a site, and at last :meth:`end`; the others call :meth:`follow`.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+        The same on all ranks.
+    selection : Selection
+    ranks : Ranks
+    grid : Grid
+        How they are arranged.
+    owner : str
+        Which of them owns what.
+    """
+
+    def __init__(
+        self,
+        candidates: Sequence[Candidate],
+        selection: Selection,
+        ranks: Ranks,
+        grid: Grid,
+        owner: str,
+    ) -> None:
+        self._candidates, self._selection = candidates, selection
+        self._ranks, self._grid, self._owner = ranks, grid, owner
+        self._wires = Wires(ranks)
+        self._statistics = statistics_of_ranks(selection.policy, selection.statistics, ranks.size)
+        self._resolver = Resolver()
+        self._ranked: RankedScenario | None = None
+        self._resolved: Resolved | None = None
+        self._warm = False
+        prepare = [partial(self._prepare, place) for place in range(len(candidates))]
+        actions: list[Callable[[], Any]] = [self._selective, self._full, *prepare]
+        self._leading: Leading[Any] = Leading(
+            ranks, [partial(self._together, action) for action in actions]
+        )
+
+    # For rank 0
+
+    def prepare(self, place: int) -> None:
+        """Let all ranks bind their parts of the graph of a candidate to data."""
+        self._leading.do(2 + place)
+
+    def selective(self) -> Ran:
+        """Make a run that skips what is known, of tasks and messages."""
+        ran: Ran = self._leading.do(0)
+        return ran
+
+    def full(self) -> Ran:
+        """Make a run that executes all."""
+        ran: Ran = self._leading.do(1)
+        return ran
+
+    def end(self) -> None:
+        """Let the other ranks go on to what comes after."""
+        self._leading.end()
+
+    # For the others
+
+    def follow(self) -> None:
+        """Take part in what rank 0 does, until it says no more."""
+        self._leading.follow()
+
+    # What all ranks do
+
+    def _together(self, action: Callable[[], Any]) -> Any:
+        """Do what may fail before it begins: rank 0 has the error, others wait for what is next."""
+        with suppress(*([SystemExit] if self._ranks.rank else [])):
+            return action()
+
+    def _prepare(self, place: int) -> None:
+        ranks = self._ranks
+        scenario = as_native(self._candidates[place])
+        if self._ranked is None or not _alike(self._ranked.resolved.scenario, scenario):
+            self._ranked = self._resolved = None  # two matrices need not fit at once
+            self._ranked = RankedScenario(scenario, ranks, self._grid, self._owner, check=False)
+        ours = replace(scenario, workers=self._ranked.resolved.scenario.workers)
+        self._resolved = ranks.together(lambda: self._resolver.resolve(ours))
+        if not self._warm:
+            self._full()
+            self._warm = True
+
+    def _selective(self) -> Ran | None:
+        assert self._ranked is not None
+        assert self._resolved is not None
+        told, scenario = self._selection, self._resolved.scenario
+        if not told.reuses:
+            for statistics in self._statistics:
+                statistics.reset()
+        done = execute_over_ranks(
+            self._ranks,
+            self._wires,
+            self._ranked.execution,
+            self._ranked.platforms,
+            scheduler_name(scenario),
+            policy=told.policy,
+            tolerance=told.tolerance,
+            statistics=self._statistics,
+            sampling=told.sampling,
+            messages=told.messages,
+            estimates=estimates_of(self._resolved),
+            seed=scenario.seed,
+            pin=scenario.pin,
+        )
+        if done is None:
+            return None
+        cut = self._ranked.cut
+        return Ran(
+            done.run.makespan_s, done.wall_s, done.effort.executed, len(cut.graph),
+            sent=done.messages.executed, messages=len(cut.messages),
+        )  # fmt: skip
+
+    def _full(self) -> Ran | None:
+        assert self._ranked is not None
+        assert self._resolved is not None
+        scenario, cut = self._resolved.scenario, self._ranked.cut
+        begun = perf_counter()
+        record = self._ranked.execution.run(
+            policy_of(scenario.scheduler),
+            estimates=estimates_of(self._resolved),
+            seed=scenario.seed,
+            pin=scenario.pin,
+            runtime=scenario.runtime,
+        )
+        if record is None:
+            return None
+        wall_s = perf_counter() - begun
+        makespan_s = float(task_table(cut, record.ranks).end_s.max(initial=0.0))
+        tasks, messages = len(cut.graph), len(cut.messages)
+        return Ran(makespan_s, wall_s, tasks, tasks, sent=messages, messages=messages)
+
+
+def _alike(one: Scenario, other: Scenario) -> bool:
+    """Return whether two scenarios differ in nothing but the scheduler."""
+    return replace(one, scheduler="lws", workers=None) == replace(
+        other, scheduler="lws", workers=None
+    )

@@ -1,0 +1,89 @@
+"""Selection: what selective execution is told by a tuning, and what a run of it was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tasksim.native.selective.policies import checked_tolerance, policy_of
+from tasksim.native.selective.statistics import LEVEL, Statistics
+
+if TYPE_CHECKING:
+    from tasksim.native.selective.policies import Sampling
+    from tasksim.native.selective.ranks.choosing import MessageRule
+    from tasksim.native.selective.statistics import Intervals
+
+__all__ = ["Ran", "Selection"]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What selective execution is told.
+
+    Attributes
+    ----------
+    policy : str
+    tolerance : float
+    intervals : {"student", "normal"}
+    confidence : float
+    reuse : bool or None
+        Whether statistics are kept between configurations; None: as the policy does.
+    cells : bool
+        Whether other sizes of a kernel may make one known; then statistics are kept.
+    sampling : {"spread", "first"}
+        Which tasks of a kernel are executed.
+    messages : {"all", "any"}
+        Over ranks: which ends of a message have to know it well enough.
+    """
+
+    policy: str = "online"
+    tolerance: float = 0.05
+    intervals: Intervals = "student"
+    confidence: float = LEVEL
+    reuse: bool | None = None
+    sampling: Sampling = "spread"
+    cells: bool = False
+    messages: MessageRule = "all"
+
+    def statistics(self) -> Statistics:
+        """Return statistics that know nothing yet; raises :exc:`InputError` for what is no such."""
+        policy_of(self.policy)
+        checked_tolerance(self.tolerance)
+        return Statistics(self.intervals, self.confidence, cells=self.cells)
+
+    @property
+    def reuses(self) -> bool:
+        """Whether statistics are kept between configurations."""
+        if self.cells or self.reuse is not None:
+            return self.cells or bool(self.reuse)
+        return policy_of(self.policy).reuses
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A run that a tuning made.
+
+    Attributes
+    ----------
+    makespan_s : float
+        What it says of the configuration.
+    wall_s : float
+        How long it took, the reset of the data included.
+    executed, tasks : int
+        How many tasks were measured, of how many.
+    sent, messages : int
+        Over ranks: how many messages were sent, of how many.
+    full_s : tuple of float
+        Makespans of full runs beside it.
+    full_wall_s : tuple of float
+        How long these took.
+    """
+
+    makespan_s: float
+    wall_s: float
+    executed: int
+    tasks: int
+    full_s: tuple[float, ...] = ()
+    full_wall_s: tuple[float, ...] = ()
+    sent: int = 0
+    messages: int = 0
