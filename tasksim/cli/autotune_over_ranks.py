@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import TasksimError
@@ -30,7 +31,7 @@ def autotune_over_ranks(
     tell: Callable[[Autotuned], None],
 ) -> None:
     """Let all ranks try the candidates that are *asked* for; rank 0 tells what it has found."""
-    from tasksim.native.cluster.launch import end_all
+    from tasksim.native.cluster.launch import PATIENCE_S, end_all
     from tasksim.native.cluster.ranks import world
     from tasksim.tuning.over_ranks import OverRanks
 
@@ -52,13 +53,18 @@ def autotune_over_ranks(
         problem = error
         if not ranks.rank:
             site.end()
+    except KeyboardInterrupt:
+        if not ranks.rank:
+            raise
+        time.sleep(PATIENCE_S)  # while rank 0 tells what is done
+        _end_at_once()
     except Exception as error:
         end_all(f"rank {ranks.rank}: {type(error).__name__}: {error}")
     end_together(ranks, problem)
 
 
 def _end_at_once() -> None:
-    """End this rank, and so all: the others do not wait for rank 0 any more."""
+    """End this rank without a word to the others: they end by themselves."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(INTERRUPTED)
