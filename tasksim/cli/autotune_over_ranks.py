@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import TasksimError
 from tasksim.base.interruption import INTERRUPTED
+from tasksim.cli.output import note
 from tasksim.cli.run_over_ranks import end_together, grid_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def autotune_over_ranks(
     tell: Callable[[Autotuned], None],
 ) -> None:
     """Let all ranks try the candidates that are *asked* for; rank 0 tells what it has found."""
-    from tasksim.native.cluster.launch import PATIENCE_S, end_all
+    from tasksim.native.cluster.launch import PATIENCE_S, end_all, stop_all
     from tasksim.native.cluster.ranks import world
     from tasksim.tuning.over_ranks import OverRanks
 
@@ -47,7 +47,7 @@ def autotune_over_ranks(
             found = tuned(some, site)
             tell(found)
             if found.interrupted:
-                _end_at_once()
+                stop_all(INTERRUPTED)  # others may wait for this one, in MPI
             site.end()
     except TasksimError as error:
         problem = error
@@ -55,16 +55,10 @@ def autotune_over_ranks(
             site.end()
     except KeyboardInterrupt:
         if not ranks.rank:
-            raise
+            note("interrupted before any configuration was done")
+            stop_all(INTERRUPTED)
         time.sleep(PATIENCE_S)  # while rank 0 tells what is done
-        _end_at_once()
+        os._exit(INTERRUPTED)
     except Exception as error:
         end_all(f"rank {ranks.rank}: {type(error).__name__}: {error}")
     end_together(ranks, problem)
-
-
-def _end_at_once() -> None:
-    """End this rank without a word to the others: they end by themselves."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(INTERRUPTED)

@@ -16,7 +16,7 @@ import time
 from contextlib import suppress
 from typing import Final, NoReturn
 
-__all__ = ["end_all", "launched_rank", "launched_ranks", "watch_over_rank"]
+__all__ = ["end_all", "launched_rank", "launched_ranks", "stop_all", "watch_over_rank"]
 
 SIZES: Final = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PALS_SIZE")
 """Where launchers say how many ranks there are: MPICH and its kin, Open MPI, Cray."""
@@ -86,12 +86,18 @@ def end_all(message: str) -> NoReturn:
     """Print *message*, and end all ranks with exit code 1, at once."""
     sys.stdout.flush()
     sys.stderr.write(f"Error: {message}\n")
-    sys.stderr.flush()
+    stop_all(1)
+
+
+def stop_all(code: int) -> NoReturn:
+    """End all ranks with exit code *code*, at once, when what was printed has been read."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
     time.sleep(HEARD_S)
     if "PMI_FD" in os.environ:  # as MPI_Abort does, but that has something to say itself
         with suppress(OSError, ValueError):
-            os.write(int(os.environ["PMI_FD"]), b"cmd=abort exitcode=1\n")
+            os.write(int(os.environ["PMI_FD"]), f"cmd=abort exitcode={code}\n".encode())
             time.sleep(PATIENCE_S)
     if (mpi := sys.modules.get("mpi4py.MPI")) is not None and mpi.Is_initialized():
-        mpi.COMM_WORLD.Abort(1)
-    os._exit(1)
+        mpi.COMM_WORLD.Abort(code)
+    os._exit(code)
