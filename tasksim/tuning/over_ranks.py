@@ -109,7 +109,7 @@ class OverRanks:
         scenario = as_native(self._candidates[place])
         if self._ranked is None or not _alike(self._ranked.resolved.scenario, scenario):
             self._ranked = self._resolved = None  # two matrices need not fit at once
-            self._ranked = RankedScenario(scenario, ranks, self._grid, self._owner, check=False)
+            self._ranked = RankedScenario(scenario, ranks, self._grid, self._owner)
         ours = replace(scenario, workers=self._ranked.resolved.scenario.workers)
         self._resolved = ranks.together(lambda: self._resolver.resolve(ours))
         if not self._warm:

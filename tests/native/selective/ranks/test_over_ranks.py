@@ -80,7 +80,7 @@ platforms = ranks.comm.allgather(platform_of_rank(ranks, 1))
 for name in ("cholesky", "lu", "qr"):
     graph = tasksim.generate(name, tiles=5, tile_size=24)
     cut = cut_by(graph, Grid(1, 2), "row")
-    execution = RankExecution(ranks, graph, cut, platforms[ranks.rank], brings_result=False)
+    execution = RankExecution(ranks, graph, cut, platforms[ranks.rank])
     for policy in POLICIES:
         statistics = statistics_of_ranks(policy, Statistics, 2)
         for rule in ("all", "any"):
