@@ -13,12 +13,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["COUNTERS", "HITS", "LEVELS", "checked_counters", "counters_among"]
+__all__ = ["COUNTERS", "HITS", "LEVELS", "REACHED", "checked_counters", "counters_among"]
 
 LEVELS: Final = ("l1", "l2", "l3", "memory")
 """Where data can be, nearest first."""
 HITS: Final = {"l1": "l1_hits", "l2": "l2_hits", "l3": "l3_hits", "memory": "memory_accesses"}
 """Level -> the counter of accesses that it answered."""
+REACHED: Final = {
+    "l1": "l1_reached", "l2": "l2_reached", "l3": "l3_reached", "memory": "memory_accesses",
+}  # fmt: skip
+"""Level -> the accesses that it or a farther one answered: these only grow with the data, while
+hits of a level grow and fall."""
 
 COUNTERS: Final[Mapping[str, str]] = {
     "instructions": "instructions executed, per execution of the kernel",

@@ -2,7 +2,10 @@
 
 All are linear in their coefficients, the counter itself or its logarithm. Which one it is, R²
 says, as in N. Ding et al., "APMT: an automatic hardware counter-based performance modeling tool
-for HPC applications"; or, by default, what is left out of the fit.
+for HPC applications"; or, by default, what is left out of the fit. Then there are two further ones:
+``products``, polynomials without negative coefficients, which need fewer samples than there are
+products of parameters; and ``beyond``, such a sum less a constant, and nothing where that is more:
+accesses that a cache does not answer any more, once the data are larger than it.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
+from tasksim.models.nonnegative import non_negative
 from tasksim.models.validation.folds import fold_of_each
 
 if TYPE_CHECKING:
@@ -29,8 +33,14 @@ __all__ = ["FAMILIES", "By", "CounterFunction", "chosen_function"]
 
 By = Literal["cv", "r2"]
 
-FAMILIES: Final = ("polynomial", "exponential", "logarithm", "power")
-"""The last one is not the paper's; it is tried where cross-validation chooses."""
+FAMILIES: Final = ("polynomial", "exponential", "logarithm", "power", "products", "beyond")
+"""The last three are not the paper's; they are tried where cross-validation chooses."""
+SUMS: Final = ("polynomial", "products", "beyond")
+"""Those that are sums of products of parameters."""
+LEAST_ROWS: Final = 3
+"""Of different parameters, for a family that has fewer coefficients the fewer rows there are."""
+ROUNDS: Final = 20
+"""In which the rows beyond a cache are looked for: three or four do."""
 DEGREES: Final = (0, 1, 2, 3)
 """Of polynomials: loops over matrices are three deep, and a higher degree follows noise."""
 FLOOR: Final = 1e-3
@@ -80,7 +90,16 @@ class CounterFunction:
 
     def describe(self) -> str:
         """Return the family, for people: ``polynomial of degree 3``."""
-        return f"polynomial of degree {self.degree}" if self.family == "polynomial" else self.family
+        if self.family == "polynomial":
+            return f"polynomial of degree {self.degree}"
+        if self.family not in SUMS:
+            return self.family
+        powers = [
+            d for d in range(self.degree + 1) for _ in range(comb(len(self.scale) + d - 1, d))
+        ]
+        degree = max(np.where(self.coef != 0, powers, 0).tolist())
+        sum_of = f"polynomial of degree {degree} without negative coefficients"
+        return sum_of if self.family == "products" else f"{sum_of} beyond a bound"
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -100,15 +119,23 @@ class CounterFunction:
         return cls(family, degree, scale, node["coef"].vector(count), node["r2"].number())
 
 
-def chosen_function(table: Table, values: NDArray[np.float64], by: By = "cv") -> CounterFunction:
+def chosen_function(
+    table: Table,
+    values: NDArray[np.float64],
+    by: By = "cv",
+    weights: NDArray[np.float64] | None = None,
+) -> CounterFunction:
     """Return the function of the best family for a counter with *values* at the rows of *table*.
 
     *by* ``"cv"``: whose error on rows that were left out is least; ``"r2"``: whose R² is largest,
     of polynomials up to the third degree, exponentials and logarithms. Of the same, the one with
-    fewer coefficients.
+    fewer coefficients. Errors are relative to the values; or multiplied by *weights*.
     """
     scale = tuple(np.where(table.max(axis=0) > 0, table.max(axis=0), 1.0).tolist())
-    weights = 1 / np.maximum(values, FLOOR * values.mean() or 1.0)
+    if weights is None:
+        weights = 1 / np.maximum(values, FLOOR * values.mean() or 1.0)
+    else:
+        weights = weights / (float((weights * values).mean()) or 1.0)
     best: tuple[float, CounterFunction] | None = None
     for family, degree in _candidates(table, values, by):
         function = _fitted(family, degree, scale, table, values, weights)
@@ -138,16 +165,19 @@ def _candidates(table: Table, values: NDArray[np.float64], by: By) -> Iterator[t
     others += [("polynomial", degree) for degree in DEGREES[2:]]
     # As many rows again as coefficients: a fit through all points has no error of its own.
     yield from (c for c in others if parameters and _count(*c, parameters) < max(3, rows / 1.5))
+    if by == "cv" and parameters and rows >= LEAST_ROWS and (table >= 0).all():
+        yield "products", DEGREES[-1]
+        yield "beyond", DEGREES[-1]
 
 
 def _count(family: str, degree: int, parameters: int) -> int:
-    return comb(parameters + degree, degree) if family == "polynomial" else 1 + parameters
+    return comb(parameters + degree, degree) if family in SUMS else 1 + parameters
 
 
 def _features(family: str, degree: int, table: Table, scale: tuple[float, ...]) -> Table:
     scaled = table / np.array(scale) if table.shape[1] else table
     ones = np.ones((len(table), 1))
-    if family == "polynomial":
+    if family in SUMS:
         products = (
             scaled[:, list(columns)].prod(axis=1)
             for power in range(1, degree + 1)
@@ -166,6 +196,10 @@ def _fitted(
     features = _features(family, degree, table, scale)
     if family in ("exponential", "power"):  # an error of the logarithm is a relative one
         found = np.linalg.lstsq(features, np.log(values), rcond=None)[0]
+    elif family == "products":
+        found = non_negative(features * weights[:, None], values * weights)
+    elif family == "beyond":
+        found = _beyond(features, values, weights)
     else:
         found = np.linalg.lstsq(features * weights[:, None], values * weights, rcond=None)[0]
     coef = found.astype(np.float64)
@@ -176,6 +210,26 @@ def _fitted(
     # What varies by rounding alone is constant: nothing is left to explain.
     r2 = 1 - left / total if total > EXACT**2 * len(values) else 1.0
     return CounterFunction(family, degree, scale, coef, r2)
+
+
+def _beyond(
+    features: Table, values: NDArray[np.float64], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the coefficients of a sum less a constant, by the rows where it is above nothing.
+
+    Those with values are, and those that the sum so far says are.
+    """
+    signs = np.where(np.arange(features.shape[1]) == 0, -1.0, 1.0)
+    design, target = features * signs * weights[:, None], values * weights
+    inside = values > 0
+    found = np.zeros(features.shape[1])
+    for _ in range(ROUNDS if inside.any() else 0):
+        found = signs * non_negative(design[inside], target[inside])
+        wider = inside | (features @ found > 0)
+        if (wider == inside).all():
+            break
+        inside = wider
+    return found
 
 
 def _left_out(

@@ -16,9 +16,7 @@ from tasksim.base.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-__all__ = ["non_negative", "refined"]
+__all__ = ["refined"]
 
 
 def refined(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
@@ -54,12 +52,3 @@ def refined(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
     centered = t_mem - t_mem.mean()
     slope = float(centered @ cpi / (centered @ centered))
     return slope, float(cpi.mean() - slope * t_mem.mean())
-
-
-def non_negative(design: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the coefficients of least squares that are not negative."""
-    from scipy.optimize import nnls
-
-    scale = np.maximum(np.abs(design).max(axis=0), np.finfo(float).tiny)
-    found: NDArray[np.float64] = nnls(design / scale, values)[0] / scale
-    return found

@@ -6,19 +6,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.models.counters.columns import HITS, LEVELS
+from tasksim.models.counters.accesses import accesses, hits
+from tasksim.models.counters.columns import HITS, LEVELS, REACHED
+from tasksim.models.counters.conditions import conditions, variance_over_runs
+from tasksim.models.counters.costs import Costs, Spent, chosen_costs
 from tasksim.models.counters.families import CounterFunction, chosen_function
-from tasksim.models.counters.refinement import non_negative
 from tasksim.models.groups import group_means
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.kinds.loglog import LEAST_S, log_normal
 from tasksim.models.outliers import inliers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
+    from tasksim.models.counters.costs import CostsBy
     from tasksim.models.counters.families import By
     from tasksim.models.document import Node
     from tasksim.models.draws import Draw
@@ -30,14 +33,6 @@ GUESSED_CYCLES: Final = {"l1": 4.0, "l2": 14.0, "l3": 60.0, "memory": 250.0}
 """Latencies of processors of these years, where those of the machine are not given."""
 UNKNOWN_HZ: Final = 1e9
 """The frequency where none is known: cycles are nanoseconds then."""
-FEWEST_RUNS: Final = 3
-"""That many runs tell whether cycles per instruction are always the same."""
-RARE: Final = 1e-4
-"""Of accesses may reach memory: hits times latencies are a time only as long as misses of the last
-level are rare (N. Ding et al.)."""
-TOLD_APART: Final = 0.05
-"""Where times of memory per instruction differ by less, relatively, samples do not tell the two
-parts apart."""
 LINE_BYTES: Final = 64
 """What an access to memory moves: a line of the caches of x86 and of most ARM processors."""
 
@@ -52,6 +47,12 @@ class CounterModel(KernelModel):
     ``cycles`` and ``stall_cycles`` were counted, they are their means over runs. Samples at two
     frequencies, or two loads of the memory (``latency_factor``), tell both exactly.
 
+    That is the paper's method, which ``CounterModel(by="r2", costs="two")`` keeps to. By default,
+    whatever makes the error on configurations left out less is added to it: further families of
+    functions, of accesses that reach a level rather than of those that it answers; cycles of each
+    call; and another ``CPI_core`` up to some number of instructions, as libraries have another
+    code for small data.
+
     Parameters
     ----------
     latencies_s : mapping, default=None
@@ -61,15 +62,21 @@ class CounterModel(KernelModel):
         Of the core; None: that of the samples.
     by : {"cv", "r2"}, default="cv"
         What chooses the families of counters: errors on what was left out, or R².
+    costs : {"cv", "two"}, default="cv"
+        Which costs there may be: what errors on what was left out say, or those two.
 
     Attributes
     ----------
     cpi_core_, bf_mem_ : float
-        Cycles per instruction; the part of memory's time that shows.
+        Cycles per instruction, of many instructions if there are two; the part of memory's time
+        that shows.
+    costs_ : Costs
+        All costs.
     cpi_variance_ : float
         Of the cycles per instruction over runs; NaN with fewer than two.
     functions_ : dict
-        Counter -> its function of the parameters.
+        Counter -> its function of the parameters; of accesses that reach a level if *by* is "cv",
+        that it answers if *by* is "r2".
 
     Notes
     -----
@@ -96,8 +103,7 @@ class CounterModel(KernelModel):
     automatic = False
     needs_counters = True
 
-    cpi_core_: float
-    bf_mem_: float
+    costs_: Costs
     cpi_variance_: float
     spread_: float
     frequency_hz_: float
@@ -111,10 +117,22 @@ class CounterModel(KernelModel):
         latencies_s: Mapping[str, float] | None = None,
         frequency_hz: float | None = None,
         by: By = "cv",
+        costs: CostsBy = "cv",
     ) -> None:
         self.latencies_s = latencies_s
         self.frequency_hz = frequency_hz
         self.by = by
+        self.costs = costs
+
+    @property
+    def cpi_core_(self) -> float:
+        """Cycles per instruction; with two codes, of the one for large data."""
+        return self.costs_.cpi[-1]
+
+    @property
+    def bf_mem_(self) -> float:
+        """The part of memory's time that computing does not hide."""
+        return self.costs_.bf_mem
 
     def parts(
         self, parameters: ArrayLike, *, frequency_hz: float | None = None
@@ -164,13 +182,14 @@ class CounterModel(KernelModel):
             f"{1e9 * latency:.{digits}g} ns*{HITS[level]}"
             for level, latency in self.latencies_s_.items()
         )
-        core = f"{self.cpi_core_:.{digits}g} cycles*instructions/{self.frequency_hz_:.{digits}g} Hz"
+        core = f"{self.costs_.describe(digits)}/{self.frequency_hz_:.{digits}g} Hz"
         comm = " + communication" if "communication_s" in self.functions_ else ""
         return f"{core} + {self.bf_mem_:.{digits}g}*({levels}){comm}"
 
     def coefficient_count(self, rows: NDArray[np.float64]) -> int:  # noqa: ARG002
-        """Return how many numbers there are: of the counters' functions, and the two costs."""
-        return 2 + max(len(found.coef) for found in self.functions_.values())
+        """Return how many numbers there are: of the counters' functions, and the costs."""
+        costs = 1 + len(self.costs_.cpi) + (self.costs_.call_cycles > 0)
+        return costs + max(int(np.count_nonzero(found.coef)) for found in self.functions_.values())
 
     def _fit(self, samples: Samples) -> NDArray[np.bool_]:
         kept = inliers(samples, samples.configurations()[1], self.fence)
@@ -188,24 +207,18 @@ class CounterModel(KernelModel):
         memory_s = np.zeros(len(samples))
         for level in levels:
             memory_s += factor * counters[HITS[level]] * self.latencies_s_[level]
-        compute = counters["instructions"] / frequency
         local_s = samples.durations_s - counters.get("communication_s", 0.0)
         if not (local_s > 0).all():
             index = int(np.argmin(local_s))
             raise self._refusal(
                 f"sample {index}: its communication_s is not less than its duration"
             )
-        self._set_costs(compute, memory_s, local_s, counters, samples)
+        spent = Spent(counters["instructions"], frequency, memory_s, local_s)
+        self._set_costs(spent, counters, samples)
         self.functions_ = self._functions(samples, counters)
-        self.notes_ = tuple(self._noted(samples, counters, compute, memory_s))
-        predicted = self.predict_with(compute, memory_s) + counters.get("communication_s", 0.0)
-        self.spread_ = float(np.std(samples.durations_s / predicted))
-
-    def predict_with(
-        self, compute: NDArray[np.float64], memory_s: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return seconds for counters that are known: instructions / frequency, memory's time."""
-        return np.maximum(self.cpi_core_ * compute + self.bf_mem_ * memory_s, LEAST_S)
+        self.notes_ = tuple(self._noted(samples, spent))
+        found = self.costs_.computing_s(spent.instructions, frequency) + self.bf_mem_ * memory_s
+        self.spread_ = float(np.std(local_s / np.maximum(found, LEAST_S)))
 
     def _counters(self, samples: Samples) -> Mapping[str, NDArray[np.float64]]:
         counters = samples.counters or {}
@@ -248,75 +261,60 @@ class CounterModel(KernelModel):
         return {level: float(self.latencies_s[level]) for level in levels}
 
     def _set_costs(
-        self, compute: NDArray[np.float64], memory_s: NDArray[np.float64],
-        local_s: NDArray[np.float64], counters: Mapping[str, NDArray[np.float64]],
-        samples: Samples,
-    ) -> None:  # fmt: skip
-        """Set the two costs: by stalls where these were counted, else by regression."""
-        if {"cycles", "stall_cycles"} <= set(counters) and (memory_s > 0).all():
+        self, spent: Spent, counters: Mapping[str, NDArray[np.float64]], samples: Samples
+    ) -> None:
+        """Set the costs: by stalls where these were counted, else by regression."""
+        if {"cycles", "stall_cycles"} <= set(counters) and (spent.memory_s > 0).all():
             stalls, cycles = counters["stall_cycles"], counters["cycles"]
             if (stalls > cycles).any():
                 index = int(np.argmax(stalls > cycles))
                 raise self._refusal(f"sample {index}: more stall_cycles than cycles")
-            self.bf_mem_ = float(np.mean(stalls / (memory_s * self.frequency_hz_)))
-            per_sample = (cycles - stalls) / counters["instructions"]
-            self.cpi_core_ = float(np.mean(per_sample))
+            bf_mem = float(np.mean(stalls / (spent.memory_s * self.frequency_hz_)))
+            per_sample = (cycles - stalls) / spent.instructions
+            self.costs_ = Costs((float(np.mean(per_sample)),), bf_mem)
         else:
-            design = np.column_stack([compute, memory_s]) / local_s[:, None]
-            costs = non_negative(design, np.ones(len(local_s)))
-            self.cpi_core_, self.bf_mem_ = map(float, costs)
-            per_sample = (local_s - self.bf_mem_ * memory_s) / compute
-        self.cpi_variance_ = _variance_over_runs(per_sample, samples.runs)
+            self.costs_ = chosen_costs(spent, samples.configurations()[1], self.costs)
+            cycles = (spent.local_s - self.bf_mem_ * spent.memory_s) * spent.frequency_hz
+            per_sample = (cycles - self.costs_.call_cycles) / spent.instructions
+        self.cpi_variance_ = variance_over_runs(per_sample, samples.runs)
 
     def _functions(
         self, samples: Samples, counters: Mapping[str, NDArray[np.float64]]
     ) -> dict[str, CounterFunction]:
-        """Return each counter as a function of the parameters, fitted to configurations."""
-        names = ["instructions", *(HITS[level] for level in self.latencies_s_)]
-        names += [name for name in ("communication_s",) if name in counters]
-        rows, group = samples.configurations()
-        return {n: chosen_function(rows, group_means(counters[n], group), self.by) for n in names}
+        """Return each counter as a function of the parameters, fitted to configurations.
 
-    def _noted(
-        self, samples: Samples, counters: Mapping[str, NDArray[np.float64]],
-        compute: NDArray[np.float64], memory_s: NDArray[np.float64],
-    ) -> list[str]:  # fmt: skip
-        """Return what to know of the fit: where its conditions do not hold, what was guessed."""
-        notes = []
-        runs = len(np.unique(samples.runs)) if samples.runs is not None else 1
-        if runs < FEWEST_RUNS:
-            notes.append(
-                f"cycles per instruction of {runs} run(s): three at least tell their variance"
-            )
+        Where what was left out chooses, errors count by the part of the duration they may be.
+        """
+        columns = {
+            "instructions": counters["instructions"],
+            **accesses(counters, list(self.latencies_s_), self.by),
+        }
+        if "communication_s" in counters:
+            columns["communication_s"] = counters["communication_s"]
+        rows, group = samples.configurations()
+        weights = None if self.by == "r2" else 1 / group_means(samples.durations_s, group)
+        return {
+            name: chosen_function(rows, group_means(column, group), self.by, weights)
+            for name, column in columns.items()
+        }
+
+    def _noted(self, samples: Samples, spent: Spent) -> Iterator[str]:
+        """Yield what to know of the fit: where its conditions do not hold, what was guessed."""
+        counters = samples.counters or {}
         if self.latencies_s is None:
-            notes.append(
-                "latencies are guessed: 'tasksim calibrate memory' measures this machine's"
-            )
+            yield "latencies are guessed: 'tasksim calibrate memory' measures this machine's"
         if self.frequency_hz is None and "frequency_hz" not in counters:
-            notes.append("the frequency is not known: cycles are nanoseconds")
-        accesses = sum(counters[name] for name in HITS.values() if name in counters)
-        share = counters.get("memory_accesses", 0 * compute) / np.maximum(accesses, 1.0)
-        if (share > RARE).any():
-            notes.append(
-                f"up to {share.max():.2g} of the accesses reach memory (rare is {RARE:g}): hits "
-                "times latencies are less sure"
-            )
-        ratio = memory_s / compute
-        if not ratio.std() > TOLD_APART * ratio.mean():
-            notes.append(
-                "memory takes the same share of all samples: what computing and what memory costs "
-                "cannot be told apart; measure at a second frequency or load of the memory"
-            )
-        return notes
+            yield "the frequency is not known: cycles are nanoseconds"
+        yield from conditions(samples, spent)
 
     def _parts(
         self, table: NDArray[np.float64], frequency_hz: float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         found = self.functions_
-        compute = self.cpi_core_ * found["instructions"](table) / frequency_hz
+        compute = self.costs_.computing_s(found["instructions"](table), frequency_hz)
         memory = np.zeros(len(table))
-        for level, latency_s in self.latencies_s_.items():
-            memory += self.bf_mem_ * latency_s * found[HITS[level]](table)
+        for level, answered in hits(found, list(self.latencies_s_), table).items():
+            memory += self.bf_mem_ * self.latencies_s_[level] * answered
         comm = found.get("communication_s")
         return compute, memory, np.zeros(len(table)) if comm is None else comm(table)
 
@@ -336,6 +334,7 @@ class CounterModel(KernelModel):
         return {
             "cpi_core": self.cpi_core_,
             "bf_mem": self.bf_mem_,
+            "costs": self.costs_.to_json(),
             "cpi_variance": self.cpi_variance_ if np.isfinite(self.cpi_variance_) else None,
             "families": {name: found.describe() for name, found in self.functions_.items()},
             "r2": {name: found.r2 for name, found in self.functions_.items()},
@@ -344,8 +343,7 @@ class CounterModel(KernelModel):
 
     def _to_json(self) -> dict[str, Any]:
         return {
-            "cpi_core": self.cpi_core_,
-            "bf_mem": self.bf_mem_,
+            "costs": self.costs_.to_json(),
             "cpi_variance": self.cpi_variance_ if np.isfinite(self.cpi_variance_) else None,
             "spread": self.spread_,
             "frequency_hz": self.frequency_hz_,
@@ -356,7 +354,7 @@ class CounterModel(KernelModel):
 
     def _from_json(self, node: Node) -> None:
         parameters = len(node["parameters"].texts())
-        self.cpi_core_, self.bf_mem_ = node["cpi_core"].number(), node["bf_mem"].number()
+        self.costs_ = Costs.from_json(node["costs"])
         self.cpi_variance_ = node["cpi_variance"].optional()
         self.spread_ = node["spread"].number()
         self.frequency_hz_ = node["frequency_hz"].positive()
@@ -365,20 +363,12 @@ class CounterModel(KernelModel):
             name: CounterFunction.from_json(found, parameters)
             for name, found in node["functions"].items()
         }
-        needed = ["instructions", *(HITS[level] for level in self.latencies_s_ if level in HITS)]
-        for name in needed:
-            if name not in self.functions_:
-                raise node["functions"].error(f"'{name}' is missing")
         for level in self.latencies_s_:
             if level not in HITS:
                 raise node["latencies_s"].expected(f"levels of {', '.join(LEVELS)}")
+        if "instructions" not in self.functions_:
+            raise node["functions"].error("'instructions' is missing")
+        for level in self.latencies_s_:
+            if not {HITS[level], REACHED[level]} & set(self.functions_):
+                raise node["functions"].error(f"'{REACHED[level]}' is missing")
         self.notes_ = node["notes"].texts()
-
-
-def _variance_over_runs(per_sample: NDArray[np.float64], runs: NDArray[np.int64] | None) -> float:
-    """Return the variance of the means of runs; NaN of fewer than two."""
-    if runs is None:
-        return float("nan")
-    _, run = np.unique(runs, return_inverse=True)
-    means = np.bincount(run, per_sample) / np.bincount(run)
-    return float(means.var(ddof=1)) if len(means) > 1 else float("nan")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tasksim.models.nonnegative import non_negative
 from tasksim.models.tensor.grid import BEYOND
 
 if TYPE_CHECKING:
@@ -84,25 +85,10 @@ def fit_products(axes: Sequence[Axis], table: Table, values: Table, trend: Trend
     reference = durations
     for _ in range(ROUNDS):
         relative = design / scale / reference[:, None]
-        coefficients = _positive_squares(relative, durations / reference)
+        coefficients = non_negative(relative, durations / reference)
         reference = np.clip(design / scale @ coefficients, durations / 2, durations * 2)
     kept = coefficients > 0
     return Products(exponents[kept], (coefficients / scale)[kept], effects)
-
-
-def _positive_squares(design: Table, values: Table) -> Table:
-    """Return non-negative least squares.
-
-    Columns that are all but sums of each other can go in and out of the solution for ever; then the
-    best that bounded least squares have found is taken.
-    """
-    from scipy.optimize import lsq_linear, nnls
-
-    try:
-        return np.asarray(nnls(design, values)[0])
-    except RuntimeError:
-        found = lsq_linear(design, values, bounds=(0.0, np.inf), method="bvls")
-        return np.maximum(found.x, 0.0)
 
 
 def _exponents(axes: Sequence[Axis], trend: Trend) -> NDArray[np.int64]:

@@ -128,7 +128,8 @@ def test_two_samples_at_two_frequencies_are_the_same_line():
 def test_families_are_chosen_as_constructed(family, law, by):
     x = np.repeat(np.arange(2.0, 62.0, 2.0), 3)
     noise = np.random.default_rng(1).lognormal(0, 0.005 if by == "cv" else 0, len(x))
-    assert chosen_function(x[:, None], law(x) * noise, by).describe() == family
+    described = chosen_function(x[:, None], law(x) * noise, by).describe()
+    assert described.removesuffix(" without negative coefficients") == family
 
 
 def test_a_power_is_found_by_cross_validation():
