@@ -9,6 +9,10 @@ delays a whole full run, but hardly one that skips:
     python benchmarks/autotuning.py
     python benchmarks/autotuning.py --rounds 5 --figure autotuning.png --json autotuning.json
     python benchmarks/autotuning.py --quick
+    python benchmarks/autotuning.py --ranks 2
+
+With --ranks, ten configurations of the distributed Cholesky are tuned instead, by the ranks of
+mpiexec together, at fewer tolerances; there messages are skipped, too.
 
 Ends with code 3 unless some policy at a tolerance of 5 % is three times as fast as full runs, 5 %
 off in the mean at most, and chooses what is 3 % slower than the best at most.
@@ -19,6 +23,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -44,12 +50,13 @@ from tasksim.tuning.over import axes_of, candidates
 from tasksim.view.texttables import table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program
 
 TOLERANCES: Final = (0.5, 0.25, 0.125, 0.0625, 0.05, 0.03125, 0.015625, 0.0078125)
+RANKS_TOLERANCES: Final = (0.5, 0.125, 0.05, 0.03125, 0.0078125)
 GOAL: Final = 0.05
 FASTER, ERROR, REGRET = 3.0, 0.05, 0.03
 WORKERS: Final = 2
@@ -125,16 +132,18 @@ class Tuning:
 class Full:
     """The full runs of a problem, and how calm the machine was around them."""
 
-    def __init__(self, patience_s: float) -> None:
+    def __init__(self, patience_s: float, probe: Callable[[], float] | None = None) -> None:
         self.tuning = Tuning()
-        self._moments = CalmMoments(Probe(WORKERS))
+        self._moments = CalmMoments(probe or Probe(WORKERS))
         self._until = time.monotonic() + patience_s
 
     def run(self, place: int, program: Program, scheduler: str) -> None:
         """Make a full run of a configuration, in a calm moment if there is one."""
-        _, probe_s = self._moments.during(
-            lambda: _full(self.tuning, place, program, scheduler), self._until
-        )
+        self.during(place, lambda: _full(self.tuning, place, program, scheduler))
+
+    def during(self, place: int, run: Callable[[], None]) -> None:
+        """Let *run*, which adds to the tuning, happen in a calm moment if there is one."""
+        _, probe_s = self._moments.during(run, self._until)
         self.tuning.probe_s[place].append(probe_s)
 
     def calm(self, values: dict[int, list[float]]) -> dict[int, list[float]]:
@@ -270,6 +279,21 @@ def judged(predicted: dict[int, float], full: dict[int, float]) -> dict[str, flo
 def rows_of(problem: Problem, rounds: int) -> list[dict[str, Any]]:
     """Return a row per way of tuning a problem."""
     full, selective = measure(problem, rounds)
+    rows, truth, full_wall_s = rows_of_runs(problem, full, selective, rounds)
+    predicted, simulated_s, calibrated_s = simulate(problem)
+    rows.append(
+        {"problem": problem.name, "way": "simulation", "tolerance": None, "tuning_s": simulated_s,
+         "speedup": full_wall_s / simulated_s, "cpu_speedup": None, "executed": 0.0,
+         "calibration_s": calibrated_s, **judged(predicted, truth),
+         "makespans_s": list(predicted.values())}
+    )  # fmt: skip
+    return rows
+
+
+def rows_of_runs(
+    problem: Problem, full: Full, selective: dict[tuple[Any, float], Tuning], rounds: int
+) -> tuple[list[dict[str, Any]], dict[int, float], float]:
+    """Return a row per way of tuning by runs; the makespans, and how long all of them take."""
     made = full.tuning
     truth, full_wall_s = (
         medians(full.calm(made.makespan_s)),
@@ -299,14 +323,24 @@ def rows_of(problem: Problem, rounds: int) -> list[dict[str, Any]]:
                 "makespans_s": list(tuning.makespan_s.values()),
             }
         )
-    predicted, simulated_s, calibrated_s = simulate(problem)
-    rows.append(
-        {"problem": problem.name, "way": "simulation", "tolerance": None, "tuning_s": simulated_s,
-         "speedup": full_wall_s / simulated_s, "cpu_speedup": None, "executed": 0.0,
-         "calibration_s": calibrated_s, **judged(predicted, truth),
-         "makespans_s": list(predicted.values())}
-    )  # fmt: skip
-    return rows
+    return rows, truth, full_wall_s
+
+
+def rows_over_ranks(ranks: int, rounds: int, *, quick: bool) -> list[dict[str, Any]]:
+    """Return the rows that so many ranks of mpiexec come to."""
+    mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    if mpiexec is None:
+        raise SystemExit("--ranks needs mpiexec: pip install 'tasksim[mpi]'")
+    with tempfile.TemporaryDirectory(prefix="tasksim-autotuning-") as folder:
+        rows = Path(folder) / "rows.json"
+        program = Path(__file__).with_name("autotuning_over_ranks.py")
+        command = [
+            mpiexec, "-n", str(ranks), sys.executable, str(program), "--rounds", str(rounds),
+            "--rows", str(rows), "--tolerances", *map(str, RANKS_TOLERANCES),
+        ]  # fmt: skip
+        subprocess.run([*command, *(["--quick"] if quick else [])], check=True)
+        found: list[dict[str, Any]] = json.loads(rows.read_text())
+    return found
 
 
 def _by_round(makespans_s: dict[int, list[float]], rounds: int) -> list[dict[int, float]]:
@@ -365,6 +399,7 @@ LOOKS: Final = {
     "shares": ("#999933", "*"),
     "online, reuse": ("#e69f00", "P"),
     "online, model": ("#56b4e9", "X"),
+    "online, any": ("#e69f00", "<"),
 }
 
 
@@ -372,6 +407,8 @@ def _lines(axis: Any, rows: list[dict[str, Any]], key: str, scale: float) -> Non
     axis.set_yscale("log")
     for way, (colour, marker) in LOOKS.items():
         mine = [row for row in rows if row["way"] == way]
+        if not mine:
+            continue
         values = [scale * row[key] for row in mine]
         axis.plot([row["tolerance"] for row in mine], values, color=colour, marker=marker,
                   markersize=4, linewidth=1.2, label=way)  # fmt: skip
@@ -403,11 +440,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=3, help="of all tunings")
     parser.add_argument("--quick", action="store_true", help="small matrices, few configurations")
+    parser.add_argument("--ranks", type=int, help="tune over so many ranks of mpiexec")
     parser.add_argument("--figure", type=Path)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     before = os.getloadavg()[0]
-    rows = [row for p in (QUICK if given.quick else PROBLEMS) for row in rows_of(p, given.rounds)]
+    if given.ranks is not None:
+        rows = rows_over_ranks(given.ranks, given.rounds, quick=given.quick)
+    else:
+        problems = QUICK if given.quick else PROBLEMS
+        rows = [row for p in problems for row in rows_of(p, given.rounds)]
     load = [before, os.getloadavg()[0]]
     print(text_of(rows))
     for row in rows:
