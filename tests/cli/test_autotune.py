@@ -38,3 +38,18 @@ def test_what_is_refused(tasksim, options, error):
     called = tasksim(f"{LINE} {options}")
     assert called.code == 2
     assert error in called.err
+
+
+def test_simulation_of_nodes(tasksim):
+    asked = "autotune cholesky n=96 --over tile_size=24,32 --by simulation --workers 2 --durations"
+    seconds = "potrf=1ms,trsm=2ms,syrk=2ms,gemm=3ms"
+    alone = tasksim(f"{asked} {seconds} --json").json["choices"]
+    network = "--nodes 2 --grid 1x2 --network switch:bandwidth=1MB/s,latency=1ms"
+    nodes = tasksim(f"{asked} {seconds} {network} --json").json["choices"]
+    assert nodes[0]["makespan_s"] > alone[0]["makespan_s"]
+
+
+def test_nodes_of_real_runs_are_ranks(tasksim):
+    called = tasksim(f"{LINE} --nodes 2")
+    assert called.code == 2
+    assert "mpiexec -n N" in called.err

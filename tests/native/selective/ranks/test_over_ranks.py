@@ -152,6 +152,7 @@ def test_a_task_that_fails_on_one_rank_ends_all_with_one_message(tmp_path):
         (("tile_size=24", "--grid", "2x2"), "mpiexec -n 4"),
         (("tile_size=24", "--network", "switch:latency=1us"), "are for --by simulation"),
         (("tile_size=24", "scheduler=heft"), "scheduler heft"),
+        (("tile_size=24", "--by", "simulation"), "legal without mpiexec"),
     ],
 )
 def test_bad_input_is_one_message(options, error):
