@@ -92,7 +92,8 @@ def execute_selectively(
     statistics : Statistics, optional
         What is known from runs before; what is measured is added.
     sampling : {"spread", "first"}
-        Which tasks of a kernel are executed: spread over the run, or the first, as in the paper.
+        Which tasks of a kernel are executed: spread over the run, those that are the first to touch
+        some data apart from the others; or the first, as in the paper.
     estimates : sequence of sequences of float, optional
         What the scheduler believes, seconds, ``[class][task]``; some schedulers need it.
     seed, pin
@@ -120,7 +121,8 @@ def execute_selectively(
     known = Statistics() if statistics is None else statistics
     begun = perf_counter()
     one_of(runtime, RUNTIMES, "runtime")
-    make = _Maker(program, platform, scheduler, estimates, seed, pin, company, runtime)
+    apart = sampling == "spread"  # the first samples are mostly of first touches
+    make = _Maker(program, platform, scheduler, estimates, seed, pin, company, runtime, apart=apart)
     profile: Sequence[int] = ()
     if chosen.counts == "profile":
         all_executed = Rules(chosen, Statistics(), 0.0, *make.signed)
@@ -142,6 +144,8 @@ class _Maker:
         pin: bool,
         company: bool,
         runtime: Runtime,
+        *,
+        apart: bool,
     ) -> None:
         refuse_devices(platform)
         graph, workers = program.graph, len(platform.workers)
@@ -153,7 +157,7 @@ class _Maker:
         self._compiled = runtime != "python" and in_core(program, create(scheduler))
         if runtime == "compiled" and not self._compiled:
             raise InputError("runtime=compiled: the core cannot keep this account; legal: auto")
-        self.signed = (*signatures(graph), workers)
+        self.signed = (*signatures(graph, apart=apart), workers)
 
     def run(self, rules: Rules, progress: Progress | None) -> Selective:
         """Return one run, the data reset before it."""

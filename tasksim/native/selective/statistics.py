@@ -38,15 +38,19 @@ LEVEL: Final = 0.95
 
 
 class Signature(NamedTuple):
-    """A kernel and its exact parameters, with the type of what it computes with."""
+    """A kernel and its exact parameters, with the type of what it computes with.
+
+    *touches*: of tasks that are the first to access some of their data, which take longer.
+    """
 
     kernel: str
     parameters: tuple[tuple[str, float], ...]
     dtype: str = ""
+    touches: bool = False
 
     def __str__(self) -> str:
         given = " ".join(f"{name}={value:g}" for name, value in self.parameters)
-        return f"{self.kernel} {given}".strip()
+        return f"{self.kernel} {given}".strip() + (", first touch" if self.touches else "")
 
 
 class Summary:
@@ -185,8 +189,11 @@ def _quantile(degrees: int, level: float) -> float:
     return float(stdtrit(degrees, 0.5 + level / 2) if degrees else ndtri(0.5 + level / 2))
 
 
-def signatures(graph: TaskGraph) -> tuple[list[Signature], list[int]]:
-    """Return the signatures of a graph, and per task the place of its own among them."""
+def signatures(graph: TaskGraph, *, apart: bool = False) -> tuple[list[Signature], list[int]]:
+    """Return the signatures of a graph, and per task the place of its own among them.
+
+    With *apart*, tasks that are the first to touch some data have signatures of their own.
+    """
     dtype = str(graph.arguments.get("dtype", ""))
     rows = [len(table) for table in graph.parameters]
     first = np.concatenate(([0], np.cumsum(rows)))
@@ -197,4 +204,22 @@ def signatures(graph: TaskGraph) -> tuple[list[Signature], list[int]]:
         )
         for values in table.tolist()
     ]
-    return found, (first[graph.kernel] + graph.row).tolist()
+    places = first[graph.kernel] + graph.row
+    return (found, places.tolist()) if not apart else _apart(graph, found, places)
+
+
+def _apart(
+    graph: TaskGraph, found: list[Signature], places: NDArray[np.integer]
+) -> tuple[list[Signature], list[int]]:
+    """Return the signatures with those of first touches apart; only such that tasks have."""
+    both = [*found, *(signature._replace(touches=True) for signature in found)]
+    used, of_task = np.unique(places + len(found) * _touches(graph), return_inverse=True)
+    return [both[place] for place in used.tolist()], of_task.ravel().tolist()
+
+
+def _touches(graph: TaskGraph) -> NDArray[np.bool_]:
+    """Return which tasks are the first, as submitted, to access some of their data."""
+    first = np.unique(graph.access_handle, return_index=True)[1]
+    touches = np.zeros(len(graph), dtype=np.bool_)
+    touches[np.searchsorted(graph.access_ptr, first, side="right") - 1] = True
+    return touches

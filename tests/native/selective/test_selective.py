@@ -11,13 +11,16 @@ import pytest
 import tasksim
 from tasksim.base.errors import InputError, TaskFailed
 from tasksim.core.library import status
+from tasksim.engine.batch import Item, totals
 from tasksim.kernels.program import bind
+from tasksim.models.kinds.constant import ConstantLibrary
 from tasksim.native.selective.cells import told_by_others
 from tasksim.native.selective.execute import execute_selectively
 from tasksim.native.selective.execution import SelectiveExecution
 from tasksim.native.selective.policies import POLICIES, Chooser, Rules, policy_of
 from tasksim.native.selective.statistics import Signature, Statistics, signatures
 from tasksim.native.this_machine import this_machine
+from tasksim.platform.description import Platform
 from tasksim.run.critical import practical_critical_path
 from tasksim.run.runchecks import check_run
 from tasksim.runtime.facts import Facts
@@ -57,11 +60,11 @@ class Skips:
         assert seconds == self.seconds[task]
 
 
-def account(graph, scheduler, workers, seconds, skipped, chooses=None):
+def account(graph, scheduler, workers, seconds, skipped, chooses=None, of_task=None):
     platform = this_machine(workers)
     facts = Facts(graph, platform, create(scheduler), [seconds], [1] * len(graph))
     tasks = Told(seconds, workers)
-    paths = PathRecords(graph.kernel.tolist(), workers)
+    paths = PathRecords(graph.kernel.tolist() if of_task is None else of_task, workers)
     done = SelectiveExecution(facts, tasks, chooses or Skips(seconds, skipped), paths)
     program = bind(graph, workers, functions=dict.fromkeys(graph.kernels, print))
     done.run(random.Random(0), program, pin=False)
@@ -121,7 +124,7 @@ def test_real_kernels_on_data_that_were_skipped(name, policy, runtime):
         check_run(done.run, graph)
         assert done.run.engine == runtime
         assert done.effort.skipped + done.effort.accompanied + done.effort.executed == len(graph)
-    found, _ = signatures(graph)
+    found, _ = signatures(graph, apart=True)
     assert set(statistics.summaries) == set(found)
     # The second time everything was known; all but eager execute each kernel once, though.
     if policy != "apriori":
@@ -145,7 +148,7 @@ def test_the_record_on_the_way_is_the_path_of_the_run(runtime):
 def known(graph, seconds):
     """Return statistics that know every kernel of *graph* to the last bit."""
     statistics = Statistics()
-    for signature in signatures(graph)[0]:
+    for signature in signatures(graph, apart=True)[0]:
         for _ in range(2):
             statistics.add(signature, seconds[signature.kernel])
     return statistics
@@ -376,3 +379,43 @@ def test_two_other_sizes_tell_nothing():
         for _ in range(2):
             statistics.add(Signature("potrf", (("n", size),)), size**3)
     assert told_by_others(statistics, Signature("potrf", (("n", 24.0),))).half_width == np.inf
+
+
+def test_first_touches_have_signatures_of_their_own():
+    graph = tasksim.generate("cholesky", tiles=3, tile_size=8)
+    found, of_task = signatures(graph, apart=True)
+    touching, seen = [], set()
+    for task in range(len(graph)):
+        handles = graph.access_handle[graph.access_ptr[task] : graph.access_ptr[task + 1]]
+        touching.append(not set(handles.tolist()) <= seen)
+        seen.update(handles.tolist())
+    assert [found[place].touches for place in of_task] == touching
+    assert [found[place].kernel for place in of_task] == list(
+        map(graph.kernel_of, range(len(graph)))
+    )
+    assert len(set(found)) == len(found) == len(set(of_task))
+    assert str(found[-1]).endswith(", first touch") == found[-1].touches
+
+
+@pytest.mark.parametrize("policy", ["conditional", "local", "online", "eager", "shares"])
+def test_predictions_are_not_biased_by_first_touches(policy):
+    """Durations are drawn, those of first touches 12 % longer; the truth is known."""
+    graph = tasksim.generate("cholesky", tiles=10)
+    found, of_task = signatures(graph, apart=True)
+    mean = np.array([SECONDS[found[p].kernel] * (1.12 if found[p].touches else 1) for p in of_task])
+    rng, platform = np.random.default_rng(1), Platform.identical(2)
+    models = ConstantLibrary(SECONDS)
+    item = Item(graph, platform, models, "lws", drawn=lambda: mean[None, :])
+    (truth,) = totals([item])
+    biases = {}
+    for apart in (True, False):
+        said = []
+        for _ in range(10):
+            seconds = (mean * rng.lognormal(-(0.05**2) / 2, 0.05, len(mean))).tolist()
+            signed = signatures(graph, apart=apart)
+            chooser = Chooser(*Rules(policy_of(policy), Statistics(), 0.05, *signed, 2))
+            done, _, _ = account(graph, "lws", 2, seconds, None, chooser, signed[1])
+            said.append(done.ledger.makespan_s() / truth.makespan_s - 1)
+        biases[apart] = np.mean(said)
+    assert abs(biases[True]) < 0.015
+    assert biases[False] > 0.02
