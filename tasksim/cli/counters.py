@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tasksim.base.errors import InputError
 from tasksim.cli.command import command
 from tasksim.cli.options import WholeNumber, force_option, json_option
 from tasksim.cli.output import note, print_json, refuse_unwritable
@@ -26,6 +27,7 @@ __all__ = ["counters"]
         "tasksim counters gemm m=64..512 --source valgrind -o gemm-counters.csv",
         "tasksim counters lacpy m=64..2048:log --samples 12 --source perf -o lacpy.csv",
         "tasksim counters potrf n=256 --source file:perf.csv --executions 100 -o potrf.csv",
+        "tasksim counters gemm m=64..512 --load 1 -o gemm-two-loads.csv",
         "tasksim counters fmm particles=2000..8000 height=4 group_size=50 --samples 4 -o fmm",
     ],
 )
@@ -62,6 +64,13 @@ __all__ = ["counters"]
     default=1,
     help="Of the kernel, that the counts of a file are of.",
 )
+@click.option(
+    "--load",
+    type=WholeNumber(min=0),
+    default=0,
+    metavar="K",
+    help="Time each once more, beside K processes that stream through memory on other cores.",
+)
 @click.option("--seed", type=WholeNumber(min=0), default=0, help="Same seed, same configurations.")
 @click.option(
     "--dtype", type=click.Choice(["float64", "float32"]), help="[default: what KERNEL says]"
@@ -77,6 +86,7 @@ def counters(
     runs: int,
     design: str,
     executions: int,
+    load: int,
     seed: int,
     dtype: str | None,
     force: bool,
@@ -93,7 +103,7 @@ def counters(
     refuse_unwritable(output)
     from tasksim.calibration.counters.campaign import CounterOptions
 
-    options = CounterOptions(source, samples, design, seed, runs, executions, dtype)
+    options = CounterOptions(source, samples, design, seed, runs, executions, dtype, load)
     summary = _measured(kernel, settings, output, options, force=force)
     if as_json:
         print_json({**vars(summary), "output": output})
@@ -110,6 +120,8 @@ def _measured(
 
     with showing("counting") as progress:
         if is_own(kernel) or kernel in GENERATORS:
+            if options.load:
+                raise InputError("--load is for kernels by themselves, not for applications")
             from tasksim.calibration.application_campaign import parse_settings_domain
             from tasksim.calibration.counters.applications import measure_application_counters
 

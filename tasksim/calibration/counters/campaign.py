@@ -66,6 +66,9 @@ class CounterOptions:
         How many executions of the kernel the counts of a file are of.
     dtype
         ``"float64"`` or ``"float32"``; by default what the kernel's name says.
+    load
+        Each is timed once more beside so many processes that stream, on cores of their own: models
+        tell computing from memory by the two.
     """
 
     source: str = "valgrind"
@@ -75,6 +78,7 @@ class CounterOptions:
     runs: int = 3
     executions: float = 1.0
     dtype: str | None = None
+    load: int = 0
 
     def __post_init__(self) -> None:
         kind = self.source.partition(":")[0]
@@ -83,6 +87,8 @@ class CounterOptions:
         if (kind == "file") != (":" in self.source):
             legal = "file:PATH" if kind == "file" else kind
             raise InputError(f"source: got '{self.source}'; legal: {legal}")
+        if self.load < 0:
+            raise InputError(f"load={self.load}; legal: 0 or more")
         for name in ("samples", "runs", "executions"):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name}={getattr(self, name):g}; legal: more than 0")
@@ -134,6 +140,10 @@ def measure_counters(
     """
     options = options or CounterOptions()
     refuse_existing(output, force=force)
+    if options.load:
+        from tasksim.calibration.counters.load import check_load
+
+        check_load(options.load)
     begun = time.monotonic()
     table = domain.draw(options.samples, options.seed, options.design)  # type: ignore[arg-type]
     configurations = [dict(zip(domain.names, row, strict=True)) for row in table.tolist()]
@@ -142,19 +152,61 @@ def measure_counters(
     counted, notes, durations = _counted(domain.kernel, configurations, options)
     if progress is not None:
         progress("timing", 0.6)
+    here = durations is None
     if durations is None:
         durations = timed(domain.kernel, configurations, options)
         frequency = core_frequency()
         counted = [{**one, "frequency_hz": frequency} for one in counted]
-    rows: list[Row] = [
-        (run, list(configurations[index].values()), counted[index], durations_s[run])
-        for index, durations_s in enumerate(durations)
-        for run in range(len(durations_s))
-    ]
+    rows = _rows(configurations, counted, durations)
+    if options.load:
+        if not here:
+            raise InputError(f"load={options.load}: what {options.source} has was timed elsewhere")
+        if progress is not None:
+            progress(f"timing beside a load of {options.load}", 0.8)
+        rows, told = _with_load(domain.kernel, configurations, options, rows)
+        notes = [*notes, told]
     names = write_counters(output, domain.names, rows, force=force)
     elapsed = time.monotonic() - begun
     found = len(configurations), len(rows), names, tuple(notes), elapsed
     return CounterSummary(domain.kernel, options.source, *found)
+
+
+def _rows(
+    configurations: Sequence[Mapping[str, int]],
+    counted: Sequence[Mapping[str, float]],
+    durations: Sequence[Sequence[float]],
+    first_run: int = 0,
+) -> list[Row]:
+    return [
+        (first_run + run, list(configurations[index].values()), counted[index], durations_s[run])
+        for index, durations_s in enumerate(durations)
+        for run in range(len(durations_s))
+    ]
+
+
+def _with_load(
+    kernel: str, configurations: list[dict[str, int]], options: CounterOptions, rows: list[Row]
+) -> tuple[list[Row], str]:
+    """Return *rows*, and the same beside a load of the memory; and how much slower that is."""
+    from tasksim.calibration.counters.load import latencies, latency_factor, loaded_memory
+
+    with loaded_memory(0):
+        alone = latencies()
+    with loaded_memory(options.load):
+        beside = latencies()
+        durations = timed(kernel, configurations, options)
+    before = [row[2] for row in rows if row[0] == 0]
+    frequency = core_frequency()
+    slower = [
+        {**one, "latency_factor": latency_factor(one, alone, beside), "frequency_hz": frequency}
+        for one in before
+    ]
+    quiet: list[Row] = [
+        (run, values, {**one, "latency_factor": 1.0}, seconds) for run, values, one, seconds in rows
+    ]
+    factor = beside["memory"] / alone["memory"]
+    told = f"beside {options.load} streaming, an access to memory takes {factor:.2f} times as long"
+    return [*quiet, *_rows(configurations, slower, durations, options.runs)], told
 
 
 def write_counters(
