@@ -23,11 +23,13 @@ from tasksim.scenario.replayed import placed
 from tasksim.scenario.resolved import Resolver, brings_platform, models_path, needs_estimates
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from tasksim.platform.description import Platform
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.scenario import Scenario
 
-__all__ = ["changed_files", "digests", "fingerprint"]
+__all__ = ["changed_files", "digests", "fingerprint", "fingerprints"]
 
 _OWN: Final = {"scheduler", "seed", "engine"}
 """What of a scenario neither its graph nor its platform nor its models hang on; or that its changes
@@ -72,20 +74,29 @@ def fingerprint(scenario: Scenario, resolver: Resolver | None = None) -> str:
     InputError
         If a file is not there, or models or a scheduler were made in Python.
     """
+    return next(fingerprints(scenario, [scenario.seed], resolver))
+
+
+def fingerprints(
+    scenario: Scenario, seeds: Iterable[int], resolver: Resolver | None = None
+) -> Iterator[str]:
+    """Yield the fingerprint of *scenario* with each of *seeds* instead of its own.
+
+    What the others have in common is looked at once. Raises as :func:`fingerprint`.
+    """
     if not isinstance(scenario.scheduler, str):
         raise InputError(
             f"{scenario.label}: its scheduler was made in Python, which has no lasting name"
         )
     resolver = resolver or Resolver()
     scenario = placed(scenario, resolver.replayed(scenario))
-    whole = _shared_part(scenario, resolver)
-    rest = {
-        "scheduler": scenario.scheduler,
-        "seed": scenario.seed,
-        "tasksim": resolver.once("tasksim", _version),
-    }
-    whole.update(f", {json.dumps(rest)[1:]}".encode())
-    return str(whole.hexdigest())
+    shared = _shared_part(scenario, resolver)
+    shared.update(f', "scheduler": {json.dumps(scenario.scheduler)}, "seed": '.encode())
+    version = json.dumps(resolver.once("tasksim", _version))
+    for seed in seeds:
+        whole = shared.copy()
+        whole.update(f'{json.dumps(seed)}, "tasksim": {version}}}'.encode())
+        yield str(whole.hexdigest())
 
 
 def _shared_part(scenario: Scenario, resolver: Resolver) -> Any:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from tasksim.study.sweep.study import Study
 
-__all__ = ["HIDDEN", "LOST", "STATUSES", "Answer", "Columns"]
+__all__ = ["HIDDEN", "LOST", "STATUSES", "UNIQUE", "Answer", "Columns"]
 
 STATUSES: Final = ("done", "failed", "timeout", "memory")
 """What became of a cell."""
@@ -30,6 +30,12 @@ _AFTER: Final = {
 HIDDEN: Final = {"position": "int64", "scenario": "string"}
 """What the store keeps of a cell beside what the table shows."""
 
+UNIQUE: Final = frozenset({
+    "cell", "makespan_s", "lower_bound_s", "critical_path_s", "busy_share", "seconds", "position",
+    "scenario",
+})  # fmt: skip
+"""What is another value in nearly each row: a dictionary of it would be made for nothing."""
+
 
 class Answer(NamedTuple):
     """What came out of a cell."""
@@ -44,8 +50,8 @@ class Answer(NamedTuple):
     busy_share: float | None = None
     moved_bytes: int | None = None
     engine: str | None = None
-    seconds: float | None = None
     metrics: tuple[float, ...] = ()
+    seconds: float | None = None
 
 
 class Columns(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from itertools import product
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from tasksim.study.sweep.study import Entry, Study
 
-__all__ = ["MOST_CELLS", "Grid", "Question", "combinations", "draw_seed", "with_options"]
+__all__ = ["MOST_CELLS", "Grid", "Row", "combinations", "draw_seed", "with_options"]
 
 MOST_CELLS: Final = 1_000_000
 """Of a grid: a cell takes 2 kB while the study runs, and more cells than these are not looked at,
@@ -31,12 +30,14 @@ FIRST: Final = ("graph", "platform", "scheduler", "seed")
 """Columns that all studies have."""
 
 
-class Question(NamedTuple):
-    """A cell of the grid: a scenario, and where it is on the axes."""
+class Row(NamedTuple):
+    """Cells that differ by their seed alone: a scenario, and where it is on the axes."""
 
     scenario: Scenario
     labels: dict[str, Any]
-    """Column -> value; no value for settings that it does not have."""
+    """Column -> value, without the seed; no value for settings that it does not have."""
+    seeds: list[tuple[int, int]]
+    """Each with that of its draws."""
 
 
 class Grid:
@@ -82,15 +83,18 @@ class Grid:
             _gather(found, entry.axes)
         return found
 
-    def __iter__(self) -> Iterator[Question]:
-        """Yield the cells that meet all conditions."""
+    def __iter__(self) -> Iterator[Row]:
+        """Yield the rows, with the cells that meet all conditions."""
         columns = [*FIRST, *self.columns]
         conditions = [Condition(text, columns) for text in self.study.where]
-        for question in self._all():
-            if all(condition.holds(question.labels) for condition in conditions):
-                yield question
+        for row in self._all():
+            if conditions:
+                seeds = [one for one in row.seeds if _hold(conditions, row.labels, one[0])]
+                row = row._replace(seeds=seeds)
+            if row.seeds:
+                yield row
 
-    def _all(self) -> Iterator[Question]:
+    def _all(self) -> Iterator[Row]:
         study = self.study
         for graph, platform in product(_each(study.graphs), _each(study.platforms)):
             where = _placed(study, graph, platform)
@@ -102,8 +106,7 @@ class Grid:
                     scheduler = with_options(str(entry.name), options)
                     asked = replace(changed, scheduler=scheduler)
                     labels = {**before, "scheduler": scheduler, **options}
-                    for seed, draw in seeds:
-                        yield Question(_drawn(asked, draw), {**labels, "seed": seed})
+                    yield Row(asked, labels, seeds)
 
 
 def combinations(axes: Axes) -> Iterator[dict[str, Any]]:
@@ -136,11 +139,9 @@ def draw_seed(labels: Mapping[str, Any], seed: int) -> int:
     return int(sequence.generate_state(1)[0])
 
 
-def _drawn(asked: Scenario, seed: int) -> Scenario:
-    """Return a scenario with another seed: all else has been checked."""
-    found = copy(asked)
-    object.__setattr__(found, "seed", seed)
-    return found
+def _hold(conditions: Sequence[Condition], labels: Mapping[str, Any], seed: int) -> bool:
+    asked = {**labels, "seed": seed}
+    return all(condition.holds(asked) for condition in conditions)
 
 
 def _each(entries: Sequence[Entry]) -> Iterator[tuple[Entry, dict[str, Any]]]:

@@ -5,31 +5,26 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import fields
-from functools import lru_cache
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tasksim.base.errors import InputError
-from tasksim.scenario.fingerprints import fingerprint
+from tasksim.scenario.fingerprints import fingerprints
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario
 from tasksim.study.sweep.axes import number_or_text
 from tasksim.study.sweep.grid import Grid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from tasksim.study.sweep.grid import Row
     from tasksim.study.sweep.study import Study
 
-__all__ = ["Planned", "plan", "question_of", "scenario_from", "scenario_text", "scenario_texts"]
+__all__ = ["Planned", "plan", "question_of", "scenario_from", "scenario_text"]
 
 _DEFAULTS: Final = {field.name: field.default for field in fields(Scenario)}
-_OWN: Final = ("scheduler", "seed", "noise")
-"""What differs between cells that follow each other."""
-_COMMON: Final = tuple(name for name in _DEFAULTS if name not in _OWN)
-_common: Final = attrgetter(*_COMMON)
-_quoted: Final = lru_cache(1024)(json.dumps)
-"""Of names, which come again and again."""
+_AFTER_SEED: Final = ("noise",)
+_BEFORE_SEED: Final = tuple(name for name in _DEFAULTS if name not in {"seed", *_AFTER_SEED})
 DIGITS: Final = 16
 """Of an identity: among a million cells two are alike with a probability of 3e-8."""
 
@@ -46,6 +41,8 @@ class Planned(NamedTuple):
     """Column -> value: where it is on the axes."""
     fingerprint: str
     """Of the scenario: it tells what computes the cell whether its files are the same."""
+    text: str
+    """The scenario, as the store keeps it."""
 
 
 def plan(study: Study) -> list[Planned]:
@@ -61,11 +58,10 @@ def plan(study: Study) -> list[Planned]:
     grid.refuse_too_large()
     resolver = Resolver()
     found: dict[str, Planned] = {}
-    for scenario, labels in grid:
-        asked = fingerprint(scenario, resolver)
-        cell = _identity(asked, labels, study.metrics)
-        if cell not in found:
-            found[cell] = Planned(cell, len(found), scenario, labels, asked)
+    for row in grid:
+        for cell in _cells_of(row, study.metrics, resolver):
+            if cell.cell not in found:
+                found[cell.cell] = cell._replace(position=len(found))
     if not found:
         raise InputError(
             f"{study.path}: no cells: the conditions under where: leave none of {grid.size}"
@@ -73,12 +69,34 @@ def plan(study: Study) -> list[Planned]:
     return list(found.values())
 
 
-def _identity(asked: str, labels: Mapping[str, Any], metrics: tuple[str, ...]) -> str:
+def _cells_of(row: Row, metrics: tuple[str, ...], resolver: Resolver) -> Iterator[Planned]:
+    """Yield the cells of a row; what they have in common is made once."""
+    draws = [draw for _, draw in row.seeds]
+    prints = fingerprints(row.scenario, draws, resolver)
+    texts = _scenario_texts(row.scenario, draws)
+    questions = _questions_of(row.labels, [seed for seed, _ in row.seeds])
+    for (seed, draw), asked, text, question in zip(
+        row.seeds, prints, texts, questions, strict=True
+    ):
+        cell = _identity(asked, question, metrics)
+        yield Planned(
+            cell, 0, _drawn(row.scenario, draw), {**row.labels, "seed": seed}, asked, text
+        )
+
+
+def _drawn(asked: Scenario, seed: int) -> Scenario:
+    """Return a scenario with another seed: all else has been checked."""
+    found = object.__new__(Scenario)
+    vars(found).update(vars(asked), seed=seed)
+    return found
+
+
+def _identity(asked: str, question: str, metrics: tuple[str, ...]) -> str:
     """Return what tells a cell from all others: of what is asked, its files, tasksim's version.
 
     Two names of one thing are two cells, for both stand in the table.
     """
-    whole = "\n".join([asked, question_of(labels), *metrics])
+    whole = "\n".join([asked, question, *metrics])
     return hashlib.sha256(whole.encode()).hexdigest()[:DIGITS]
 
 
@@ -91,6 +109,13 @@ def question_of(labels: Mapping[str, Any]) -> str:
     return json.dumps({n: _plain(v) for n, v in sorted(labels.items()) if v is not None})
 
 
+def _questions_of(labels: Mapping[str, Any], seeds: Sequence[int]) -> Iterator[str]:
+    """Yield what :func:`question_of` returns for *labels* and each of *seeds*."""
+    before, mark, after = question_of({**labels, "seed": 0}).partition('"seed": "0.0"')
+    assert mark  # in JSON no text and no other name holds a quote
+    return (f'{before}"seed": "{_plain(seed)}"{after}' for seed in seeds)
+
+
 def _plain(value: Any) -> str:
     """Return a value as a text, the same of whatever type its column is."""
     found = number_or_text(value) if isinstance(value, str) else value
@@ -99,31 +124,21 @@ def _plain(value: Any) -> str:
 
 def scenario_text(scenario: Scenario) -> str:
     """Return the parameters of a scenario of names, as the store keeps them."""
-    return next(scenario_texts([scenario]))
+    return next(_scenario_texts(scenario, [scenario.seed]))
 
 
-def scenario_texts(scenarios: Iterable[Scenario]) -> Iterator[str]:
-    """Yield the texts of scenarios; what one has in common with the last one is written once."""
-    last, shared = None, ""
-    for scenario in scenarios:
-        values = _common(scenario)
-        if values != last:
-            last, shared = values, _members(zip(_COMMON, values, strict=True))
-        own = _members((name, getattr(scenario, name)) for name in _OWN)
-        yield f"{{{shared}{', ' if shared and own else ''}{own}}}"
+def _scenario_texts(scenario: Scenario, seeds: Iterable[int]) -> Iterator[str]:
+    """Yield the text of a scenario with each of *seeds* instead of its own."""
+    before = [_member(name, getattr(scenario, name)) for name in _BEFORE_SEED]
+    after = [_member(name, getattr(scenario, name)) for name in _AFTER_SEED]
+    for seed in seeds:
+        members = filter(None, [*before, _member("seed", seed), *after])
+        yield f"{{{', '.join(members)}}}"
 
 
-def _members(given: Iterable[tuple[str, Any]]) -> str:
-    """Return the members of an object in JSON, without those that have their defaults."""
-    return ", ".join(
-        f'"{name}": {_text_of(value)}' for name, value in given if value != _DEFAULTS[name]
-    )
-
-
-def _text_of(value: Any) -> str:
-    if type(value) is int:
-        return str(value)
-    return _quoted(value) if type(value) is str else json.dumps(value)
+def _member(name: str, value: Any) -> str:
+    """Return the member of an object in JSON; nothing for a value that is its default."""
+    return "" if value == _DEFAULTS[name] else f'"{name}": {json.dumps(value)}'
 
 
 def scenario_from(text: str) -> Scenario:

@@ -25,15 +25,15 @@ from tasksim.base.files import writing
 from tasksim.base.jsontext import read_json
 from tasksim.base.lockfile import locked
 from tasksim.base.versions import version_of
-from tasksim.study.sweep.columns import HIDDEN, Answer, Columns
-from tasksim.study.sweep.plan import Planned, scenario_texts
+from tasksim.study.sweep.columns import HIDDEN, UNIQUE, Answer, Columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pyarrow as pa
 
+    from tasksim.study.sweep.plan import Planned
     from tasksim.study.sweep.study import Study
 
 __all__ = ["Header", "Store", "read_cells", "read_header"]
@@ -164,10 +164,13 @@ class Store:
 
     def add(self, asked: Planned, answer: Answer) -> None:
         """Add the answer of a cell; it is written within a second, or by :meth:`flush`."""
-        if asked.cell in self.done:
-            return
-        self.done.add(asked.cell)
-        self._waiting.append((asked, answer))
+        self.extend([(asked, answer)])
+
+    def extend(self, answered: Iterable[tuple[Planned, Answer]]) -> None:
+        """Add the answers of several cells."""
+        new = [one for one in answered if one[0].cell not in self.done]
+        self.done.update([asked.cell for asked, _ in new])
+        self._waiting += new
         if monotonic() - self._written > FLUSH_S:
             self.flush()
 
@@ -203,7 +206,10 @@ class Store:
 
         path = self.folder / "cells" / f"{os.urandom(8).hex()}.parquet"
         with _durably(path) as temporary:
-            pq.write_table(table, temporary.absolute(), write_page_checksum=True)
+            repeated = [name for name in table.column_names if name not in UNIQUE]
+            pq.write_table(
+                table, temporary.absolute(), write_page_checksum=True, use_dictionary=repeated
+            )
 
 
 def read_cells(folder: Path, columns: list[str] | None = None) -> pa.Table:
@@ -273,11 +279,12 @@ def _answers_table(found: list[tuple[Planned, Answer]], columns: Columns) -> pa.
     without = (None,) * len(columns.metrics)
     metrics = [answer.metrics or without for answer in answers]
     values |= zip(columns.metrics, zip(*metrics, strict=True), strict=False)
+    labels = [one.labels for one in asked]
     for name in columns.types.keys() - values.keys():
-        values[name] = [one.labels.get(name) for one in asked]
+        values[name] = [found.get(name) for found in labels]
     values["draw_seed"] = [one.scenario.seed for one in asked]
     values["position"] = [one.position for one in asked]
-    values["scenario"] = list(scenario_texts(one.scenario for one in asked))
+    values["scenario"] = [one.text for one in asked]
     return _typed(values, columns)
 
 

@@ -159,11 +159,12 @@ class Workbench:
         return self._answer(job, begun)
 
     def _answer(self, job: Job, begun: float) -> Answer:
-        if job.metrics or job.scenario.clock == "native":
-            return self._of_run(job, begun)
-        return self._of_totals(job, begun)
+        whole = job.metrics or job.scenario.clock == "native"
+        found = self._of_run(job) if whole else self._of_totals(job)
+        # To compute a cell is also to give back what it took, which is done here.
+        return Answer(*found[:-1], perf_counter() - begun)
 
-    def _of_totals(self, job: Job, begun: float) -> Answer:
+    def _of_totals(self, job: Job) -> Answer:
         """Return the answer that the fast way gives: no tables are made."""
         from tasksim.engine.batch import Item, totals
         from tasksim.scenario.solving import policy_of
@@ -189,10 +190,9 @@ class Workbench:
             busy_share=_share(found.busy_s, group.workers, found.makespan_s),
             moved_bytes=found.copied_bytes,
             engine=found.engine,
-            seconds=perf_counter() - begun,
         )
 
-    def _of_run(self, job: Job, begun: float) -> Answer:
+    def _of_run(self, job: Job) -> Answer:
         """Return the answer read off a whole run, as native ones and some metrics need it."""
         from tasksim.scenario.solving import solve
         from tasksim.study.sweep.metrics import measured
@@ -207,7 +207,6 @@ class Workbench:
             busy_share=_share(_busy_s(run), len(run.workers), run.makespan_s),
             moved_bytes=_moved_bytes(run),
             engine=run.engine or None,
-            seconds=perf_counter() - begun,
             metrics=measured(run, job.metrics),
         )
 
