@@ -108,9 +108,8 @@ def report(name: str, loops: list[float], found: dict[str, list[Timed]]) -> bool
         workers = max(one.workers for one in rounds)
         rate = 60 * cells / sweep_s
         numbers = f"{rate:10,.0f}  {sweep_s:6.2f} s    {engine_s:6.2f} s {ratio:6.3f}"
-        print(
-            f"  {executor:10} {workers:9}   {numbers} {1e6 * over_s:5.1f} us {whole:6.2f} {wall_s:5.2f} s"
-        )
+        numbers = f"{numbers} {1e6 * over_s:5.1f} us {whole:6.2f} {wall_s:5.2f} s"
+        print(f"  {executor:10} {workers:9}   {numbers}")
         if executor == "auto":
             good = whole <= MOST_WHOLE if name == "factorisations" else rate >= LEAST_RATE
     return good
