@@ -17,17 +17,12 @@ measured has no say in that, so the choice does not favour any result.
 from __future__ import annotations
 
 import statistics
-import threading
 import time
 from dataclasses import dataclass
-from time import perf_counter
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-import numpy as np
-
 from tasksim.base.errors import InputError
-from tasksim.kernels.threads import single_threaded_blas
-from tasksim.native.cores import pin_thread, usable_cores
+from tasksim.native.products import Products
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,7 +44,7 @@ NAP_S: Final = 0.1
 LONGEST_WAIT_S: Final = 10.0
 """After which something is measured in any case: better a disturbed value than none."""
 
-CHUNKS, PRODUCTS, ROWS, COLUMNS = 8, 2, 125, 2000  # 20 ms of products of matrices
+CHUNKS, PRODUCTS = 8, 2  # 20 ms of products of matrices
 
 
 class Probe:
@@ -70,39 +65,11 @@ class Probe:
     """
 
     def __init__(self, workers: int, cores: list[int] | None = None) -> None:
-        rng = np.random.default_rng(0)
-        self._matrix = rng.random((ROWS, ROWS))
-        self._inputs = [rng.random((ROWS, COLUMNS)) for _ in range(workers)]
-        self._outputs = [np.empty((ROWS, COLUMNS)) for _ in range(workers)]
-        cores = usable_cores() if cores is None else cores
-        self._cores = cores[:workers] if workers <= len(cores) else [None] * workers
+        self._products = Products(workers, cores)
 
     def __call__(self) -> float:
         """Return the time of a chunk in seconds."""
-        workers = len(self._inputs)
-        times = [0.0] * workers
-        start = threading.Barrier(workers)
-        threads = [
-            threading.Thread(target=self._work, args=(worker, start, times), daemon=True)
-            for worker in range(workers)
-        ]
-        with single_threaded_blas():
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-        return max(times)
-
-    def _work(self, worker: int, start: threading.Barrier, times: list[float]) -> None:
-        pin_thread(self._cores[worker])
-        start.wait()
-        chunks = []
-        for _ in range(CHUNKS):
-            begun = perf_counter()
-            for _ in range(PRODUCTS):
-                np.matmul(self._matrix, self._inputs[worker], out=self._outputs[worker])
-            chunks.append(perf_counter() - begun)
-        times[worker] = statistics.median(chunks)
+        return max(map(statistics.median, self._products.times_s(CHUNKS, PRODUCTS)))
 
 
 @dataclass(frozen=True)
