@@ -438,7 +438,7 @@ def reached(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
 def main() -> int:
     """Measure, print, draw."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rounds", type=int, default=3, help="of all tunings")
+    parser.add_argument("--rounds", type=int, help="of all tunings; 3, over ranks 2")
     parser.add_argument("--quick", action="store_true", help="small matrices, few configurations")
     parser.add_argument("--ranks", type=int, help="tune over so many ranks of mpiexec")
     parser.add_argument("--figure", type=Path)
@@ -446,10 +446,10 @@ def main() -> int:
     given = parser.parse_args()
     before = os.getloadavg()[0]
     if given.ranks is not None:
-        rows = rows_over_ranks(given.ranks, given.rounds, quick=given.quick)
+        rows = rows_over_ranks(given.ranks, given.rounds or 2, quick=given.quick)
     else:
         problems = QUICK if given.quick else PROBLEMS
-        rows = [row for p in problems for row in rows_of(p, given.rounds)]
+        rows = [row for p in problems for row in rows_of(p, given.rounds or 3)]
     load = [before, os.getloadavg()[0]]
     print(text_of(rows))
     for row in rows:

@@ -8,6 +8,7 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from tasksim.base.errors import TasksimError
 from tasksim.native.cluster.leading import Leading
 from tasksim.native.cluster.records import task_table
 from tasksim.native.selective.ranks.choosing import statistics_of_ranks
@@ -101,7 +102,7 @@ class OverRanks:
 
     def _together(self, action: Callable[[], Any]) -> Any:
         """Do what may fail before it begins: rank 0 has the error, others wait for what is next."""
-        with suppress(*([SystemExit] if self._ranks.rank else [])):
+        with suppress(*([SystemExit, TasksimError] if self._ranks.rank else [])):
             return action()
 
     def _prepare(self, place: int) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
-from time import monotonic
+from time import monotonic, sleep
 
 import pytest
 from study_cases import mpiexec
+
+from tasksim.base.interruption import INTERRUPTED
 
 pytestmark = pytest.mark.usefixtures("alone")
 
@@ -160,3 +163,47 @@ def test_bad_input_is_one_message(options, error):
     assert done.returncode == 2
     assert done.stderr.count("Error") == 1
     assert error in done.stderr
+
+
+SLOW = """
+import time
+from pathlib import Path
+import tasksim
+from tasksim import RW
+
+
+@tasksim.kernel
+def step(x: RW, n=1):
+    if n == 2:
+        (Path(__file__).parent / "begun").touch()
+    time.sleep(0.01)
+
+
+@tasksim.application("slow")
+def slow(g, n=1):
+    x = g.arrays("x", [(8,)] * 4)
+    for k in range(10 if n == 1 else 10_000):
+        g.insert(step, x[k % 4], n=n)
+"""
+
+
+@pytest.mark.slow
+def test_an_interruption_tells_what_is_done_and_ends_all(tmp_path):
+    file, begun = tmp_path / "slow.py", tmp_path / "begun"
+    file.write_text(SLOW)
+    command = [
+        mpiexec(), "-n", "2", sys.executable, "-m", "tasksim", "autotune", file, "--owner",
+        "round-robin", "--workers", "1", "--over", "n=1,2", "--by", "full", "--json",
+    ]  # fmt: skip
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        while not begun.exists() and running.poll() is None:
+            sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=WITHIN_S)
+    assert running.returncode == INTERRUPTED, err
+    told = json.loads(out[out.index("{") :])  # mpiexec has a word to say before
+    assert told["interrupted"]
+    assert [row["values"]["graph.n"] for row in told["choices"]] == [1]
+    assert "only what was done by then" in err
