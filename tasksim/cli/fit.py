@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tasksim.models.samples import Samples
     from tasksim.models.selection import Selection
 
-__all__ = ["fit"]
+__all__ = ["fit", "latencies_of"]
 
 WEIGHTS = ("relative", "none", "huber")
 TENSORS = ("hybrid", "cp")
@@ -152,7 +152,7 @@ def _wanted(
     if memory is not None:
         if not model_class(kind if kind != "auto" else "mlr").needs_counters:
             raise InputError(f"--memory is for --kind counters, got --kind {kind}")
-        return (kind,), {kind: {"latencies_s": _latencies(memory)}}
+        return (kind,), {kind: {"latencies_s": latencies_of(memory)}}
     given = {"terms": terms, "weights": weights}
     linear = {name: value for name, value in given.items() if value is not None}
     taken = linear if kind == "auto" else model_class(kind).option_names()
@@ -167,7 +167,7 @@ def _wanted(
     return (kind,), {kind: linear}
 
 
-def _latencies(name: str) -> dict[str, float]:
+def latencies_of(name: str) -> dict[str, float]:
     """Return level -> seconds of the machine with this *name* or path."""
     from tasksim.platform.load import load
 

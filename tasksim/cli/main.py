@@ -38,7 +38,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "view": ("tasksim.cli.view:view", "Draw runs: Gantt charts and other panels."),
     "bounds": ("tasksim.cli.bounds:bounds", "Lower bounds on the makespan, and what it lost."),
     "study": ("tasksim.cli.study:study", "Sweep over graphs, platforms, schedulers, seeds."),
-    "report": ("tasksim.cli.account:reporting", "Report on recorded runs and their kernels."),
+    "report": (
+        "tasksim.cli.report_scaling:reporting",
+        "Report on recorded runs and their kernels.",
+    ),
     "validate": ("tasksim.cli.validate:validate", "Check platforms, models, graphs and runs."),
     "list": ("tasksim.cli.listing:listing", "List generators, schedulers, platforms, models."),
     "import": (

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tasksim.run.samples import RecordedRun, Repeated
     from tasksim.study.kernelpages import Format
 
-__all__ = ["reporting"]
+__all__ = ["recorded_of", "reporting"]
 
 EXAMPLES = (
     "tasksim report kernels runs/fmm --models general.json",
@@ -117,7 +117,7 @@ def kernels(
     if critical:
         from tasksim.cli.report_critical import report_critical
 
-        report_critical(_recorded(runs, trust), threshold, output, force=force, as_json=as_json)
+        report_critical(recorded_of(runs, trust), threshold, output, force=force, as_json=as_json)
         return
     from tasksim.study.kernelpages import refuse_reports, write_pages
     from tasksim.study.kernelreport import Fitting, report_kernels
@@ -126,7 +126,7 @@ def kernels(
     if output is not None:
         refuse_reports(output, force=force)
         refuse_unwritable(output)
-    recorded, known = _recorded(runs, trust), _models(models, library)
+    recorded, known = recorded_of(runs, trust), _models(models, library)
     with counting("kernels") as progress:
         reports = report_kernels(
             recorded, known, only=only, fitting=fitting, repeated=repeated, progress=progress
@@ -143,7 +143,7 @@ def kernels(
         note(f"Wrote {output}")
 
 
-def _recorded(paths: Sequence[Path], trust: bool) -> list[RecordedRun]:
+def recorded_of(paths: Sequence[Path], trust: bool) -> list[RecordedRun]:
     """Return the runs with their graphs."""
     from tasksim.formats.runs import load_run
     from tasksim.run.runchecks import check_records

@@ -1,0 +1,178 @@
+"""``tasksim report scaling``: how a program scales to more ranks, from counters on few."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tasksim.base.errors import InputError
+from tasksim.cli.account import reporting
+from tasksim.cli.command import Command
+from tasksim.cli.options import SHARE, WholeNumber, force_option, json_option, trust_option
+from tasksim.cli.output import note, print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tasksim.study.bulk.report import ScalingReport
+
+__all__ = ["reporting"]
+
+EXAMPLES = (
+    "tasksim report scaling one two four --counters counted --to 16 --to 64",
+    "tasksim report scaling runs/* --counters counted --fitted 4 --network cluster.yaml -o scaling",
+    "tasksim report scaling one two four --counters counted --memory mine "
+    "--collective pq=allreduce:recursive_doubling --to 256",
+)
+
+
+@reporting.command(
+    "scaling", cls=Command, examples=EXAMPLES,
+    short_help="Predict a program on more ranks, from counters on few.",
+)  # fmt: skip
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
+@click.option(
+    "--counters",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    required=True,
+    help="The folder that 'tasksim counters APPLICATION' wrote.",
+)
+@click.option(
+    "--to",
+    "asked",
+    multiple=True,
+    metavar="RANKS[:SETTING=VALUE,...]",
+    help="Predict so many ranks, of the program of the last run or with other settings of it; may "
+    "be repeated.",
+)
+@click.option(
+    "--fitted",
+    type=WholeNumber(min=1),
+    help="Runs on more ranks only judge what the others tell. [default: all are learned from]",
+)
+@click.option("--network", help="Of messages; without it, a line through the messages of the runs.")
+@click.option("--memory", metavar="PLATFORM", help="Latencies of that machine, not guesses.")
+@click.option(
+    "--collective",
+    "collectives",
+    multiple=True,
+    metavar="DATA=OPERATION:ALGORITHM[+...]",
+    help="What data of that name are sent for; all others go from point to point.",
+)
+@click.option(
+    "--bf-comm", type=float, help="The part of messages' time that shows. [default: fitted]"
+)
+@click.option("--cores", type=WholeNumber(min=1), help="That all ranks share.")
+@click.option(
+    "--by",
+    type=click.Choice(["cv", "r2"]),
+    default="cv",
+    help="What chooses the functions of counters: errors on what was left out, or R2.",
+)
+@click.option(
+    "--threshold", type=SHARE, default=0.05, show_default="5%",
+    help="Kernels with less of the time, in runs on three numbers of ranks, are taken together.",
+)  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="A new folder: scaling.csv, scaling.png.",
+)
+@trust_option
+@force_option
+@json_option
+def scaling(
+    runs: tuple[Path, ...],
+    counters: Path,
+    asked: tuple[str, ...],
+    fitted: int | None,
+    network: str | None,
+    memory: str | None,
+    collectives: tuple[str, ...],
+    bf_comm: float | None,
+    cores: int | None,
+    by: Any,
+    threshold: float,
+    output: Path | None,
+    trust: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Predict how long a bulk-synchronous program takes on more ranks.
+
+    RUN is a recorded run on some ranks or nodes. Each kernel's counters, of the rank with most, are
+    functions of the work per rank, or of the ranks; messages are those of its data. Beside it the
+    same with what the program does on so many ranks counted in it, tasksim's simulation where
+    --network is given, and the laws a/P + b P^c + d and a size/P + b.
+    """
+    from tasksim.cli.fit import latencies_of
+    from tasksim.cli.report import recorded_of
+    from tasksim.formats.networks import load_network
+    from tasksim.study.bulk.messages import parsed_collective
+    from tasksim.study.bulk.report import report_scaling
+
+    if not asked and fitted is None:
+        raise InputError("nothing is asked: give --to RANKS, or --fitted to judge the other runs")
+    report = report_scaling(
+        recorded_of(runs, trust),
+        counters,
+        asked=asked,
+        fitted=fitted,
+        network=None if network is None else load_network(network),
+        collectives=dict(map(parsed_collective, collectives)),
+        latencies_s=None if memory is None else latencies_of(memory),
+        bf_comm=bf_comm,
+        cores=cores,
+        by=by,
+        threshold=threshold,
+    )
+    if output is not None:
+        report.write(output, force=force)
+    if as_json:
+        rows = report.table.to_dict("records")
+        print_json({"kernels": report.kernels, "rest": report.rest, "bf_comm": report.model.bf_comm,
+                    "rows": rows, "output": output})  # fmt: skip
+        return
+    click.echo("\n".join(_text(report)))
+    if output is not None:
+        note(f"Wrote {output}")
+
+
+def _text(report: ScalingReport) -> Iterator[str]:
+    from tasksim.base.times import duration_text
+    from tasksim.study.bulk.judged import METHODS, median_errors
+    from tasksim.view.texttables import table
+
+    for name, model in report.model.kernels.items():
+        told = f"{model.cpi_core_:.3g} cycles per instruction, {model.bf_mem_:.3g} of memory's time"
+        yield f"{name:10} {told}; functions of {report.model.abscissa[name]}"
+    if report.rest:
+        yield f"{'other':10} {', '.join(report.rest)}"
+    yield f"{'messages':10} {report.model.bf_comm:.3g} of their time shows\n"
+    header = ("ranks", "measured", *METHODS, "counters: 95 %")
+    cells = []
+    for row in report.table.to_dict("records"):
+        known = row["measured_s"] == row["measured_s"]
+        times = [
+            _cell(row[f"{name}_s"], row[f"{name}_error_percent"], known=known) for name in METHODS
+        ]
+        interval = (duration_text(row[f"counters_{end}_s"]) for end in ("low", "high"))
+        measured = duration_text(row["measured_s"]) if known else "-"
+        cells.append((str(row["ranks"]), measured, *times, " to ".join(interval)))
+    yield table(header, cells, left=0)
+    yield ""
+    errors = median_errors(report.table)
+    for name, meaning in METHODS.items():
+        error = f"; errs by {errors[name]:.1f} % in the median" if name in errors else ""
+        yield f"{name:10} {meaning}{error}"
+
+
+def _cell(seconds: float, error: float, *, known: bool) -> str:
+    from tasksim.base.times import duration_text
+
+    if seconds != seconds:
+        return "-"
+    return duration_text(seconds) + (f" {error:+.1f}%" if known else "")

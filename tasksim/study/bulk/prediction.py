@@ -1,0 +1,266 @@
+"""Prediction of bulk-synchronous programs: computing, memory, messages and the rest, by ranks.
+
+``T(P) = sum over kernels (instructions · CPI / f + BF_mem · sum(hits · latency)) + BF_comm · T_comm
++ T_others`` (N. Ding et al., "APMT: an automatic hardware counter-based performance modeling tool
+for HPC applications"). Counters of the rank with most are functions of its work, or of the ranks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite, sqrt
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.models.counters.columns import HITS
+from tasksim.models.counters.families import chosen_function
+from tasksim.models.kinds.counted import CounterModel
+from tasksim.models.samples import Samples
+from tasksim.run.criticalkernels import REST
+from tasksim.study.bulk.profile import Sent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from tasksim.models.counters.families import By
+    from tasksim.study.bulk.messages import MessageCosts
+    from tasksim.study.bulk.profile import Profile
+
+    Table = NDArray[np.float64]
+
+__all__ = ["BulkModel", "BulkPrediction"]
+
+ABSCISSAS: Final[dict[str, Callable[[Profile], tuple[float, ...]]]] = {
+    "work per rank": lambda profile: (profile.size / profile.ranks,),
+    "ranks": lambda profile: (float(profile.ranks),),
+    "work per rank, ranks": lambda profile: (profile.size / profile.ranks, float(profile.ranks)),
+}
+"""What a counter may be a function of; of the same, the first."""
+ALIKE: Final = 1.02
+"""Errors within this factor are the same."""
+SURE: Final = 1.96
+"""Deviations of 95 % of a normal distribution."""
+
+
+@dataclass(frozen=True)
+class BulkPrediction:
+    """A predicted time and its parts, in seconds; low and high are those of 95 %."""
+
+    ranks: int
+    size: float
+    computing_s: float
+    memory_s: float
+    messages_s: float
+    others_s: float
+    low_s: float
+    high_s: float
+
+    @property
+    def seconds(self) -> float:
+        """The sum of the parts."""
+        return self.computing_s + self.memory_s + self.messages_s + self.others_s
+
+
+class BulkModel:
+    """A bulk-synchronous program, known from profiles on few ranks.
+
+    Parameters
+    ----------
+    profiles : sequence of Profile
+        Measured, on two numbers of ranks or sizes at least; better three.
+    costs : MessageCosts
+        Of messages.
+    latencies_s : mapping, optional
+        Of each level of memory; guessed where not given.
+    critical : collection of str, optional
+        The kernels that get models; by default all that were counted. The others are aggregated.
+    bf_comm : float, optional
+        The part of the messages' time that shows; by default fitted to the profiles.
+    cores : int, optional
+        That all ranks share: more of them than cores compute in turns.
+    by : {"cv", "r2"}, default "cv"
+        What chooses the families of counters.
+
+    Attributes
+    ----------
+    kernels : dict
+        Critical kernel -> its model of counters, over what its counters are functions of.
+    bf_comm : float
+
+    Raises
+    ------
+    InputError
+        If there are too few profiles, or no kernel was counted.
+    """
+
+    def __init__(
+        self,
+        profiles: Sequence[Profile],
+        costs: MessageCosts,
+        *,
+        latencies_s: Mapping[str, float] | None = None,
+        critical: Sequence[str] | None = None,
+        bf_comm: float | None = None,
+        cores: int | None = None,
+        by: By = "cv",
+    ) -> None:
+        if len({(p.ranks, p.size) for p in profiles}) < 2:
+            raise InputError(
+                "a program's scaling needs profiles on two numbers of ranks or sizes, got "
+                f"{len(profiles)} profile(s)"
+            )
+        self._profiles, self.costs, self._cores, self._by = tuple(profiles), costs, cores, by
+        counted = [
+            name
+            for name in dict.fromkeys(n for p in profiles for n in p.kernels)
+            if (critical is None or name in critical)
+            and all(p.kernels[name].counters for p in profiles if name in p.kernels)
+        ]
+        if not counted:
+            raise InputError("no kernel has counters: 'tasksim counters' counts them")
+        self.abscissa: dict[str, str] = {}
+        self.kernels = {name: self._kernel(name, latencies_s) for name in counted}
+        self._rest = self._function(REST, self._profiles, self._others)
+        self._sent = {name: self._sent_functions(name) for name in _names_of_data(profiles)}
+        self.bf_comm, self._bf_deviation = self._fitted_bf(bf_comm)
+
+    def predict(self, profile: Profile, *, counted: bool = False) -> BulkPrediction:
+        """Return the time of the program on the ranks, and of the size, of *profile*.
+
+        What is *counted* is taken from the profile: what the rank with most executes and sends, as
+        it is known from the program. By default everything is a function of work and ranks.
+        """
+        computing = memory = variance = 0.0
+        for name, model in self.kernels.items():
+            parts = self._parts(model, name, profile, counted=counted)
+            computing, memory = computing + parts[0], memory + parts[1]
+            variance += (model.spread_ * sum(parts)) ** 2
+        others = self._rest(profile)
+        turns = self._turns(profile.ranks)
+        alone = self._messages(profile, counted=counted)
+        messages = self.bf_comm * alone
+        variance = variance * turns**2 + (self._bf_deviation * alone) ** 2
+        told = turns * computing, turns * memory, messages, turns * others
+        total, margin = sum(told), SURE * sqrt(variance)
+        return BulkPrediction(
+            profile.ranks, profile.size, *told, max(total - margin, 0.0), total + margin
+        )
+
+    def _turns(self, ranks: int) -> float:
+        return max(1.0, ranks / self._cores) if self._cores else 1.0
+
+    def _parts(
+        self, model: CounterModel, name: str, profile: Profile, *, counted: bool
+    ) -> tuple[float, float]:
+        if not counted:
+            found = model.parts([ABSCISSAS[self.abscissa[name]](profile)])
+            return float(found[0][0]), float(found[1][0])
+        share = profile.kernels.get(name)
+        if share is None:
+            return 0.0, 0.0
+        levels = model.latencies_s_.items()
+        waited = sum(latency_s * share.counters[HITS[level]] for level, latency_s in levels)
+        computed = share.counters["instructions"] / model.frequency_hz_
+        return model.cpi_core_ * computed, model.bf_mem_ * waited
+
+    def _kernel(self, name: str, latencies_s: Mapping[str, float] | None) -> CounterModel:
+        mine = [p for p in self._profiles if name in p.kernels]
+        values = [p.kernels[name].counters["instructions"] for p in mine]
+        self.abscissa[name] = chosen_abscissa(mine, values, self._by)
+        rows = np.array([ABSCISSAS[self.abscissa[name]](p) for p in mine])
+        counters: dict[str, Any] = {
+            counter: np.array([p.kernels[name].counters[counter] for p in mine])
+            for counter in mine[0].kernels[name].counters
+        }
+        seconds = np.array([p.kernels[name].seconds for p in mine])
+        names = ("work", "ranks")[: rows.shape[1]]
+        samples = Samples(names, rows, seconds, np.arange(len(mine)), counters)
+        # Of sums over executions a cost of each call, or another one of small data, says nothing.
+        return CounterModel(latencies_s=latencies_s, by=self._by, costs="two").fit(samples)
+
+    def _others(self, profile: Profile) -> float:
+        return sum(s.seconds for name, s in profile.kernels.items() if name not in self.kernels)
+
+    def _function(
+        self, name: str, profiles: Sequence[Profile], of: Callable[[Profile], float]
+    ) -> Callable[[Profile], float]:
+        """Return what is *of* the *profiles*, as a function, for others; of *name*."""
+        values = [of(profile) for profile in profiles]
+        if not any(values):
+            return lambda _: 0.0
+        chosen = self.abscissa[name] = chosen_abscissa(profiles, values, self._by)
+        rows = np.array([ABSCISSAS[chosen](p) for p in profiles])
+        function = chosen_function(rows, np.array(values), self._by)
+        return lambda profile: float(function(np.array([ABSCISSAS[chosen](profile)]))[0])
+
+    def _sent_functions(self, name: str) -> tuple[Callable[[Profile], float], ...]:
+        """Return what :class:`Sent` has, each number as a function; one rank sends nothing."""
+        several = [profile for profile in self._profiles if profile.ranks > 1]
+        nothing = Sent(0.0, 0.0, 0.0, 0.0)
+
+        def column(field: str) -> Callable[[Profile], float]:
+            return lambda profile: float(getattr(profile.sent.get(name, nothing), field))
+
+        fields = ("messages", "size_bytes", "total", "calls")
+        return tuple(
+            self._function(f"{field} of {name}", several, column(field)) for field in fields
+        )
+
+    def _messages(self, profile: Profile, *, counted: bool) -> float:
+        if profile.ranks < 2:
+            return 0.0
+        sent: Mapping[str, Sent] = profile.sent
+        if not counted:
+            sent = {name: Sent(*(f(profile) for f in of)) for name, of in self._sent.items()}
+        return self.costs.seconds(profile.ranks, sent)
+
+    def _fitted_bf(self, given: float | None) -> tuple[float, float]:
+        """Return the part of messages' time that shows, and its standard deviation."""
+        if given is not None and not (isfinite(given) and given >= 0):
+            raise InputError(f"bf_comm: got {given!r}; legal: 0 or more")
+        self.bf_comm, self._bf_deviation = 1.0, 0.0
+        left, sent = [], []
+        for profile in self._profiles:
+            alone = self._messages(profile, counted=True)
+            if alone > 0 and isfinite(profile.seconds):
+                without = self.predict(profile, counted=True)
+                rest = profile.seconds - without.computing_s - without.memory_s - without.others_s
+                left.append(rest / profile.seconds)
+                sent.append(alone / profile.seconds)
+        if given is not None or not left:
+            return (1.0 if given is None else given), 0.0
+        x, y = np.array(sent), np.array(left)
+        factor = max(float(x @ y / (x @ x)), 0.0)
+        if len(x) < 2:
+            return factor, 0.0
+        deviation = float(np.sqrt(((y - factor * x) ** 2).sum() / (len(x) - 1) / (x @ x)))
+        return factor, deviation
+
+
+def chosen_abscissa(profiles: Sequence[Profile], values: Sequence[float], by: By) -> str:
+    """Return what *values* are best taken for a function of: judged on most ranks, left out.
+
+    For the models are asked about more ranks than were measured. With three profiles or less, it
+    is the work per rank.
+    """
+    most = max(p.ranks for p in profiles)
+    out = np.array([p.ranks == most for p in profiles])
+    best, error = next(iter(ABSCISSAS)), np.inf
+    if (~out).sum() < 3:
+        return best
+    target = np.array(values)
+    for name, abscissa in ABSCISSAS.items():
+        rows = np.array([abscissa(p) for p in profiles])
+        told = chosen_function(rows[~out], target[~out], by)(rows[out])
+        found = float(np.mean(np.abs(told - target[out]) / np.maximum(target[out], 1e-12)))
+        if found * ALIKE < error:
+            best, error = name, found
+    return best
+
+
+def _names_of_data(profiles: Sequence[Profile]) -> list[str]:
+    return list(dict.fromkeys(name for p in profiles for name in p.sent))

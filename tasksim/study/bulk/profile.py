@@ -1,0 +1,219 @@
+"""Profile of a program on some ranks: what the rank with most of it computes and sends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import nan
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasksim.models.columns import SIZE
+from tasksim.models.counters.families import chosen_function
+from tasksim.models.groups import group_means
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.models.samples import Samples
+
+__all__ = ["KernelCounts", "KernelShare", "Profile", "Sent", "profile_of"]
+
+
+@dataclass(frozen=True)
+class KernelShare:
+    """What the rank that executes most of a kernel does of it.
+
+    Attributes
+    ----------
+    counters : mapping
+        Counter -> its sum over the executions.
+    seconds : float
+        Of the executions, one after the other; NaN where they were not timed.
+    """
+
+    counters: Mapping[str, float]
+    seconds: float = nan
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What the rank that has most messages sends or receives, of data of one name.
+
+    Attributes
+    ----------
+    messages, size_bytes : float
+        Of that rank, the busier way.
+    total : float
+        Messages of all ranks.
+    calls : float
+        How often a datum of that name is sent, in the median: of parts of a sum, once for each.
+    """
+
+    messages: float
+    size_bytes: float
+    total: float
+    calls: float
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A program on some ranks.
+
+    Attributes
+    ----------
+    ranks : int
+    size : float
+        Of the problem: what is computed, in instructions.
+    kernels : mapping
+        Kernel -> its share.
+    sent : mapping
+        Name of data -> the messages with them.
+    seconds : float
+        That the whole took; NaN where it was not run.
+    """
+
+    ranks: int
+    size: float
+    kernels: Mapping[str, KernelShare]
+    sent: Mapping[str, Sent] = field(default_factory=dict)
+    seconds: float = nan
+
+
+class KernelCounts:
+    """Counters of one execution of a kernel, by its parameters.
+
+    What was counted is known; between, and beyond, each counter is a function of the parameters.
+    """
+
+    def __init__(self, samples: Samples) -> None:
+        self.names = [name for name in samples.names if name != SIZE]
+        self._counters = samples.counters or {}
+        places = [samples.names.index(name) for name in self.names]
+        self._rows, group = np.unique(samples.parameters[:, places], axis=0, return_inverse=True)
+        self._means = {n: group_means(c, group.ravel()) for n, c in self._counters.items()}
+
+    def of(self, rows: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        """Return each counter for each of the *rows* of parameters."""
+        known = (rows[:, None, :] == self._rows[None, :, :]).all(axis=2)
+        place, there = known.argmax(axis=1), known.any(axis=1)
+        found = {}
+        for name, means in self._means.items():
+            values = means[place]
+            if not there.all():
+                values = np.where(there, values, chosen_function(self._rows, means)(rows))
+            found[name] = values
+        return found
+
+
+def profile_of(
+    graph: TaskGraph,
+    node: NDArray[np.integer],
+    messages: tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.integer]],
+    counts: Mapping[str, KernelCounts],
+    *,
+    ranks: int,
+    workers: int = 1,
+    durations_s: NDArray[np.float64] | None = None,
+    seconds: float = nan,
+) -> Profile:
+    """Return the profile of *graph* where task i is executed on ``node[i]``.
+
+    Parameters
+    ----------
+    graph, node : TaskGraph, int array
+        What is executed, and where.
+    messages : three int arrays
+        Of each message its source, its target and its datum.
+    counts : mapping
+        Model name -> counters of an execution; kernels without have times alone.
+    ranks, workers : int
+        How many ranks, and how many workers each has.
+    durations_s : float64 array, optional
+        What each task took.
+    seconds : float, optional
+        That the whole took.
+    """
+    kernels: dict[str, KernelShare] = {}
+    size = 0.0
+    for number, name in enumerate(graph.model_names):
+        tasks = np.flatnonzero(graph.kernel == number)
+        if len(tasks):
+            counters = _counters(graph, number, tasks, counts.get(name))
+            share = _share(node[tasks], counters, durations_s, tasks, ranks, workers)
+            size += float(counters.get("instructions", np.zeros(1)).sum())
+            kernels[name] = share if name not in kernels else _added(kernels[name], share)
+    return Profile(ranks, size, kernels, _sent(graph, messages, ranks), seconds)
+
+
+def _counters(
+    graph: TaskGraph, number: int, tasks: NDArray[np.intp], counts: KernelCounts | None
+) -> dict[str, NDArray[np.float64]]:
+    if counts is None:
+        return {}
+    places = [graph.parameter_names[number].index(name) for name in counts.names]
+    of_row = counts.of(graph.parameters[number][:, places])
+    return {name: values[graph.row[tasks]] for name, values in of_row.items()}
+
+
+ALIKE = ("frequency_hz", "latency_factor")
+"""What is no sum over executions."""
+
+
+def _share(
+    node: NDArray[np.integer],
+    counters: Mapping[str, NDArray[np.float64]],
+    durations_s: NDArray[np.float64] | None,
+    tasks: NDArray[np.intp],
+    ranks: int,
+    workers: int,
+) -> KernelShare:
+    """Return the share of the rank with most; its time is its part of that of all.
+
+    A mean over all executions says what they take with less noise than those of one rank.
+    """
+    work = counters.get("instructions", np.ones(len(tasks)))
+    of_rank = np.bincount(node, work, minlength=ranks)
+    most = int(of_rank.argmax())
+    sums = {
+        name: float(values[0]) if name in ALIKE else float(values[node == most].sum()) / workers
+        for name, values in counters.items()
+    }
+    part = float(of_rank[most] / work.sum()) / workers
+    taken = nan if durations_s is None else float(durations_s[tasks].sum()) * part
+    return KernelShare(sums, taken)
+
+
+def _added(one: KernelShare, other: KernelShare) -> KernelShare:
+    sums = {
+        name: value if name in ALIKE else value + other.counters[name]
+        for name, value in one.counters.items()
+    }
+    return KernelShare(sums, one.seconds + other.seconds)
+
+
+def _sent(
+    graph: TaskGraph,
+    messages: tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.integer]],
+    ranks: int,
+) -> dict[str, Sent]:
+    source, target, handle = messages
+    found = {}
+    for block in graph.handle_blocks:
+        mine = (handle >= block.first) & (handle < block.end)
+        if not mine.any():
+            continue
+        size = graph.handle_size[handle[mine]].astype(float)
+        # Ports work both ways at once: what counts is the busier way of the busiest rank.
+        counts, sizes = (
+            np.stack([np.bincount(side[mine], w, minlength=ranks) for side in (source, target)])
+            for w in (np.ones(len(size)), size)
+        )
+        rank = int(counts.max(axis=0).argmax())
+        calls = float(np.median(np.unique(handle[mine], return_counts=True)[1]))
+        busy = float(counts[:, rank].max()), float(sizes[:, rank].max())
+        found[block.name] = Sent(*busy, float(mine.sum()), calls)
+    return found

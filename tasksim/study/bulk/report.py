@@ -1,0 +1,235 @@
+"""Report on the scaling of a program: its model, all methods' times, a figure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError, OutOfDomainError
+from tasksim.base.files import refuse_existing, write_text
+from tasksim.graph.apps.registry import parse
+from tasksim.run.criticalkernels import FEWEST_RUNS, critical_kernels
+from tasksim.study.bulk.judged import METHODS, scaling_table
+from tasksim.study.bulk.messages import MessageCosts, fitted_hockney
+from tasksim.study.bulk.prediction import BulkModel
+from tasksim.study.bulk.recorded import (
+    counts_in,
+    grid_like,
+    owner_of,
+    profile_of_graph,
+    profile_of_run,
+)
+from tasksim.study.bulk.simulated import MeanModels, simulated_s
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.models.counters.families import By
+    from tasksim.network.description import Network
+    from tasksim.run.samples import RecordedRun
+    from tasksim.study.bulk.messages import Collective, Hockney
+    from tasksim.study.bulk.profile import KernelCounts, Profile
+
+__all__ = ["ScalingReport", "report_scaling"]
+
+TABLE: Final = "scaling.csv"
+FIGURE: Final = "scaling.png"
+
+
+@dataclass(frozen=True, eq=False)
+class ScalingReport:
+    """What runs on few ranks tell of many.
+
+    Attributes
+    ----------
+    model : BulkModel
+    fitted : tuple of Profile
+        What it was fitted to.
+    table : pandas.DataFrame
+        See :func:`~tasksim.study.bulk.judged.scaling_table`.
+    rest : tuple of str
+        The kernels that are taken together.
+    """
+
+    model: BulkModel
+    fitted: tuple[Profile, ...]
+    table: pd.DataFrame
+    rest: tuple[str, ...]
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The kernels that have models of their own."""
+        return tuple(self.model.kernels)
+
+    def write(self, folder: Path, *, force: bool = False) -> None:
+        """Write table and figure to *folder*."""
+        for name in (TABLE, FIGURE):
+            refuse_existing(folder / name, force=force)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_text(folder / TABLE, self.table.to_csv(index=False, lineterminator="\n"))
+        _drawn(self).savefig(folder / FIGURE, dpi=150, metadata={"Software": None})
+
+
+def report_scaling(
+    runs: Sequence[RecordedRun],
+    counters: Path,
+    *,
+    asked: Sequence[str] = (),
+    fitted: int | None = None,
+    network: Network | None = None,
+    collectives: Mapping[str, Collective] | None = None,
+    latencies_s: Mapping[str, float] | None = None,
+    bf_comm: float | None = None,
+    cores: int | None = None,
+    by: By = "cv",
+    threshold: float = 0.05,
+) -> ScalingReport:
+    """Return what *runs* on few ranks, and *counters* of their kernels, tell of more ranks.
+
+    Parameters
+    ----------
+    runs : sequence of RecordedRun
+        Of one program, on different numbers of ranks or of different sizes.
+    counters : Path
+        A folder that ``tasksim counters APPLICATION`` wrote.
+    asked : sequence of str
+        ``64`` ranks, or ``64:block_rows=8,block_columns=8`` with other settings of the program.
+    fitted : int, optional
+        Runs on more ranks only judge.
+    network : Network, optional
+        Of messages, and of the simulation; without it, a line through the runs' messages, and no
+        simulation.
+    collectives, latencies_s, bf_comm, cores, by
+        As of :class:`~tasksim.study.bulk.prediction.BulkModel` and its costs.
+    threshold : float, default 0.05
+        Of the time: kernels with less, in runs on three numbers of ranks, are taken together.
+
+    Raises
+    ------
+    InputError
+        If the runs are of several programs, or too few.
+    """
+    if len({run.graph.name for run in runs}) > 1:
+        raise InputError(
+            f"runs of several programs: {', '.join(sorted({run.graph.name for run in runs}))}"
+        )
+    counts = counts_in(counters)
+    few = [run for run in runs if fitted is None or _ranks(run) <= fitted]
+    known = [profile_of_run(run, counts) for run in few]
+    critical = _critical(few, threshold)
+    costs = MessageCosts(network or _line_of(few), collectives or {})
+    model = BulkModel(
+        known,
+        costs,
+        latencies_s=latencies_s,
+        critical=critical,
+        bf_comm=bf_comm,
+        cores=cores,
+        by=by,
+    )
+    rest = [name for run in few for name in run.graph.model_names if name not in model.kernels]
+    cases = [_judging(run, counts) for run in runs if run not in few]
+    like = max(few, key=_ranks)
+    cases += [_case(text, like, counts) for text in asked]
+    simulated = _simulated(cases, few, network, cores)
+    table = scaling_table(model, known, [case.profile for case in cases], simulated)
+    return ScalingReport(model, tuple(known), table, tuple(dict.fromkeys(rest)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Case:
+    """What is asked: a graph on ranks, as a run has it."""
+
+    graph: TaskGraph
+    profile: Profile
+    like: RecordedRun
+
+
+def _judging(run: RecordedRun, counts: Mapping[str, KernelCounts]) -> _Case:
+    return _Case(run.graph, profile_of_run(run, counts), run)
+
+
+def _case(text: str, like: RecordedRun, counts: Mapping[str, KernelCounts]) -> _Case:
+    """Return the case ``64:block_rows=8``: other settings of the program of a run."""
+    number, _, settings = text.partition(":")
+    if not number.isdecimal() or int(number) < 1:
+        raise InputError(f"--to {text}: legal: RANKS, or RANKS:SETTING=VALUE,...")
+    graph = like.graph
+    if settings:
+        changed = dict(word.partition("=")[::2] for word in settings.split(","))
+        kept = {name: str(value) for name, value in graph.arguments.items()} | changed
+        graph = parse(graph.name, [f"{name}={value}" for name, value in kept.items()])
+    grid = grid_like(like, int(number))
+    workers = -(-len(like.run.workers) // _ranks(like))
+    return _Case(graph, profile_of_graph(graph, grid, owner_of(like), counts, workers), like)
+
+
+def _ranks(run: RecordedRun) -> int:
+    return 1 + max(worker.node for worker in run.run.workers)
+
+
+def _critical(runs: Sequence[RecordedRun], threshold: float) -> tuple[str, ...] | None:
+    """Return the critical kernels; None, all, where runs are too few to tell."""
+    if len({len(run.run.workers) for run in runs}) < FEWEST_RUNS:
+        return None
+    return critical_kernels(runs, threshold).critical
+
+
+def _line_of(runs: Sequence[RecordedRun]) -> Hockney:
+    tables = [run.run.messages for run in runs if run.run.messages is not None]
+    if not tables:
+        raise InputError("no run has messages: runs on two ranks and more do, or give the network")
+    columns = [(np.asarray(t.size_bytes, float), t.end_s - t.start_s) for t in tables]
+    sizes, taken = (np.concatenate(column) for column in zip(*columns, strict=True))
+    return fitted_hockney(sizes, taken)
+
+
+def _simulated(
+    cases: Sequence[_Case], runs: Sequence[RecordedRun], network: Network | None, cores: int | None
+) -> dict[tuple[int, float], float]:
+    """Return simulated times; none without network, nor of what has sizes that did not run."""
+    if network is None:
+        return {}
+    found, models = {}, MeanModels(runs)
+    for case in cases:
+        ranks = case.profile.ranks
+        try:
+            found[ranks, case.profile.size] = simulated_s(
+                case.graph, grid_like(case.like, ranks), owner_of(case.like), network, models,
+                scheduler=case.like.run.scheduler, cores=cores,
+            )  # fmt: skip
+        except OutOfDomainError:
+            continue
+    return found
+
+
+def _drawn(report: ScalingReport) -> Any:
+    """Return the figure: times over ranks, measured and by each method."""
+    from tasksim.view.style import PALETTE, new_figure
+
+    figure = new_figure(3.6)
+    axes = figure.add_subplot()
+    table = report.table.sort_values("ranks")
+    known = [p for p in report.fitted if np.isfinite(p.seconds)]
+    axes.plot(
+        [p.ranks for p in known], [p.seconds for p in known], "ko", label="measured, learned from"
+    )
+    axes.plot(table["ranks"], table["measured_s"], "kx", label="measured")
+    for colour, (name, meaning) in zip(PALETTE, METHODS.items(), strict=False):
+        if np.isfinite(table[f"{name}_s"]).any():
+            axes.plot(table["ranks"], table[f"{name}_s"], ".-", color=colour, label=meaning)
+    axes.fill_between(
+        table["ranks"], table["counters_low_s"], table["counters_high_s"], alpha=0.15, linewidth=0
+    )
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xlabel("ranks")
+    axes.set_ylabel("time (s)")
+    axes.legend(fontsize=7, frameon=False)
+    return figure
