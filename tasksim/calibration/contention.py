@@ -79,7 +79,9 @@ class Measured:
     def of(self, kernel: str) -> Contention:
         """Return what was measured of *kernel*."""
         demand = self.demand.get(kernel, 0.0)
-        share = min(1.0, demand / self.bandwidths[0]) if self.bandwidths else 0.0
+        if self.bandwidths:  # what one core asks for beyond what it gets, its caches answer
+            demand = min(demand, self.bandwidths[0])
+        share = demand / self.bandwidths[0] if self.bandwidths else 0.0
         return Contention(demand, share, dict(self.beside.get(kernel, {})))
 
 

@@ -77,6 +77,7 @@ def beyond_contention(graph: TaskGraph, platform: Platform, models: Models) -> l
     slowing = slowing_of(graph, platform, models)
     if slowing is None:
         return []
+    sizes = _contended_sizes(graph, platform, models)
     beside = 1 + min(len(factors) for row in slowing.kinds.beside for factors in row)
     lines: dict[str, list[str]] = {}
     for domain in platform.memory_domains:
@@ -85,7 +86,25 @@ def beyond_contention(graph: TaskGraph, platform: Platform, models: Models) -> l
             known = f"bandwidth of up to {cores} cores" if cores else "no bandwidth is given"
             what = f"kernels beside each other were measured on {_cores(beside)}, {known}"
             lines.setdefault(f"{workers} workers share memory; {what}", []).append(domain.name)
-    return [f"contention in {', '.join(of)}: a guess: {what}" for what, of in lines.items()]
+    said = [f"contention in {', '.join(of)}: a guess: {what}" for what, of in lines.items()]
+    return [*said, *sizes]
+
+
+def _contended_sizes(graph: TaskGraph, platform: Platform, models: Models) -> list[str]:
+    """Return a line with the kernels whose contention was measured for other sizes, if any."""
+    from tasksim.engine.durations import Asked
+    from tasksim.engine.frequency import contention_of
+
+    asked, names = Asked(graph), []
+    architectures = dict.fromkeys(group.models for group in platform.classes)
+    for kernel, name in enumerate(graph.model_names):
+        beyond = [at for at in architectures if _beyond(asked, kernel, name, models, at)]
+        if any(contention_of(models, name, at) for at in beyond):
+            names.append(name)
+    if not names:
+        return []
+    what = "measured for other sizes, which are taken to ask the memory for as much per second"
+    return [f"contention of {', '.join(names)}: a guess: {what}"]
 
 
 def _cores(count: int) -> str:

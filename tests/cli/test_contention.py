@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from tasksim.graph.builder import RW, GraphBuilder
 from tasksim.models.contention import Contention
 from tasksim.models.files.coefficients import Entry, Machine, Measured
-from tasksim.models.files.store import save_kernel
+from tasksim.models.files.store import ModelLibrary, save_kernel
+from tasksim.models.kinds.bysize import SizeHistory
 from tasksim.models.kinds.constant import ConstantModel
+from tasksim.models.samples import Samples
+from tasksim.platform.load import load
+from tasksim.scenario.advice import beyond_contention
 
 LINE = "simulate cholesky tiles=6 --platform ./two.yaml --check --json --engine {} {}"
 
@@ -43,6 +49,30 @@ def test_more_cores_are_a_guess_that_is_said(tasksim, slowed):
         "measured on up to 2 cores, bandwidth of up to 2 cores"
     ]
     assert "Warning: contention in ram: a guess" in done.err
+
+
+def test_sizes_that_were_not_measured_are_a_guess_that_is_said(tasksim, tmp_path):
+    table = np.array([[10_000.0], [20_000.0]])
+    model = SizeHistory().fit(Samples(("size_bytes",), table, np.array([1.0, 2.0])))
+    known = Contention(6e9, 0.5, {"copy": (1.25,)})
+    entry = Entry(model, Measured("2025-01-31", "by hand"), contention=known)
+    save_kernel(tmp_path / "mine", "copy", {"cpu": entry}, machine=Machine("laptop"))
+    (tmp_path / "two.yaml").write_text(
+        "version: 1\nmodels: mine\nworkers: {cpu: {count: 2}}\n"
+        "memory_domains: {ram: {workers: cpu, bandwidth: [10 GB/s, 11 GB/s]}}\n"
+    )
+    platform, library = load(str(tmp_path / "two.yaml")), ModelLibrary(tmp_path / "mine")
+    assert beyond_contention(copies(20_000), platform, library) == []
+    (said,) = beyond_contention(copies(80_000), platform, library)
+    assert said.startswith("contention of copy: a guess: measured for other sizes")
+
+
+def copies(size):
+    """Two copies beside each other."""
+    builder = GraphBuilder("copies")
+    for name in "ab":
+        builder.insert("copy", RW(builder.handle(name, size_bytes=size)))
+    return builder.build()
 
 
 def test_schedulers_may_be_told(tasksim, slowed):
