@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
 
+from tasksim.base.sums import total
+
 __all__ = ["SHORTEST_S", "HostCost", "Model", "Piece", "cost_s"]
 
 SHORTEST_S = 1e-9
@@ -106,7 +108,7 @@ class Model:
         """
         if not self.by_latency:
             return 1.0
-        weights = sum(self.weight_bytes / bandwidth for bandwidth in bandwidths)
+        weights = total(self.weight_bytes / bandwidth for bandwidth in bandwidths)
         return max(latency_s + weights, SHORTEST_S)
 
     def duration_s(self, size_bytes: float, latency_s: float, rate: float) -> float:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tasksim.base.sums import total
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -92,7 +94,7 @@ class Ways:
 
     def _make(self, source: int, target: int) -> Way:
         links = self._topology.route(source, target)
-        latency_s = sum([self._latency[link] for link in links])
+        latency_s = total(self._latency[link] for link in links)
         bandwidths = [self._bandwidth[link] for link in links]
         limit = min(min(bandwidths), self._model.window_rate(latency_s)) / self._ticks_per_s
         weight = 1.0 / self._model.penalty(latency_s, bandwidths)

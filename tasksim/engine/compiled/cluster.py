@@ -16,6 +16,7 @@ from tasksim.engine.cluster.messages import NotedMessages, ends_of_messages
 from tasksim.engine.cluster.outcome import ClusterOutcome, NodeOutcome
 from tasksim.engine.cluster.protocol import protocol_of
 from tasksim.engine.cluster.ways import Ways
+from tasksim.engine.cluster.waytable import way_table
 from tasksim.engine.cluster.work import Work
 from tasksim.engine.compiled.answers import NotedCopies, ended, read_tasks
 from tasksim.engine.compiled.contention import flat_contention
@@ -148,7 +149,7 @@ class CompiledCluster:
             member=ctypes.addressof(members),
             cores=self._cores,
             **self._messages(),
-            **self._ways(),
+            **self._way_columns(),
         )
         self._kept += [members, given]
         status = ctypes.c_int32()
@@ -232,10 +233,10 @@ class CompiledCluster:
         pairs, way = np.unique(
             table.source.astype(np.int64) * nodes + table.target, return_inverse=True
         )
-        ways = self._known = Ways(self._network)
-        self._pairs = [ways.between(*divmod(pair, nodes)) for pair in pairs.tolist()]
-        self._latency_s = np.array([each.latency_s for each in self._pairs], float)
-        latency, factor, sent = ways.transfers(self._latency_s[way], table.size_bytes)
+        self._known = Ways(self._network)
+        self._ways = way_table(self._network, pairs // nodes, pairs % nodes)
+        latency_s = self._ways.latency_s
+        latency, factor, sent = self._known.transfers(latency_s[way], table.size_bytes)
         return {
             "messages": len(table),
             "in_flight": self._protocol.in_flight,
@@ -262,23 +263,23 @@ class CompiledCluster:
         known = np.array([ticks(cost_s(costs, size)) for size in sizes.tolist()], np.int64)
         return self._column(known[which], np.int64)
 
-    def _ways(self) -> dict[str, Any]:
-        column, known, ways = self._column, self._known, self._pairs
-        uses = [use for way in ways for use in way.uses]
+    def _way_columns(self) -> dict[str, Any]:
+        column, ways = self._column, self._ways
         fields: dict[str, Any] = {
-            "links": len(known.capacity),
+            "links": len(self._known.capacity),
             "ways": len(ways),
-            "uses": len(uses),
-            "capacity": column(known.capacity, np.float64),
-            "way_limit": column((way.limit for way in ways), np.float64),
-            "way_weight": column((way.weight for way in ways), np.float64),
-            "way_ptr": column(np.cumsum([0, *(len(way.uses) for way in ways)]), np.int64),
-            "use_link": column((link for link, _ in uses), np.int32),
-            "use_of_byte": column((of_byte for _, of_byte in uses), np.float64),
+            "uses": len(ways.link),
+            "capacity": column(self._known.capacity, np.float64),
+            "way_limit": column(ways.limit, np.float64),
+            "way_weight": column(ways.weight, np.float64),
+            "way_ptr": column(ways.pointers, np.int64),
+            "use_link": column(ways.link, np.int32),
+            "use_of_byte": column(ways.of_byte, np.float64),
         }
         size = self._protocol.envelope_bytes
-        if size is not None and ways:
-            latency, factor, sent = known.transfers(self._latency_s, np.full(len(ways), size))
+        if size is not None and len(ways):
+            sizes = np.full(len(ways), size)
+            latency, factor, sent = self._known.transfers(ways.latency_s, sizes)
             fields["envelope_latency"] = column(latency, np.int64)
             fields["envelope_factor"], fields["envelope_bytes"] = factor[0], sent[0]
         return fields

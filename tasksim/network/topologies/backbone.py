@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tasksim.network.description import Links
 from tasksim.network.topologies.switch import BANDWIDTH, LATENCY, Switch, SwitchSection
 from tasksim.platform.kinds import FLAG
 from tasksim.platform.section import given
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["Backbone", "BackboneSection"]
 
@@ -53,6 +58,12 @@ class Backbone:
         up = (link + 1 for link in switch.up(source))
         down = (link + 1 for link in switch.down(target))
         return (*up, 0, *down)
+
+    def routes(self, source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the routes from each *source* to its *target*, another host: a row each."""
+        up = [link + 1 for link in self.switch.up(source)]
+        down = [link + 1 for link in self.switch.down(target)]
+        return np.stack([*up, np.zeros_like(source), *down], axis=1)
 
     def link_name(self, link: int) -> str:
         """Return what people call the link."""

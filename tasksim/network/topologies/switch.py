@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from tasksim.network.description import MOST_HOSTS, Links
 from tasksim.platform.kinds import FLAG, Amount, Maybe, Whole
 from tasksim.platform.section import Section, given
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["BANDWIDTH", "HOSTS", "LATENCY", "Switch", "SwitchSection"]
 
 BANDWIDTH = Amount("bandwidth", above=0)
 LATENCY = Amount("time", least=0)
 HOSTS = Maybe(Whole(1, MOST_HOSTS))
+
+Host = TypeVar("Host", int, "NDArray[np.int64]")
 
 
 @dataclass(frozen=True)
@@ -65,15 +72,15 @@ class Switch:
         optional = (self.limiter_bytes_per_s is not None) + (self.loopback is not None)
         return 1 + self.full_duplex + optional
 
-    def up(self, host: int) -> tuple[int, ...]:
-        """Return the links from *host* to the crossbar."""
+    def up(self, host: Host) -> tuple[Host, ...]:
+        """Return the links from *host* to the crossbar; of many hosts, columns."""
         first = host * self.per_host
         if self.limiter_bytes_per_s is None:
             return (first,)
         return first, first + 1 + self.full_duplex
 
-    def down(self, host: int) -> tuple[int, ...]:
-        """Return the links from the crossbar to *host*."""
+    def down(self, host: Host) -> tuple[Host, ...]:
+        """Return the links from the crossbar to *host*, likewise."""
         first = host * self.per_host
         cable = first + self.full_duplex
         if self.limiter_bytes_per_s is None:
@@ -85,6 +92,10 @@ class Switch:
         if source == target and self.loopback is not None:
             return ((source + 1) * self.per_host - 1,)
         return (*self.up(source), *self.down(target))
+
+    def routes(self, source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the routes from each *source* to its *target*, another host: a row each."""
+        return np.stack([*self.up(source), *self.down(target)], axis=1)
 
     def link_name(self, link: int) -> str:
         """Return the host and which of its links it is."""
