@@ -86,7 +86,7 @@ def _tasks(outcome: ClusterOutcome) -> TaskTable:
     tasks = len(graph)
     times = {name: np.zeros(tasks) for name in TIMES}
     worker, released_by = np.zeros(tasks, np.int32), np.full(tasks, -1, np.int32)
-    sent_by = _senders(outcome)
+    sent_by = np.append(_senders(outcome), np.int32(-1))  # the last: of no message
     first = 0
     for node in outcome.nodes:
         here, own = node.work.task, node.work.own_tasks
@@ -128,13 +128,13 @@ def _senders(outcome: ClusterOutcome) -> NDArray[np.int32]:
 def _in_whole_graph(node: NodeOutcome, sent_by: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return who has released the tasks of *node* by their numbers in the whole graph.
 
-    For a message, the task whose end has released it.
+    For a message, the task whose end has released it: *sent_by*, of no message the last.
     """
     work, own = node.work, node.work.own_tasks
     by = node.lives["released_by"][:own].astype(np.int64)
     message = np.append(work.message, np.int32(-1))
     numbers = np.append(work.task, -1)
-    of_message = np.append(sent_by, -1)[message[np.where(by >= own, by - own, -1)]]
+    of_message = sent_by[message[np.where(by >= own, by - own, -1)]]
     return np.where(by >= own, of_message, numbers[np.where(by < own, by, -1)]).astype(np.int32)
 
 

@@ -87,6 +87,7 @@ class CompiledCluster:
         self.messages = NotedMessages(*ends_of_messages(self._table, self._works))
         self._questions = nodes
         self._column = Arrays()
+        self._alone: dict[int, int | None] = {}
         self._kept: list[Any] = [self._column]
         self._outcome = interface.Outcome()
         self._handle: int | None = None
@@ -200,7 +201,7 @@ class CompiledCluster:
             estimates=self._column(estimates, np.float64),
             reach_bytes=None if far[0] is None else self._column(far[0], np.float64),
             far_s_per_byte=None if far[1] is None else self._column(far[1], np.float64),
-            alone=self._alone(asked),
+            alone=self._alone_on(asked.platform),
             contention=self._contention(asked, work.graph),
             machine=True,
             blind=self._blind,
@@ -218,12 +219,17 @@ class CompiledCluster:
         self._kept.append(flat)
         return flat.address
 
-    def _alone(self, asked: NodeQuestion) -> int | None:
+    def _alone_on(self, platform: Platform) -> int | None:
         """Return per class and kernel whether it cannot be queued on a device; None: all can."""
-        names = self._works[0].graph.model_names
-        alone = np.zeros((len(asked.platform.classes), len(names)), np.int8)
-        for index, group in enumerate(asked.platform.classes):
-            synchronous = asked.platform.device(group.architecture).synchronous
+        if id(platform) not in self._alone:
+            self._alone[id(platform)] = self._new_alone(platform)
+        return self._alone[id(platform)]
+
+    def _new_alone(self, platform: Platform) -> int | None:
+        names, classes = self._works[0].graph.model_names, platform.classes
+        alone = np.zeros((len(classes), len(names)), np.int8)
+        for index, group in enumerate(classes):
+            synchronous = platform.device(group.architecture).synchronous
             alone[index] = [name in synchronous for name in names]
         return self._column(alone, np.int8) if alone.any() else None
 
