@@ -32,6 +32,10 @@ class Awaiting {
  public:
   virtual void happen(i64 value) = 0;
 
+  // It is about to happen, after some 2^turns other events: what it will look at may be sent for, a
+  // step of the way at each turn, 3 to 0. Changes nothing.
+  virtual void soon(i64 /*value*/, int /*turns*/) const {}
+
  protected:
   ~Awaiting() = default;
 };
@@ -67,7 +71,7 @@ class Clock {
   void go_on() {
     const bool at_once = !instant_.empty() &&
                          (queue_.empty() || instant_.first().before(queue_.first()));
-    const Event event = (at_once ? instant_ : queue_).pop();
+    const Event event = at_once ? instant_.pop() : next_of_queue();
     come_to(event.time);
     event.who->happen(event.value);
   }
@@ -100,6 +104,16 @@ class Clock {
     }
   };
 
+  // Of few events, what they look at has not left the processor's caches.
+  Event next_of_queue() {
+    if (queue_.size() < MANY) return queue_.pop();
+    return queue_.pop([](const Event &event, std::size_t place) {
+      if (place >= 31) return;
+      if (place >= 15) return __builtin_prefetch(event.who);
+      event.who->soon(event.value, place >= 7 ? 3 : place >= 3 ? 2 : place >= 1 ? 1 : 0);
+    });
+  }
+
   void come_to(i64 time) {
     if (time != now) {
       ++instants_;
@@ -122,6 +136,7 @@ class Clock {
   // What was begun at this instant and happens at it is apart: it need not go through all that is
   // to come, which on a thousand nodes is much.
   Heap<Event> queue_, instant_;
+  static constexpr std::size_t MANY = 1024;  // each with a kilobyte around it: half of a usual cache
   i64 left_ = 0;  // events until somebody looks whether the user wants to stop
   i64 count_ = 0;
   i64 instants_ = 0, steps_ = 0;  // so far; begun at this one

@@ -10,6 +10,7 @@ template <class Event>
 class Heap {
  public:
   bool empty() const { return events_.empty(); }
+  std::size_t size() const { return events_.size(); }
   const Event &first() const { return events_.front(); }
 
   void push(const Event &event) {
@@ -26,6 +27,12 @@ class Heap {
 
   // The first, removed.
   Event pop() {
+    return pop([](const Event &, std::size_t) {});
+  }
+
+  // The same; tells risen(event, place) of each that comes nearer to the top.
+  template <class Risen>
+  Event pop(Risen risen) {
     const Event first = events_.front(), last = events_.back();
     events_.pop_back();
     const std::size_t size = events_.size();
@@ -36,6 +43,7 @@ class Heap {
       if (child + 1 < size && events_[child + 1].before(events_[child])) ++child;
       if (!events_[child].before(last)) break;
       events_[place] = events_[child];
+      risen(events_[place], place);
       place = child;
     }
     if (size) events_[place] = last;

@@ -94,6 +94,15 @@ class [[nodiscard]] Steps {
   Handle handle_ = nullptr;
 };
 
+// What a routine looks at when it goes on, to be sent for before.
+class Forerunner {
+ public:
+  virtual void send_for(int turns) const = 0;  // as Awaiting::soon, 2 to 0
+
+ protected:
+  ~Forerunner() = default;
+};
+
 class Routine : public Awaiting {
  public:
   explicit Routine(Clock &clock) : clock_(clock) {}
@@ -133,6 +142,21 @@ class Routine : public Awaiting {
       if (!clock_.passes(delay_)) return wait();
   }
 
+  void soon(i64, int turns) const override {
+    if (turns == 3) {
+      send_for_frame();
+      __builtin_prefetch(forerunner);
+    } else if (forerunner) {
+      forerunner->send_for(turns);
+    }
+  }
+
+  void send_for_frame() const {
+    const char *frame = static_cast<const char *>(innermost_.address());
+    for (int line = 0; line < 4; ++line) __builtin_prefetch(frame + 64 * line, 1);
+  }
+
+  const Forerunner *forerunner = nullptr;
   double rank = RUN;      // which of the things that happen at one instant come first, the lowest
   bool asleep = false;
   bool woken = false;     // somebody has called wake since it set this to false

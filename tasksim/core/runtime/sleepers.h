@@ -44,6 +44,9 @@ class Sleepers {
     return best;
   }
 
+  // One that may be the first, of the first class: for who wants to look at it soon.
+  int likely() const { return heaps_.front().empty() ? -1 : heaps_.front().front(); }
+
   // All of them, in order of number.
   std::vector<int> all(u64 able) {
     std::vector<int> found;

@@ -85,6 +85,7 @@ void Communicator::find_readers() {
 void Communicator::ready(int task) {
   Message &message = message_of(task);
   if (number_ == message.source) {
+    office_.communicators[message.target]->send_for_thread(3);
     out_.push({-i64{message.priority}, turn_++, number_of(task)});
   } else {
     message.awaited = true;
@@ -108,9 +109,7 @@ Steps<> Communicator::steps() {
     co_await send();
     listen();
     while (!done_.empty()) {
-      const int task = done_.front();
-      done_.pop_front();
-      co_await end(task);
+      co_await end(done_.pop_front());
     }
     co_await open_envelope();
     listen();
@@ -148,7 +147,7 @@ Steps<> Communicator::send() {
 // The communication *task* is over, of which the thread tells the node.
 void Communicator::end_soon(int task) {
   done_.push_back(task);
-  node_->send_for_end(task);
+  send_for_end(task, 2);
 }
 
 // *message* is not in flight any more.
@@ -179,8 +178,7 @@ void Communicator::listen() {
 
 // Lets the envelope that was sent first come.
 void Communicator::let_come() {
-  const int number = letters_.front();
-  letters_.pop_front();
+  const int number = letters_.pop_front();
   coming_ = true;
   ++office_.under_way;
   const i64 delay = office_.envelopes[office_.messages[number].way];
@@ -216,6 +214,43 @@ Steps<> Communicator::receive_early(int message) {
     routine_->woken = true;  // by whatever has come meanwhile
   }
   waits_for_room_ = false;
+}
+
+void Communicator::send_for_thread(int turns) const {
+  if (turns == 3)
+    for (int line = 0; line < 5; ++line)
+      __builtin_prefetch(reinterpret_cast<const char *>(this) + 64 * line, 1);
+  if (turns == 2) __builtin_prefetch(routine_.get(), 1);
+  if (turns == 1) routine_->send_for_frame();
+}
+
+void Communicator::send_for_move(int number, int turns) const {
+  const Message &message = office_.messages[number];
+  send_for_thread(turns);
+  if (turns == 3) return __builtin_prefetch(&message, 1);
+  const Way &way = office_.ways[message.way];
+  if (turns == 2) __builtin_prefetch(&way);
+  if (turns == 1) __builtin_prefetch(way.uses.data());
+}
+
+void Communicator::send_for_ends(int number, int turns) const {
+  const Message &message = office_.messages[number];
+  send_for_thread(turns);
+  if (turns == 3) return __builtin_prefetch(&message, 1);
+  const Communicator &source = *office_.communicators[message.source];
+  source.send_for_thread(turns + 1);
+  send_for_end(message.receive, turns);
+  if (turns < 2) source.send_for_end(message.send, turns + 1);
+}
+
+// For the end of the communication *task*.
+void Communicator::send_for_end(int task, int turns) const {
+  if (turns == 2) {
+    __builtin_prefetch(&message_[task - node_->own_tasks]);
+    node_->send_for_end(task);
+  }
+  if (turns == 1) node_->send_for_successors(task);
+  if (turns == 0) node_->send_for_counts(task);
 }
 
 // Lets the data of *message* move, unless they do.

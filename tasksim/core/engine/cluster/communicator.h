@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "../../schedulers/line.h"
 #include "../machine/node.h"
 #include "flows.h"
 
@@ -47,7 +48,7 @@ struct Office {
 
 // It sleeps until there is something to do, and does it at the end of the instant: so of sends that
 // become ready together the most urgent goes first.
-class Communicator {
+class alignas(64) Communicator {
  public:
   // *message*: per communication task.
   Communicator(int number, std::span<const std::int32_t> message, Office &office);
@@ -74,11 +75,17 @@ class Communicator {
   struct EnvelopeCome : Awaiting {
     explicit EnvelopeCome(Communicator &communicator) : communicator(communicator) {}
     void happen(i64 message) override { communicator.on_envelope(static_cast<int>(message)); }
+    void soon(i64 message, int turns) const override {
+      communicator.send_for_move(static_cast<int>(message), turns);
+    }
     Communicator &communicator;
   };
   struct DataCome : Awaiting {
     explicit DataCome(Communicator &communicator) : communicator(communicator) {}
     void happen(i64 message) override { communicator.on_data(static_cast<int>(message)); }
+    void soon(i64 message, int turns) const override {
+      communicator.send_for_ends(static_cast<int>(message), turns);
+    }
     Communicator &communicator;
   };
 
@@ -117,27 +124,34 @@ class Communicator {
   void move(Message &message);
   void on_data(int message);
 
+  // What is far from the processor on a thousand nodes, as Awaiting::soon: for who opens the
+  // envelope of *message*, or ends its communication tasks.
+  void send_for_thread(int turns) const;
+  void send_for_move(int message, int turns) const;
+  void send_for_ends(int message, int turns) const;
+  void send_for_end(int task, int turns) const;
+
   const int number_;
   std::span<const std::int32_t> message_;
   Office &office_;
   Node *node_ = nullptr;
   EnvelopeCome envelope_come_;
   DataCome data_come_;
+  bool listening_ = false;   // an envelope is awaited
+  bool coming_ = false;      // and is under way
+  bool waits_for_room_ = false;
+  int envelope_ = NONE;      // a message whose envelope has come just now
+  i64 turn_ = 0;
+  i64 in_flight_ = 0;
+  i64 expected_ = 0;       // receives that are ready of which no envelope has come
+  Heap<Sending> out_;      // sends that are ready
+  Line<int> done_;         // communication tasks that have ended, of which nobody was told yet
+  Line<int> letters_;      // messages sent here whose envelopes nobody has awaited yet
+  std::unordered_set<int> early_;  // messages that came into memory of their own, not awaited yet
   Landed landed_;
   RoomFound room_found_;
   std::unordered_map<int, int> readers_;             // of a received message, yet to end
   std::unordered_map<int, std::vector<int>> reads_;  // by a task, of received messages
-  std::unordered_set<int> early_;  // messages that came into memory of their own, not awaited yet
-  bool waits_for_room_ = false;
-  Heap<Sending> out_;      // sends that are ready
-  i64 turn_ = 0;
-  i64 in_flight_ = 0;
-  i64 expected_ = 0;       // receives that are ready of which no envelope has come
-  std::deque<int> done_;   // communication tasks that have ended, of which nobody was told yet
-  std::deque<int> letters_;  // messages sent here whose envelopes nobody has awaited yet
-  bool listening_ = false;   // an envelope is awaited
-  bool coming_ = false;      // and is under way
-  int envelope_ = NONE;      // a message whose envelope has come just now
   std::deque<Courier> couriers_;
   std::unique_ptr<Routine> routine_;  // last: it refers to what is above
 };

@@ -12,6 +12,15 @@ class Ends {
  public:
   bool empty() const { return ends_.empty(); }
   i64 first() const { return ends_.front().tick; }
+  const Flow &first_flow() const { return *ends_.front().flow; }
+
+  // Those among which the next one is, when the first has ended.
+  void send_for_next() const {
+    for (std::size_t place = 1; place <= CHILDREN && place < ends_.size(); ++place) {
+      __builtin_prefetch(ends_[place].flow, 1);
+      __builtin_prefetch(reinterpret_cast<const char *>(ends_[place].flow) + 64, 1);
+    }
+  }
 
   // Lets *flow* end at *tick*, whatever was said before.
   void set(Flow &flow, i64 tick) {

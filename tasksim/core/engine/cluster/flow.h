@@ -13,6 +13,7 @@ class Flows;
 // Two lines of the cache, the first with all that its neighbours ask for.
 struct alignas(64) Flow : Awaiting {
   void happen(i64) override;  // after the latency of its way
+  void soon(i64, int turns) const override;
 
   const Way *way = nullptr;
   i64 number = 0;                     // in the order of their entering; 0: it has not

@@ -31,6 +31,31 @@ Flows::Flows(Clock &clock, std::span<const double> capacity)
 
 void Flow::happen(i64) { flows->enter(*this); }
 
+void Flow::soon(i64, int turns) const {
+  if (turns == 3) {
+    __builtin_prefetch(reinterpret_cast<const char *>(this) + 64, 1);
+    __builtin_prefetch(way);
+  }
+  if (turns == 2) __builtin_prefetch(way->uses.data());
+  if (turns == 1) flows->send_for_links(*this);
+}
+
+void Flows::send_for_links(const Flow &flow) const {
+  for (const Use &use : flow.way->uses) __builtin_prefetch(&links_[use.link], 1);
+}
+
+void Flows::soon(i64 tick, int turns) const {
+  if (turns < 2 && tick == alarm_) send_for_end(ends_.first_flow(), turns);
+}
+
+// As soon(), for the end of *flow*.
+void Flows::send_for_end(const Flow &flow, int turns) const {
+  if (turns == 2) __builtin_prefetch(flow.way);
+  if (turns == 1) __builtin_prefetch(flow.way->uses.data());
+  if (turns == 0) send_for_links(flow);
+  flow.who->soon(flow.value, turns + 1);
+}
+
 void Flows::send(const Transfer &transfer, Awaiting &who, i64 value) {
   Flow &flow = new_flow();
   flow = {};
@@ -127,6 +152,7 @@ void Flows::find_touched() {
     Link &link = links_[number];
     link.changed = false;
     if (!link.was_full() && !link.can_be_full()) continue;  // it has held nobody back, and does not
+    for (const auto &taken : link.on) __builtin_prefetch(taken.flow, 1);
     for (const auto &taken : link.on) region_.add(*taken.flow);
   }
   begun_.clear();
@@ -142,6 +168,8 @@ void Flows::set_alarm() {
   if (ends_.empty() || ends_.first() == alarm_) return;
   alarm_ = ends_.first();
   clock_.after(alarm_ - clock_.now, RUN, *this, alarm_);
+  send_for_end(ends_.first_flow(), 2);
+  ends_.send_for_next();
 }
 
 }  // namespace tasksim::cluster

@@ -28,6 +28,7 @@ class Flows : public Awaiting {
   void send(const Transfer &transfer, Awaiting &who, i64 value);
 
   void happen(i64 tick) override;  // the flow that was to end first has ended
+  void soon(i64 tick, int turns) const override;
 
  private:
   friend struct Flow;
@@ -46,6 +47,8 @@ class Flows : public Awaiting {
   void find_touched();
   i64 end_of(const Flow &flow) const;
   void set_alarm();
+  void send_for_links(const Flow &flow) const;
+  void send_for_end(const Flow &flow, int turns) const;
 
   Clock &clock_;
   Settling settling_;

@@ -8,6 +8,7 @@ Steps<> core(Node &node, Driver &driver) {
   Intake &intake = *driver.intake;
   Paced *const shared = node.shared_cores();
   const i64 wakeup = node.overheads.wakeup, progress = node.overheads.progress;
+  routine.forerunner = &driver;
   co_await SLEEP;
   if (wakeup) co_await Wait{wakeup};
   for (;;) {
@@ -41,6 +42,7 @@ Steps<> core(Node &node, Driver &driver) {
     node.ledger.of[task].start = node.now();
     overhead ? node.send_for_counts(task) : node.send_for_successors(task);
     node.started(task, driver.worker);
+    driver.task = task;
     const i64 cost = node.cost(task, driver.worker);
     if (node.pace && node.pace->begin(task, driver.worker, cost, routine)) {
       while (!node.pace->over(driver.worker)) co_await SLEEP;

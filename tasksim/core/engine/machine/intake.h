@@ -36,6 +36,10 @@ class Intake : public Taker, public TurnTaker {
 
   // Asks for the data of *popped*; how long that takes the worker, in ticks.
   i64 fetch(int popped) {
+    if (!mover_ && !cost_) {  // of large graphs, what they need is far from the processor
+      state = THERE;
+      return 0;
+    }
     const auto needs = graph_.needs[popped];
     if (!mover_) {
       state = THERE;

@@ -13,7 +13,8 @@ namespace {
 std::vector<std::unique_ptr<Driver>> new_drivers(Node &node) {
   std::vector<std::unique_ptr<Driver>> drivers;
   for (int worker = 0; worker < node.platform.workers; ++worker)
-    drivers.push_back(std::make_unique<Driver>(worker, node.platform, node.routine()));
+    drivers.push_back(std::make_unique<Driver>(node, worker, node.platform, node.routine()));
+  for (const auto &driver : drivers) node.view.routines.push_back(&driver->routine);
   return drivers;
 }
 
@@ -44,6 +45,7 @@ Node::Node(const Graph &graph, const Platform &platform, const tasksim_question 
       clock(clock),
       several(platform.memories > 1),
       blind(question.blind && question.chooses_apart),
+      heeds_hints(several || overheads.push),
       instant(blind ? Instant::in_steps(platform.driven_memories) : Instant{}),
       view(*this, member ? member->visible : graph, platform),
       ledger(graph, platform, view.able),
@@ -231,6 +233,13 @@ void Node::send_for_counts(int task) const {
   for (const int successor : graph.successors_of(task)) release.send_for(successor);
 }
 
+void Driver::send_for(int turns) const {
+  if (task == NONE) return;
+  if (turns == 2) node.send_for_end(task);
+  if (turns == 1) node.send_for_successors(task);
+  if (turns == 0) node.send_for_counts(task);
+}
+
 Steps<> Node::unlocked(int task) { return locks.all_free(graph.needs[task]); }
 
 // The tasks that the end of *task* releases, each when those before have been dealt with: where a
@@ -242,6 +251,7 @@ class Node::Released {
     if (!node.graph.exclusive.empty()) granted_ = node.release.give_back(task);
     for (const int successor : successors_)
       if (node.release.lacks_one(successor)) node.send_for_push(successor);
+    node.view.send_for_sleeper();
   }
 
   // The next one; NONE: there is none left.
@@ -250,8 +260,10 @@ class Node::Released {
     while (place_ < successors_.size()) {
       const int successor = successors_[place_++];
       if (node_.release.count_down(successor) &&
-          (node_.graph.exclusive.empty() || node_.release.grant(successor)))
+          (node_.graph.exclusive.empty() || node_.release.grant(successor))) {
+        node_.view.send_for_sleepers_frame();
         return successor;
+      }
     }
     return NONE;
   }

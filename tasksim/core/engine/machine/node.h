@@ -16,15 +16,22 @@
 
 namespace tasksim {
 
+class Node;
+
 // A worker as its node sees it (engine/machine/driver.py).
-struct Driver {
-  Driver(int worker, const Platform &platform, std::unique_ptr<Routine> own)
-      : worker(worker),
+struct Driver : Forerunner {
+  Driver(const Node &node, int worker, const Platform &platform, std::unique_ptr<Routine> own)
+      : node(node),
+        worker(worker),
         memory(platform.memory_of[worker]),
         pipeline(platform.pipeline[worker]),
         own(std::move(own)),
         routine(*this->own) {}
 
+  void send_for(int turns) const override;  // as its task is about to end
+
+  const Node &node;
+  int task = NONE;  // that a core runs
   int worker, memory;
   int pipeline;  // how many tasks it holds at a time; 0: a core, which runs them itself
   double rank = 2.0;
@@ -34,7 +41,6 @@ struct Driver {
   Routine &routine;
 };
 
-class Node;
 namespace threads {
 class Threads;
 }
@@ -57,7 +63,12 @@ class NodeView : public View {
   void prefetch_handle(int handle, int memory) override;
   void soon(int task) override;
 
+  // Who will be woken first by a push, before it is.
+  void send_for_sleeper() const;
+  void send_for_sleepers_frame() const;
+
   Sleepers sleepers;
+  std::vector<Routine *> routines;  // of the workers
 
  private:
   Node &node_;
@@ -162,6 +173,7 @@ class Node {
   Clock &clock;
   const bool several;  // memories
   const bool blind;
+  const bool heeds_hints;  // they move something, or take time
   const Instant instant;
   NodeView view;
   Ledger ledger;

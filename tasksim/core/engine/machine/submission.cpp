@@ -13,7 +13,7 @@ Steps<> all_at_once(Node &node, Routine &main) {
   const std::vector<int> sources = node.release.sources();
   for (const int task : sources) co_await node.push(task, main, NONE, -1);
   for (std::size_t hint = 0; hint < node.graph.hint_handle.size(); ++hint)
-    co_await node.say_hint(static_cast<int>(hint));
+    if (node.heeds_hints) co_await node.say_hint(static_cast<int>(hint));
 }
 
 Steps<> one_by_one(Node &node, Routine &main) {
@@ -28,7 +28,7 @@ Steps<> one_by_one(Node &node, Routine &main) {
     for (; hint < hints && node.graph.hint_after[hint] <= place; ++hint) {
       due = later(due, cost);
       if (something_by(clock, due)) co_await Wait{due - clock.now};
-      co_await node.say_hint(hint);
+      if (node.heeds_hints) co_await node.say_hint(hint);
       due = std::max(due, clock.now);
     }
     if (all_due) due = std::max(due, all_due[task]);
@@ -45,7 +45,7 @@ Steps<> one_by_one(Node &node, Routine &main) {
   for (; hint < hints; ++hint) {
     due = later(due, cost);
     co_await Wait{due - clock.now};
-    co_await node.say_hint(hint);
+    if (node.heeds_hints) co_await node.say_hint(hint);
     due = clock.now;
   }
 }

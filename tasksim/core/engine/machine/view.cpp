@@ -16,12 +16,22 @@ NodeView::NodeView(Node &node, const Graph &graph, const Platform &platform)
 double NodeView::now() const { return static_cast<double>(node_.clock.now) * 1e-9; }
 
 void NodeView::wake(int worker) {
-  Driver &driver = *node_.drivers[worker];
-  if (!driver.pipeline)
+  Routine &routine = *routines[worker];
+  if (!platform.pipeline[worker])
     sleepers.asleep[worker] = false;
   else if (sleepers.asleep[worker])
-    driver.routine.notified = true;
-  driver.routine.wake();
+    routine.notified = true;
+  routine.wake();
+}
+
+void NodeView::send_for_sleeper() const {
+  const int worker = sleepers.likely();
+  if (worker >= 0) __builtin_prefetch(routines[worker], 1);
+}
+
+void NodeView::send_for_sleepers_frame() const {
+  const int worker = sleepers.likely();
+  if (worker >= 0) routines[worker]->send_for_frame();
 }
 
 // With devices, as StarPU does it: the first driver that sleeps and has not been told of anything
