@@ -96,7 +96,7 @@ class Graph(ctypes.Structure):
     """A task graph, in its arrays."""
 
     _fields_ = _fields(
-        "i:tasks,handles,kernels,hints,edges,accesses"
+        "i:tasks,handles,kernels,hints,edges,accesses,apart"
         " p:kernel,priority,successor_ptr,successors,access_ptr,"
         "access_handle,access_mode,handle_size,handle_home,hint_after,hint_handle,hint_writer"
     )

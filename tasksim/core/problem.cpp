@@ -44,16 +44,22 @@ bool goes_before(const Need &one, const Need &other) {
   return one.writes != other.writes ? one.writes : one.handle < other.handle;
 }
 
-// Sorts what a task needs, from *first* on: a handful, often in order already.
-void sort_few(std::vector<Need> &items, i64 first) {
-  const auto begin = items.begin() + first;
-  if (items.end() - begin > 32) return std::stable_sort(begin, items.end(), goes_before);
-  for (auto next = begin; next != items.end(); ++next)
-    std::rotate(std::upper_bound(begin, next, *next, goes_before), next, next + 1);
+bool has_lower_number(const Need &one, const Need &other) {
+  return one.handle != other.handle ? one.handle < other.handle : one.writes > other.writes;
 }
 
-// The accesses for which something is copied, in StarPU's order: what is written first.
-Ragged<Need> ordered_needs(const Graph &graph) {
+// Sorts what a task needs, from *first* on: a handful, often in order already.
+template <typename Before>
+void sort_few(std::vector<Need> &items, i64 first, Before before) {
+  const auto begin = items.begin() + first;
+  if (items.end() - begin > 32) return std::stable_sort(begin, items.end(), before);
+  for (auto next = begin; next != items.end(); ++next)
+    std::rotate(std::upper_bound(begin, next, *next, before), next, next + 1);
+}
+
+// The accesses for which something is copied, in StarPU's order: what is written first, but where
+// data are *apart*, by number alone.
+Ragged<Need> ordered_needs(const Graph &graph, bool apart) {
   Ragged<Need> found;
   found.ptr.push_back(0);
   found.items.reserve(graph.access_handle.size());
@@ -63,7 +69,10 @@ Ragged<Need> ordered_needs(const Graph &graph) {
       if (reads(mode) || writes(mode))
         found.items.push_back({graph.access_handle[k], reads(mode), writes(mode)});
     }
-    sort_few(found.items, found.ptr.back());
+    if (apart)
+      sort_few(found.items, found.ptr.back(), has_lower_number);
+    else
+      sort_few(found.items, found.ptr.back(), goes_before);
     found.ptr.push_back(static_cast<i64>(found.items.size()));
   }
   return found;
@@ -101,6 +110,7 @@ Graph::Graph(const tasksim_graph &given) {
   expect(given.tasks >= 0 && given.tasks <= MOST_TASKS);
   expect(given.handles >= 0 && given.handles <= MOST_TASKS);
   expect(given.kernels >= 0 && given.kernels <= MOST_TASKS && given.hints >= 0);
+  expect(given.apart == 0 || given.apart == 1);
   tasks = static_cast<int>(given.tasks);
   handles = static_cast<int>(given.handles);
   kernels = static_cast<int>(given.kernels);
@@ -130,7 +140,7 @@ Graph::Graph(const tasksim_graph &given) {
 
   predecessors.assign(tasks, 0);
   for (const int task : successors) ++predecessors[task];
-  needs = ordered_needs(*this);
+  needs = ordered_needs(*this, given.apart != 0);
   exclusive = commutative_handles(*this);
   writers = writers_of(*this);
   if (given.hint_writer) {

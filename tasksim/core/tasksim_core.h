@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 // To be raised whenever a declaration below changes; tasksim/core/library.py expects the same.
-#define TASKSIM_CORE_VERSION 12
+#define TASKSIM_CORE_VERSION 13
 
 #if defined(__GNUC__)
 #define TASKSIM_API __attribute__((visibility("default")))
@@ -42,6 +42,7 @@ enum tasksim_status {
 
 typedef struct {
   int64_t tasks, handles, kernels, hints, edges, accesses;
+  int64_t apart;                           // whether tasks take their data by number alone
   const int32_t *kernel, *priority;        // per task
   const int64_t *successor_ptr;            // tasks + 1
   const int32_t *successors;               // edges

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -113,6 +113,9 @@ class TaskGraph:
         The handles of which was said that they will not be used any more.
     hint_after : ndarray, int32 [hints], default none
         When: how many tasks had been submitted by then, ascending.
+    apart : bool
+        Whether the data are each by themselves, as on a node of a cluster, and not parts of
+        matrices: then a task takes them by number, and not first those that it writes.
 
     See Also
     --------
@@ -146,6 +149,7 @@ class TaskGraph:
     handle_blocks: tuple[HandleBlock, ...] = ()
     hint_handle: Int32 = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     hint_after: Int32 = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    apart: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         tables = tuple(_frozen(table, np.float64) for table in self.parameters)

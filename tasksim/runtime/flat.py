@@ -104,6 +104,7 @@ def graph_columns(graph: TaskGraph, column: Arrays) -> dict[str, int | None]:
         "hints": len(graph.hint_handle),
         "edges": len(graph.successors),
         "accesses": len(graph.access_handle),
+        "apart": int(graph.apart),
         "kernel": column(graph.kernel, i32),
         "priority": column(graph.priority, i32),
         "successor_ptr": column(graph.successor_ptr, i64),

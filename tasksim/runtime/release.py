@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from bisect import insort
 from heapq import merge
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tasksim.graph.commutation import commutative_handles
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["Release"]
+__all__ = ["PAUSE", "Release"]
+
+PAUSE: Final = -1
+"""Stands for no task: something else is to be done before the next."""
 
 
 class Release:
@@ -54,18 +57,24 @@ class Release:
         self._held.difference_update(returned)
         return self._granted(freed, returned)
 
-    def complete_in_turn(self, task: int) -> Iterator[int]:
+    def complete_in_turn(self, task: int, pauses: Sequence[int] = ()) -> Iterator[int]:
         """Note the end of *task*; yield the tasks that this releases, in order of submission.
 
         As :meth:`complete` does, but a successor hears of it only when those before it have been
-        dealt with: where a push takes time, another task may release it meanwhile.
+        dealt with: where a push takes time, another task may release it meanwhile. Before each
+        successor whose index is one of *pauses*, which ascend, it yields ``PAUSE``, and so for
+        those that are no index at the end.
         """
         if self._exclusive:
             returned = self._exclusive.get(task, ())
             self._held.difference_update(returned)
             yield from self._granted([], returned)
         missing, first = self.missing, self._first
-        for successor in self._successors[first[task] : first[task + 1]]:
+        paused = 0
+        for index, successor in enumerate(self._successors[first[task] : first[task + 1]]):
+            while paused < len(pauses) and pauses[paused] <= index:
+                paused += 1
+                yield PAUSE
             left = missing[successor] - 1
             missing[successor] = left
             if not left:
@@ -73,6 +82,8 @@ class Release:
                     yield from self._granted([successor])
                 else:
                     yield successor
+        for _ in pauses[paused:]:
+            yield PAUSE
 
     def each_successor(self, task: int) -> Iterator[tuple[int, Callable[[], bool]]]:
         """Yield each successor of *task*, with what counts it down and says if that releases it.

@@ -7,7 +7,7 @@ submitted; so one comparison tells them apart, and a scheduler sees a graph with
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -32,6 +32,7 @@ class NumberedGraph(TaskGraph):
     *numbers* has those of its tasks, -1 for communication, *data* those of its data.
     """
 
+    apart: ClassVar[bool] = True
     numbers: Int32 = field(default_factory=lambda: np.empty(0, np.int32))
     data: Int32 = field(default_factory=lambda: np.empty(0, np.int32))
 

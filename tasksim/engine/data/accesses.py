@@ -52,7 +52,8 @@ def ordered_accesses(
 ) -> tuple[list[Needs], list[list[int]]]:
     """Return per task what it accesses, and per task what it reads.
 
-    As StarPU orders them everywhere: what is written first, then by handle. Scratch memory and
+    As StarPU orders them everywhere: what is written first, then by handle; by handle alone where
+    data are apart (:attr:`~tasksim.graph.taskgraph.TaskGraph.apart`). Scratch memory and
     reductions are left out: nothing is copied for them. Where nothing is *moved*, as there is one
     memory, nobody asks what is read: then there are no lists of that.
     """
@@ -86,8 +87,19 @@ def _in_order(graph: TaskGraph) -> Int64:
     keys |= reads
     counted = reads | writes
     keys = keys if counted.all() else keys[counted]
+    if graph.apart:
+        return _by_handle(keys)
     keys.sort()
     return keys
+
+
+def _by_handle(keys: Int64) -> Int64:
+    """Return *keys* in order of task and datum: that bit comes after the datum while they sort."""
+    task, only_reads, handle = keys >> 33, keys >> 32 & 1, keys >> 1 & 0x7FFFFFFF
+    turned = task << 33 | handle << 2 | only_reads << 1 | keys & 1
+    turned.sort()
+    task, handle, only_reads = turned >> 33, turned >> 2 & 0x7FFFFFFF, turned >> 1 & 1
+    return task << 33 | only_reads << 32 | handle << 1 | turned & 1
 
 
 def _shared_needs(keys: Int64) -> list[Need]:

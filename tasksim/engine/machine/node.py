@@ -28,6 +28,7 @@ from tasksim.runtime.facts import Facts
 from tasksim.runtime.hooks import chooses_apart, unless_default
 from tasksim.runtime.ledger import DONE, TAKEN, class_of
 from tasksim.runtime.livelock import Patience
+from tasksim.runtime.release import PAUSE
 
 if TYPE_CHECKING:
     import random
@@ -136,7 +137,7 @@ class Node:
         writing = Writing(graph, self.needs, ledger)
         self.view = NodeView(seen, clock, routines, self.memories, accesses, writing)
         hints = Hints.of(graph) if member is None else member.hints
-        self.hints = HintFollower(hints, ledger, writing, self.memories, overheads)
+        self.hints = HintFollower(hints, ledger, writing, self.memories, overheads, self.order)
         if member is None:
             self._patience = Patience(facts, ledger, self._idle)
         else:
@@ -282,7 +283,11 @@ class Node:
         if self.landing is not None and self._ended is not None:
             self._ended(task)
         push_cost = self._push_cost
-        for successor in self._release.complete_in_turn(task):
+        said = iter(self._hinted.get(task, ()))
+        for successor in self._release.complete_in_turn(task, self._pauses(task)):
+            if successor == PAUSE:
+                yield from self.hints.follow(next(said)[1])
+                continue
             if self._blind or successor >= self.own_tasks:
                 yield from self.push(successor, driver.routine, worker, task)
                 continue
@@ -294,18 +299,22 @@ class Node:
             self._make_ready(successor, self.clock._now, task)
             self.view.pusher = worker
             self._scheduler.push(successor)
-        if task in self._hinted:
-            yield from self.hints.follow_all(task)
 
     def finish_communication(self, task: int, routine: Routine) -> Steps:
         """Release what waited for the communication *task*; the thread *routine* pushes it."""
         self._note_end(task)
         if self._several:
             self.memories.mover.release(self.needs[task], MAIN)
-        for successor in self._release.complete_in_turn(task):
-            yield from self.push(successor, routine, None, task)
-        if task in self._hinted:
-            yield from self.hints.follow_all(task)
+        said = iter(self._hinted.get(task, ()))
+        for successor in self._release.complete_in_turn(task, self._pauses(task)):
+            if successor == PAUSE:
+                yield from self.hints.follow(next(said)[1])
+            else:
+                yield from self.push(successor, routine, None, task)
+
+    def _pauses(self, task: int) -> Sequence[int]:
+        """Return where among the successors of *task* hints are to be followed."""
+        return self.hints.among(task, self.successors(task)) if task in self._hinted else ()
 
     def _communicate(self, task: int, routine: Routine, released_by: int) -> Steps:
         """Give the communication *task* to who does it.

@@ -55,11 +55,17 @@ class Ends:
         yield from self._copying.touch_patiently(needs, me)
         node.leave(needs, me.driver)
         yield -2 - 2 * len(needs)
-        for successor, free in self._release.each_successor(task):
+        said = node.hints.waiting.get(task, ())
+        pauses = node.hints.among(task, node.successors(task)) if said else ()
+        followed = 0
+        for index, (successor, free) in enumerate(self._release.each_successor(task)):
+            while followed < len(pauses) and pauses[followed] <= index:
+                yield from self._follow(said[followed][1], me)
+                followed += 1
             yield -2
             if free():
                 yield from self.push(successor, task, me)
-        for handle in node.hints.waiting.get(task, ()):
+        for _, handle in said[followed:]:
             yield from self._follow(handle, me)
         yield from self._terminate(me)
         yield -9

@@ -68,6 +68,10 @@ Node::Node(const Graph &graph, const Platform &platform, const tasksim_question 
   view.estimates = question.estimates;
   view.able = able_classes(graph, platform, question.costs);
   if (member) view.first_ready = member->first_ready;
+  if (member && !graph.hint_handle.empty()) {
+    places_.resize(graph.tasks);
+    for (int place = 0; place < graph.tasks; ++place) places_[member->order[place]] = place;
+  }
   keep_where_data_fit();
   make_turns();
   make_drivers();
@@ -247,17 +251,20 @@ Steps<> Node::unlocked(int task) { return locks.all_free(graph.needs[task]); }
 class Node::Released {
  public:
   Released(Node &node, int task)
-      : node_(node), successors_(node.graph.successors_of(task)) {
+      : node_(node), successors_(node.graph.successors_of(task)), hints_(node.hinted(task)) {
     if (!node.graph.exclusive.empty()) granted_ = node.release.give_back(task);
     for (const int successor : successors_)
       if (node.release.lacks_one(successor)) node.send_for_push(successor);
     node.view.send_for_sleeper();
   }
 
+  static constexpr int PAUSE = -2;  // stands for no task: a hint comes before the next
+
   // The next one; NONE: there is none left.
   int next() {
     if (granted_place_ < granted_.size()) return granted_[granted_place_++];
     while (place_ < successors_.size()) {
+      if (hint_ < hints_.size() && node_.said_before(hints_[hint_], successors_[place_])) return PAUSE;
       const int successor = successors_[place_++];
       if (node_.release.count_down(successor) &&
           (node_.graph.exclusive.empty() || node_.release.grant(successor))) {
@@ -265,8 +272,11 @@ class Node::Released {
         return successor;
       }
     }
-    return NONE;
+    return hint_ < hints_.size() ? PAUSE : NONE;
   }
+
+  // The datum of the hint for which there is a pause.
+  int hinted() { return node_.graph.hint_handle[hints_[hint_++]]; }
 
  private:
   Node &node_;
@@ -274,6 +284,8 @@ class Node::Released {
   std::size_t granted_place_ = 0;
   std::span<const std::int32_t> successors_;
   std::size_t place_ = 0;
+  std::vector<int> hints_;  // that wait for the task, in order
+  std::size_t hint_ = 0;
 };
 
 Steps<> Node::finish(Driver &driver, int task) {
@@ -286,6 +298,10 @@ Steps<> Node::finish(Driver &driver, int task) {
   if (landing) member_->ended(task);
   Released released(*this, task);
   for (int successor; (successor = released.next()) != NONE;) {
+    if (successor == Released::PAUSE) {
+      co_await follow_hint(released.hinted());
+      continue;
+    }
     if (blind || successor >= own_tasks) {
       co_await push(successor, routine, worker, task);
       continue;
@@ -299,7 +315,6 @@ Steps<> Node::finish(Driver &driver, int task) {
     view.pusher = worker;
     scheduler.push(successor);
   }
-  for (const int handle : hinted(task)) co_await follow_hint(handle);  // no more are added
 }
 
 // Releases what waited for the communication *task*; the thread *routine* pushes it.
@@ -307,9 +322,12 @@ Steps<> Node::finish_communication(int task, Routine &routine) {
   ledger.finish(task);
   if (several) mover.release(graph.needs[task], MAIN);
   Released released(*this, task);
-  for (int successor; (successor = released.next()) != NONE;)
-    co_await push(successor, routine, NONE, task);
-  for (const int handle : hinted(task)) co_await follow_hint(handle);
+  for (int successor; (successor = released.next()) != NONE;) {
+    if (successor == Released::PAUSE)
+      co_await follow_hint(released.hinted());
+    else
+      co_await push(successor, routine, NONE, task);
+  }
 }
 
 // Gives the communication *task* to who does it. To release one costs a push, as StarPU pushes a task
@@ -394,14 +412,18 @@ bool Node::is_written(int handle) const {
 }
 
 std::vector<int> Node::hinted(int task) const {
-  std::vector<int> handles;
+  std::vector<int> hints;
   const int last = ledger.of[task].hint;
   for (int hint = last; hint != NONE;) {
     hint = next_hint_[hint];
-    handles.push_back(graph.hint_handle[hint]);
+    hints.push_back(hint);
     if (hint == last) break;
   }
-  return handles;
+  return hints;
+}
+
+bool Node::said_before(int hint, int task) const {
+  return graph.hint_after[hint] <= (places_.empty() ? task : places_[task]);
 }
 
 }  // namespace tasksim

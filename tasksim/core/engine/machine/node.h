@@ -141,7 +141,8 @@ class Node {
   Steps<> follow_hint(int handle);
   bool holds(int handle) const;  // a hint about it: no task that comes after it writes it already
   bool is_written(int handle) const;  // by a task that was taken (engine/machine/writing.py)
-  std::vector<int> hinted(int task) const;  // the data of the hints that wait for its end
+  std::vector<int> hinted(int task) const;  // the hints that wait for its end, in order
+  bool said_before(int hint, int task) const;  // whether *hint* was, when *task* was submitted
 
   // For the push of *task*, for its end: its successors, then what each of them still waits for.
   void send_for_push(int task) const;
@@ -216,6 +217,7 @@ class Node {
   std::vector<double> fitting_estimates_;  // infinite where the data of a task do not fit
   // The hints that wait for a task are a ring, of which its life knows the last.
   std::vector<std::int32_t> next_hint_;
+  std::vector<std::int32_t> places_;  // of tasks in the order of submission, where that is not theirs
 };
 
 // The routines of a node, each in the file of its name.

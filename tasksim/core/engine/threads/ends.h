@@ -25,11 +25,15 @@ class Ends {
     co_await copying_.touch_patiently(needs, &me);
     node_.leave(needs, me.driver);
     co_await Calls{2 + 2 * static_cast<int>(needs.size())};
+    const std::vector<int> hints = node_.hinted(task);  // no more are added
+    auto hint = hints.begin();
     for (const int successor : node_.graph.successors_of(task)) {
+      for (; hint != hints.end() && node_.said_before(*hint, successor); ++hint)
+        co_await follow(node_.graph.hint_handle[*hint], me);
       co_await Calls{2};
       if (node_.release.count_down(successor)) co_await push(successor, task, &me);
     }
-    for (const int handle : node_.hinted(task)) co_await follow(handle, me);
+    for (; hint != hints.end(); ++hint) co_await follow(node_.graph.hint_handle[*hint], me);
     co_await terminate(me);
     co_await Calls{9};
   }
