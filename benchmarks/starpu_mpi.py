@@ -25,9 +25,9 @@ import statistics
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from starpu_simgrid import percentile
 
@@ -40,6 +40,7 @@ from tasksim.formats.starpu.machine_import import import_machine
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.distribution.owners import Grid, owners_of
 from tasksim.graph.distribution.parts import distribute
+from tasksim.graph.taskgraph import TaskGraph
 from tasksim.models.files.store import ModelLibrary
 from tasksim.platform.load import load
 from tasksim.schedulers.registry import create
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tasksim.engine.needs import SimultaneousPushes
-    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.network.description import Network
 
 APPLICATIONS = {
@@ -123,7 +123,7 @@ class Clusters:
         begun = time.perf_counter()
         if grid.nodes == 1:
             question = Question(
-                graph, platform, create(row["scheduler"]), costs, costs, None, pushes
+                by_themselves(graph), platform, create(row["scheduler"]), costs, costs, None, pushes
             )
             found = records(graph, replayed(question, 0, "auto").replay.outcome())
             return self._row(
@@ -164,6 +164,17 @@ class Clusters:
         return load_network(f"{path}:model={model}").sized(int(row["nodes"]))
 
 
+class Apart(TaskGraph):
+    """A graph whose data are each by themselves, as the peer's are also on one node."""
+
+    apart: ClassVar[bool] = True
+
+
+def by_themselves(graph: TaskGraph) -> Apart:
+    """Return *graph* with data of which none are parts of a matrix."""
+    return Apart(**{field.name: getattr(graph, field.name) for field in fields(graph)})
+
+
 LABEL = (
     "app",
     "nblocks",
@@ -200,6 +211,8 @@ def main() -> None:
     given = list(csv.DictReader(table.open()))
     if arguments.only:
         given = [row for row in given if arguments.only in row.values()]
+        if not given:
+            parser.error(f"no row has the word {arguments.only}")
     rows = []
     with tempfile.TemporaryDirectory() as library:
         clusters = Clusters(arguments.data, Path(library))
@@ -217,7 +230,8 @@ def main() -> None:
             print(line(name, some), f"(targets {median} %, {high} %)")
     print(line("all", rows))
     several = [row for row in rows if row.nodes > 1]
-    print(line("several nodes", several))
+    if several:
+        print(line("several nodes", several))
 
 
 if __name__ == "__main__":
