@@ -20,6 +20,9 @@ __all__ = ["Errors", "errors_of"]
 
 MEAN_OF_NORMAL: Final = (2 / np.pi) ** 0.5
 """The mean distance from zero of normal numbers whose deviation is 1."""
+MOST_NOISE: Final = 0.75
+"""Of squares of errors at most so much is taken off for noise: what it is, is an estimate, too, and
+a model is not exact for that."""
 
 
 class Errors(NamedTuple):
@@ -63,9 +66,17 @@ def errors_of(samples: Samples, out: LeftOut, places: Array) -> Errors:
     error = error[kept]
     whole = float(error.mean())
     unsure = MEAN_OF_NORMAL * float(of_means.mean())
-    luck = float(error.std(ddof=1) / np.sqrt(len(error))) if len(error) > 1 else float("inf")
-    own = max(whole**2 - unsure**2, 0.0) ** 0.5
+    own = _without(whole, unsure)
+    if len(error) < 2:
+        return Errors(own, float("inf"), unsure, max(whole**2, 1e-12))
+    # Where noise is most of it, little more of the whole is much more of what is left.
+    luck = _without(whole + float(error.std(ddof=1) / np.sqrt(len(error))), unsure) - own
     return Errors(own, luck, unsure, max(float((error**2).mean()), 1e-12))
+
+
+def _without(whole: float, unsure: float) -> float:
+    squares = whole**2 - min(unsure**2, MOST_NOISE * whole**2)
+    return float(squares**0.5)
 
 
 def _of_means(samples: Samples, group: NDArray[np.intp]) -> Array:

@@ -73,6 +73,17 @@ def test_the_errors_of_means_are_taken_off_and_other_places_left_out():
     assert found.noise == pytest.approx(0.25)
 
 
+def test_noise_is_never_all_of_an_error():
+    n = np.repeat(np.arange(1.0, 21.0), 2)
+    off = np.tile([1.2, 0.8], 20)
+    out = LeftOut(n * np.exp(np.repeat(np.tile([0.16, -0.14], 10), 2)), "configuration")
+    found = errors_of(Samples(("n",), n[:, None], n * off), out, np.unique(n)[:, None])
+    assert found.mean == pytest.approx(0.15 / 2)  # and not 0, though noise could be all of it
+    calm = errors_of(Samples(("n",), n[:, None], n), out, np.unique(n)[:, None])
+    assert calm.mean == pytest.approx(0.15)
+    assert found.luck == pytest.approx((0.15 + calm.luck) / 2 - 0.075)
+
+
 def test_nothing_measured_of_these_is_nothing_known():
     samples = Samples(("n",), [[1], [2]], [1.0, 2.0])
     found = errors_of(samples, LeftOut(np.full(2, np.nan), "configuration"), np.array([[1.0]]))
