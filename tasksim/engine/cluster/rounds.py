@@ -102,7 +102,7 @@ class _Replay:
         if message.receiver is not None or size < self.model.eager_bytes:
             self.start(ends, message)
 
-    def post_receive(self, rank: _Rank, peer: int, size: float) -> None:
+    def post_receive(self, rank: _Rank | _Ahead, peer: int, size: float) -> None:
         """Post a receive; messages of a pair match in order."""
         ends = peer, rank.number
         waiting = self.sent.get(ends)
@@ -151,7 +151,26 @@ class _Message:
         self.size = size
         self.started = self.arrived = False
         self.sender: _Rank | None = None
-        self.receiver: _Rank | None = None
+        self.receiver: _Rank | _Ahead | None = None
+
+
+class _Ahead:
+    """A receive that was posted ahead, for which its rank may wait."""
+
+    def __init__(self, rank: _Rank) -> None:
+        self.rank, self.number = rank, rank.number
+        self.come = self.missed = False
+
+    def is_missed(self) -> bool:
+        """Return whether the rank has to wait for it, from now on."""
+        self.missed = not self.come
+        return self.missed
+
+    def over(self, event: object) -> None:
+        """Note that it has come."""
+        self.come = True
+        if self.missed:
+            self.rank.over(event)
 
 
 class _Rank:
@@ -163,6 +182,7 @@ class _Rank:
         self.step = 0
         self.waits = 0
         self.unsent: deque[tuple[int, float]] = deque()
+        self.ahead: list[_Ahead] = []
 
     def go_on(self, _event: object) -> None:
         """Post the messages of the next step, or end the program."""
@@ -172,6 +192,10 @@ class _Rank:
                 step = steps[self.step]
                 # One more, so that what is over at once does not end the step.
                 self.waits = len(step.sends) + len(step.receives) + 1
+                for peer, size in step.ahead:
+                    self.ahead.append(_Ahead(self))
+                    self.replay.post_receive(self.ahead[-1], peer, size)
+                self.waits += sum(self.ahead[number].is_missed() for number in step.awaited)
                 for peer, size in step.receives:
                     self.replay.post_receive(self, peer, size)
                 self.unsent = deque(step.sends)
@@ -179,6 +203,7 @@ class _Rank:
                 return
             self.ends.append(self.replay.clock._now)
             self.step = 0
+            self.ahead = []
 
     def send_next(self, _event: object) -> None:
         """Post the sends of the step, each when it has been paid for."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tasksim.network.collectives.steps import Program, Step, exchange, to_all
 
-__all__ = ["bruck", "linear", "recursive_doubling", "ring"]
+__all__ = ["bruck", "linear", "neighbours", "pairwise", "recursive_doubling", "ring"]
 
 
 def linear(ranks: int, size: float) -> Program:
@@ -47,4 +47,32 @@ def bruck(ranks: int, size: float) -> Program:
             peers = (rank - distance) % ranks, (rank + distance) % ranks
             steps.append(exchange(*peers, known, known))
         distance *= 2
+    return program
+
+
+def pairwise(ranks: int, size: float) -> Program:
+    """Return the program in which each exchanges its own with one other at a time."""
+    if ranks & (ranks - 1):
+        return ring(ranks, size)
+    return [
+        [exchange(rank ^ hop, rank ^ hop, size, size) for hop in range(1, ranks)]
+        for rank in range(ranks)
+    ]
+
+
+def neighbours(ranks: int, size: float) -> Program:
+    """Return the program in which neighbours to the left and right exchange the newest pairs.
+
+    Of odd numbers of ranks, a ring.
+    """
+    if ranks % 2:
+        return ring(ranks, size)
+    program: Program = []
+    for rank in range(ranks):
+        sides = ((rank + 1) % ranks, (rank - 1) % ranks)
+        sides = sides if rank % 2 == 0 else sides[::-1]
+        steps = [exchange(sides[0], sides[0], size, size)]
+        for turn in range(1, ranks // 2):
+            steps.append(exchange(sides[turn % 2], sides[turn % 2], 2 * size, 2 * size))
+        program.append(steps)
     return program

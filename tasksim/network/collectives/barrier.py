@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tasksim.network.collectives.steps import Program, Step, exchange, receive, send, to_all
+from tasksim.network.collectives import broadcast, reduce
+from tasksim.network.collectives.steps import Program, Step, exchange, joined, receive, send, to_all
 
-__all__ = ["dissemination", "linear"]
+__all__ = ["dissemination", "linear", "recursive_doubling", "tree"]
 
 
 def linear(ranks: int, _size: float = 0.0) -> Program:
@@ -23,3 +24,26 @@ def dissemination(ranks: int, _size: float = 0.0) -> Program:
             steps.append(exchange(*peers, 0.0, 0.0))
         distance *= 2
     return program
+
+
+def recursive_doubling(ranks: int, _size: float = 0.0) -> Program:
+    """Return the program in which pairs meet, at twice the distance each time."""
+    many = 1 << (ranks.bit_length() - 1)
+    program: Program = [[] for _ in range(ranks)]
+    for rank in range(many, ranks):
+        program[rank].append(send(rank - many, 0.0))
+        program[rank - many].append(receive(rank, 0.0))
+    distance = 1
+    while distance < many:
+        for rank in range(many):
+            program[rank].append(exchange(rank ^ distance, rank ^ distance, 0.0, 0.0))
+        distance *= 2
+    for rank in range(many, ranks):
+        program[rank - many].append(send(rank, 0.0))
+        program[rank].append(receive(rank - many, 0.0))
+    return program
+
+
+def tree(ranks: int, _size: float = 0.0) -> Program:
+    """Return the program up a binomial tree and down again."""
+    return joined(reduce.binomial(ranks, 0.0), broadcast.binomial(ranks, 0.0))

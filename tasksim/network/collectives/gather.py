@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from tasksim.network.collectives.steps import Program, Step, receive, send, to_all
 
-__all__ = ["binomial", "linear"]
+__all__ = ["binomial", "in_turns", "linear", "one_by_one"]
+
+LARGE, LARGE_BEGIN, SMALL_BEGIN = 92160.0, 32768.0, 1024.0
+"""Of more bytes than so many the beginning is larger: as Open MPI's module tuned has it."""
 
 
 def linear(ranks: int, size: float) -> Program:
@@ -30,3 +33,21 @@ def _in_tree(rank: int, ranks: int, size: float) -> list[Step]:
             steps.append(receive(rank + distance, size * below))
         distance *= 2
     return steps
+
+
+def one_by_one(ranks: int, size: float) -> Program:
+    """Return the program in which rank 0 receives from one after the other."""
+    received = [receive(rank, size) for rank in range(1, ranks)]
+    return [received, *([send(0, size)] for _ in range(1, ranks))]
+
+
+def in_turns(ranks: int, size: float) -> Program:
+    """Return the program in which rank 0 asks each for a beginning, and for the rest at once."""
+    begins = min(size, LARGE_BEGIN if size > LARGE else SMALL_BEGIN)
+    root: list[Step] = []
+    for rank in range(1, ranks):
+        asked = Step(((rank, 0.0),), ahead=((rank, begins),))
+        root += [asked, Step(ahead=((rank, size - begins),)), Step(awaited=(2 * rank - 2,))]
+    root.append(Step(awaited=tuple(range(1, 2 * ranks - 2, 2))))
+    others = [receive(0, 0.0), send(0, begins), send(0, size - begins)]
+    return [root, *(others for _ in range(1, ranks))]

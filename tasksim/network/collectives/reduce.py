@@ -13,13 +13,19 @@ from tasksim.network.collectives.steps import (
     to_all,
 )  # fmt: skip
 
-__all__ = ["binomial", "linear", "scatter_gather"]
+__all__ = ["binomial", "linear", "one_by_one", "scatter_gather"]
 
 
 def linear(ranks: int, size: float) -> Program:
     """Return the program in which all send to rank 0 at once."""
     received = Step(receives=to_all(0, ranks, size), reduced_bytes=(ranks - 1) * size)
     return [[received], *([send(0, size)] for _ in range(1, ranks))]
+
+
+def one_by_one(ranks: int, size: float) -> Program:
+    """Return the program in which rank 0 receives from one after the other, the last first."""
+    received = [receive(rank, size, size) for rank in range(ranks - 1, 0, -1)]
+    return [received, *([send(0, size)] for _ in range(1, ranks))]
 
 
 def binomial(ranks: int, size: float) -> Program:

@@ -14,7 +14,10 @@ from tasksim.network.collectives import (
     gather,
     reduce,
     scatter,
+    segments,
 )  # fmt: skip
+from tasksim.network.collectives.openmpi import openmpi
+from tasksim.network.collectives.steps import joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,14 +32,25 @@ ALGORITHMS: Final[dict[str, dict[str, Callable[[int, float], Program]]]] = {
         "binomial": broadcast.binomial,
         "chain": broadcast.chain,
         "scatter_ring": broadcast.scatter_ring,
+        "segmented_chain": segments.segmented_chain,
+        "binary": segments.binary,
+        "pipeline": segments.pipeline,
+        "four_nomial": segments.four_nomial,
+        "scatter_doubling": segments.scatter_doubling,
     },
     "reduce": {
         "linear": reduce.linear,
         "binomial": reduce.binomial,
         "scatter_gather": reduce.scatter_gather,
+        "one_by_one": reduce.one_by_one,
+        "binary": segments.binary_reduce,
+        "pipeline": segments.pipeline_reduce,
+        "chains": segments.chain_reduce,
+        "segmented_binomial": segments.segmented_binomial,
     },
     "allreduce": {
         "reduce_broadcast": allreduce.reduce_broadcast,
+        "nonoverlapping": lambda ranks, size: _nonoverlapping(ranks, size),
         "recursive_doubling": allreduce.recursive_doubling,
         "rabenseifner": allreduce.rabenseifner,
         "ring": allreduce.ring,
@@ -46,6 +60,8 @@ ALGORITHMS: Final[dict[str, dict[str, Callable[[int, float], Program]]]] = {
         "ring": allgather.ring,
         "recursive_doubling": allgather.recursive_doubling,
         "bruck": allgather.bruck,
+        "pairwise": allgather.pairwise,
+        "neighbours": allgather.neighbours,
     },
     "alltoall": {
         "linear": alltoall.linear,
@@ -54,15 +70,32 @@ ALGORITHMS: Final[dict[str, dict[str, Callable[[int, float], Program]]]] = {
         "ring": alltoall.ring,
         "bruck": alltoall.bruck,
     },
-    "gather": {"linear": gather.linear, "binomial": gather.binomial},
+    "gather": {
+        "linear": gather.linear,
+        "binomial": gather.binomial,
+        "one_by_one": gather.one_by_one,
+        "in_turns": gather.in_turns,
+    },
     "scatter": {
         "linear": scatter.linear,
         "binomial": scatter.binomial,
         "binomial_near_first": scatter.binomial_near_first,
+        "one_by_one": scatter.one_by_one,
     },
-    "barrier": {"linear": barrier.linear, "dissemination": barrier.dissemination},
+    "barrier": {
+        "linear": barrier.linear,
+        "dissemination": barrier.dissemination,
+        "recursive_doubling": barrier.recursive_doubling,
+        "tree": barrier.tree,
+    },
 }
 """By operation. Sizes are those of what one rank has, or has for one other."""
+
+
+def _nonoverlapping(ranks: int, size: float) -> Program:
+    """Return the reduction, then the broadcast, that Open MPI chooses."""
+    parts = (collective(name, ranks, size, selector="openmpi") for name in ("reduce", "bcast"))
+    return joined(*parts)
 
 
 def _smpi(operation: str, ranks: int, size: float) -> str:
@@ -95,7 +128,9 @@ def _mpich(operation: str, ranks: int, size: float) -> str:
     }[operation]  # fmt: skip
 
 
-SELECTORS: Final[dict[str, Callable[[str, int, float], str]]] = {"smpi": _smpi, "mpich": _mpich}
+SELECTORS: Final[dict[str, Callable[[str, int, float], str]]] = {
+    "smpi": _smpi, "mpich": _mpich, "openmpi": openmpi,
+}  # fmt: skip
 """By the name of the library: the algorithm of an operation among so many ranks, of a size."""
 
 
@@ -136,7 +171,7 @@ def collective(
     algorithm : str, optional
         Default: what the *selector* chooses.
     selector : str, default "mpich"
-        ``mpich`` or ``smpi``.
+        ``mpich``, ``openmpi`` or ``smpi``.
 
     Raises
     ------

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tasksim.network.collectives.broadcast import scattered
-from tasksim.network.collectives.steps import Program, Step, receive, to_all
+from tasksim.network.collectives.steps import Program, Step, receive, send, to_all
 
-__all__ = ["binomial", "binomial_near_first", "linear"]
+__all__ = ["binomial", "binomial_near_first", "linear", "one_by_one"]
 
 
 def linear(ranks: int, size: float) -> Program:
@@ -25,3 +25,9 @@ def binomial_near_first(ranks: int, size: float) -> Program:
 def binomial(ranks: int, size: float) -> Program:
     """Return the program along a binomial tree: each gets what is for those below it, too."""
     return [scattered(rank, ranks, size) for rank in range(ranks)]
+
+
+def one_by_one(ranks: int, size: float) -> Program:
+    """Return the program in which rank 0 sends to one after the other."""
+    sent = [send(rank, size) for rank in range(1, ranks)]
+    return [sent, *([receive(0, size)] for _ in range(1, ranks))]

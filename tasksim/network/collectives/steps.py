@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-__all__ = ["Program", "Step", "exchange", "joined", "receive", "send", "to_all"]
+__all__ = ["Program", "Step", "as_awaited", "exchange", "joined", "receive", "send", "to_all"]
 
 
 class Step(NamedTuple):
@@ -18,10 +18,25 @@ class Step(NamedTuple):
     receives: tuple[tuple[int, float], ...] = ()
     reduced_bytes: float = 0.0
     """What is reduced when all has come."""
+    ahead: tuple[tuple[int, float], ...] = ()
+    """Receives that are posted, too, but that only a later step waits for."""
+    awaited: tuple[int, ...] = ()
+    """For which of the receives posted ahead, by their number in the program, this step waits."""
 
 
 Program: TypeAlias = list[list[Step]]
 """The steps of each rank."""
+
+
+def as_awaited(steps: list[Step]) -> list[Step]:
+    """Return *steps* with receives where they are waited for, none ahead."""
+    if not any(step.ahead for step in steps):
+        return steps
+    ahead = [message for step in steps for message in step.ahead]
+    return [
+        Step(s.sends, (*s.receives, *(ahead[number] for number in s.awaited)), s.reduced_bytes)
+        for s in steps
+    ]
 
 
 def send(peer: int, size: float) -> Step:
@@ -46,4 +61,13 @@ def to_all(rank: int, ranks: int, size: float) -> tuple[tuple[int, float], ...]:
 
 def joined(*programs: Program) -> Program:
     """Return the *programs* one after the other, rank by rank."""
-    return [[step for part in parts for step in part] for parts in zip(*programs, strict=True)]
+    return [_one_after_the_other(parts) for parts in zip(*programs, strict=True)]
+
+
+def _one_after_the_other(parts: tuple[list[Step], ...]) -> list[Step]:
+    steps: list[Step] = []
+    ahead = 0
+    for part in parts:
+        steps += [s._replace(awaited=tuple(ahead + n for n in s.awaited)) for s in part]
+        ahead += sum(len(step.ahead) for step in part)
+    return steps

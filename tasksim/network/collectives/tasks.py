@@ -10,7 +10,7 @@ from tasksim.graph.apps.parameters import AtLeast, Count, Seconds
 from tasksim.graph.apps.registry import generator
 from tasksim.graph.builder import RW, GraphBuilder, R, W
 from tasksim.graph.taskgraph import TaskGraph  # noqa: TC001 - read at run time
-from tasksim.network.collectives.steps import Step
+from tasksim.network.collectives.steps import Step, as_awaited
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,15 +50,17 @@ def collective(
     size_bytes
         What one has, or has for one other.
     algorithm
-        Its name (``binomial``, ``ring``, ...), or ``mpich`` or ``smpi``: what they choose.
+        Its name (``binomial``, ``ring``, ...), or that of a library,
+        ``mpich``, ``openmpi`` or ``smpi``: what that chooses.
     repeat
         How many times, one after the other.
     per_byte
         Seconds that it takes to reduce a byte.
     """
+    from tasksim.network.collectives.registry import SELECTORS
     from tasksim.network.collectives.registry import collective as program_of
 
-    library = algorithm in ("mpich", "smpi")
+    library = algorithm in SELECTORS
     program = program_of(
         operation, ranks, float(size_bytes), None if library else algorithm,
         algorithm if library else "mpich",
@@ -76,7 +78,8 @@ class _Insertion:
     def __init__(
         self, g: GraphBuilder, data: Vector, program: Program, turn: int, per_byte: float
     ) -> None:
-        self.g, self.data, self.program, self.turn, self.per_byte = g, data, program, turn, per_byte
+        self.g, self.data, self.turn, self.per_byte = g, data, turn, per_byte
+        self.program = [as_awaited(steps) for steps in program]
         self.step = [0] * len(program)
         self.sent: dict[tuple[int, int], deque[int]] = {}
         """Messages that were written and not read, in order, by their ends."""

@@ -11,8 +11,9 @@ from tasksim.base.errors import InputError
 from tasksim.engine.cluster.rounds import rounds_s
 from tasksim.network.collectives.broadcast import best_segments, chain
 from tasksim.network.collectives.closed import FORMULAS, closed_s
-from tasksim.network.collectives.registry import ALGORITHMS, collective
-from tasksim.network.collectives.steps import Step
+from tasksim.network.collectives.openmpi import TABLES
+from tasksim.network.collectives.registry import ALGORITHMS, collective, selected
+from tasksim.network.collectives.steps import Step, as_awaited
 from tasksim.network.load import read_network
 
 MEASURED = (
@@ -54,7 +55,7 @@ def test_any_number_of_ranks_will_do(operation, ranks):
         received = sorted(
             (peer, rank, size)
             for rank, steps in enumerate(program)
-            for step in steps
+            for step in as_awaited(steps)
             for peer, size in step.receives
         )
         assert sent == received
@@ -155,21 +156,62 @@ def measured_s(network, selector, operation, ranks, size):
     return max(end - begun for begun, end in zip(*ends, strict=True))
 
 
-FIRST_CALLS = 4
-"""Rows of MPICH's broadcast of 8 bytes: what its first call sets up is in them."""
+MISSED = {"smpi": 0, "mpich": 4, "openmpi": 5}
+"""Rows that are not met. Those of MPICH, and two of Open MPI, are the first calls of a broadcast,
+with what these set up; three gathers of Open MPI are .1 % off."""
 
 
 @pytest.mark.skipif(not MEASURED.is_dir(), reason="what was measured is not beside the checkout")
 @pytest.mark.parametrize(
-    ("selector", "file"), [("smpi", "coll_B.txt"), ("mpich", "coll_B_sel.txt")]
+    ("selector", "file", "name"),
+    [
+        ("smpi", "coll_B.txt", None),
+        ("mpich", "coll_B_sel.txt", "mpich"),
+        ("openmpi", "coll_B_sel.txt", "ompi"),
+    ],
 )
-def test_every_measured_collective_is_met_to_half_a_thousandth(selector, file):
+def test_every_measured_collective_is_met_to_half_a_thousandth(selector, file, name):
     network = read_network(B)
     lines = (MEASURED / file).read_text().splitlines()
-    rows = [row[-4:] for row in csv.reader(lines) if row[0] != "ompi"]
+    rows = [row[-4:] for row in csv.reader(lines) if name in (None, row[0])]
     far = []
     for operation, ranks, size, seconds in rows:
         took = measured_s(network, selector, operation, int(ranks), float(size)) + WTIME_S
         if took != pytest.approx(float(seconds), rel=5e-4):
             far.append((operation, ranks, size, seconds, took))
-    assert len(far) == (FIRST_CALLS if selector == "mpich" else 0), far
+    assert len(rows) == 184
+    assert len(far) == MISSED[selector], far
+
+
+@pytest.mark.parametrize("operation", ALGORITHMS)
+def test_the_tables_of_open_mpi_name_algorithms_that_are_there(operation):
+    chosen = {
+        selected(operation, ranks, 2.0**power, "openmpi")
+        for ranks in (2, 3, 4, 7, 8, 15, 16, 31, 32, 63, 64, 127, 128, 255, 256, 511, 512, 1023,
+                      1024, 2047, 2048, 4095, 4096, 10_000)
+        for power in range(24)
+    }  # fmt: skip
+    assert chosen <= set(ALGORITHMS[operation])
+    named = {word for word in TABLES[operation].split() if word[0].isalpha()}
+    assert named <= set(ALGORITHMS[operation])
+
+
+def test_open_mpi_chooses_by_ranks_and_bytes():
+    # As measured on 2 and 8 ranks of a cluster, 1.25 GB/s, twice 10 us.
+    network = read_network(B)
+    for operation, ranks, size, took_s in [
+        ("bcast", 8, 524288, 3.01165e-3), ("reduce", 2, 4194304, 18.47168e-3),
+        ("gather", 4, 524288, 1.62731e-3), ("allreduce", 8, 16384, 0.25449e-3),
+    ]:  # fmt: skip
+        took = measured_s(network, "openmpi", operation, ranks, size)
+        assert took == pytest.approx(took_s, rel=5e-4)
+
+
+def test_a_receive_posted_ahead_is_waited_for_later():
+    network = read_network("switch:bandwidth=1GB/s,latency=1us,model=ideal")
+    sender = [Step(sends=((1, 1000.0),)), Step(sends=((1, 9000.0),))]
+    expects = Step(ahead=((0, 1000.0), (0, 9000.0)))
+    ends = rounds_s(network, [[sender, [expects, Step(awaited=(0,))]]])[0]
+    assert ends[1] == pytest.approx(3e-6)
+    ends = rounds_s(network, [[sender, [expects, Step(awaited=(1, 0))]]])[0]
+    assert ends[1] == pytest.approx(ends[0]) == pytest.approx(14e-6)
