@@ -223,6 +223,8 @@ TEXTS = {
         PLATFORM + f"description: !!python/object/new:os.system ['{COMMAND}']\n",
         PLATFORM + f"overheads: {{push: \"{CALL}\"}}\n",
         PLATFORM + "models: canary:Policy\n",
+        PLATFORM + f'memory_hierarchy: {{memory: {{latency: "{CALL}"}}}}\n',
+        PLATFORM + f'power: {{static: "{CALL}"}}\n',
         PLATFORM + "extends: canary:Policy\n",
     ],
     "model.json": [
@@ -241,6 +243,12 @@ TEXTS = {
     "samples.parquet": [f"PAR1{CALL}"],
     "costs.csv": [f"task,canary:Policy\n{CALL},1\n"],
     "schedule.csv": [f"task,worker,start,end\n{CALL},canary:Policy,0,1\n"],
+    "counted": [
+        f"{CALL},,instructions:u,1,100.00,,\n",
+        f"8250000,,{CALL},1,100.00,,\n",
+        f"Group 1: MEM\n| Event | Counter | HWThread 0 |\n| {CALL} | FIXC0 | 8 |\n",
+        f"PAPI_TOT_INS: {CALL}\n",
+    ],
     "any.words": [CALL],
 }  # fmt: skip
 
@@ -258,6 +266,7 @@ def test_other_files(folder, name, text):
         f"fit {name} -o new.json",
         f"predict {name} k n=1",
         f"import starpu {name} --host x -o lib",
+        f"counters potrf n=8 --source file:{name} -o counted.csv",
     ):
         seen, _ = call(command, expected=(0, 2))
         assert_nothing_ran(seen)

@@ -73,6 +73,13 @@ def samples(name: str) -> Callable[[Path], object]:
     return read
 
 
+def counters(folder: Path) -> object:
+    from tasksim.formats.counters.events import counters_of
+    from tasksim.formats.counters.read import read_counts
+
+    return counters_of(read_counts(folder / "counted"), "counted", executions=3.0)
+
+
 def graph(folder: Path) -> object:
     from tasksim.graph.graph_file import load
 

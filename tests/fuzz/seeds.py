@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tests.counter_files import LIKWID, PAPI, PERF
+
 from .inputs import Input, in_folder
 from .readers import TEXT
 
@@ -47,6 +49,19 @@ workers: {cpu: {count: 4, memory: ram}}
 links:
   east: {bandwidth: 12.5 GB/s, latency: 1 us, between: [node0/ram, node1/ram]}
   west: {bandwidth: 12.5 GB/s, between: [node1/ram, node2/ram]}
+""",
+    "measured": """\
+version: 1
+arch: {cpu: {frequency: 2.6 GHz}}
+workers: {cpu: {count: 4}}
+memory_hierarchy:
+  l1: {size: 48 KiB, latency: 1.3 ns, bandwidth: [67 GB/s, 134 GB/s]}
+  l3: {size: 32 MiB, latency: 20 ns, bandwidth: [15 GB/s, 25 GB/s], cores: 2}
+  memory: {latency: 90 ns, bandwidth: [9 GB/s, 12 GB/s], cores: 2}
+memory_domains: {ram: {workers: cpu, bandwidth: [9 GB/s, 12 GB/s], known: true}}
+power:
+  static: 30 W
+  arch: {cpu: {idle: 1.5 W, busy: 9 W, kernels: {gemm: 11 W}}}
 """,
     "aliases": "version: 1\nworkers:\n  cpu: &a {count: 2}\n  big: {<<: *a, count: 3, arch: cpu}\n",
     "extending": "version: 1\nextends: base\nworkers: {cpu: {count: 5}, gpu: null}\n",
@@ -235,6 +250,15 @@ def extrap_samples(folder: Path) -> dict[str, Input]:
 def starpu_samples(folder: Path) -> dict[str, Input]:
     text = "Duration, M, N, K\n12.5, 64, 32, 16\n25.25, 128, 32, 16\n0, 1, 1, 1\n"
     return {"two": {"samples.out": text.encode()}}
+
+
+def counters(folder: Path) -> dict[str, Input]:
+    return {
+        "perf": {"counted": PERF.encode()},
+        "perf with semicolons": {"counted": PERF.replace(",", ";").encode()},
+        "likwid": {"counted": LIKWID.encode()},
+        "papi": {"counted": PAPI.encode()},
+    }
 
 
 def graphs(folder: Path) -> dict[str, Input]:

@@ -43,6 +43,7 @@ TARGETS = {
     "json-samples": Target(readers.samples("samples.jsonl"), seeds.json_samples),
     "extrap-samples": Target(readers.samples("samples.txt"), seeds.extrap_samples),
     "starpu-samples": Target(readers.samples("samples.out"), seeds.starpu_samples),
+    "counters": Target(readers.counters, seeds.counters),
     "graph": Target(readers.graph, seeds.graphs),
     "costs": Target(readers.costs, seeds.costs),
     "run": Target(readers.run, seeds.runs),
