@@ -16,7 +16,7 @@ import time
 from contextlib import suppress
 from typing import Final, NoReturn
 
-__all__ = ["end_all", "launched_rank", "launched_ranks", "stop_all", "watch_over_rank"]
+__all__ = ["die_with", "end_all", "launched_rank", "launched_ranks", "stop_all", "watch_over_rank"]
 
 SIZES: Final = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PALS_SIZE")
 """Where launchers say how many ranks there are: MPICH and its kin, Open MPI, Cray."""
@@ -57,7 +57,7 @@ def watch_over_rank() -> None:
         return
     parent, child = os.getpid(), os.fork()
     if child == 0:
-        _die_with(parent)
+        die_with(parent)
         return
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda signum, _: _pass_on(child, signum))
@@ -69,7 +69,7 @@ def watch_over_rank() -> None:
     os._exit(code)
 
 
-def _die_with(parent: int) -> None:
+def die_with(parent: int) -> None:
     """Let this process be killed when *parent* ends, as mpiexec kills only what it has started."""
     with suppress(OSError, AttributeError):  # another system than Linux
         ctypes.CDLL(None).prctl(_DEATH_OF_PARENT, signal.SIGKILL)

@@ -6,9 +6,11 @@ as far as the MPI that is installed can.
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from tasksim.native.cluster.launch import die_with, launched_ranks
 from tasksim.study.executors.pool import Pool
 
 if TYPE_CHECKING:
@@ -20,6 +22,9 @@ __all__ = ["open_pool"]
 @contextmanager
 def open_pool(jobs: int, argument: str) -> Iterator[Pool]:  # noqa: ARG001
     """Compute cells in the other processes of mpiexec, which end when all is computed."""
+    if launched_ranks() > 1:
+        # Where mpiexec is killed while MPI begins, MPI waits for it for ever, at full speed.
+        die_with(os.getppid())
     from mpi4py import MPI
     from mpi4py.futures import MPICommExecutor, MPIPoolExecutor
 
