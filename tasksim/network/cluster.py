@@ -34,7 +34,7 @@ class Cluster:
         Whose first hosts they are.
     cores : int, optional
         The nodes are ranks of one machine that has so many cores, on which the tasks of all of them
-        run, at the same pace where there are more tasks. By default each worker has its own core.
+        run, at the same rate where there are more tasks. By default each worker has its own core.
 
     Raises
     ------

@@ -30,7 +30,7 @@ def said(cores: int | None) -> dict[str, Any]:
 def alone_s(run: Run) -> NDArray[np.float64]:
     """Return how long each task of *run* would have taken with a core of its own.
 
-    While more tasks run than there are cores, each goes on at the pace of cores over tasks. Where
+    While more tasks run than there are cores, each goes on at the rate of cores over tasks. Where
     workers shared no cores, that is what the tasks took.
 
     See Also
@@ -52,8 +52,8 @@ def alone_s(run: Run) -> NDArray[np.float64]:
     times_s = np.unique(np.concatenate([tasks.start_s, tasks.end_s]))
     begun = np.searchsorted(np.sort(tasks.start_s), times_s, side="right")
     ended = np.searchsorted(np.sort(tasks.end_s), times_s, side="right")
-    pace = np.minimum(1.0, cores / np.maximum(begun - ended, 1))
-    done_s = np.concatenate([[0.0], np.cumsum(pace[:-1] * np.diff(times_s))])
+    rate = np.minimum(1.0, cores / np.maximum(begun - ended, 1))
+    done_s = np.concatenate([[0.0], np.cumsum(rate[:-1] * np.diff(times_s))])
     place = np.searchsorted(times_s, [tasks.start_s, tasks.end_s])
     alone: NDArray[np.float64] = done_s[place[1]] - done_s[place[0]]
     return alone

@@ -231,7 +231,7 @@ def test_work_is_done_once_and_nothing_is_faster(asked):
         for task in running:
             kind = int(graph.kernel[task])
             done[task] += (end - begin) / slows.stretches(0, counts)[kind]
-    # Ends are whole nanoseconds, of which there is one per change of pace.
+    # Ends are whole nanoseconds, of which there is one per change of rate.
     assert done == pytest.approx(seconds, abs=1e-9 * (2 + len(times)))
 
 

@@ -1,7 +1,7 @@
 """Sharing of cores: nodes that are ranks of one machine, with fewer cores than workers.
 
 The system gives every task that runs its share of the cores, in turns that are short beside what
-tasks take: all go on at the same pace, that of cores over tasks where there are more tasks.
+tasks take: all go on at the same rate, that of cores over tasks where there are more tasks.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class SharedCores:
     clock : TickClock
         When things happen.
     cores : int
-        How many tasks go on at full pace.
+        How many tasks go on at full rate.
     """
 
     def __init__(self, clock: TickClock, cores: int) -> None:
@@ -39,7 +39,7 @@ class SharedCores:
         """A heap of what will be *done* when a task ends, its number, and who runs it."""
         self._done = 0.0
         """The ticks of work that each task has had that has been running since the start."""
-        self._pace = 1.0
+        self._rate = 1.0
         self._since = 0
         self._count = 0
         self._ended: set[int] = set()
@@ -51,7 +51,7 @@ class SharedCores:
         self._count += 1
         number = self._count
         heappush(self._running, (self._done + ticks, number, routine))
-        self._set_pace()
+        self._set_rate()
         while number not in self._ended:
             routine.woken = False
             yield None
@@ -59,17 +59,17 @@ class SharedCores:
 
     def _come_to_now(self) -> None:
         now = self._clock._now
-        self._done += self._pace * (now - self._since)
+        self._done += self._rate * (now - self._since)
         self._since = now
 
-    def _set_pace(self) -> None:
-        """Go on at the pace of as many tasks as there are now; wait for the first end."""
+    def _set_rate(self) -> None:
+        """Go on at the rate of as many tasks as there are now; wait for the first end."""
         running = len(self._running)
-        self._pace = 1.0 if running <= self._cores else self._cores / running
+        self._rate = 1.0 if running <= self._cores else self._cores / running
         if not running:
             self._alarm = inf
             return
-        left = ceil((self._running[0][0] - self._done) / self._pace - ROUNDING)
+        left = ceil((self._running[0][0] - self._done) / self._rate - ROUNDING)
         end = self._clock._now + max(0, left)
         if end != self._alarm:
             self._alarm = end
@@ -85,6 +85,6 @@ class SharedCores:
             _, number, routine = heappop(self._running)
             self._ended.add(number)
             ended.append(routine)
-        self._set_pace()
+        self._set_rate()
         for routine in ended:
             routine.wake()

@@ -30,7 +30,7 @@ def core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
     wakeup, progress, task_cost = overheads.wakeup, overheads.progress, overheads.task
     landing = node.landing
     stepwise, needs, keep_order = node.instant.stepwise, node.needs, clock.keep_order
-    pace = node.pace
+    rate = node.rate
     yield None
     if wakeup:
         yield wakeup
@@ -60,11 +60,11 @@ def core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
         if started is not None:
             started(task, worker)
         ticks = cost(task, worker)
-        if pace is None:
+        if rate is None:
             keep_order()
             yield from (ticks,) if shared is None else shared.run(ticks, routine)
         else:
-            yield from pace.run(task, worker, ticks, routine)
+            yield from rate.run(task, worker, ticks, routine)
         end[task] = clock._now
         yield from finish(driver, task)
 

@@ -21,7 +21,7 @@ from tasksim.engine.machine.hints import HintFollower
 from tasksim.engine.machine.instant import BY_NUMBER, in_steps
 from tasksim.engine.machine.intake import COMING, Intake
 from tasksim.engine.machine.keeper import keeper
-from tasksim.engine.machine.pace import Pace
+from tasksim.engine.machine.rate import Rate
 from tasksim.engine.machine.view import NodeView
 from tasksim.engine.machine.writing import Writing
 from tasksim.runtime.facts import Facts
@@ -109,9 +109,9 @@ class Node:
         """The tasks as they are submitted."""
         alone = slowing is None
         self.threads = _threads(clock, facts) if blind and member is None and alone else None
-        self.pace = None
-        if slowing is not None and self.shared_cores is None:  # these have a pace of their own
-            self.pace = Pace(clock, slowing, graph.kernel.tolist(), class_of(platform))
+        self.rate = None
+        if slowing is not None and self.shared_cores is None:  # these have a rate of their own
+            self.rate = Rate(clock, slowing, graph.kernel.tolist(), class_of(platform))
         if self.instant.stepwise or self.threads is not None:
             clock.end_waits_in_reverse()
         self._looks = scheduler.looks_at_data

@@ -44,10 +44,10 @@ def test_two_tasks_on_one_core_take_twice_as_long():
     assert ends(["a", "a"], ranks(2, 1), a=1.0) == [2.0, 2.0]
 
 
-def test_the_pace_changes_as_tasks_end():
-    # Both at half the pace until 2 s, when a has had its second; b has two thirds left: 2 s alone.
+def test_the_rate_changes_as_tasks_end():
+    # Both at half the rate until 2 s, when a has had its second; b has two thirds left: 2 s alone.
     assert ends("ab", ranks(2, 1), a=1.0, b=3.0) == [2.0, 4.0]
-    # Three on two cores: 2/3 of the pace until 1.5 s; then each has a core of its own.
+    # Three on two cores: 2/3 of the rate until 1.5 s; then each has a core of its own.
     assert ends("abb", ranks(3, 2), a=1.0, b=2.0) == [1.5, 2.5, 2.5]
 
 

@@ -16,7 +16,7 @@ Steps<> SharedCores::run(i64 ticks, Routine &routine) {
   bool over = false;
   running_.push({done_ + static_cast<double>(ticks), ++count_, &routine, &over});
   ++running_now_;
-  set_pace();
+  set_rate();
   while (!over) {
     routine.woken = false;
     co_await SLEEP;
@@ -24,20 +24,20 @@ Steps<> SharedCores::run(i64 ticks, Routine &routine) {
 }
 
 void SharedCores::come_to_now() {
-  done_ += pace_ * static_cast<double>(clock_.now - since_);
+  done_ += rate_ * static_cast<double>(clock_.now - since_);
   since_ = clock_.now;
 }
 
-// Goes on at the pace of as many tasks as there are now; waits for the first end.
-void SharedCores::set_pace() {
-  pace_ = running_now_ <= cores_
+// Goes on at the rate of as many tasks as there are now; waits for the first end.
+void SharedCores::set_rate() {
+  rate_ = running_now_ <= cores_
               ? 1.0
               : static_cast<double>(cores_) / static_cast<double>(running_now_);
   if (running_.empty()) {
     alarm_ = -1;
     return;
   }
-  const double left = std::ceil((running_.first().end - done_) / pace_ - ROUNDING);
+  const double left = std::ceil((running_.first().end - done_) / rate_ - ROUNDING);
   if (!(left < 9e18)) throw Broken{TASKSIM_TOO_LATE};
   const i64 end = later(clock_.now, std::max(i64{0}, static_cast<i64>(left)));
   if (end == alarm_) return;
@@ -56,7 +56,7 @@ void SharedCores::happen(i64 tick) {
     --running_now_;
     ended.push_back(first.routine);
   }
-  set_pace();
+  set_rate();
   for (Routine *routine : ended) routine->wake();
 }
 

@@ -9,8 +9,8 @@
 
 namespace tasksim::cluster {
 
-// Cores on which workers of several nodes run their tasks, all at the same pace.
-class SharedCores : public Paced, public Awaiting {
+// Cores on which workers of several nodes run their tasks, all at the same rate.
+class SharedCores : public Rated, public Awaiting {
  public:
   SharedCores(Clock &clock, i64 cores) : clock_(clock), cores_(cores) {}
 
@@ -30,13 +30,13 @@ class SharedCores : public Paced, public Awaiting {
   };
 
   void come_to_now();
-  void set_pace();
+  void set_rate();
 
   Clock &clock_;
   const i64 cores_;
   Heap<Running> running_;
   double done_ = 0.0;  // the work that a task has had that has been running since the start
-  double pace_ = 1.0;
+  double rate_ = 1.0;
   i64 since_ = 0;
   i64 count_ = 0;    // of all that have begun
   i64 running_now_ = 0;

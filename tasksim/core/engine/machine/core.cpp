@@ -6,7 +6,7 @@ namespace tasksim {
 Steps<> core(Node &node, Driver &driver) {
   Routine &routine = driver.routine;
   Intake &intake = *driver.intake;
-  Paced *const shared = node.shared_cores();
+  Rated *const shared = node.shared_cores();
   const i64 wakeup = node.overheads.wakeup, progress = node.overheads.progress;
   routine.forerunner = &driver;
   co_await SLEEP;
@@ -44,8 +44,8 @@ Steps<> core(Node &node, Driver &driver) {
     node.started(task, driver.worker);
     driver.task = task;
     const i64 cost = node.cost(task, driver.worker);
-    if (node.pace && node.pace->begin(task, driver.worker, cost, routine)) {
-      while (!node.pace->over(driver.worker)) co_await SLEEP;
+    if (node.rate && node.rate->begin(task, driver.worker, cost, routine)) {
+      while (!node.rate->over(driver.worker)) co_await SLEEP;
     } else {
       node.clock.keep_order();
       if (shared)

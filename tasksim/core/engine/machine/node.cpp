@@ -18,11 +18,11 @@ std::vector<std::unique_ptr<Driver>> new_drivers(Node &node) {
   return drivers;
 }
 
-// Contention, but on cores that nodes share, which have a pace of their own.
-std::unique_ptr<Pace> new_pace(Clock &clock, const Graph &graph, const Platform &platform,
+// Contention, but on cores that nodes share, which have a rate of their own.
+std::unique_ptr<Rate> new_rate(Clock &clock, const Graph &graph, const Platform &platform,
                                const tasksim_question &question, const Membership *member) {
   if (!question.contention || (member && member->cores)) return nullptr;
-  return std::make_unique<Pace>(clock, *question.contention, graph, platform);
+  return std::make_unique<Rate>(clock, *question.contention, graph, platform);
 }
 
 // Threads, where they are asked for; throws BadArrays where they cannot be.
@@ -51,7 +51,7 @@ Node::Node(const Graph &graph, const Platform &platform, const tasksim_question 
       ledger(graph, platform, view.able),
       release(graph, !overheads.submission && !question.submitted),
       charges(graph, platform, question),
-      pace(new_pace(clock, graph, platform, question, member)),
+      rate(new_rate(clock, graph, platform, question, member)),
       threads(new_threads(*this)),
       drivers(new_drivers(*this)),
       copies(graph, platform),

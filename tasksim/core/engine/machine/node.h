@@ -12,7 +12,7 @@
 #include "../locality.h"
 #include "instant.h"
 #include "intake.h"
-#include "pace.h"
+#include "rate.h"
 
 namespace tasksim {
 
@@ -76,13 +76,13 @@ class NodeView : public View {
   u64 cores_ = 0;            // the classes of those that do not
 };
 
-// What sets the pace of tasks that share cores with those of other nodes.
-class Paced {
+// What sets the rate of tasks that share cores with those of other nodes.
+class Rated {
  public:
   virtual Steps<> run(i64 ticks, Routine &routine) = 0;  // waits until so much work is done
 
  protected:
-  ~Paced() = default;
+  ~Rated() = default;
 };
 
 // What a node of a cluster does besides running tasks, and what it shares with the others
@@ -99,11 +99,11 @@ class Membership {
   const Graph &visible;  // the tasks that its workers run: its scheduler sees no other
   const std::span<const std::int32_t> order;  // all, communication among them, as they are submitted
   const int first_ready;  // how many tasks wait for nothing, not even a message
-  Paced *const cores;     // what its workers run on; null: each on a core of its own
+  Rated *const cores;     // what its workers run on; null: each on a core of its own
 
  protected:
   Membership(const Graph &visible, std::span<const std::int32_t> order, int first_ready,
-             Paced *cores)
+             Rated *cores)
       : visible(visible), order(order), first_ready(first_ready), cores(cores) {}
   ~Membership() = default;
 };
@@ -160,7 +160,7 @@ class Node {
     if (question.hears_started) scheduler.started(task, worker);
   }
 
-  Paced *shared_cores() const { return member_ ? member_->cores : nullptr; }
+  Rated *shared_cores() const { return member_ ? member_->cores : nullptr; }
 
   // The task that is submitted at so many others.
   int submitted_at(int place) const { return member_ ? member_->order[place] : place; }
@@ -180,7 +180,7 @@ class Node {
   Ledger ledger;
   Release release;
   Charges charges;
-  std::unique_ptr<Pace> pace;  // of tasks that slow each other down, where any do
+  std::unique_ptr<Rate> rate;  // of tasks that slow each other down, where any do
   Requests all_requests;  // they outlive all that refers to them
   // Who runs the workers instead of the node's own drivers, if anybody (engine/threads/).
   std::unique_ptr<threads::Threads> threads;

@@ -1,4 +1,4 @@
-"""Pace of tasks whose neighbours slow them down: remaining work, timed again whenever those change.
+"""Rate of tasks whose neighbours slow them down: remaining work, timed again whenever those change.
 
 A task's work is what it takes alone, in ticks. It is done at a rate, one over the stretch that
 :class:`~tasksim.engine.slowing.Slowing` says, which changes when a task of its memory domain starts
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tasksim.engine.clock import Routine, Steps, TickClock
     from tasksim.engine.slowing import Slowing
 
-__all__ = ["Pace"]
+__all__ = ["Rate"]
 
 LAST: Final = inf
 """The rank of what happens at the end of an instant."""
@@ -49,7 +49,7 @@ class _Domain:
         self.alarm: float = inf
 
 
-class Pace:
+class Rate:
     """The tasks that run on the workers of memory domains.
 
     Parameters
@@ -102,7 +102,7 @@ class Pace:
             self._set_alarm(domain)
 
     def _retime(self, domain: _Domain) -> None:
-        """Note what each task has done so far, and when it ends at its new pace."""
+        """Note what each task has done so far, and when it ends at its new rate."""
         stretches, now = self._slowing.stretches(domain.number, domain.counts), self._clock._now
         for running in domain.running:
             stretch = stretches[running.kind]

@@ -1,5 +1,5 @@
-// Pace of tasks whose neighbours slow them down: remaining work, timed again whenever those change
-// (engine/machine/pace.py).
+// Rate of tasks whose neighbours slow them down: remaining work, timed again whenever those change
+// (engine/machine/rate.py).
 #pragma once
 
 #include <vector>
@@ -9,12 +9,12 @@
 
 namespace tasksim {
 
-class Pace {
+class Rate {
  public:
-  Pace(Clock &clock, const tasksim_contention &given, const Graph &graph,
+  Rate(Clock &clock, const tasksim_contention &given, const Graph &graph,
        const Platform &platform);
-  Pace(const Pace &) = delete;
-  Pace &operator=(const Pace &) = delete;
+  Rate(const Rate &) = delete;
+  Rate &operator=(const Rate &) = delete;
 
   // Lets *worker*, whose *routine* this is, begin *task*, which alone takes so many ticks; it then
   // sleeps until that is over. Whether it is slowed at all: else it waits for as long.
@@ -35,9 +35,9 @@ class Pace {
   // What runs in a memory domain: how many of each kind, and the tasks as they have begun, side by
   // side, as each start and end goes through all of them.
   struct Domain : Awaiting {
-    void happen(i64 when) override { pace->on_alarm(*this, when); }
+    void happen(i64 when) override { rate->on_alarm(*this, when); }
 
-    Pace *pace;
+    Rate *rate;
     int number;
     std::vector<int> counts, known_counts;
     std::vector<double> stretches;  // per kind, of the counts that are known
@@ -47,9 +47,9 @@ class Pace {
   };
 
   struct Settling : Awaiting {
-    explicit Settling(Pace &pace) : pace(pace) {}
-    void happen(i64) override { pace.settle(); }
-    Pace &pace;
+    explicit Settling(Rate &rate) : rate(rate) {}
+    void happen(i64) override { rate.settle(); }
+    Rate &rate;
   };
 
   void settle_soon(Domain &domain);

@@ -1,4 +1,4 @@
-#include "pace.h"
+#include "rate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@ i64 ticks_up(double left) {
 
 }  // namespace
 
-Pace::Pace(Clock &clock, const tasksim_contention &given, const Graph &graph,
+Rate::Rate(Clock &clock, const tasksim_contention &given, const Graph &graph,
            const Platform &platform)
     : clock_(clock),
       slowing_(given, graph, platform),
@@ -28,14 +28,14 @@ Pace::Pace(Clock &clock, const tasksim_contention &given, const Graph &graph,
       domains_(slowing_.domains),
       over_(platform.workers, true) {
   for (int number = 0; number < slowing_.domains; ++number) {
-    domains_[number].pace = this;
+    domains_[number].rate = this;
     domains_[number].number = number;
     domains_[number].counts.assign(slowing_.kinds, 0);
     domains_[number].stretches.assign(slowing_.kinds, 1.0);
   }
 }
 
-bool Pace::begin(int task, int worker, i64 work, Routine &routine) {
+bool Rate::begin(int task, int worker, i64 work, Routine &routine) {
   if (slowing_.domain_of[worker] < 0 || !work) return false;
   Domain &domain = domains_[slowing_.domain_of[worker]];
   const i64 group = platform_.class_of[worker];
@@ -48,13 +48,13 @@ bool Pace::begin(int task, int worker, i64 work, Routine &routine) {
   return true;
 }
 
-void Pace::settle_soon(Domain &domain) {
+void Rate::settle_soon(Domain &domain) {
   if (changed_.empty()) clock_.after(0, LAST, settling_);
   if (std::exchange(domain.changed, true)) return;
   changed_.push_back(&domain);
 }
 
-void Pace::settle() {
+void Rate::settle() {
   settled_.clear();
   settled_.swap(changed_);
   for (Domain *domain : settled_) {
@@ -63,9 +63,9 @@ void Pace::settle() {
   }
 }
 
-// Notes what each task has done so far, and when it ends at its new pace; returns when the first
+// Notes what each task has done so far, and when it ends at its new rate; returns when the first
 // one ends.
-i64 Pace::retime(Domain &domain) {
+i64 Rate::retime(Domain &domain) {
   if (domain.counts != domain.known_counts) {  // mostly one ends and another of its kind begins
     slowing_.stretch(domain.number, domain.counts, domain.stretches);
     domain.known_counts = domain.counts;
@@ -89,14 +89,14 @@ i64 Pace::retime(Domain &domain) {
 }
 
 // Waits for the task that ends *first*.
-void Pace::set_alarm(Domain &domain, i64 first) {
+void Rate::set_alarm(Domain &domain, i64 first) {
   if (first == domain.alarm || first == NEVER) return;
   domain.alarm = first;
   clock_.keep_order();
   clock_.after(first - clock_.now, RUN, domain, first);
 }
 
-void Pace::on_alarm(Domain &domain, i64 when) {
+void Rate::on_alarm(Domain &domain, i64 when) {
   if (when != domain.alarm) return;
   domain.alarm = NEVER;
   ended_.clear();
