@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from tasksim.base.errors import InputError
 from tasksim.cli.command import command
-from tasksim.cli.options import WholeNumber, force_option, json_option
+from tasksim.cli.options import (
+    WholeNumber,
+    design_option,
+    dtype_option,
+    force_option,
+    json_option,
+    samples_output_option,
+)
 from tasksim.cli.output import note, print_json, refuse_unwritable
 from tasksim.cli.progress import showing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from tasksim.calibration.counters.campaign import CounterOptions, CounterSummary
 
@@ -39,25 +46,14 @@ __all__ = ["counters"]
     metavar="valgrind|perf|file:PATH",
     help="What counts: a simulated processor, this one, or what perf, LIKWID, PAPI have written.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="The samples: a CSV file; of an application a folder of them, one per kernel.",
-)
+@samples_output_option
 @click.option(
     "--samples", type=WholeNumber(min=1), default=20, help="How many configurations to draw."
 )
 @click.option(
     "--runs", type=WholeNumber(min=1), default=3, help="How often each is timed, at other times."
 )
-@click.option(
-    "--design",
-    type=click.Choice(["lhs", "random", "grid"]),
-    default="lhs",
-    help="How to draw configurations: a Latin hypercube, independently, evenly spaced.",
-)
+@design_option
 @click.option(
     "--executions",
     type=WholeNumber(min=1),
@@ -72,9 +68,7 @@ __all__ = ["counters"]
     help="Time each once more, beside K processes that stream through memory on other cores.",
 )
 @click.option("--seed", type=WholeNumber(min=0), default=0, help="Same seed, same configurations.")
-@click.option(
-    "--dtype", type=click.Choice(["float64", "float32"]), help="[default: what KERNEL says]"
-)
+@dtype_option
 @force_option
 @json_option
 def counters(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -10,12 +9,22 @@ import click
 from tasksim.base.interruption import INTERRUPTED
 from tasksim.base.registry import is_own
 from tasksim.cli.command import command
-from tasksim.cli.options import SHARE, TIME, WholeNumber, force_option, json_option
+from tasksim.cli.options import (
+    SHARE,
+    TIME,
+    WholeNumber,
+    design_option,
+    dtype_option,
+    force_option,
+    json_option,
+    samples_output_option,
+)
 from tasksim.cli.output import note, print_json, refuse_unwritable, warn
 from tasksim.cli.progress import showing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from tasksim.calibration.application_campaign import ApplicationSummary
     from tasksim.calibration.domain_results import DomainSummary, MeasureOptions
@@ -36,13 +45,7 @@ __all__ = ["measure"]
 )
 @click.argument("kernel", metavar="KERNEL")
 @click.argument("settings", nargs=-1, metavar="PARAMETER=SIZES...")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="The samples: a CSV file; of an application a folder of them, one per kernel.",
-)
+@samples_output_option
 @click.option(
     "--samples", type=WholeNumber(min=1), default=4096, help="How many configurations to draw."
 )
@@ -60,12 +63,7 @@ __all__ = ["measure"]
     help="How often each configuration is visited, at different times: for machines that others "
     "use too.",
 )
-@click.option(
-    "--design",
-    type=click.Choice(["lhs", "random", "grid"]),
-    default="lhs",
-    help="How to draw configurations: a Latin hypercube, independently, evenly spaced.",
-)
+@design_option
 @click.option(
     "--until",
     metavar="error:SHARE",
@@ -80,9 +78,7 @@ __all__ = ["measure"]
 @click.option(
     "--seed", type=WholeNumber(min=0), default=0, help="Same seed, same configurations and order."
 )
-@click.option(
-    "--dtype", type=click.Choice(["float64", "float32"]), help="[default: what KERNEL says]"
-)
+@dtype_option
 @click.option("--resume", is_flag=True, help="Go on with the samples that are in the output.")
 @force_option
 @json_option

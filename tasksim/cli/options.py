@@ -20,11 +20,14 @@ __all__ = [
     "auto_option",
     "automatic",
     "cluster_options",
+    "design_option",
+    "dtype_option",
     "force_option",
     "graph_argument",
     "json_option",
     "library_option",
     "result_options",
+    "samples_output_option",
     "scenario_options",
     "scheduler_option",
     "seed_option",
@@ -108,6 +111,22 @@ library_option = click.option(
     "--library",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="A folder with platforms/ and models/, searched before the others.",
+)
+samples_output_option = click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The samples: a CSV file; of an application a folder of them, one per kernel.",
+)
+design_option = click.option(
+    "--design",
+    type=click.Choice(["lhs", "random", "grid"]),
+    default="lhs",
+    help="How to draw configurations: a Latin hypercube, independently, evenly spaced.",
+)
+dtype_option = click.option(
+    "--dtype", type=click.Choice(["float64", "float32"]), help="[default: what KERNEL says]"
 )
 trust_option = click.option(
     "--trust",
