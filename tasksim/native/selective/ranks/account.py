@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from tasksim.native.cluster.communicator import MOST_IN_FLIGHT
 from tasksim.native.selective.execution import Effort
+from tasksim.native.selective.ranks.ends import MessageEnds
 from tasksim.native.selective.ranks.member import Member
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.rules import dropped
@@ -89,13 +90,7 @@ class RanksAccount:
             )
         ]
         messages = cut.messages
-        self._ends_of: list[tuple[tuple[int, int], tuple[int, int]]] = [
-            ((source, send), (target, receive))
-            for source, send, target, receive in zip(
-                messages.source.tolist(), messages.send.tolist(), messages.target.tolist(),
-                messages.receive.tolist(), strict=True,
-            )
-        ]  # fmt: skip
+        self._ends_of = MessageEnds(messages, self.members)
         self._priority: list[int] = messages.priority.tolist()
         self._awaited = [False] * len(messages)
         self._announced = [False] * len(messages)
@@ -298,12 +293,7 @@ class RanksAccount:
             self._awaited[message] = True
             if self._announced[message]:
                 self._move(message)
-        self._wake(member)
-
-    def _wake(self, member: Member) -> None:
-        if not member.woken:
-            member.woken = True
-            self._woken.append(member)
+        member.wake(self._woken)
 
     def _communicate(self, member: Member) -> None:
         """Send what a rank has to send, and let it hear what has ended."""
@@ -323,7 +313,7 @@ class RanksAccount:
         for rank, task in (source, target):
             ledger = self.members[rank].ledger
             ledger.popped[task] = ledger.start[task] = now
-        before = self.paths.before_message(self._later(message))
+        before = self.paths.before_message(self._ends_of.later(message))
         charge_s = self._chooses.charge_message_s(message, before, now)
         self._count(actor)
         if charge_s is None:
@@ -334,17 +324,11 @@ class RanksAccount:
             self.messages.skipped += 1
             heappush(self._ends, (now + charge_s, self._begun[actor], actor))
 
-    def _later(self, message: int) -> tuple[int, int]:
-        """Return the end of *message* that was ready last: its start has waited for that one."""
-        source, target = self._ends_of[message]
-        ready_s = [self.members[rank].ledger.ready[task] for rank, task in (source, target)]
-        return target if ready_s[1] > ready_s[0] else source
-
     def _arrive(self, message: int) -> None:
         """Note that *message* has arrived: its sender and its receiver hear of that."""
         source, target = self._ends_of[message]
         self.members[source[0]].in_flight -= 1
-        later = self._later(message)
+        later = self._ends_of.later(message)
         ledger = self.members[later[0]].ledger
         times = ledger.ready[later[1]], ledger.start[later[1]], self._now
         record = self.paths.ended(later, self._chooses.kind(*source), times)
@@ -352,7 +336,7 @@ class RanksAccount:
             member = self.members[rank]
             self.paths.carry(record, rank, [task])  # it waits with the message's own task
             member.done.append(task)
-            self._wake(member)
+            member.wake(self._woken)
 
     def _end_message(self, member: Member, task: int) -> None:
         member.ledger.end[task] = self._now

@@ -90,3 +90,9 @@ class Member:
         self.patience.left -= 1
         if not self.patience.left:
             self.patience.look(self.view.now)
+
+    def wake(self, woken: deque[Member]) -> None:
+        """Join those that have been *woken*, to send and to hear, unless it is among them."""
+        if not self.woken:
+            self.woken = True
+            woken.append(self)
