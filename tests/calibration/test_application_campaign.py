@@ -88,7 +88,7 @@ def test_the_command_takes_kernels_and_applications(tmp_path):
     assert "2 of 2 settings" in result.output
     result = CliRunner().invoke(cli, [*line, str(tmp_path / "other"), "--resume"])
     assert result.exit_code == 2
-    assert "--resume and --dtype are for kernels that come with tasksim" in result.output
+    assert "--resume, --dtype and --until are for kernels that come with tasksim" in result.output
 
 
 def test_an_application_without_tasks_is_refused_and_nothing_is_written(tmp_path, monkeypatch):
