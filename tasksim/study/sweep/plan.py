@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tasksim.study.sweep.grid import Row
     from tasksim.study.sweep.study import Study
 
-__all__ = ["Planned", "plan", "question_of", "scenario_from", "scenario_text"]
+__all__ = ["Planned", "drawn", "plan", "question_of", "scenario_from", "scenario_text"]
 
 _DEFAULTS: Final = {field.name: field.default for field in fields(Scenario)}
 _AFTER_SEED: Final = ("noise",)
@@ -36,13 +36,21 @@ class Planned(NamedTuple):
     """Its identity."""
     position: int
     """Its place among the cells of the study."""
-    scenario: Scenario
+    row: Scenario
+    """The scenario, but for the seed: one object for all cells that differ by it alone."""
+    seed: int
+    """Of its draws."""
     labels: dict[str, Any]
     """Column -> value: where it is on the axes."""
     fingerprint: str
     """Of the scenario: it tells what computes the cell whether its files are the same."""
     text: str
     """The scenario, as the store keeps it."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """What is asked."""
+        return drawn(self.row, self.seed)
 
 
 def plan(study: Study) -> list[Planned]:
@@ -79,13 +87,11 @@ def _cells_of(row: Row, metrics: tuple[str, ...], resolver: Resolver) -> Iterato
         row.seeds, prints, texts, questions, strict=True
     ):
         cell = _identity(asked, question, metrics)
-        yield Planned(
-            cell, 0, _drawn(row.scenario, draw), {**row.labels, "seed": seed}, asked, text
-        )
+        yield Planned(cell, 0, row.scenario, draw, {**row.labels, "seed": seed}, asked, text)
 
 
-def _drawn(asked: Scenario, seed: int) -> Scenario:
-    """Return a scenario with another seed: all else has been checked."""
+def drawn(asked: Scenario, seed: int) -> Scenario:
+    """Return a scenario with another seed: all else in it has been checked."""
     found = object.__new__(Scenario)
     vars(found).update(vars(asked), seed=seed)
     return found

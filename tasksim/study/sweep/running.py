@@ -16,6 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tasksim.base.errors import TasksimError
+from tasksim.base.interruption import Interrupts
 from tasksim.study.sweep.columns import LOST, Answer
 from tasksim.study.sweep.workbench import Job
 
@@ -174,7 +175,10 @@ class Sweep:
         self._under_way[future] = batch
 
     def _collect(self) -> None:
-        ended, _ = wait(self._under_way, timeout=TICK_S, return_when=FIRST_COMPLETED)
+        # Interrupted here, the futures would stay locked, and whoever computes them wait for ever.
+        with Interrupts(held=True) as interrupts:
+            ended, _ = wait(self._under_way, timeout=TICK_S, return_when=FIRST_COMPLETED)
+        interrupts.check()
         broken = False
         for future in ended:
             batch = self._under_way.pop(future)

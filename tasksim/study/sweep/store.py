@@ -282,7 +282,7 @@ def _answers_table(found: list[tuple[Planned, Answer]], columns: Columns) -> pa.
     labels = [one.labels for one in asked]
     for name in columns.types.keys() - values.keys():
         values[name] = [found.get(name) for found in labels]
-    values["draw_seed"] = [one.scenario.seed for one in asked]
+    values["draw_seed"] = [one.seed for one in asked]
     values["position"] = [one.position for one in asked]
     values["scenario"] = [one.text for one in asked]
     return _typed(values, columns)

@@ -13,11 +13,12 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tasksim.base.errors import InputError, TasksimError
-from tasksim.scenario.fingerprints import fingerprint
+from tasksim.scenario.fingerprints import fingerprints
 from tasksim.scenario.nodes import spread_of
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario
 from tasksim.study.sweep.columns import Answer
+from tasksim.study.sweep.plan import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -46,7 +47,9 @@ class Job(NamedTuple):
     """A cell as it is sent to what computes it."""
 
     cell: str
-    scenario: Scenario
+    row: Scenario
+    """What is asked, but for the seed: sent once for all cells of a message that share it."""
+    seed: int
     fingerprint: str
     """Of the scenario, where the study was planned."""
     study: str
@@ -56,7 +59,7 @@ class Job(NamedTuple):
     @classmethod
     def of(cls, asked: Planned, study: str, metrics: tuple[str, ...]) -> Job:
         """Return the job that a planned cell is."""
-        return cls(asked.cell, asked.scenario, asked.fingerprint, study, metrics)
+        return cls(asked.cell, asked.row, asked.seed, asked.fingerprint, study, metrics)
 
 
 class _Group(NamedTuple):
@@ -159,7 +162,7 @@ class Workbench:
         return self._answer(job, begun)
 
     def _answer(self, job: Job, begun: float) -> Answer:
-        whole = job.metrics or job.scenario.clock == "native"
+        whole = job.metrics or job.row.clock == "native"
         found = self._of_run(job) if whole else self._of_totals(job)
         # To compute a cell is also to give back what it took, which is done here.
         return Answer(*found[:-1], perf_counter() - begun)
@@ -169,14 +172,14 @@ class Workbench:
         from tasksim.engine.batch import Item, totals
         from tasksim.scenario.solving import policy_of
 
-        scenario = job.scenario
+        scenario = job.row
         group = self._group(job)
         item = Item(
             group.resolved.graph,
             group.resolved.platform,
             group.resolved.known_models(),
             policy_of(scenario.scheduler),
-            scenario.seed,
+            job.seed,
             scenario.noise,
             **scenario.engine,
             spread=group.spread,
@@ -198,7 +201,7 @@ class Workbench:
         from tasksim.study.sweep.metrics import measured
 
         self._refuse_other_files(job)
-        run = solve(self._resolver.resolve(job.scenario))
+        run = solve(self._resolver.resolve(drawn(job.row, job.seed)))
         return Answer(
             job.cell,
             makespan_s=run.makespan_s,
@@ -216,14 +219,14 @@ class Workbench:
 
     def _refuse_other_files(self, job: Job) -> None:
         """Raise :exc:`InputError` if what is read here is not what the study was planned with."""
-        if fingerprint(job.scenario, self._resolver) != job.fingerprint:
+        if next(fingerprints(job.row, [job.seed], self._resolver)) != job.fingerprint:
             raise InputError(
                 "the files that it names, or tasksim, are not the same where it is computed as "
                 "where the study was planned"
             )
 
     def _group(self, job: Job) -> _Group:
-        scenario = job.scenario
+        scenario = job.row
         key = group_of(scenario)
         if key in self._groups:
             self._groups.move_to_end(key)

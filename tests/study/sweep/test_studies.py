@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+from concurrent.futures import wait
+
 import pytest
 
 from tasksim.base.errors import InputError
 from tasksim.scenario.scenario import Scenario
 from tasksim.study.executors.auto import GrowingPool
+from tasksim.study.sweep import running
 from tasksim.study.sweep.grid import Grid
 from tasksim.study.sweep.plan import plan
 from tasksim.study.sweep.studies import run_study
@@ -135,3 +139,20 @@ def test_first_cells_tell_nothing_of_what_is_left(study_file, tmp_path, monkeypa
     assert seen[0] == 0.0
     assert seen[1] > 0.0
     assert seen[-1] == 0.0
+
+
+def test_ctrl_c_while_futures_are_locked_waits_until_they_are_not(
+    study_file, tmp_path, monkeypatch
+):
+    # Else they would stay so, and the thread that computes one of them wait for ever.
+    let_go = []
+
+    def interrupted(*given, **named):
+        signal.raise_signal(signal.SIGINT)
+        let_go.append(True)
+        return wait(*given, **named)
+
+    monkeypatch.setattr(running, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_study(study_file(), tmp_path / "study", executor="threads", jobs=1)
+    assert let_go == [True]
