@@ -96,9 +96,10 @@ __all__ = ["autotuning"]
 )
 @click.option(
     "--sampling",
-    type=click.Choice(["spread", "first"]),
+    type=click.Choice(["spread", "apart", "first"]),
     default="spread",
-    help="Which tasks of a kernel are executed: spread over the run, or the first as in the paper.",
+    help="Which tasks of a kernel are executed: spread over the run; so, but first touches of data "
+    "apart; or the first as in the paper.",
 )
 @click.option(
     "--search",

@@ -30,7 +30,7 @@ class Selection:
         Whether statistics are kept between configurations; None: as the policy does.
     cells : bool
         Whether other sizes of a kernel may make one known; then statistics are kept.
-    sampling : {"spread", "first"}
+    sampling : {"spread", "apart", "first"}
         Which tasks of a kernel are executed.
     messages : {"all", "any"}
         Over ranks: which ends of a message have to know it well enough.

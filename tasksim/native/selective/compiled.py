@@ -217,7 +217,7 @@ class CompiledAccount:
             quantile_count=len(table),
             least=int(policy.every_configuration),
             counts=COUNTS[policy.counts],
-            spread=int(rules.sampling == "spread"),
+            spread=int(rules.sampling != "first"),
             tolerance=rules.tolerance,
             of_task=column(rules.of_task, np.int32),
             quantiles=column(table, np.float64),

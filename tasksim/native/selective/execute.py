@@ -91,9 +91,9 @@ def execute_selectively(
         Half-widths of intervals up to which it is, in means: above 0, at most 1.
     statistics : Statistics, optional
         What is known from runs before; what is measured is added.
-    sampling : {"spread", "first"}
-        Which tasks of a kernel are executed: spread over the run, those that are the first to touch
-        some data apart from the others; or the first, as in the paper.
+    sampling : {"spread", "apart", "first"}
+        Which tasks of a kernel are executed: spread over the run; the same, but those that are the
+        first to touch some data measured apart from the others; or the first, as in the paper.
     estimates : sequence of sequences of float, optional
         What the scheduler believes, seconds, ``[class][task]``; some schedulers need it.
     seed, pin
@@ -121,7 +121,7 @@ def execute_selectively(
     known = Statistics() if statistics is None else statistics
     begun = perf_counter()
     one_of(runtime, RUNTIMES, "runtime")
-    apart = sampling == "spread"  # the first samples are mostly of first touches
+    apart = sampling == "apart"
     make = _Maker(program, platform, scheduler, estimates, seed, pin, company, runtime, apart=apart)
     profile: Sequence[int] = ()
     if chosen.counts == "profile":

@@ -31,8 +31,8 @@ __all__ = [
     "policy_of",
 ]
 
-Sampling = Literal["spread", "first"]
-SAMPLINGS: Final = ("spread", "first")
+Sampling = Literal["spread", "apart", "first"]
+SAMPLINGS: Final = ("spread", "apart", "first")
 
 
 class Policy(NamedTuple):
@@ -130,7 +130,7 @@ class Chooser:
     workers : int
     profile : sequence of int, optional
         How often each signature is on the critical path of a run before.
-    sampling : {"spread", "first"}
+    sampling : {"spread", "apart", "first"}
         Which tasks of a kernel are executed, as many as make it known: spread over the run, as a
         graph tells how many there are; or the first ones, as in the paper, whose programs do not.
     """
@@ -153,7 +153,7 @@ class Chooser:
         self._signatures = found
         self._of_task = of_task
         self._profile = profile or [0] * len(found)
-        self._spread = sampling == "spread"
+        self._spread = sampling != "first"
         self._least = int(policy.every_configuration)
         self._occurs = [0] * len(found)  # in all, then met so far, executed so far, known before
         for place in of_task:

@@ -124,7 +124,7 @@ def test_real_kernels_on_data_that_were_skipped(name, policy, runtime):
         check_run(done.run, graph)
         assert done.run.engine == runtime
         assert done.effort.skipped + done.effort.accompanied + done.effort.executed == len(graph)
-    found, _ = signatures(graph, apart=True)
+    found, _ = signatures(graph)
     assert set(statistics.summaries) == set(found)
     # The second time everything was known; all but eager execute each kernel once, though.
     if policy != "apriori":
@@ -148,7 +148,7 @@ def test_the_record_on_the_way_is_the_path_of_the_run(runtime):
 def known(graph, seconds):
     """Return statistics that know every kernel of *graph* to the last bit."""
     statistics = Statistics()
-    for signature in signatures(graph, apart=True)[0]:
+    for signature in signatures(graph)[0]:
         for _ in range(2):
             statistics.add(signature, seconds[signature.kernel])
     return statistics
@@ -174,7 +174,7 @@ def test_where_all_is_known_it_is_a_simulation(scheduler, workers, runtime):
     assert done.path.end_s == said.makespan_s
 
 
-@pytest.mark.parametrize("sampling", ["spread", "first"])
+@pytest.mark.parametrize("sampling", ["spread", "apart", "first"])
 def test_what_is_measured_is_added_to_what_is_known(sampling, runtime):
     graph = tasksim.generate("qr", tiles=4, tile_size=24, ib=8)
     program, statistics = bind(graph, 2), Statistics()
