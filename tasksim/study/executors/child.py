@@ -24,13 +24,12 @@ from typing import TYPE_CHECKING, Final
 from tasksim.base.errors import TasksimError
 from tasksim.base.units import format_time
 from tasksim.study.sweep.columns import LOST, Answer
-from tasksim.study.sweep.workbench import Workbench, compute
+from tasksim.study.sweep.workbench import Job, Workbench, compute
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tasksim.study.sweep.study import Limits
-    from tasksim.study.sweep.workbench import Job
 
 __all__ = ["Child", "Children", "compute_here", "serve"]
 
@@ -77,7 +76,8 @@ class Child:
         left = list(jobs)
         try:
             self.wait()
-            self._connection.send((left, limits.memory_bytes, singly))
+            # Jobs and answers go as tuples: such of a class of their own take twice as long.
+            self._connection.send(([tuple(job) for job in left], limits.memory_bytes, singly))
             while left:
                 if not self._connection.poll(limits.time_s):
                     self.kill()
@@ -85,7 +85,7 @@ class Child:
                     return
                 group = self._connection.recv()
                 del left[: len(group)]
-                yield from group
+                yield from map(Answer._make, group)
         except (EOFError, OSError):
             how = self._end()
             if singly and left:
@@ -227,15 +227,16 @@ def serve(number: int) -> None:
             jobs, memory_bytes, singly = connection.recv()
             if memory_bytes is not None:
                 _limit_memory(before + int(memory_bytes))
-            _send(connection, bench.answers(jobs), 0.0 if singly else GROUP_S)
+            answers = bench.answers(map(Job._make, jobs))
+            _send(connection, answers, 0.0 if singly else GROUP_S)
 
 
 def _send(connection: Connection, answers: Iterable[Answer], every_s: float) -> None:
     """Send answers: those of so many seconds together."""
-    group: list[Answer] = []
+    group: list[tuple[object, ...]] = []
     sent = time.monotonic()
     for answer in answers:
-        group.append(answer)
+        group.append(tuple(answer))
         if time.monotonic() - sent >= every_s:
             connection.send(group)
             group, sent = [], time.monotonic()

@@ -63,14 +63,14 @@ def estimate(
     todo = [one for one in cells if one.cell not in done]
     groups: dict[Hashable, list[Planned]] = {}
     for one in todo:
-        groups.setdefault(group_of(one.row), []).append(one)
+        groups.setdefault(group_of(one.row.scenario), []).append(one)
     sampled, prepare_s, cell_s = _measured(study, list(groups.values()))
     total_s = len(groups) * prepare_s + len(todo) * cell_s
     memory = _peak_bytes()
     return Estimate(
         cells=len(cells),
         done=len(cells) - len(todo),
-        groups=len({group_of(one.row) for one in cells}),
+        groups=len({group_of(one.row.scenario) for one in cells}),
         sampled=sampled,
         seconds=total_s / workers,
         workers=workers,

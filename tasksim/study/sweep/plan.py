@@ -36,12 +36,12 @@ class Planned(NamedTuple):
     """Its identity."""
     position: int
     """Its place among the cells of the study."""
-    row: Scenario
-    """The scenario, but for the seed: one object for all cells that differ by it alone."""
+    row: Row
+    """What it shares with cells that differ by their seed alone."""
     seed: int
+    """On the axis."""
+    draw_seed: int
     """Of its draws."""
-    labels: dict[str, Any]
-    """Column -> value: where it is on the axes."""
     fingerprint: str
     """Of the scenario: it tells what computes the cell whether its files are the same."""
     text: str
@@ -50,7 +50,12 @@ class Planned(NamedTuple):
     @property
     def scenario(self) -> Scenario:
         """What is asked."""
-        return drawn(self.row, self.seed)
+        return drawn(self.row.scenario, self.draw_seed)
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """Column -> value: where it is on the axes."""
+        return {**self.row.labels, "seed": self.seed}
 
 
 def plan(study: Study) -> list[Planned]:
@@ -87,7 +92,7 @@ def _cells_of(row: Row, metrics: tuple[str, ...], resolver: Resolver) -> Iterato
         row.seeds, prints, texts, questions, strict=True
     ):
         cell = _identity(asked, question, metrics)
-        yield Planned(cell, 0, row.scenario, draw, {**row.labels, "seed": seed}, asked, text)
+        yield Planned(cell, 0, row, seed, draw, asked, text)
 
 
 def drawn(asked: Scenario, seed: int) -> Scenario:

@@ -17,6 +17,8 @@ import json
 import os
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import chain, groupby
+from operator import attrgetter
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
@@ -279,10 +281,11 @@ def _answers_table(found: list[tuple[Planned, Answer]], columns: Columns) -> pa.
     without = (None,) * len(columns.metrics)
     metrics = [answer.metrics or without for answer in answers]
     values |= zip(columns.metrics, zip(*metrics, strict=True), strict=False)
-    labels = [one.labels for one in asked]
+    rows = [(row, len(list(same))) for row, same in groupby(asked, attrgetter("row"))]
     for name in columns.types.keys() - values.keys():
-        values[name] = [found.get(name) for found in labels]
-    values["draw_seed"] = [one.seed for one in asked]
+        values[name] = [*chain.from_iterable([row.labels.get(name)] * n for row, n in rows)]
+    values["seed"] = [one.seed for one in asked]
+    values["draw_seed"] = [one.draw_seed for one in asked]
     values["position"] = [one.position for one in asked]
     values["scenario"] = [one.text for one in asked]
     return _typed(values, columns)

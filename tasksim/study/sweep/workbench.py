@@ -47,7 +47,7 @@ class Job(NamedTuple):
     """A cell as it is sent to what computes it."""
 
     cell: str
-    row: Scenario
+    scenario: Scenario
     """What is asked, but for the seed: sent once for all cells of a message that share it."""
     seed: int
     fingerprint: str
@@ -59,7 +59,9 @@ class Job(NamedTuple):
     @classmethod
     def of(cls, asked: Planned, study: str, metrics: tuple[str, ...]) -> Job:
         """Return the job that a planned cell is."""
-        return cls(asked.cell, asked.row, asked.seed, asked.fingerprint, study, metrics)
+        return cls(
+            asked.cell, asked.row.scenario, asked.draw_seed, asked.fingerprint, study, metrics
+        )
 
 
 class _Group(NamedTuple):
@@ -162,7 +164,7 @@ class Workbench:
         return self._answer(job, begun)
 
     def _answer(self, job: Job, begun: float) -> Answer:
-        whole = job.metrics or job.row.clock == "native"
+        whole = job.metrics or job.scenario.clock == "native"
         found = self._of_run(job) if whole else self._of_totals(job)
         # To compute a cell is also to give back what it took, which is done here.
         return Answer(*found[:-1], perf_counter() - begun)
@@ -172,7 +174,7 @@ class Workbench:
         from tasksim.engine.batch import Item, totals
         from tasksim.scenario.solving import policy_of
 
-        scenario = job.row
+        scenario = job.scenario
         group = self._group(job)
         item = Item(
             group.resolved.graph,
@@ -201,7 +203,7 @@ class Workbench:
         from tasksim.study.sweep.metrics import measured
 
         self._refuse_other_files(job)
-        run = solve(self._resolver.resolve(drawn(job.row, job.seed)))
+        run = solve(self._resolver.resolve(drawn(job.scenario, job.seed)))
         return Answer(
             job.cell,
             makespan_s=run.makespan_s,
@@ -219,14 +221,14 @@ class Workbench:
 
     def _refuse_other_files(self, job: Job) -> None:
         """Raise :exc:`InputError` if what is read here is not what the study was planned with."""
-        if next(fingerprints(job.row, [job.seed], self._resolver)) != job.fingerprint:
+        if next(fingerprints(job.scenario, [job.seed], self._resolver)) != job.fingerprint:
             raise InputError(
                 "the files that it names, or tasksim, are not the same where it is computed as "
                 "where the study was planned"
             )
 
     def _group(self, job: Job) -> _Group:
-        scenario = job.row
+        scenario = job.scenario
         key = group_of(scenario)
         if key in self._groups:
             self._groups.move_to_end(key)
