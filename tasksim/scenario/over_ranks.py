@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import CheckFailed
 from tasksim.native.cluster.execute import RankExecution, cut_for, platform_of_rank, shares_cores
-from tasksim.native.cluster.records import message_table, task_table
-from tasksim.run.record import Run, WorkerInfo
+from tasksim.native.cluster.records import message_table, rank_workers, task_table
+from tasksim.run.record import Run
 from tasksim.run.sharedcores import said
 from tasksim.scenario.document import encode
 from tasksim.scenario.recordednodes import known_network
@@ -127,17 +127,12 @@ class RankedScenario:
 
     def _recorded(self, record: ClusterRecord) -> Run:
         graph, scenario = self.resolved.graph, self.resolved.scenario
-        workers = tuple(
-            WorkerInfo(f"{rank}.{worker.name}", worker.architecture, rank)
-            for rank, platform in enumerate(self.platforms)
-            for worker in platform.workers
-        )
         run = Run(
             kind="native",
             graph_name=graph.name,
             graph_arguments=dict(graph.arguments),
             kernel_names=graph.kernels,
-            workers=workers,
+            workers=rank_workers(self.platforms),
             platform=self.platforms[0].name,
             scheduler=scenario.scheduler_label,
             seed=scenario.seed,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.base.errors import CheckFailed
-from tasksim.run.record import TaskTable
+from tasksim.run.record import TaskTable, WorkerInfo
 from tasksim.run.recordtables import MessageTable
 
 if TYPE_CHECKING:
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.graph.distribution.parts import Distribution, LocalPart
+    from tasksim.platform.description import Platform
 
-__all__ = ["RankRecord", "aligned", "check_part", "message_table", "task_table"]
+__all__ = ["RankRecord", "aligned", "check_part", "message_table", "rank_workers", "task_table"]
 
 TIMES = ("submitted_s", "ready_s", "popped_s", "start_s", "end_s")
 
@@ -55,6 +56,15 @@ def check_part(part: LocalPart, tasks: TaskTable) -> None:
         raise CheckFailed(
             f"{other} of this rank begins before {one}, which it waits for, has ended"
         )
+
+
+def rank_workers(platforms: Sequence[Platform]) -> tuple[WorkerInfo, ...]:
+    """Return the workers of a run over ranks, those of each of the *platforms* in turn."""
+    return tuple(
+        WorkerInfo(f"{rank}.{worker.name}", worker.architecture, rank)
+        for rank, platform in enumerate(platforms)
+        for worker in platform.workers
+    )
 
 
 def task_table(cut: Distribution, records: Sequence[RankRecord]) -> TaskTable:

@@ -14,7 +14,7 @@ from tasksim.kernels.threads import single_threaded_blas
 from tasksim.native.cluster.clocks import look_at_clock
 from tasksim.native.cluster.execute import refuse_planner, shares_cores
 from tasksim.native.cluster.launch import end_all
-from tasksim.native.cluster.records import RankRecord, message_table, task_table
+from tasksim.native.cluster.records import RankRecord, message_table, rank_workers, task_table
 from tasksim.native.execute import refuse_without_estimates
 from tasksim.native.selective.policies import checked_tolerance, policy_of
 from tasksim.native.selective.ranks.account import RanksAccount
@@ -29,7 +29,7 @@ from tasksim.native.selective.ranks.hands import Follower, Hands, Leader, let_wo
 from tasksim.native.selective.ranks.mail import Mail
 from tasksim.native.selective.ranks.paths import RankPaths
 from tasksim.native.selective.statistics import Statistics
-from tasksim.run.record import Run, WorkerInfo
+from tasksim.run.record import Run
 from tasksim.schedulers.registry import create
 
 if TYPE_CHECKING:
@@ -219,17 +219,12 @@ class _RankRun:
         """Return what became of a run."""
         graph = self._cut.graph
         records = [RankRecord(m.ledger.table(), m.workers) for m in account.members]
-        workers = tuple(
-            WorkerInfo(f"{rank}.{worker.name}", worker.architecture, rank)
-            for rank, platform in enumerate(self._platforms)
-            for worker in platform.workers
-        )
         run = Run(
             kind="simulated",
             graph_name=graph.name,
             graph_arguments=dict(graph.arguments),
             kernel_names=graph.kernels,
-            workers=workers,
+            workers=rank_workers(self._platforms),
             platform=self._platforms[0].name,
             scheduler=self._scheduler,
             seed=self._seed,
