@@ -43,6 +43,10 @@ _FAILURES = {
     "getrf": "pivot {info} is zero",
 }
 
+_PARTICULAR = frozenset((*_FAILURES, "geqrt", "tpqrt"))
+"""Kernels that fail on numbers that nobody computed, or take longer: the norms of QR of columns that
+are not finite take ten times as long, as they are computed by instructions to which that is a fault."""
+
 
 class TiledProgram:
     """A task graph on tiles, its tasks ready to be called.
@@ -120,21 +124,24 @@ class TiledProgram:
         return self.tiles.buffer.bytes[begin : begin + self.tiles.capacity[handle]]
 
     def make_safe(self, task: int) -> None:
-        """Give *task* its first data back, if its kernel fails on what skipped tasks have left."""
-        dense, _ = dense_kernel(self.graph.model_names[self.graph.kernel[task]])
-        if dense.name in _FAILURES:
+        """Give *task* its first data back, if what skipped tasks have left is not good for it.
+
+        Its kernel may fail on that, or take longer.
+        """
+        if self._particular()[self.graph.kernel[task]]:
             for handle, _ in self.graph.accesses_of(task):
-                self.tiles.restore(handle)
+                if self.tiles.restores(handle):
+                    self.tiles.restore(handle)
 
     def safe_copies(self) -> Copies:
         """Return what :meth:`make_safe` copies, for those who do it without Python."""
         graph, tiles = self.graph, self.tiles
-        names = [dense_kernel(model)[0].name for model in graph.model_names]
-        fails = np.array([name in _FAILURES for name in names], dtype=bool)[graph.kernel]
-        counts = np.where(fails, np.diff(graph.access_ptr), 0)
-        handles = graph.access_handle[np.repeat(fails, np.diff(graph.access_ptr))]
+        particular = np.array(self._particular(), dtype=bool)[graph.kernel]
+        copied = np.repeat(particular, np.diff(graph.access_ptr))
+        copied &= tiles.restores(graph.access_handle)
+        handles = graph.access_handle[copied]
         return Copies(
-            pointer=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+            pointer=np.concatenate(([0], np.cumsum(copied)))[graph.access_ptr].astype(np.int64),
             target=tiles.addresses()[handles],
             source=tiles.initial_addresses()[handles],
             size_bytes=np.ascontiguousarray(tiles.capacity[handles]),
@@ -157,6 +164,10 @@ class TiledProgram:
     def reset(self) -> None:
         """Make the data again what they were at first."""
         self.tiles.reset()
+
+    def _particular(self) -> list[bool]:
+        """Return which kernels are given their first data back."""
+        return [dense_kernel(name)[0].name in _PARTICULAR for name in self.graph.model_names]
 
     def _calls_of(self, kernel: int, references: list[Reference]) -> Iterator[tuple[int, Call]]:
         """Yield the tasks of one kernel, each with its call."""

@@ -175,6 +175,11 @@ class Tiles:
         """Keep a copy of the matrix for :meth:`reset` and :meth:`initial`."""
         self._initial = self.buffer.bytes[: self._size_bytes].copy()
 
+    def restores(self, handles: Any) -> Any:
+        """Return which of *handles* can be restored: tiles of the matrix that have memory."""
+        first, end = self.matrix.first, self.matrix.end
+        return (handles >= first) & (handles < end) & (self.offsets[handles] >= 0)
+
     def restore(self, handle: int) -> None:
         """Make the data of *handle* again what they were at :meth:`keep`."""
         begin = int(self.offsets[handle])

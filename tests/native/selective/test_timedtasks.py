@@ -57,6 +57,34 @@ def test_a_kernel_that_fails_on_wrong_data_gets_its_first_data_back(name):
     assert np.array_equal(program.tiles.tile(0, 0), first)
 
 
+@pytest.mark.parametrize("kernel", ["geqrt", "tpqrt"])
+def test_a_factorisation_of_qr_does_not_meet_what_is_not_finite(kernel):
+    program = small("qr")
+    graph = program.graph
+    task = next(t for t in range(len(graph)) if graph.kernel_of(t) == kernel)
+    matrix = [h for h, _ in graph.accesses_of(task) if program.tiles.restores(h)]
+    first = [program.datum(handle).copy() for handle in matrix]
+    program.tiles.buffer.bytes[:] = 0xFF  # nothing that is a number
+    program.make_safe(task)
+    for handle, data in zip(matrix, first, strict=True):
+        assert np.array_equal(program.datum(handle), data)
+    program.run(task, 0)
+    assert np.isfinite(program.tiles.tile(0, 0)).all()
+
+
+@pytest.mark.parametrize("name", ["cholesky", "lu", "qr"])
+def test_what_is_given_back_is_the_same_without_python(name):
+    program = small(name)
+    copies, tiles = program.safe_copies(), program.tiles
+    for task in range(len(program.graph)):
+        tiles.buffer.bytes[:] = 0xFF
+        program.make_safe(task)
+        back = {int(handle) for handle in np.flatnonzero(tiles.offsets >= 0)
+                if not (tiles.buffer.bytes[tiles.offsets[handle] :][:8] == 0xFF).all()}  # fmt: skip
+        targets = copies.target[copies.pointer[task] : copies.pointer[task + 1]]
+        assert set(targets.tolist()) == {int(tiles.addresses()[handle]) for handle in back}
+
+
 def test_only_what_can_fail_gets_its_data_back():
     program = small()
     kernels = [program.graph.kernel_of(task) for task in range(len(program.graph))]
