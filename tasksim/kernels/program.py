@@ -61,8 +61,9 @@ class Program(Protocol):
     addresses, a :class:`~tasksim.kernels.calls.Calls`; *core* is the compiled core as ctypes loads
     it. If functions tell that they failed, ``failure(task, told)`` returns the error.
 
-    One whose kernels fail, or take longer, on data that were never computed may have a method ``make_safe(task)``,
-    which gives the task data that it can be executed on; selective execution calls it.
+    One whose kernels fail, or take longer, on data that were never computed may have a method
+    ``make_safe(task)``, which gives the task data that it can be executed on; selective execution
+    calls it.
     """
 
     graph: TaskGraph
