@@ -9,7 +9,7 @@ run. Then all configurations are run in rounds, interleaved and spread over half
 taken before each run, too; between rounds the machine is calibrated on, in short sessions. Each run
 is predicted from the sessions before its round:
 
-- *now*: at the pace just before it, as ``simulate --now`` does;
+- *now*: at the pace just before it and the last few before that, as ``simulate --now`` does;
 - *with*: with run effects, at no pace in particular;
 - *without* run effects;
 - *first*: as *now*, but from the sessions before the first round alone.
@@ -28,6 +28,7 @@ import shutil
 import statistics
 import sys
 import time
+from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ from tasksim.calibration.calibrate import calibrate
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.graph.apps.registry import generate
 from tasksim.kernels.program import bind
+from tasksim.models.uncertainty.pacelaw import RECENT
 from tasksim.native.cores import usable_cores
 from tasksim.native.execute import execute
 from tasksim.native.pace import Pace
@@ -187,6 +189,7 @@ def one_round(kept: Kept, number: int) -> None:
     platform, pace = Platform.identical(len(usable_cores())), Pace(len(usable_cores()))
     mine = [run for run in kept.data["runs"] if run["round"] == number]
     done = {(run["graph"], run["scheduler"]) for run in mine}
+    paces_s = deque(pace.recent() if len(done) < len(CASES) else [], maxlen=RECENT)
     for text in PREDICTED:
         asked = [name for name in SCHEDULERS if (text, name) not in done]
         if not asked:
@@ -195,10 +198,11 @@ def one_round(kept: Kept, number: int) -> None:
         program = bind(graph, len(platform.workers))
         execute(graph, platform, "eager", program=program)  # first touch of its memory
         for scheduler in asked:
-            at, pace_s = time.time(), pace()
+            at = time.time()
+            paces_s.append(pace())
             run = execute(graph, platform, scheduler, program=program)
             told = {"round": number, "graph": text, "scheduler": scheduler, "at": at}
-            spans = {"pace_s": pace_s, "makespan_s": run.makespan_s, "kernels": _means(run)}
+            spans = {"paces_s": list(paces_s), "makespan_s": run.makespan_s, "kernels": _means(run)}
             kept.add("runs", {**told, **spans})
 
 
@@ -218,20 +222,20 @@ def predictions(kept: Kept, number: int, replications: int) -> None:
             continue
         for sort in SORTS:
             since = 0 if sort == "first" else number
-            pace_s = run["pace_s"] if sort in ("now", "first") else None
+            paces_s = run["paces_s"] if sort in ("now", "first") else None
             key = f"{run['graph']}, {run['scheduler']}, {sort}, {number}"
             if key in kept.data["predictions"]:
                 continue
             if sort == "first" and not number:
                 kept.data["predictions"][key] = kept.data["predictions"][key.replace(sort, "now")]
                 continue
-            found = _predicted(kept.models_of(since), run, sort, pace_s, replications)
+            found = _predicted(kept.models_of(since), run, sort, paces_s, replications)
             kept.data["predictions"][key] = found
     kept.write()
 
 
 def _predicted(
-    folder: Path, run: dict[str, Any], sort: str, pace_s: float | None, replications: int
+    folder: Path, run: dict[str, Any], sort: str, paces_s: list[float] | None, replications: int
 ) -> dict[str, Any]:
     """Return the interval of one run, and where in what was predicted the run is."""
     library = tasksim.ModelLibrary(folder / "models" / MACHINE)
@@ -241,7 +245,7 @@ def _predicted(
         models=WithoutRuns(library) if sort == "without" else library,
         scheduler=run["scheduler"],
     )
-    sure = tasksim.how_sure(scenario, level=LEVEL, replications=replications, pace_s=pace_s)
+    sure = tasksim.how_sure(scenario, level=LEVEL, replications=replications, pace_s=paces_s)
     return {
         "low_s": sure.run_low_s,
         "high_s": sure.run_high_s,

@@ -53,7 +53,7 @@ def uncertainty_options(function: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--now",
                 is_flag=True,
-                help="Predict a run on this machine at the pace that it has now, which takes .06 s "
+                help="Predict a run on this machine at the pace that it has now, which takes .7 s "
                 "to see; its calibration must have taken the pace, too (calibrate --pace).",
             ),
             click.option(
@@ -112,17 +112,17 @@ class Asked:
             replications=self.replications,
             until=self.until,
             level=0.95 if self.level is None else self.level,
-            pace_s=self._pace(resolved),
+            pace_s=self._recent(resolved),
             engine=engine,
         )
 
-    def _pace(self, resolved: Resolved) -> float | None:
-        """Return the pace of this machine if it was asked for: of all answers the same one."""
+    def _recent(self, resolved: Resolved) -> list[float] | None:
+        """Return the last paces of this machine if asked for: of all answers the same ones."""
         if self.now and not self._paces:
             from tasksim.native.pace import Pace
 
-            self._paces.append(Pace(len(resolved.platform.workers))())
-        return self._paces[0] if self._paces else None
+            self._paces.extend(Pace(len(resolved.platform.workers)).recent())
+        return self._paces or None
 
     def rivals(self, resolved: Resolved, sure: Prediction, engine: Engine) -> list[Rival]:
         """Return how much longer it takes under the other schedulers, met by the same luck."""

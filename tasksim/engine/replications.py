@@ -19,12 +19,13 @@ from tasksim.models.uncertainty.spread import student_stretch
 from tasksim.models.uncertainty.tasknoise import noise_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from tasksim.engine.durations import Demand, Models
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.models.uncertainty.atpace import AtPace
     from tasksim.models.uncertainty.drawn import Drawer, Drawn
     from tasksim.models.uncertainty.pacelaw import PaceLaw
     from tasksim.models.uncertainty.runeffects import RunEffect
@@ -98,8 +99,9 @@ class Replicator:
         What is uncertain: of :data:`SOURCES`.
     seed : int
         Of all luck.
-    pace_s : float, optional
-        The pace of the machine that is predicted for; how slow runs are at it, the models know.
+    pace_s : float or sequence of float, optional
+        The pace of the machine that is predicted for, or the last ones, the latest last; how slow
+        runs are then, the models know.
 
     Attributes
     ----------
@@ -129,7 +131,7 @@ class Replicator:
         models: Models,
         sources: Collection[str],
         seed: int,
-        pace_s: float | None = None,
+        pace_s: float | Sequence[float] | None = None,
     ) -> None:
         demands = Demands(graph, platform, models).asked
         if demands is None:
@@ -139,12 +141,11 @@ class Replicator:
             )
         self._seed, self._shape = seed, (len(platform.classes), len(graph))
         self.notes: list[str] = []
-        self._pace_s, self._law = pace_s, _law(models, pace_s)
-        self.usual = 1.0
-        if pace_s is not None and self._law is not None:
-            self.usual = float(np.exp(self._law.expected(pace_s)))
+        paces_s = None if pace_s is None else _paces(pace_s)
+        law = None if paces_s is None else _law(models)
+        self._at = None if law is None or paces_s is None else law.at(paces_s)
+        self.usual = 1.0 if self._at is None else float(np.exp(self._at.expected))
         used = [demand for demand in demands if len(demand.tasks)]
-        law = self._law
         self._parts = [_part(graph, platform, models, demand, sources, law) for demand in used]
         self.kernels = [
             (
@@ -169,7 +170,7 @@ class Replicator:
                 note = f"{named}: durations that are given are taken as known exactly"
                 self.notes += [note] if note not in self.notes else []
             return len(given) < len(self._parts)
-        if self._law is not None:
+        if self._at is not None:
             return True
         fitted = [part for part in self._parts if part.demand.model.needs_fit]
         silent = [part for part in fitted if part.effect is None]
@@ -233,8 +234,8 @@ class Replicator:
         model's uncertainty, and all kernels of the calibration share it.
         """
         effect = part.effect
-        if self._law is not None and part.demand.model.needs_fit:
-            return self._at_pace(self._law, part, which)
+        if self._at is not None and part.demand.model.needs_fit:
+            return self._at_pace(self._at, part, which)
         if effect is None or not effect.known:
             return 0.0, 0.0
         run, level = 0.0, 0.0
@@ -254,16 +255,13 @@ class Replicator:
             run = float(deviations @ luck - deviations @ deviations / 2)
         return run, level
 
-    def _at_pace(self, law: PaceLaw, part: _Part, which: Replication) -> tuple[float, float]:
+    def _at_pace(self, at: AtPace, part: _Part, which: Replication) -> tuple[float, float]:
         """Return the logarithms of how far off others of its pace a run is, and how slow those."""
-        assert self._pace_s is not None
-        run, level = 0.0, law.expected(self._pace_s)
+        run, level = 0.0, at.level
         if "models" in self.sources:
-            level = law.drawn_level(
-                self._pace_s, self._luck(_MODELS, _RUNS, part.of_run, which.group)
-            )
+            level = at.drawn_level(self._luck(_MODELS, _RUNS, part.of_run, which.group))
         if "runs" in self.sources:
-            run = law.drawn_rest(self._pace_s, self._luck(_RUNS, part.of_run, *which[:2]))
+            run = at.drawn_rest(self._luck(_RUNS, part.of_run, *which[:2]))
         return run, level
 
     def _luck(self, *of: int) -> np.random.Generator:
@@ -323,12 +321,18 @@ def _part(
     )
 
 
-def _law(models: Models, pace_s: float | None) -> PaceLaw | None:
-    """Return how slow runs are at a pace, if one is asked for."""
-    if pace_s is None:
-        return None
-    if not (np.isfinite(pace_s) and pace_s > 0):
-        raise InputError(f"pace_s: got {pace_s!r}; legal: seconds, finite and above 0")
+def _paces(pace_s: float | Sequence[float]) -> list[float]:
+    """Return paces as a list of them; raise if there are none, or one is no time."""
+    paces = np.ravel(np.asarray(pace_s, dtype=np.float64))
+    if not (len(paces) and np.isfinite(paces).all() and (paces > 0).all()):
+        raise InputError(
+            f"pace_s: got {pace_s!r}; legal: seconds, or some in order, finite and above 0"
+        )
+    return list(paces.tolist())
+
+
+def _law(models: Models) -> PaceLaw:
+    """Return how slow runs are at which pace."""
     find = getattr(models, "pace_law", None)
     law: PaceLaw | None = None if find is None else find()
     if law is None:

@@ -9,8 +9,10 @@ it explained nine tenths of the variance of what the runs after it took, the oth
 from __future__ import annotations
 
 import statistics
+import time
 from typing import Final
 
+from tasksim.models.uncertainty.pacelaw import RECENT
 from tasksim.native.products import Products
 
 __all__ = ["Pace"]
@@ -18,6 +20,8 @@ __all__ = ["Pace"]
 PRODUCTS: Final = 40
 """Of some 1.6 ms. With 5, 10 and 20 of them .23, .21 and .19 of the logarithm of what runs took
 remained unexplained, with 40 it was .11; runs themselves took as long as that."""
+PAUSE_S: Final = 0.1
+"""About what a run of a calibration takes, which is what is between its paces."""
 
 
 class Pace:
@@ -41,3 +45,11 @@ class Pace:
         """Return the time of a product in seconds, the mean of all threads."""
         times = self._products.times_s(1, PRODUCTS)
         return statistics.fmean(seconds for (seconds,) in times) / PRODUCTS
+
+    def recent(self) -> list[float]:
+        """Return the last paces, the latest last, by waiting for them: how restless it is now."""
+        found = []
+        for _ in range(RECENT - 1):
+            found.append(self())
+            time.sleep(PAUSE_S)
+        return [*found, self()]

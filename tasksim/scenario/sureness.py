@@ -19,7 +19,7 @@ from tasksim.scenario.resolved import resolve
 from tasksim.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -51,7 +51,7 @@ def how_sure(
     replications: int | None = None,
     until: float | None = None,
     level: float = 0.95,
-    pace_s: float | None = None,
+    pace_s: float | Sequence[float] | None = None,
     threads: int | None = None,
     engine: Engine = "auto",
 ) -> Prediction:
@@ -74,9 +74,10 @@ def how_sure(
         Go on until each number is known within this share of the mean, as 0.01.
     level : float, default 0.95
         Of the intervals.
-    pace_s : float, optional
+    pace_s : float or sequence of float, optional
         The pace of the machine for which the run is predicted, as :class:`tasksim.native.pace.Pace`
-        takes it just before; by default that of no moment, but of any like the calibration's.
+        takes it just before, or the last few, the latest last, which tell how restless it is; by
+        default that of no moment, but of any like the calibration's.
     threads : int, optional
         How many replay at a time; by default as many as there are cores to use.
     engine : {"auto", "simpy", "compiled"}, default "auto"
@@ -123,7 +124,7 @@ def how_sure_of(
     replications: int | None = None,
     until: float | None = None,
     level: float = 0.95,
-    pace_s: float | None = None,
+    pace_s: float | Sequence[float] | None = None,
     threads: int | None = None,
     engine: Engine = "auto",
 ) -> Prediction:

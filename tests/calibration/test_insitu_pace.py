@@ -64,7 +64,14 @@ def test_replaced_samples_take_their_paces_along(library):
         _sure(library, pace_s=1e-3)
 
 
-@pytest.mark.parametrize("pace_s", [0.0, -1.0, float("nan"), float("inf")])
+def test_the_last_of_several_paces_is_that_of_the_run(library):
+    fast, slow = (_sure(library, pace_s=[2e-3, 2e-3, pace_s]) for pace_s in (2e-3, 2.0))
+    assert slow.mean_s > 50 * fast.mean_s
+
+
+@pytest.mark.parametrize(
+    "pace_s", [0.0, -1.0, float("nan"), float("inf"), [], [1e-3, 0.0], [float("nan"), 1e-3]]
+)
 def test_a_pace_is_a_time(library, pace_s):
     with pytest.raises(InputError, match="pace_s"):
         _sure(library, pace_s=pace_s)
