@@ -141,9 +141,10 @@ class Replicator:
             )
         self._seed, self._shape = seed, (len(platform.classes), len(graph))
         self.notes: list[str] = []
-        paces_s = None if pace_s is None else _paces(pace_s)
-        law = None if paces_s is None else _law(models)
-        self._at = None if law is None or paces_s is None else law.at(paces_s)
+        law = _law(models, needed=pace_s is not None)
+        self._at = None
+        if law is not None:
+            self._at = law.at_any() if pace_s is None else law.at(_paces(pace_s))
         self.usual = 1.0 if self._at is None else float(np.exp(self._at.expected))
         used = [demand for demand in demands if len(demand.tasks)]
         self._parts = [_part(graph, platform, models, demand, sources, law) for demand in used]
@@ -331,11 +332,11 @@ def _paces(pace_s: float | Sequence[float]) -> list[float]:
     return list(paces.tolist())
 
 
-def _law(models: Models) -> PaceLaw:
-    """Return how slow runs are at which pace."""
+def _law(models: Models, *, needed: bool) -> PaceLaw | None:
+    """Return how slow runs are at which pace; None where nobody knows, unless it is *needed*."""
     find = getattr(models, "pace_law", None)
     law: PaceLaw | None = None if find is None else find()
-    if law is None:
+    if law is None and needed:
         raise InputError(
             "nothing is known of the pace of the machine in too few runs, or none: calibrate with "
             "it (tasksim calibrate --pace)"

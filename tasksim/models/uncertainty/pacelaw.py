@@ -161,10 +161,15 @@ class PaceLaw:
         level = self.level + self.slope * (seen - np.log(self.center_s))
         return AtPace.of(
             float(level + PROPORTION * (pace - seen)),
-            self._kept(near),
+            self._less_noise(self.left[near], near),
             self.slope_doubt * apart,
             BEYOND * (pace - seen),
         )
+
+    def at_any(self) -> AtPace:
+        """Return how slow a run is at no pace in particular: as any of them were, calm or busy."""
+        slow = float(np.median(self.runs.slow))
+        return AtPace.of(slow, self._less_noise(self.runs.slow - slow, slice(None)))
 
     def of_kernel(self, kernel: str, expected_s: Array) -> Array:
         """Return what tasks of a kernel take at the pace in the middle, its model saying so."""
@@ -179,14 +184,13 @@ class PaceLaw:
             distance = np.hypot(distance, self.restless - restless)
         return np.sort(np.argsort(np.abs(distance), kind="stable")[:MANY_RUNS])
 
-    def _kept(self, near: NDArray[np.intp]) -> Array:
-        """Return what the line leaves of some runs, less what the noise of tasks makes of it.
+    def _less_noise(self, left: Array, of: NDArray[np.intp] | slice) -> Array:
+        """Return what is *left* of some runs, less what the noise of tasks makes of it.
 
         That is drawn for each task: here it would count twice.
         """
-        left = self.left[near]
         middle, variance = float(np.median(left)), float(left.var())
-        noise = float(self.runs.noise[near].mean())
+        noise = float(self.runs.noise[of].mean())
         kept = max(1 - noise / variance, LEAST_KEPT) if variance else 1.0
         return np.asarray(middle + kept**0.5 * (left - middle))
 

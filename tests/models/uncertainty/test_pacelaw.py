@@ -93,6 +93,18 @@ def test_intervals_hold_runs_where_others_come_and_go():
     assert held["calm"][1] < held["restless"][1] / 2
 
 
+def test_at_no_pace_runs_are_as_slow_as_any_were():
+    """The two of ten minutes that were busy count, however few they are: they may come again."""
+    rng = np.random.default_rng(1)
+    law = PaceLaw.of(_measured(rng, ["calm", "calm", "calm", "calm", "busy"] * 2), {})
+    at = law.at_any()
+    low, high = np.quantile(_drawn(at, rng, 2000), [0.025, 0.975])
+    assert at.expected == pytest.approx(0, abs=0.02)
+    for kind in ("calm", "busy"):
+        slow = _measured(rng, [kind]).slow
+        assert ((low <= slow) & (slow <= high)).mean() > 0.9
+
+
 def test_one_pace_says_nothing_of_how_restless_the_machine_is():
     rng = np.random.default_rng(0)
     law = PaceLaw.of(_measured(rng, ["calm", "restless"] * 4), {})
