@@ -139,20 +139,22 @@ def _first_readers(
     """Return the accesses among *read* that need a message, and when what it brings is dropped."""
     if not len(read):
         return read, np.empty(0, np.int32)
-    ends = _ends_of_versions(accesses, hints)
-    handle = accesses.handle[read].astype(np.int64)
-    moment = handle << 33 | accesses.task[read].astype(np.int64) << 1
+    # In the order of what is looked for, which is found several times faster then.
+    task = accesses.task[read].astype(np.int64)
+    moment = accesses.handle[read].astype(np.int64) << 33 | task << 1
+    order = np.argsort(moment)
+    read, moment = read[order], moment[order]
+    handle, ends = moment >> 33, _ends_of_versions(accesses, hints)
     version = np.searchsorted(ends, moment)
     dropped = _dropped(ends, version, handle)
     if not cache:
         return read, dropped
-    # Versions that end never have no number of their own: that of the datum tells them apart.
-    order = np.lexsort((read, executor[accesses.task[read]], version, handle))
-    node = executor[accesses.task[read[order]]]
-    new = np.ones(len(order), np.bool_)
-    same = (handle[order[1:]] == handle[order[:-1]]) & (version[order[1:]] == version[order[:-1]])
-    new[1:] = ~(same & (node[1:] == node[:-1]))
-    return read[order[new]], dropped[order[new]]
+    # Versions that end never have no number of their own: that of the datum tells them apart, and
+    # as both ascend, so does their sum.
+    keys = (version + handle) << 16 | executor[accesses.task[read]]
+    order = np.argsort(keys)
+    begins = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    return np.minimum.reduceat(read[order], begins), dropped[order[begins]]
 
 
 def _ends_of_versions(accesses: Accesses, hints: tuple[Int32, Int32]) -> Int64:

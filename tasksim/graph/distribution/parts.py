@@ -191,8 +191,10 @@ class _Cut:
             (np.arange(tasks, dtype=np.int64) << 32 | 1 << 31, needed.order, needed.order)
         )
         sends = np.repeat([False, True, False], [tasks, messages, messages])
-        order = np.argsort(self._when)
-        order = order[np.argsort(node[order], kind="stable")]
+        # Three ascending columns: a stable sort merges them. Numbers of nodes have 16 bits: they
+        # are sorted digit by digit.
+        order = np.argsort(self._when, kind="stable")
+        order = order[np.argsort(node.astype(np.uint16)[order], kind="stable")]
         self._node, self._task, self._message = node[order], task[order], message[order]
         self._when, self._sends = self._when[order], sends[order]
         self._begin = np.searchsorted(self._node, np.arange(nodes + 1))
@@ -211,9 +213,8 @@ class _Cut:
         """Return the data that nodes have, ``node << 32 | handle``, and columns of all tasks."""
         access_ptr, handle, mode = self._merged_accesses()
         operation = np.repeat(np.arange(len(self._node), dtype=np.int32), np.diff(access_ptr))
-        keys = self._node[operation].astype(np.int64) << 32 | handle
-        handles, place = np.unique(keys, return_inverse=True)
-        accesses = Accesses(operation, place.astype(np.int32), mode)
+        handles, place = self._numbered(handle, access_ptr[self._begin])
+        accesses = Accesses(operation, place, mode)
         successor_ptr, successors = from_edges(infer_dependencies(accesses), len(self._node))
         kernel, row, priority = self._kernels()
         return handles, {
@@ -227,23 +228,35 @@ class _Cut:
             "successors": successors,
         }
 
+    def _numbered(self, handle: Int32, begin: Int64) -> tuple[Int64, Int32]:
+        """Return the data that nodes have, and per access, node after node, which of them it is.
+
+        The accesses of a node *begin* there. One node after the other, as those of one stay in a
+        cache.
+        """
+        place, number = np.empty_like(handle), np.empty(len(self.owners), np.int32)
+        found, first = [np.empty(0, np.int64)], 0
+        for node in range(self._nodes):
+            here = slice(begin[node], begin[node + 1])
+            own = np.unique(handle[here])
+            number[own] = np.arange(first, first + len(own), dtype=np.int32)
+            place[here] = number[handle[here]]
+            found.append(own | np.int64(node << 32))
+            first += len(own)
+        return np.concatenate(found), place
+
     def _merged_accesses(self) -> tuple[Int64, Int32, NDArray[np.int8]]:
         """Return the accesses of all tasks: pointers, data of the whole graph, modes."""
-        ours = self._task >= 0
-        given = self._accesses.pointers(len(self.executor))
-        counts = np.ones(len(self._node), np.int64)
-        counts[ours] = np.diff(given)[self._task[ours]]
-        pointers = pointers_of_counts(counts)
-        handle, mode = np.empty(pointers[-1], np.int32), np.empty(pointers[-1], np.int8)
-        of_tasks = spans(given[self._task[ours]], counts[ours])
-        places = spans(pointers[:-1][ours], counts[ours])
-        handle[places], mode[places] = (
-            self._accesses.handle[of_tasks], self._accesses.mode[of_tasks],
-        )  # fmt: skip
-        places = pointers[:-1][~ours]
-        handle[places] = self._needed.handle[self._message[~ours]]
-        mode[places] = np.where(self._sends[~ours], AccessMode.R, AccessMode.W)
-        return pointers, handle, mode
+        needed, given = self._needed.handle, self._accesses
+        # The graph's, then those of sends, then those of receives.
+        handle = np.concatenate((given.handle, needed, needed))
+        modes = np.repeat([AccessMode.R, AccessMode.W], len(needed))
+        mode = np.concatenate((given.mode, modes.astype(np.int8)))
+        pointers, ours = given.pointers(len(self.executor)), self._task >= 0
+        behind = np.where(self._sends, 0, len(needed)) + len(given.task) + self._message
+        counts = np.where(ours, np.diff(pointers)[self._task], 1)
+        places = spans(np.where(ours, pointers[self._task], behind), counts)
+        return pointers_of_counts(counts), handle[places], mode[places]
 
     def _kernels(self) -> tuple[Int32, Int32, Int32]:
         """Return kernel, row of its table and priority of all tasks.
