@@ -76,11 +76,12 @@ class Clock {
     event.who->happen(event.value);
   }
 
-  // Whether nothing else happens in *delay* ticks from now; then they are over, without an event in
-  // the queue. For who was told by the clock, and has nothing else to do at this instant.
-  bool passes(i64 delay) {
+  // Whether nothing else happens before a wait of *rank* ends, which takes *delay* ticks; then they
+  // are over, without an event in the queue. For who was told by the clock, and has nothing else to
+  // do at this instant.
+  bool passes(i64 delay, double rank) {
     const i64 time = later(now, delay);
-    if (left_ <= 0 || (!empty() && next() <= time)) return false;
+    if (left_ <= 0 || happens_by(time, rank)) return false;
     forward_ = false;
     come_to(time);
     return true;
@@ -103,6 +104,16 @@ class Clock {
       return number < other.number;
     }
   };
+
+  // Whether something that is to come is not after what begins now, at *time*.
+  bool happens_by(i64 time, double rank) const {
+    const auto is_by = [=](const Heap<Event> &heap) {
+      if (heap.empty()) return false;
+      const Event &first = heap.first();
+      return first.time < time || (first.time == time && first.rank <= rank);
+    };
+    return is_by(instant_) || is_by(queue_);
+  }
 
   // Of few events, what they look at has not left the processor's caches.
   Event next_of_queue() {

@@ -125,6 +125,15 @@ class Routine : public Awaiting {
     }
   }
 
+  // The same, for who was told by the clock and does nothing else after that: what it waits for may
+  // pass without an event.
+  void wake_at_last() {
+    woken = true;
+    if (!asleep) return;
+    asleep = false;
+    happen(0);
+  }
+
   // Wakes it, for more than the end of what it had begun itself.
   virtual void notify() {
     notified = true;
@@ -139,7 +148,7 @@ class Routine : public Awaiting {
 
   void happen(i64) override {
     while (go_on())
-      if (!clock_.passes(delay_)) return wait();
+      if (!clock_.passes(delay_, rank)) return wait();
   }
 
   void soon(i64, int turns) const override {

@@ -54,7 +54,10 @@ Steps<> core(Node &node, Driver &driver) {
         co_await Wait{cost};
     }
     node.ledger.of[task].end = node.now();
-    co_await node.finish(driver, task);
+    if (node.prompt)
+      node.finish_at_once(driver.worker, task);
+    else
+      co_await node.finish(driver, task);
   }
 }
 

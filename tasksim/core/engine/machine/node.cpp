@@ -46,6 +46,7 @@ Node::Node(const Graph &graph, const Platform &platform, const tasksim_question 
       several(platform.memories > 1),
       blind(question.blind && question.chooses_apart),
       heeds_hints(several || overheads.push),
+      prompt(!several && !overheads.push && !blind && !member && graph.exclusive.empty()),
       instant(blind ? Instant::in_steps(platform.driven_memories) : Instant{}),
       view(*this, member ? member->visible : graph, platform),
       ledger(graph, platform, view.able),
@@ -313,6 +314,23 @@ Steps<> Node::finish(Driver &driver, int task) {
     if (locks.any() && question.looks_at_data) co_await unlocked(successor);
     ledger.release(successor, now(), task);
     view.pusher = worker;
+    scheduler.push(successor);
+  }
+}
+
+// The same, where it cannot wait for anything: without a coroutine, and in one go, as nobody sees
+// which successor has heard of it.
+void Node::finish_at_once(int worker, int task) {
+  ledger.finish(task);
+  if (question.hears_finished) scheduler.finished(task, worker);
+  released_.clear();
+  release.complete(task, released_);
+  if (released_.empty()) return;
+  for (const int successor : released_) send_for_push(successor);
+  view.send_for_sleeper();
+  view.pusher = worker;
+  for (const int successor : released_) {
+    ledger.release(successor, now(), task);
     scheduler.push(successor);
   }
 }

@@ -132,6 +132,7 @@ class Node {
   int take(int popped, int worker);  // the task that the scheduler has given, checked and noted
   Steps<> unlocked(int task);
   Steps<> finish(Driver &driver, int task);
+  void finish_at_once(int worker, int task);
   Steps<> finish_communication(int task, Routine &routine);
   void leave(std::span<const Need> needs, Driver &driver);  // which needs them no more
   Steps<> push(int task, Routine &routine, int pusher, int released_by);
@@ -175,6 +176,7 @@ class Node {
   const bool several;  // memories
   const bool blind;
   const bool heeds_hints;  // they move something, or take time
+  const bool prompt;       // nothing that the end of a task brings about takes time, or its turn
   const Instant instant;
   NodeView view;
   Ledger ledger;
@@ -213,6 +215,7 @@ class Node {
 
   Membership *const member_;
   std::vector<std::unique_ptr<class Device>> devices_;
+  std::vector<int> released_;  // by the end of a task
   Patience patience_;
   std::vector<double> fitting_estimates_;  // infinite where the data of a task do not fit
   // The hints that wait for a task are a ring, of which its life knows the last.

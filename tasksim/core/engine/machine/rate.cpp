@@ -26,12 +26,20 @@ Rate::Rate(Clock &clock, const tasksim_contention &given, const Graph &graph,
       platform_(platform),
       settling_(*this),
       domains_(slowing_.domains),
-      over_(platform.workers, true) {
+      over_(platform.workers, true),
+      place_(platform.workers, -1) {
   for (int number = 0; number < slowing_.domains; ++number) {
     domains_[number].rate = this;
     domains_[number].number = number;
     domains_[number].counts.assign(slowing_.kinds, 0);
     domains_[number].stretches.assign(slowing_.kinds, 1.0);
+  }
+  for (int worker = 0; worker < platform.workers; ++worker) {
+    if (slowing_.domain_of[worker] < 0) continue;
+    Domain &domain = domains_[slowing_.domain_of[worker]];
+    place_[worker] = static_cast<int>(domain.end.size());
+    domain.running.emplace_back();
+    domain.end.push_back(NEVER);
   }
 }
 
@@ -42,7 +50,8 @@ bool Rate::begin(int task, int worker, i64 work, Routine &routine) {
   const int kind = slowing_.kind_of[group * graph_.kernels + graph_.kernel[task]];
   const auto alone = static_cast<double>(work);
   over_[worker] = false;
-  domain.running.push_back({kind, worker, alone, 0.0, clock_.now, NEVER, &routine});
+  domain.running[place_[worker]] = {kind, worker, alone, 0.0, clock_.now, ++begun_, &routine};
+  domain.fresh.push_back(place_[worker]);
   ++domain.counts[kind];
   settle_soon(domain);
   return true;
@@ -59,37 +68,41 @@ void Rate::settle() {
   settled_.swap(changed_);
   for (Domain *domain : settled_) {
     domain->changed = false;
-    set_alarm(*domain, retime(*domain));
+    retime(*domain);
+    set_alarm(*domain);
   }
 }
 
-// Notes what each task has done so far, and when it ends at its new rate; returns when the first
-// one ends.
-i64 Rate::retime(Domain &domain) {
-  if (domain.counts != domain.known_counts) {  // mostly one ends and another of its kind begins
+// Notes what each task has done so far, and when it ends at its new rate.
+void Rate::retime(Domain &domain) {
+  if (domain.counts != domain.known_counts) {
     slowing_.stretch(domain.number, domain.counts, domain.stretches);
     domain.known_counts = domain.counts;
-  }
-  const i64 now = clock_.now;
-  i64 first = NEVER;
-  for (Running &running : domain.running) {
-    const double stretch = domain.stretches[running.kind];
-    if (stretch != running.stretch) {
-      if (running.stretch != 0.0)
-        running.remaining -= static_cast<double>(now - running.since) / running.stretch;
-      running.since = now;
-      running.stretch = stretch;
-      const double left = running.remaining * stretch - ROUNDING;
-      if (!(left < 9e18)) throw Broken{TASKSIM_TOO_LATE};
-      running.end = later(now, ticks_up(left));
-    }
-    first = std::min(first, running.end);
-  }
-  return first;
+    for (std::size_t place = 0; place < domain.end.size(); ++place)
+      if (domain.end[place] != NEVER) retime(domain, static_cast<int>(place));
+  }  // else one has ended and another of its kind begins, as mostly: the others go on as they did
+  for (const int place : domain.fresh) retime(domain, place);
+  domain.fresh.clear();
 }
 
-// Waits for the task that ends *first*.
-void Rate::set_alarm(Domain &domain, i64 first) {
+void Rate::retime(Domain &domain, int place) {
+  Running &running = domain.running[place];
+  const double stretch = domain.stretches[running.kind];
+  if (stretch == running.stretch) return;
+  const i64 now = clock_.now;
+  if (running.stretch != 0.0)
+    running.remaining -= static_cast<double>(now - running.since) / running.stretch;
+  running.since = now;
+  running.stretch = stretch;
+  const double left = running.remaining * stretch - ROUNDING;
+  if (!(left < 9e18)) throw Broken{TASKSIM_TOO_LATE};
+  domain.end[place] = later(now, ticks_up(left));
+}
+
+// Waits for the task that ends first.
+void Rate::set_alarm(Domain &domain) {
+  i64 first = NEVER;
+  for (const i64 end : domain.end) first = std::min(first, end);
   if (first == domain.alarm || first == NEVER) return;
   domain.alarm = first;
   clock_.keep_order();
@@ -100,22 +113,21 @@ void Rate::on_alarm(Domain &domain, i64 when) {
   if (when != domain.alarm) return;
   domain.alarm = NEVER;
   ended_.clear();
-  std::size_t left = 0;
-  for (std::size_t place = 0; place < domain.running.size(); ++place) {
-    const Running &running = domain.running[place];
-    if (running.end > when) {
-      if (left != place) domain.running[left] = running;
-      ++left;
-      continue;
-    }
-    over_[running.worker] = true;
-    --domain.counts[running.kind];
-    ended_.push_back(running.routine);
+  for (std::size_t place = 0; place < domain.end.size(); ++place)
+    if (domain.end[place] <= when) ended_.push_back(static_cast<int>(place));
+  std::vector<Running> &running = domain.running;
+  if (ended_.size() > 1)  // in the order in which they began
+    std::sort(ended_.begin(), ended_.end(),
+              [&](int one, int other) { return running[one].begun < running[other].begun; });
+  for (const int place : ended_) {
+    domain.end[place] = NEVER;
+    over_[running[place].worker] = true;
+    --domain.counts[running[place].kind];
   }
-  domain.running.erase(domain.running.begin() + static_cast<std::ptrdiff_t>(left),
-                       domain.running.end());
   settle_soon(domain);
-  for (Routine *routine : ended_) routine->wake();
+  for (const int place : ended_)
+    if (place != ended_.back()) running[place].routine->wake();
+  running[ended_.back()].routine->wake_at_last();
 }
 
 }  // namespace tasksim

@@ -28,12 +28,12 @@ class Rate {
   struct Running {
     int kind, worker;
     double remaining, stretch;
-    i64 since, end;
+    i64 since, begun;  // the last is a number that rises from task to task
     Routine *routine;
   };
 
-  // What runs in a memory domain: how many of each kind, and the tasks as they have begun, side by
-  // side, as each start and end goes through all of them.
+  // What runs in a memory domain: how many of each kind, and per worker its task. Tasks do not move
+  // as others end, and ends lie side by side, as each start and end goes through all of them.
   struct Domain : Awaiting {
     void happen(i64 when) override { rate->on_alarm(*this, when); }
 
@@ -41,7 +41,9 @@ class Rate {
     int number;
     std::vector<int> counts, known_counts;
     std::vector<double> stretches;  // per kind, of the counts that are known
-    std::vector<Running> running;
+    std::vector<Running> running;   // per worker of the domain
+    std::vector<i64> end;           // likewise; NEVER: it runs nothing, or it is not known yet
+    std::vector<int> fresh;         // the places of tasks that have begun, and have no end yet
     i64 alarm = NEVER;
     bool changed = false;
   };
@@ -54,8 +56,9 @@ class Rate {
 
   void settle_soon(Domain &domain);
   void settle();
-  i64 retime(Domain &domain);
-  void set_alarm(Domain &domain, i64 first);
+  void retime(Domain &domain);
+  void retime(Domain &domain, int place);
+  void set_alarm(Domain &domain);
   void on_alarm(Domain &domain, i64 when);
 
   Clock &clock_;
@@ -64,9 +67,11 @@ class Rate {
   const Platform &platform_;
   Settling settling_;
   std::vector<Domain> domains_;
-  std::vector<char> over_;  // per worker, whether what it runs is
+  std::vector<char> over_;   // per worker, whether what it runs is
+  std::vector<int> place_;   // per worker, among those of its domain
+  i64 begun_ = 0;            // tasks so far
   std::vector<Domain *> changed_, settled_;
-  std::vector<Routine *> ended_;  // that are being woken, which begins no task at once
+  std::vector<int> ended_;   // the places of those that end at an instant
 };
 
 }  // namespace tasksim
