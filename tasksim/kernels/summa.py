@@ -10,19 +10,17 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.kernels.dense import PreparedCall, dense_kernel
 from tasksim.kernels.grids import loops
+from tasksim.kernels.grids.blockprogram import executor_of
 from tasksim.kernels.grids.blocks import Blocks
 from tasksim.kernels.grids.calledtasks import CalledTasks
 from tasksim.kernels.program import Residual
 
 if TYPE_CHECKING:
-    import ctypes
-
     from numpy.typing import NDArray
 
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.kernels.calls import Calls
 
-__all__ = ["Summa"]
+__all__ = ["summa"]
 
 TOLERANCE = 10.0
 """Of the residual in units of √n ε, as of factorisations."""
@@ -38,23 +36,13 @@ class Summa:
     ----------
     graph : TaskGraph
         Of the generator ``summa``.
-    workers : int
-        They need nothing of their own.
     seed : int
         Of the matrices.
-    held : int array, optional
-        The data that have memory; by default all.
+    held : int array, or None
+        The data that have memory; None: all.
     """
 
-    holds_parts = True
-
-    def __init__(
-        self,
-        graph: TaskGraph,
-        workers: int,  # noqa: ARG002
-        seed: int = 0,
-        held: NDArray[np.integer] | None = None,
-    ) -> None:
+    def __init__(self, graph: TaskGraph, seed: int, held: NDArray[np.integer] | None) -> None:
         self.graph, self._seed = graph, seed
         self._b = int(graph.arguments["tile_size"])
         self._dtype = str(graph.arguments.get("dtype", "float64"))
@@ -63,21 +51,10 @@ class Summa:
         number = graph.kernels.index("gemm")
         dense, precision = dense_kernel(graph.model_names[number])
         self._prepared = PreparedCall(dense, dict.fromkeys("mnk", self._b), precision)
-        self._tasks = self._called()
-        self.datum, self.pieces = self.blocks.datum, self.blocks.pieces
-        self.reset()
+        self.tasks = self._called()
 
-    def run(self, task: int, worker: int) -> None:  # noqa: ARG002
-        """Execute *task*."""
-        self._tasks.run(task)
-
-    def calls(self, core: ctypes.CDLL) -> Calls:  # noqa: ARG002
-        """Return what each task calls without Python."""
-        return self._tasks.calls()
-
-    def reset(self) -> None:
+    def fill(self) -> None:
         """Make C zero, A and B what they were at first."""
-        self.blocks.clear()
         for name, sign in (("A", -1.0), ("B", 1.0)):
             for row in range(self._tiles):
                 for column in range(self._tiles):
@@ -131,3 +108,7 @@ class Summa:
             rows = called.rows(self.blocks.addresses[handles][None, :])
             tasks.add(task, called.address, rows[0].tolist())
         return tasks
+
+
+summa = executor_of(Summa)
+"""What executes graphs of the generator."""

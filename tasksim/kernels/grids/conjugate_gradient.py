@@ -8,22 +8,20 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.kernels.grids import loops
+from tasksim.kernels.grids.blockprogram import executor_of
 from tasksim.kernels.grids.blocks import Blocks
 from tasksim.kernels.grids.calledtasks import CalledTasks
 from tasksim.kernels.grids.halos import Halos, whole_grid
 from tasksim.kernels.program import Residual
 
 if TYPE_CHECKING:
-    import ctypes
-
     from numpy.typing import NDArray
 
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.kernels.calls import Calls
 
     Grid = NDArray[np.float64]
 
-__all__ = ["ConjugateGradient"]
+__all__ = ["conjugate_gradient"]
 
 TOLERANCE = 1e-8
 """Of the difference from conjugate gradients on the whole grid. Sums in another order move the
@@ -40,23 +38,13 @@ class ConjugateGradient:
     ----------
     graph : TaskGraph
         Of the generator ``cg``.
-    workers : int
-        They need nothing of their own.
     seed : int
         Of the right-hand side.
-    held : int array, optional
-        The data that have memory; by default all.
+    held : int array, or None
+        The data that have memory; None: all.
     """
 
-    holds_parts = True
-
-    def __init__(
-        self,
-        graph: TaskGraph,
-        workers: int,  # noqa: ARG002
-        seed: int = 0,
-        held: NDArray[np.integer] | None = None,
-    ) -> None:
+    def __init__(self, graph: TaskGraph, seed: int, held: NDArray[np.integer] | None) -> None:
         self.graph, self._seed = graph, seed
         self._n = int(graph.arguments["block_size"])
         self.blocks = Blocks(graph, held, {"p": 8})
@@ -64,23 +52,12 @@ class ConjugateGradient:
         self._at = [(i, j) for i in range(matrix.rows) for j in range(matrix.columns or 1)]
         self._halos = Halos(self.blocks, self._n)
         self._square = sum(float(np.vdot(b, b)) for b in map(self._drawn, self._at))
-        self._tasks = CalledTasks(len(graph), [self.blocks, self._halos])
+        self.tasks = CalledTasks(len(graph), [self.blocks, self._halos])
         for task in range(len(graph)):
-            self._tasks.add(task, *self._call(task))
-        self.datum, self.pieces = self.blocks.datum, self.blocks.pieces
-        self.reset()
+            self.tasks.add(task, *self._call(task))
 
-    def run(self, task: int, worker: int) -> None:  # noqa: ARG002
-        """Execute *task*."""
-        self._tasks.run(task)
-
-    def calls(self, core: ctypes.CDLL) -> Calls:  # noqa: ARG002
-        """Return what each task calls without Python."""
-        return self._tasks.calls()
-
-    def reset(self) -> None:
+    def fill(self) -> None:
         """Begin at zero: the residual and the first direction are the right-hand side."""
-        self.blocks.clear()
         for row, column in self._at:
             right = self._drawn((row, column)).ravel()
             for name in "rp":
@@ -124,6 +101,10 @@ class ConjugateGradient:
         if kernel == "update":
             return loops.update().address, [at[2], at[1], at[0], count]
         raise InputError(f"graph {self.graph.name}: no kernel {kernel} to execute")
+
+
+conjugate_gradient = executor_of(ConjugateGradient)
+"""What executes graphs of the generator."""
 
 
 def _solved(right: Grid, iterations: int) -> Grid:

@@ -8,20 +8,18 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.kernels.grids import loops
+from tasksim.kernels.grids.blockprogram import executor_of
 from tasksim.kernels.grids.blocks import Blocks
 from tasksim.kernels.grids.calledtasks import CalledTasks
 from tasksim.kernels.grids.halos import Halos, whole_grid
 from tasksim.kernels.program import Residual
 
 if TYPE_CHECKING:
-    import ctypes
-
     from numpy.typing import NDArray
 
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.kernels.calls import Calls
 
-__all__ = ["Jacobi"]
+__all__ = ["jacobi"]
 
 TOLERANCE = 1e-13
 """Of the largest difference from steps over the whole grid, whose values are up to .5: the four
@@ -35,46 +33,25 @@ class Jacobi:
     ----------
     graph : TaskGraph
         Of the generator ``jacobi``.
-    workers : int
-        They need nothing of their own.
     seed : int
         Of the grid at first.
-    held : int array, optional
-        The data that have memory; by default all.
+    held : int array, or None
+        The data that have memory; None: all.
     """
 
-    holds_parts = True
-
-    def __init__(
-        self,
-        graph: TaskGraph,
-        workers: int,  # noqa: ARG002
-        seed: int = 0,
-        held: NDArray[np.integer] | None = None,
-    ) -> None:
+    def __init__(self, graph: TaskGraph, seed: int, held: NDArray[np.integer] | None) -> None:
         self.graph, self._seed = graph, seed
         self._n = int(graph.arguments["block_size"])
         self.blocks = Blocks(graph, held)
         matrix = self.blocks.block("x")
         self._at = [(i, j) for i in range(matrix.rows) for j in range(matrix.columns or 1)]
         self._halos = Halos(self.blocks, self._n)
-        self._tasks = CalledTasks(len(graph), [self.blocks, self._halos])
+        self.tasks = CalledTasks(len(graph), [self.blocks, self._halos])
         for task in range(len(graph)):
-            self._tasks.add(task, *self._call(task))
-        self.datum, self.pieces = self.blocks.datum, self.blocks.pieces
-        self.reset()
+            self.tasks.add(task, *self._call(task))
 
-    def run(self, task: int, worker: int) -> None:  # noqa: ARG002
-        """Execute *task*."""
-        self._tasks.run(task)
-
-    def calls(self, core: ctypes.CDLL) -> Calls:  # noqa: ARG002
-        """Return what each task calls without Python."""
-        return self._tasks.calls()
-
-    def reset(self) -> None:
+    def fill(self) -> None:
         """Make the grid again what it was at first."""
-        self.blocks.clear()
         for at in self._at:
             data = self.blocks.array(self.blocks.handle("x", *at))
             if data is not None:
@@ -111,3 +88,7 @@ class Jacobi:
             halo = self._halos.addresses(handles)
             return loops.relax().address, [at[-1], at[0], *halo, self._n]
         raise InputError(f"graph {self.graph.name}: no kernel {kernel} to execute")
+
+
+jacobi = executor_of(Jacobi)
+"""What executes graphs of the generator."""

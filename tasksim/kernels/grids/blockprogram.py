@@ -1,0 +1,96 @@
+"""Block program: tasks that are calls of functions on blocks, whatever they compute.
+
+What they compute is a :class:`Computation`: it says which blocks there are, what each task calls,
+what the blocks are at first, and what the result must be.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import ctypes
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.kernels.calls import Calls
+    from tasksim.kernels.grids.blocks import Blocks
+    from tasksim.kernels.grids.calledtasks import CalledTasks
+    from tasksim.kernels.program import Residual
+    from tasksim.kernels.registry import Executor
+
+    Held = NDArray[np.integer] | None
+
+__all__ = ["BlockProgram", "Computation", "executor_of"]
+
+
+class Computation(Protocol):
+    """What the tasks of a graph compute on blocks.
+
+    Attributes
+    ----------
+    graph : TaskGraph
+    blocks : Blocks
+        Its data.
+    tasks : CalledTasks
+        What each task calls.
+    """
+
+    graph: TaskGraph
+    blocks: Blocks
+    tasks: CalledTasks
+
+    def fill(self) -> None:
+        """Make blocks, which are zero, what they are at first."""
+
+    def check(self) -> Residual:
+        """Return the residual of the result of all tasks."""
+
+
+class BlockProgram:
+    """A computation on blocks as a program: its tasks run, with Python and without.
+
+    Parameters
+    ----------
+    computation : Computation
+    """
+
+    def __init__(self, computation: Computation) -> None:
+        self._computation = computation
+        self.graph, self.blocks = computation.graph, computation.blocks
+        self.datum, self.pieces = self.blocks.datum, self.blocks.pieces
+        self.reset()
+
+    def run(self, task: int, worker: int) -> None:  # noqa: ARG002
+        """Execute *task*."""
+        self._computation.tasks.run(task)
+
+    def calls(self, core: ctypes.CDLL) -> Calls:  # noqa: ARG002
+        """Return what each task calls without Python."""
+        return self._computation.tasks.calls()
+
+    def reset(self) -> None:
+        """Make the blocks again what they were at first."""
+        self.blocks.clear()
+        self._computation.fill()
+
+    def check(self) -> Residual:
+        """Return the residual of the result of all tasks."""
+        return self._computation.check()
+
+
+def executor_of(computation: Callable[[TaskGraph, int, Held], Computation]) -> Executor:
+    """Return the executor of the graphs of *computation*.
+
+    *computation* is made of a graph, a seed, and the data that have memory, None: all.
+    """
+
+    def executor(graph: TaskGraph, workers: int, seed: int = 0, held: Held = None) -> BlockProgram:  # noqa: ARG001
+        return BlockProgram(computation(graph, seed, held))
+
+    executor.__doc__ = computation.__doc__
+    executor.holds_parts = True  # type: ignore[attr-defined]
+    return executor
