@@ -23,7 +23,7 @@ from tasksim.native.core_errors import broken_rule, kernel_failure
 from tasksim.native.core_paths import record_of
 from tasksim.native.cores import usable_cores
 from tasksim.native.threads import LOOK_S, PATIENCE_S, conduct
-from tasksim.run.record import TaskTable
+from tasksim.run.tasktable import task_table
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.facts import Facts
 from tasksim.runtime.flat import Kept, flat_graph, flat_memory, policy_structure
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tasksim.native.outside import Ended, Outside
     from tasksim.native.threads import Progress
     from tasksim.platform.description import Platform
+    from tasksim.run.record import TaskTable
     from tasksim.runtime.pathrecords import PathRecords
     from tasksim.schedulers.base import Scheduler
 
@@ -134,14 +135,7 @@ class CompiledExecution:
 
     def table(self) -> TaskTable:
         """Return what became of each task."""
-        graph = self._facts.graph
-        columns = {name: column for name, column in self._columns.items() if name != "state"}
-        return TaskTable(
-            task=np.arange(len(graph), dtype=np.int32),
-            kernel=graph.kernel.astype(np.int16),
-            priority=graph.priority.astype(np.int32),
-            **columns,
-        )
+        return task_table(self._facts.graph, self._columns)
 
     # What the threads do
 

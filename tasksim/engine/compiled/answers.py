@@ -10,7 +10,7 @@ import numpy as np
 
 from tasksim.base.stop import give_up_if_asked
 from tasksim.core import interface
-from tasksim.run.record import MemoryTable, TaskTable, TransferTable
+from tasksim.run.record import MemoryTable, TransferTable
 from tasksim.run.recordtables import frozen
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["NotedCopies", "ended", "read_tasks", "task_table"]
+__all__ = ["NotedCopies", "ended", "read_tasks"]
 
 EVENTS: Final = 100_000
 """Events between two looks whether the user wants to stop; the core comes back after 20 ms, too."""
@@ -51,16 +51,6 @@ def read_tasks(read: Callable[[Any], None], count: int) -> dict[str, NDArray[Any
     places = {name: values.ctypes.data for name, values in columns.items()}
     read(ctypes.byref(interface.Tasks(**places)))
     return {name: frozen(values) for name, values in columns.items()}
-
-
-def task_table(graph: TaskGraph, columns: dict[str, NDArray[Any]]) -> TaskTable:
-    """Return what became of the tasks of *graph*, as the table of a run."""
-    return TaskTable(
-        task=frozen(np.arange(len(graph), dtype=np.int32)),
-        kernel=frozen(graph.kernel.astype(np.int16)),
-        priority=frozen(graph.priority.astype(np.int32)),
-        **{name: values for name, values in columns.items() if name != "state"},
-    )
 
 
 class NotedCopies:

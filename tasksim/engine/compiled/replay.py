@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.core import interface
-from tasksim.engine.compiled.answers import NotedCopies, ended, read_tasks, task_table
+from tasksim.engine.compiled.answers import NotedCopies, ended, read_tasks
 from tasksim.engine.compiled.flat import flat_platform
 from tasksim.engine.compiled.view import KnownView
 from tasksim.engine.outcome import Outcome
 from tasksim.engine.ticks import TICKS_PER_S
+from tasksim.run.tasktable import task_table
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.collector import no_garbage_collection
 from tasksim.runtime.flat import Refused, flat_graph, policy_structure

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 
 from tasksim.core import interface
-from tasksim.engine.compiled.answers import ended, read_tasks, task_table
+from tasksim.engine.compiled.answers import ended, read_tasks
+from tasksim.run.tasktable import task_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -28,7 +28,7 @@ from tasksim.native.selective.execution import SKIPPED_BEFORE, Effort
 from tasksim.native.selective.statistics import Summary, quantiles
 from tasksim.native.selective.view import AccountView
 from tasksim.native.threads import LOOK_S, conduct
-from tasksim.run.record import TaskTable
+from tasksim.run.tasktable import task_table
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.flat import flat_graph, flat_memory, policy_structure
 from tasksim.runtime.policies import ported
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tasksim.kernels.program import Program
     from tasksim.native.selective.policies import Rules
     from tasksim.native.threads import Progress
+    from tasksim.run.record import TaskTable
     from tasksim.runtime.facts import Facts
     from tasksim.runtime.pathrecords import PathRecord
     from tasksim.schedulers.base import Scheduler
@@ -125,14 +126,7 @@ class CompiledAccount:
 
     def table(self) -> TaskTable:
         """Return what became of each task, on the account."""
-        graph = self._facts.graph
-        columns = {name: column for name, column in self._columns.items() if name != "state"}
-        return TaskTable(
-            task=np.arange(len(graph), dtype=np.int32),
-            kernel=graph.kernel.astype(np.int16),
-            priority=graph.priority.astype(np.int32),
-            **columns,
-        )
+        return task_table(self._facts.graph, self._columns)
 
     # What the threads do
 
