@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import fcntl
 import itertools
@@ -182,12 +181,6 @@ class Browser:
                   windowsVirtualKeyCode=code, **text)  # fmt: skip
         self.call("Input.dispatchKeyEvent", type="keyUp", key=name, modifiers=modifiers)
         self.settle()
-
-    def screenshot(self, path):
-        """Write what is seen to a PNG file."""
-        path.write_bytes(
-            base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
-        )
 
     def prefer(self, scheme):
         """Let the system be "dark" or "light"."""

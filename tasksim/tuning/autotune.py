@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from statistics import median
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.tuning.one_node import OneNode
@@ -24,10 +24,9 @@ if TYPE_CHECKING:
     from tasksim.tuning.over import Candidate
     from tasksim.tuning.search import Search
 
-__all__ = ["WAYS", "Autotuned", "Ran", "Selection", "Way", "autotune"]
+__all__ = ["Autotuned", "Ran", "Selection", "Way", "autotune"]
 
 Way = Literal["selective", "full", "simulation"]
-WAYS: Final = ("selective", "full", "simulation")
 
 
 @dataclass

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 __all__ = ["NativeReport", "loop_tables", "report"]
 
 RESAMPLES: Final = 1000
+"""Of the questions, with replacement: 25 of them are beyond each end of an interval of 95 %."""
 SPLITS: Final = 100
-FEATURES: Final = ("Nthr", "Ms", "Mflop", "Nite")
-"""As the measurements of Blaze's operations have them: threads, size, work, iterations."""
+"""Each a third to judge by, drawn: what a single draw gives by chance averages out."""
 
 
 @dataclass(frozen=True)

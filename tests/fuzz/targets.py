@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from . import readers, seeds, trace_seeds
+from . import readers, seeds, starpu_seeds, trace_seeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,16 +42,16 @@ TARGETS = {
     "parquet-samples": Target(readers.samples("samples.parquet"), seeds.parquet_samples),
     "json-samples": Target(readers.samples("samples.jsonl"), seeds.json_samples),
     "extrap-samples": Target(readers.samples("samples.txt"), seeds.extrap_samples),
-    "starpu-samples": Target(readers.samples("samples.out"), seeds.starpu_samples),
+    "starpu-samples": Target(readers.samples("samples.out"), starpu_seeds.starpu_samples),
     "counters": Target(readers.counters, seeds.counters),
     "graph": Target(readers.graph, seeds.graphs),
     "costs": Target(readers.costs, seeds.costs),
     "run": Target(readers.run, seeds.runs),
     "schedule": Target(readers.schedule, seeds.schedules),
-    "starpu-bus": Target(readers.starpu_bus, seeds.starpu_bus),
-    "starpu-codelet": Target(readers.starpu_codelet, seeds.starpu_codelets),
-    "starpu-xml": Target(readers.starpu_xml, seeds.starpu_xml),
-    "starpu-machine": Target(readers.starpu_machine, seeds.starpu_machines),
+    "starpu-bus": Target(readers.starpu_bus, starpu_seeds.starpu_bus),
+    "starpu-codelet": Target(readers.starpu_codelet, starpu_seeds.starpu_codelets),
+    "starpu-xml": Target(readers.starpu_xml, starpu_seeds.starpu_xml),
+    "starpu-machine": Target(readers.starpu_machine, starpu_seeds.starpu_machines),
     "tasks-rec": Target(readers.trace("tasks.rec"), trace_seeds.tasks_rec),
     "task-table": Target(readers.trace("run.csv"), trace_seeds.task_table),
     "pj-dump": Target(readers.trace("run.csv"), trace_seeds.pj_dumps),

@@ -11,10 +11,8 @@ if TYPE_CHECKING:
 
     from tasksim.study.sweep.study import Study
 
-__all__ = ["HIDDEN", "LOST", "STATUSES", "UNIQUE", "Answer", "Columns"]
+__all__ = ["HIDDEN", "LOST", "UNIQUE", "Answer", "Columns"]
 
-STATUSES: Final = ("done", "failed", "timeout", "memory")
-"""What became of a cell."""
 LOST: Final = "lost"
 """What becomes of a cell whose worker has died: nothing yet, it is tried again."""
 
