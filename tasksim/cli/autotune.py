@@ -92,7 +92,7 @@ __all__ = ["autotuning"]
     "--statistics",
     type=click.Choice(["reset", "reuse", "model"]),
     help="Whether configurations begin anew, with what others have shown, or also with models that"
-    " these make of other sizes.  [default: reset; reuse with eager]",
+    " these make of other sizes. [default: reset; reuse with eager]",
 )
 @click.option(
     "--sampling",

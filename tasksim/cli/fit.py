@@ -50,7 +50,7 @@ MOST_LISTED = 6
 )
 @click.option("--terms", help="Of a linear model: 'm*n*k + m*n'. [default: searched]")
 @click.option(
-    "--weights", type=click.Choice(WEIGHTS), help="Of a linear model.  [default: relative]"
+    "--weights", type=click.Choice(WEIGHTS), help="Of a linear model. [default: relative]"
 )
 @click.option(
     "--memory",

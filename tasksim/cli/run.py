@@ -44,7 +44,7 @@ __all__ = ["run"]
     ],
 )
 @graph_argument()
-@click.option("--workers", type=WORKERS, help="Threads. [default: all cores one may use]")
+@click.option("--workers", type=WORKERS, help="Threads. [default: all usable cores]")
 @scheduler_option("lws")
 @click.option("--models", help="Kernel models, for schedulers that need estimates.")
 @library_option

@@ -75,7 +75,7 @@ class OverCommand(Command):
 @click.option(
     "--noise",
     type=click.Choice(["none", "model"]),
-    help="As of 'tasksim simulate'.  [default: none; model with --seeds]",
+    help="As of 'tasksim simulate'. [default: none; model with --seeds]",
 )
 @click.option(
     "--search",

@@ -46,7 +46,7 @@ PARTS = ("all", "graphs", "loops")
     help="Tile sizes, schedulers and group sizes of graphs; chunk sizes of loops.",
 )
 @click.option("--quick", is_flag=True, help="Few and small questions: a minute, not ten.")
-@click.option("--workers", type=WORKERS, help="Threads. [default: all cores one may use]")
+@click.option("--workers", type=WORKERS, help="Threads. [default: all usable cores]")
 @click.option("--repetitions", type=WholeNumber(1), default=5, help="Runs of each choice.")
 @click.option(
     "--patience",

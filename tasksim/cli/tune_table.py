@@ -97,8 +97,8 @@ def growth_options(function: Any) -> Any:
     help="Instead of shuffled splits: each application in this column is judged by the others.",
 )
 @growth_options
-@click.option("--preto", type=click.Choice(PRETO), help="Classifier of PreTO.  [default: tree]")
-@click.option("--posto", type=click.Choice(POSTO), help="Regression of PosTO.  [default: tree]")
+@click.option("--preto", type=click.Choice(PRETO), help="Classifier of PreTO. [default: tree]")
+@click.option("--posto", type=click.Choice(POSTO), help="Regression of PosTO. [default: tree]")
 @click.option("--threads", default="Nthr", metavar="COLUMN", help="Of threads, for equal share.")
 @click.option(
     "--iterations", default="Nite", metavar="COLUMN", help="Of the loop, for equal share."
