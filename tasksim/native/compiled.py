@@ -23,7 +23,7 @@ from tasksim.native.core_errors import broken_rule, kernel_failure
 from tasksim.native.core_paths import record_of
 from tasksim.native.cores import usable_cores
 from tasksim.native.threads import LOOK_S, PATIENCE_S, conduct
-from tasksim.run.tasktable import task_table
+from tasksim.run.recordtables import task_table
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.facts import Facts
 from tasksim.runtime.flat import Kept, flat_graph, flat_memory, policy_structure

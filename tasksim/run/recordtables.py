@@ -11,7 +11,11 @@ import numpy as np
 from tasksim.base.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = [
     "MemoryTable",
@@ -21,6 +25,7 @@ __all__ = [
     "TransferReason",
     "TransferTable",
     "frozen",
+    "task_table",
 ]
 
 _INT64 = np.dtype(np.int64)
@@ -318,6 +323,16 @@ def frozen(values: NDArray[Any]) -> NDArray[Any]:
     """Return *values*, which nobody else knows, as what tables take without copying it."""
     values.setflags(write=False)
     return values
+
+
+def task_table(graph: TaskGraph, columns: Mapping[str, NDArray[Any]]) -> TaskTable:
+    """Return what became of the tasks of *graph*, as the core tells it; states are left out."""
+    return TaskTable(
+        task=frozen(np.arange(len(graph), dtype=np.int32)),
+        kernel=frozen(graph.kernel.astype(np.int16)),
+        priority=frozen(graph.priority.astype(np.int32)),
+        **{name: values for name, values in columns.items() if name != "state"},
+    )
 
 
 def _is_the_column(values: NDArray[Any], dtype: np.dtype[Any]) -> bool:

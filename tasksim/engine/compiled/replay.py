@@ -20,7 +20,7 @@ from tasksim.engine.compiled.flat import flat_platform
 from tasksim.engine.compiled.view import KnownView
 from tasksim.engine.outcome import Outcome
 from tasksim.engine.ticks import TICKS_PER_S
-from tasksim.run.tasktable import task_table
+from tasksim.run.recordtables import task_table
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.collector import no_garbage_collection
 from tasksim.runtime.flat import Refused, flat_graph, policy_structure

@@ -12,7 +12,7 @@ import numpy as np
 
 from tasksim.core import interface
 from tasksim.engine.compiled.answers import ended, read_tasks
-from tasksim.run.tasktable import task_table
+from tasksim.run.recordtables import task_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -28,7 +28,7 @@ from tasksim.native.selective.execution import SKIPPED_BEFORE, Effort
 from tasksim.native.selective.statistics import Summary, quantiles
 from tasksim.native.selective.view import AccountView
 from tasksim.native.threads import LOOK_S, conduct
-from tasksim.run.tasktable import task_table
+from tasksim.run.recordtables import task_table
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.flat import flat_graph, flat_memory, policy_structure
 from tasksim.runtime.policies import ported
