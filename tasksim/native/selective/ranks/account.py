@@ -12,13 +12,13 @@ import random
 from collections import deque
 from heapq import heappop, heappush
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from tasksim.native.cluster.communicator import MOST_IN_FLIGHT
 from tasksim.native.selective.execution import Effort
 from tasksim.native.selective.ranks.ends import MessageEnds
 from tasksim.native.selective.ranks.member import Member
-from tasksim.runtime.blame import blaming
+from tasksim.runtime.blame import blamed
 from tasksim.runtime.rules import dropped
 
 if TYPE_CHECKING:
@@ -112,18 +112,37 @@ class RanksAccount:
 
     def begin(self, seed: int) -> None:
         """Submit all tasks of all ranks, at 0 on the account."""
+        try:
+            self._submit(seed)
+        except (Exception, SystemExit) as error:
+            self._blame(error)
+
+    def advance(self) -> None:
+        """Let the account go on as far as it can."""
+        try:
+            self._advance()
+        except (Exception, SystemExit) as error:
+            self._blame(error)
+
+    def _submit(self, seed: int) -> None:
         for member in self.members:
-            with blaming(member.scheduler, member.facts.graph):
-                rng = random.Random(seed * SEEDS + member.number)
-                member.scheduler.attach(member.view, rng)
+            rng = random.Random(seed * SEEDS + member.number)
+            member.scheduler.attach(member.view, rng)
         for member in self.members:
             member.view.pusher = None
             for task in range(len(member.facts.graph)):
                 self._push(member, member.release.submit(task), -1)
             member.ledger.all_submitted = True
 
-    def advance(self) -> None:
-        """Let the account go on as far as it can."""
+    def _blame(self, error: BaseException) -> NoReturn:
+        """Raise *error*, named after the scheduler that raised it, if one did."""
+        for member in self.members:
+            told = blamed(error, member.scheduler, member.facts.graph)
+            if told is not error:
+                raise told from told.__cause__
+        raise error
+
+    def _advance(self) -> None:
         while not self.over:
             if not self._ends or self._ends[0][0] > self._now:
                 self._settle()
@@ -176,17 +195,18 @@ class RanksAccount:
 
     def _horizon_s(self) -> float:
         """Return until when nothing ends of what is being measured; of a message, its start."""
+        if not self._measuring:
+            return inf
         elapsed = self._orders.elapsed_s
         return min(
             (s + (elapsed(*a) if a[0] >= 0 else 0.0) for a, s in self._measuring.items()),
-            default=inf,
         )
 
     def _settle(self) -> None:
         """Let all workers that are awake ask for tasks, then the ranks send and hear."""
         while True:
             for member in self.members:
-                with blaming(member.scheduler, member.facts.graph):
+                if member.view.awake:
                     self._serve(member)
             if not self._woken:
                 return
@@ -221,7 +241,7 @@ class RanksAccount:
         else:
             self.effort.skipped += 1
             heappush(self._ends, (now + charge_s, self._begun[actor], actor))
-            if any(rank >= 0 for rank, _ in self._measuring):
+            if self._measuring and any(rank >= 0 for rank, _ in self._measuring):
                 self._accompany(actor)
 
     def _count(self, actor: tuple[int, int]) -> None:
@@ -259,8 +279,7 @@ class RanksAccount:
         ledger.end[task] = end_s
         ledger.finish(task)
         member.left -= 1
-        with blaming(member.scheduler, member.facts.graph):
-            member.scheduler.finished(task, worker)
+        member.scheduler.finished(task, worker)
         released = member.release.complete(task)
         times = ledger.ready[task], ledger.start[task], end_s
         kind = self._chooses.kind(rank, task)
@@ -277,8 +296,7 @@ class RanksAccount:
             if member.message[task] >= 0:
                 self._ready(member, task)
             else:
-                with blaming(member.scheduler, member.facts.graph):
-                    member.scheduler.push(task)
+                member.scheduler.push(task)
 
     # Messages
 

@@ -55,6 +55,7 @@ class Crew:
             SimpleQueue() for _ in range(workers)
         ]
         self._told: SimpleQueue[Answer] = SimpleQueue()
+        self._heard: list[Answer] = []
         self._under_way = 0
 
     def order(self, worker: int, task: int, rehearsed: int, *, safe: bool) -> None:
@@ -69,14 +70,20 @@ class Crew:
 
     def answers(self) -> list[Answer]:
         """Return what workers have to say."""
-        found: list[Answer] = []
+        found, self._heard = self._heard, []
         try:
             while True:
-                answer = self._told.get_nowait()
-                self._under_way -= answer.what != BEGUN
-                found.append(answer)
+                found.append(self._told.get_nowait())
         except Empty:
+            self._under_way -= sum(answer.what != BEGUN for answer in found)
             return found
+
+    def listen(self, patience_s: float) -> None:
+        """Wait until a worker has something to say, so long at most."""
+        try:
+            self._heard.append(self._told.get(timeout=patience_s))
+        except Empty:
+            return
 
     def end(self) -> None:
         """Let all workers end after what they have been ordered."""

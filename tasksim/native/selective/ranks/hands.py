@@ -7,7 +7,6 @@ thread is polite, as that of a full run is: workers need the cores.
 from __future__ import annotations
 
 import threading
-import time
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -73,9 +72,9 @@ class Hands:
         return [*self.crew.answers(), *self._mail.answers()]
 
     def nap(self) -> None:
-        """Leave the cores to the workers for a moment."""
+        """Leave the cores to the workers for a moment, at most until one has something to say."""
         busy = self._shared or (self.crew.busy and not self._mail.under_way)
-        time.sleep(BUSY_S if busy else IDLE_S)
+        self.crew.listen(BUSY_S if busy else IDLE_S)
 
 
 class Leader:

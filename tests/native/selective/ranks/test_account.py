@@ -9,7 +9,7 @@ import pytest
 
 import tasksim
 from tasksim import RW, R
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, SchedulerError
 from tasksim.engine.cluster.simulate import simulate_cluster
 from tasksim.formats.networks import read_network
 from tasksim.graph.builder import GraphBuilder
@@ -260,3 +260,30 @@ def test_a_rule_of_messages_that_is_none_is_refused():
     rules = RankRules(policy_of("local"), [Statistics(), Statistics()], 0.05, "most")
     with pytest.raises(InputError, match="all"):
         RankChoosers(rules, RankSignatures(cut), cut, [1, 1])
+
+
+@pytest.mark.parametrize("method", ["attach", "push", "pop", "finished"])
+def test_an_error_of_a_scheduler_is_named_after_the_rank_that_has_it(method):
+    cut = cut_by(tasksim.generate("cholesky", tiles=4, tile_size=250), Grid(1, 2), "row")
+    seconds, (skipped, sent) = of_kernels(cut), by_draw(cut, 1.0)
+    message_s = [1.0] * len(cut.messages)
+
+    class Failing(type(create("eager"))):
+        """Fails in one method."""
+
+    def fail(self, *_):
+        raise ZeroDivisionError(method)
+
+    fail.__code__ = fail.__code__.replace(co_name=method)  # by which the culprit is found
+    setattr(Failing, method, fail)
+    account = RanksAccount(
+        cut, [this_machine(1)] * 2, [create("eager"), Failing()], Told(seconds, message_s),
+        Skips(seconds, message_s, skipped, sent), RankPaths(1, [1, 1]),
+    )  # fmt: skip
+
+    def keep():
+        account.begin(0)
+        account.advance()
+
+    with pytest.raises(SchedulerError, match=f"failed in {method}.*ZeroDivisionError"):
+        keep()
