@@ -10,6 +10,7 @@ from matplotlib.patches import Patch
 
 from tasksim.base.units import format_size
 from tasksim.run.recordtables import TransferReason
+from tasksim.view.arrows import arrows_shown, draw_arrows_of
 from tasksim.view.bands import add_bands
 from tasksim.view.coverage import Boxes
 from tasksim.view.timeseries import overlap_depths, overlap_levels, pairs
@@ -34,8 +35,6 @@ REASONS = {
 }
 """What the legend calls each reason for a copy, and its colour."""
 
-_MOST_ARROWS: Final = 80
-"""On 9 inches of axis more than 80 arrows cross each other until none can be followed."""
 _MOST_LEVELS: Final = 6
 """Copies at the same time beyond the sixth share its level: thinner ones could not be seen."""
 
@@ -111,44 +110,14 @@ def draw_arrows(axes: Axes, run: Run) -> str:
     """
     if run.transfers is None or not len(run.transfers):
         return ""
-    shown = _arrows_shown(run.transfers)
+    shown = arrows_shown(run.transfers)
     source, target = (row[shown] for row in _arrow_rows(run, run.transfers))
-    start, end = run.transfers.start_s[shown], run.transfers.end_s[shown]
     colours = np.array([colour for _, colour in REASONS.values()])
-    axes.quiver(
-        start,
-        source,
-        end - start,
-        target - source,
-        color=colours[run.transfers.reason[shown]],
-        edgecolor="#222222",
-        linewidth=0.4,
-        angles="xy",
-        scale_units="xy",
-        scale=1.0,
-        units="inches",
-        width=0.011,
-        headwidth=5.0,
-        headlength=7.0,
-        headaxislength=6.0,
-        zorder=3,
-    )
-    if len(shown) == len(run.transfers):
-        return ""
-    part = f"the longest of each 1/{_MOST_ARROWS} of the time"
-    return f"arrows: {len(shown)} of {len(run.transfers):,} copies, {part}"
-
-
-def _arrows_shown(transfers: TransferTable) -> NDArray[np.intp]:
-    """Return the copies that have arrows, in order of the table."""
-    if len(transfers) <= _MOST_ARROWS:
-        return np.arange(len(transfers))
-    until = float(transfers.end_s.max()) or 1.0
-    slices = (transfers.start_s / until * _MOST_ARROWS).astype(np.int64)
-    # By slice, the longest first; of equals the first in the table.
-    order = np.lexsort((np.arange(len(transfers)), -transfers.duration_s, slices))
-    first = np.flatnonzero(np.diff(slices[order], prepend=-1))
-    return np.sort(order[first])
+    colour = colours[run.transfers.reason[shown]]
+    return draw_arrows_of(
+        axes, run.transfers, shown, source, target, "copies",
+        color=colour, edgecolor="#222222", linewidth=0.4,
+    )  # fmt: skip
 
 
 def _arrow_rows(

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tasksim.view.arrows import arrows_shown, draw_arrows_of
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
@@ -15,8 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_message_arrows"]
 
-MOST_ARROWS: Final = 80
-"""On 9 inches of axis more than 80 arrows cross each other until none can be followed."""
 COLOUR: Final = "#5b3a8c"
 """Violet: copies inside of nodes are red, kernels rarely violet."""
 
@@ -31,44 +31,14 @@ def draw_message_arrows(axes: Axes, run: Run) -> str:
     messages = run.messages
     if messages is None or not len(messages):
         return ""
-    shown = _shown(messages)
-    start, end = messages.start_s[shown], messages.end_s[shown]
+    shown = arrows_shown(messages)
     middle = _middles(run)
     source = middle[messages.source[shown]]
     target = _reader_rows(run, messages, middle)[shown]
-    axes.quiver(
-        start,
-        source,
-        end - start,
-        target - source,
-        color=COLOUR,
-        edgecolor="#ffffff",
-        linewidth=0.3,
-        angles="xy",
-        scale_units="xy",
-        scale=1.0,
-        units="inches",
-        width=0.011,
-        headwidth=5.0,
-        headlength=7.0,
-        headaxislength=6.0,
-        zorder=3,
-    )
-    if len(shown) == len(messages):
-        return ""
-    part = f"the longest of each 1/{MOST_ARROWS} of the time"
-    return f"arrows: {len(shown)} of {len(messages):,} messages, {part}"
-
-
-def _shown(messages: MessageTable) -> NDArray[np.intp]:
-    """Return the messages that have arrows, in order of the table."""
-    if len(messages) <= MOST_ARROWS:
-        return np.arange(len(messages))
-    until = float(messages.end_s.max()) or 1.0
-    slices = (messages.start_s / until * MOST_ARROWS).astype(np.int64)
-    order = np.lexsort((np.arange(len(messages)), -messages.duration_s, slices))
-    first = np.flatnonzero(np.diff(slices[order], prepend=-1))
-    return np.sort(order[first])
+    return draw_arrows_of(
+        axes, messages, shown, source, target, "messages",
+        color=COLOUR, edgecolor="#ffffff", linewidth=0.3,
+    )  # fmt: skip
 
 
 def _middles(run: Run) -> NDArray[np.float64]:
