@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["fit", "latencies_of"]
 
 WEIGHTS = ("relative", "none", "huber")
+CHOSEN_BY = ("cv", "r2")
+COSTS = ("cv", "two")
 TENSORS = ("hybrid", "cp")
 """What ``--kind cp`` tries: a tensor does better on top of a simple law, as a rule."""
 REPORTS = (".html", ".md")
@@ -39,6 +41,7 @@ MOST_LISTED = 6
         "tasksim fit gemm.csv -o models/mymachine/gemm.json",
         "tasksim fit gemm.csv --duration runtime_s --parameters m,n,k --test gemm-test.csv",
         "tasksim fit gemm.csv --kind mlr --terms 'm*n*k + m*n' -o gemm.json --source gemm_s.c",
+        "tasksim fit gemm-counters.csv --kind counters --by r2 --costs two",
     ],
 )
 @click.argument("file", type=click.Path(path_type=Path), metavar="SAMPLES")
@@ -56,6 +59,17 @@ MOST_LISTED = 6
     "--memory",
     metavar="PLATFORM",
     help="Of counters: the machine whose latencies they are fitted with (memory_hierarchy).",
+)
+@click.option(
+    "--by",
+    type=click.Choice(CHOSEN_BY),
+    help="Of counters: what chooses their functions, cross-validation or R2.  [default: cv]",
+)
+@click.option(
+    "--costs",
+    type=click.Choice(COSTS),
+    help="Of counters: costs that cross-validation chooses, or two, of instructions and of "
+    "memory.  [default: cv]",
 )
 @click.option(
     "--test", "test_file", type=click.Path(path_type=Path), help="Samples to judge the model by."
@@ -142,29 +156,38 @@ def fit(
 
 
 def _wanted(
-    kind: str, terms: str | None, weights: str | None, memory: str | None
+    kind: str, terms: str | None, weights: str | None, **counted: str | None
 ) -> tuple[tuple[str, ...] | None, dict[str, dict[str, Any]]]:
     """Return the kinds to try, None for all that suit, and their options."""
     from tasksim.models.registry import model_class
 
     if kind != "auto" and not model_class(kind).needs_fit:
         raise InputError(f"--kind {kind}: such models are not fitted to samples")
-    if memory is not None:
-        if not model_class(kind if kind != "auto" else "mlr").needs_counters:
-            raise InputError(f"--memory is for --kind counters, got --kind {kind}")
-        return (kind,), {kind: {"latencies_s": latencies_of(memory)}}
     given = {"terms": terms, "weights": weights}
     linear = {name: value for name, value in given.items() if value is not None}
     taken = linear if kind == "auto" else model_class(kind).option_names()
     for name in linear:
         if name not in taken:
             raise InputError(f"--{name} is for linear models, got --kind {kind}")
+    if options := _of_counters(kind, **counted):
+        return (kind,), {kind: options}
     if kind == "auto" and terms is None:
         return None, {"mlr": linear}
     if kind == "cp":
         return TENSORS, {}
     kind = "mlr" if kind == "auto" else kind
     return (kind,), {kind: linear}
+
+
+def _of_counters(kind: str, memory: str | None, **options: str | None) -> dict[str, Any]:
+    """Return the options of a model of counters that were given; raise for another *kind*."""
+    from tasksim.models.registry import model_class
+
+    given = {name: value for name, value in options.items() if value is not None}
+    named = [*(["memory"] if memory is not None else []), *given]
+    if named and not model_class(kind if kind != "auto" else "mlr").needs_counters:
+        raise InputError(f"--{named[0]} is for --kind counters, got --kind {kind}")
+    return {**given, **({} if memory is None else {"latencies_s": latencies_of(memory)})}
 
 
 def latencies_of(name: str) -> dict[str, float]:

@@ -98,9 +98,12 @@ class Samples:
         counters = {name: column[chosen] for name, column in (self.counters or {}).items()}
         return Samples(self.names, table, durations_s, runs, counters or None)
 
-    def with_counters_apart(self) -> Samples:
-        """Return the samples with the parameters that have names of counters as counters."""
-        apart = counters_among(self.names)
+    def with_counters_apart(self, parameters: Sequence[str] = ()) -> Samples:
+        """Return the samples with the parameters that have names of counters as counters.
+
+        Those that are asked for as *parameters* stay such.
+        """
+        apart = [name for name in counters_among(self.names) if name not in parameters]
         if not apart:
             return self
         kept = [index for index, name in enumerate(self.names) if name not in apart]

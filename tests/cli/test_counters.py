@@ -8,6 +8,7 @@ from tasksim.base.errors import TasksimError
 from tasksim.calibration.counters.hardware import SOFTWARE, PerfCounters, scaled
 from tasksim.calibration.counters.valgrind import find_valgrind, unmoved
 from tasksim.formats.samples import read_samples
+from tasksim.models.files.store import load_kernel
 
 
 def has_valgrind():
@@ -110,3 +111,53 @@ def test_valgrind_counts_the_same_twice(tasksim, tmp_path):
         a.counters["instructions"][(a.parameters == size).all(axis=1)].item() for size in (48, 96)
     )
     assert 4 < large / small < 8.5
+
+
+def counted_file(path):
+    lines = ["run,m,n,instructions,l1_hits,memory_accesses,frequency_hz,duration_s"]
+    for n in (64, 96, 128, 192, 256, 384, 512):
+        m = 30 + n * 7 % 300
+        counts = 8 * m * n, 3 * m * n, m * n // 8
+        seconds = 4 * m * n / 3e9 + 0.3 * counts[2] * 90e-9
+        lines += [
+            f"{run},{m},{n},{counts[0]},{counts[1]},{counts[2]},3e9,{seconds}" for run in range(3)
+        ]
+    path.write_text("\n".join([*lines, ""]))
+
+
+def test_parameters_that_are_named_keep_the_counters(tasksim, tmp_path):
+    counted_file(tmp_path / "k.csv")
+    called = tasksim("fit k.csv --kind counters --parameters m,n --json")
+    assert called.code == 0, called.err
+    assert set(called.json["counters"]) == {"instructions", "l1_reached", "memory_accesses"}
+    assert list(called.json["domain"]) == ["m", "n"]
+    samples = read_samples(tmp_path / "k.csv", parameters=["n", "instructions"])
+    assert samples.names == ("n", "instructions")
+    assert set(samples.counters) == {"l1_hits", "memory_accesses", "frequency_hz"}
+
+
+def test_the_method_of_the_paper(tasksim, tmp_path):
+    counted_file(tmp_path / "k.csv")
+    called = tasksim("fit k.csv --kind counters --by r2 --costs two --json -o k.json")
+    assert called.code == 0, called.err
+    assert set(called.json["counters"]) == {"instructions", "l1_hits", "memory_accesses"}
+    options = load_kernel(tmp_path / "k.json").architectures["cpu"].model
+    assert (options.by, options.costs) == ("r2", "two")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--kind mlr --by r2", "--by is for --kind counters, got --kind mlr"),
+        ("--costs two", "--costs is for --kind counters, got --kind auto"),
+        ("--kind hybrid --memory mine", "--memory is for --kind counters, got --kind hybrid"),
+        ("--kind counters --by r3", "'r3' is not one of 'cv', 'r2'"),
+        ("--kind counters --terms n", "--terms is for linear models, got --kind counters"),
+        ("--kind counters --parameters m,instructions", "no column instructions"),
+    ],
+)
+def test_words_for_counters_that_are_wrong(tasksim, tmp_path, words, message):
+    counted_file(tmp_path / "k.csv")
+    called = tasksim(f"fit k.csv {words}")
+    assert called.code == 2
+    assert message in called.err

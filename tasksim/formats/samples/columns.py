@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.base.errors import InputError, unknown
+from tasksim.models.counters.columns import counters_among
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +39,7 @@ _UNIT: Final = re.compile(r"(?<=.)[ _.\[(](ns|us|\u00b5s|ms|s)[\])]?\Z")
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """The columns that count: of the duration, how many units a second has, of the parameters."""
+    """The columns that count: the duration, how many units a second has; parameters, counters."""
 
     duration: str
     per_second: float
@@ -68,7 +69,7 @@ def choose_columns(
         colon (``runtime:ms``); by default the one whose name says so.
     parameters
         The names of parameters; by default all numeric columns but durations and
-        :data:`BOOKKEEPING`.
+        :data:`BOOKKEEPING`. Numeric columns that are counters count besides.
     where
         What messages begin with.
 
@@ -89,7 +90,8 @@ def choose_columns(
             raise InputError(f"{where}: '{column}' is the duration; it is not a parameter as well")
         if column in parameters[:index]:
             raise InputError(f"{where}: parameter '{column}' is chosen twice")
-    return ColumnChoice(name, per_second, tuple(parameters))
+    counted = [c for c in counters_among(numeric) if c != name and c not in parameters]
+    return ColumnChoice(name, per_second, (*parameters, *counted))
 
 
 def find_duration(header: Sequence[str], wanted: str | None, where: str) -> tuple[str, float]:

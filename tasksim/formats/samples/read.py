@@ -35,8 +35,8 @@ def read_samples(
         after a colon (``runtime:ms``; s, ms, us, ns). By default the one whose name says both.
     parameters
         The columns that are parameters; by default all numeric ones but ``run``, ``repetition``,
-        durations, and counters (:data:`~tasksim.models.counters.columns.COUNTERS`), which are
-        kept apart.
+        durations, and counters (:data:`~tasksim.models.counters.columns.COUNTERS`). Counters are
+        kept apart, unless they are parameters.
     part
         Where a file has several sets of samples, the one that is meant: an ``architecture``, a
         combination of devices, a call path.
@@ -62,4 +62,4 @@ def read_samples(
         found = format_of(path, "reads_samples") or FORMATS.find("csv")
     assert found.reads_samples is not None  # that is what it was chosen by
     samples = found.reads_samples(path, duration, parameters, part)
-    return samples if parameters is not None else samples.with_counters_apart()
+    return samples.with_counters_apart(parameters or ())
