@@ -9,6 +9,7 @@ from tasksim.calibration.counters.hardware import SOFTWARE, PerfCounters, scaled
 from tasksim.calibration.counters.valgrind import find_valgrind, unmoved
 from tasksim.formats.samples import read_samples
 from tasksim.models.files.store import load_kernel
+from tasksim.models.kinds.counted import CounterModel
 
 
 def has_valgrind():
@@ -161,3 +162,10 @@ def test_words_for_counters_that_are_wrong(tasksim, tmp_path, words, message):
     called = tasksim(f"fit k.csv {words}")
     assert called.code == 2
     assert message in called.err
+
+
+@pytest.mark.parametrize("options", [{"by": "r3"}, {"costs": "three"}])
+def test_methods_that_are_not_known(tmp_path, options):
+    counted_file(tmp_path / "k.csv")
+    with pytest.raises(TasksimError, match="legal: cv, "):
+        CounterModel(**options).fit(read_samples(tmp_path / "k.csv"))

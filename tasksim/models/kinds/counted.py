@@ -33,6 +33,8 @@ GUESSED_CYCLES: Final = {"l1": 4.0, "l2": 14.0, "l3": 60.0, "memory": 250.0}
 """Latencies of processors of these years, where those of the machine are not given."""
 UNKNOWN_HZ: Final = 1e9
 """The frequency where none is known: cycles are nanoseconds then."""
+BY: Final = ("cv", "r2")
+COSTS_BY: Final = ("cv", "two")
 LINE_BYTES: Final = 64
 """What an access to memory moves: a line of the caches of x86 and of most ARM processors."""
 
@@ -192,6 +194,9 @@ class CounterModel(KernelModel):
         return costs + max(int(np.count_nonzero(found.coef)) for found in self.functions_.values())
 
     def _fit(self, samples: Samples) -> NDArray[np.bool_]:
+        for name, got, legal in (("by", self.by, BY), ("costs", self.costs, COSTS_BY)):
+            if got not in legal:
+                raise self._refusal(f"{name}={got!r}; legal: {', '.join(legal)}")
         kept = inliers(samples, samples.configurations()[1], self.fence)
         self._learn(samples.select(kept))
         return kept
