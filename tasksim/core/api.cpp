@@ -219,7 +219,7 @@ void *tasksim_cluster_new(const tasksim_cluster *given, int32_t *status,
     for (i64 node = 0; given->member && node < given->nodes; ++node) {
       const tasksim_member &member = given->member[node];
       if (!member.graph || !member.platform || !member.question) throw BadArrays{};
-      if (member.question->submitted || member.question->threads) throw BadArrays{};
+      if (member.question->submitted) throw BadArrays{};
       check(*static_cast<const Graph *>(member.graph),
             *static_cast<const Platform *>(member.platform), *member.question);
     }

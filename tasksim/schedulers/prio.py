@@ -21,6 +21,7 @@ class Prio(Scheduler):
     """
 
     name: ClassVar[str] = "prio"
+    uses_priorities: ClassVar[bool] = True
 
     def attach(self, view: View, rng: random.Random) -> None:
         """Start with an empty queue."""

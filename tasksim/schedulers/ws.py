@@ -38,6 +38,7 @@ class WorkStealing(Scheduler):
     """
 
     name: ClassVar[str] = "ws"
+    uses_priorities: ClassVar[bool] = True
 
     def attach(self, view: View, rng: random.Random) -> None:
         """Start with empty queues, nobody busy."""

@@ -44,6 +44,7 @@ def play():
         kernel.run(lambda: 0)
         return noted
 
+    run.kernel = kernel
     return run
 
 
@@ -86,7 +87,7 @@ def test_executions_end_in_order(play):
 
 
 def test_who_finds_a_datum_locked_tries_a_little_later_then_whenever_the_time_advances(play):
-    locks = DataLocks(patience=2)
+    locks = DataLocks(2, play.kernel)
 
     def holds():
         yield from locks.take(0)
@@ -101,6 +102,24 @@ def test_who_finds_a_datum_locked_tries_a_little_later_then_whenever_the_time_ad
 
     # At 9 it looks before the other goes on and lets go; the next advance is that to 13.
     assert play(holds(), wants(), [13, "."]) == [(13, "c."), (13, "b!")]
+
+
+def test_those_who_wait_for_a_lock_look_one_after_the_other(play):
+    locks = DataLocks(2, play.kernel)
+
+    def holds():
+        yield from locks.take(0)
+        yield 9
+        locks.give(0)
+
+    def wants():
+        yield -1
+        yield from locks.take(0)
+        yield "!"
+        locks.give(0)
+
+    # At 9 the first looks before it is free, the other when it is; the first looks again at 13.
+    assert play(holds(), wants(), wants(), [13]) == [(9, "c!"), (13, "b!")]
 
 
 @pytest.mark.parametrize(

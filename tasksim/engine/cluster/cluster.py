@@ -27,6 +27,7 @@ from tasksim.engine.machine.membership import Membership
 from tasksim.engine.machine.node import Node
 from tasksim.engine.machine.submission import Submission
 from tasksim.engine.machine.ticks import OverheadTicks
+from tasksim.engine.threads.kernel import Kernel
 from tasksim.runtime.blame import blamed
 from tasksim.runtime.collector import no_garbage_collection
 from tasksim.runtime.facts import Facts
@@ -34,7 +35,7 @@ from tasksim.runtime.ledger import Ledger, able_classes
 from tasksim.runtime.livelock import AllDone
 from tasksim.runtime.release import Release
 from tasksim.runtime.rules import dropped
-from tasksim.runtime.states import READY
+from tasksim.runtime.states import DONE, READY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,6 +129,7 @@ class ClusterReplay:
     ) -> None:
         self.distribution = distribution
         self._clock = TickClock()
+        self._kernel = Kernel(self._clock)
         self._cores = None if cores is None else SharedCores(self._clock, cores)
         self._blind = simultaneous_pushes == "blind"
         self._protocol = protocol or protocol_of(network.model)
@@ -165,7 +167,8 @@ class ClusterReplay:
             blind=self._blind,
             member=Membership(
                 work.visible, work.order.tolist(), work.hints, work.first_ready,
-                communicator.take, communicator.hear_end, self._idle, self._over, self._cores,
+                communicator.take, communicator.hear_end, self._idle, self._over, self._kernel,
+                self._cores,
             ),
             slowing=slowing,
         )  # fmt: skip
@@ -182,7 +185,7 @@ class ClusterReplay:
             try:
                 self._begin(seed)
                 with suppress(AllDone):
-                    run(self._clock)
+                    self._let_happen()
             except (Exception, SystemExit) as error:
                 raise self._blamed(error) from error
         for member in self.members:
@@ -190,6 +193,12 @@ class ClusterReplay:
         if not self._over():
             raise self._stopped()
         return max(_last_end_s(member) for member in self.members)
+
+    def _let_happen(self) -> None:
+        if any(member.node.threads is not None for member in self.members):
+            self._kernel.run(lambda: sum(m.ledger.state.count(DONE) for m in self.members))
+        else:
+            run(self._clock)
 
     def _begin(self, seed: int) -> None:
         communicators = [member.communicator for member in self.members]

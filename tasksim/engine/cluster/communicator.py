@@ -12,7 +12,7 @@ from functools import partial
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final
 
-from tasksim.engine.machine.node import MAIN
+from tasksim.engine.data.landing import MAIN
 from tasksim.engine.ticks import ticks
 from tasksim.network.model import cost_s
 
@@ -66,6 +66,8 @@ class Communicator:
         self._out: list[tuple[int, int, int]] = []
         """Sends that are ready: a heap of priority, turn and message."""
         self._turn = 0
+        self._last_ready = (-1, -1)
+        """When a send became ready last, and its datum: those that do together go in order."""
         self._in_flight = 0
         self._done: deque[int] = deque()
         """Communication tasks that have ended, of which nobody was told yet."""
@@ -97,13 +99,14 @@ class Communicator:
             self._find_readers()
         self._routine: Routine = node.routine()
         self._routine.rank = COMMUNICATE
+        self._bell = None if node.threads is None else node.threads.bell(self._routine)
         self._routine.begin(self._steps())
 
     def take(self, task: int) -> None:
         """Take the communication *task*, which was released: bring its datum to main memory."""
         if self._several:
             needs = self._node.needs[task]
-            priority = self._messages.priority[self._message[task - self._own]]
+            priority = self._priority_of(self._message[task - self._own])
             if self._node.memories.mover.fetch(needs, Courier(self, task, priority)):
                 return
         self.land(task)
@@ -112,11 +115,15 @@ class Communicator:
         """Find memory for the message of *task*, if it is to be received here."""
         messages, message = self._messages, self._message[task - self._own]
         if self._landing is not None and messages.target[message] == self.number:
-            size, priority = messages.size[message], messages.priority[message]
+            size, priority = messages.size[message], self._priority_of(message)
             ready = partial(self.ready, task)
             if messages.lands[message] and not self._landing.ask(size, priority, ready):
                 return
         self.ready(task)
+
+    def _priority_of(self, message: int) -> int:
+        """Return how urgent *message* is here: schedulers may know no priorities."""
+        return self._messages.priority[message] if self._node.scheduler.uses_priorities else 0
 
     def hear_end(self, task: int) -> None:
         """Give back the memory of received data that nobody reads after *task*."""
@@ -139,8 +146,11 @@ class Communicator:
         """Send or await the message of *task*, as its datum is in main memory."""
         messages, message = self._messages, self._message[task - self._own]
         if self.number == messages.source[message]:
-            heappush(self._out, (-messages.priority[message], self._turn, message))
-            self._turn += 1
+            ready = (self._clock._now, self._node.needs[task][0][0])
+            if ready != self._last_ready:
+                self._last_ready = ready
+                self._turn += 1
+            heappush(self._out, (-self._priority_of(message), self._turn, message))
         else:
             messages.awaited[message] = 1
             if messages.arrived[message]:
@@ -149,15 +159,27 @@ class Communicator:
                 self._move(message)
             else:
                 self.expected += 1
-        self._routine.wake()
+        self._stir()
 
     # The thread
+
+    def _stir(self) -> None:
+        """Let the thread go on at the end of this instant."""
+        self._routine.woken = True
+        self._routine.notify()
+
+    def _sleep(self) -> Steps:
+        if self._bell is None:
+            yield None
+        else:
+            yield from self._bell.sleep()
+            yield from self._bell.reset()
 
     def _steps(self) -> Steps:
         routine = self._routine
         while True:
             if not (routine.woken or self._done):
-                yield None
+                yield from self._sleep()
             routine.woken = False
             routine.rank = COMMUNICATE
             yield 0
@@ -202,7 +224,7 @@ class Communicator:
         """Note that *message* is not in flight any more."""
         self._in_flight -= 1
         self._done.append(self._messages.send[message])
-        self._routine.wake()
+        self._stir()
 
     def hear_of(self, message: int) -> None:
         """Note that *message* is being sent here."""
@@ -235,7 +257,7 @@ class Communicator:
     def _on_envelope(self, message: int) -> None:
         self._messages.under_way -= 1
         self._envelope = message
-        self._routine.wake()
+        self._stir()
 
     def _open_envelope(self) -> Steps:
         """Ask for the data of the message whose envelope has come."""
@@ -261,14 +283,16 @@ class Communicator:
         self._early.add(message)
         self._waits_for_room = True
         if not self._landing.ask(self._messages.size[message], 0, self._stop_waiting):
+            if self._node.threads is not None:
+                yield from self._node.threads.tell_all(MAIN)
             while self._waits_for_room:
-                yield None
+                yield from self._sleep()
             self._routine.woken = True  # by whatever has come meanwhile
         self._waits_for_room = False
 
     def _stop_waiting(self) -> None:
         self._waits_for_room = False
-        self._routine.wake()
+        self._stir()
 
     def _move(self, message: int) -> None:
         """Let the data of *message* move, unless they do."""
@@ -292,7 +316,7 @@ class Communicator:
             self._others[messages.source[message]]._sent(message)
         if messages.awaited[message]:
             self._done.append(messages.receive[message])
-            self._routine.wake()
+            self._stir()
 
 
 class Courier:

@@ -22,6 +22,7 @@ from tasksim.engine.compiled.answers import NotedCopies, ended, read_tasks
 from tasksim.engine.compiled.contention import flat_contention
 from tasksim.engine.compiled.flat import flat_platform
 from tasksim.engine.compiled.view import KnownView
+from tasksim.engine.threads.suits import can_be_threads
 from tasksim.engine.ticks import ticks
 from tasksim.network.model import cost_s
 from tasksim.runtime.flat import Arrays, Flat, Refused, graph_columns, policy_structure
@@ -205,12 +206,18 @@ class CompiledCluster:
             contention=self._contention(asked, work.graph),
             machine=True,
             blind=self._blind,
+            threads=self._has_threads(asked, work.graph),
             uses_priorities=bool(scheduler.uses_priorities),
             looks_at_data=bool(scheduler.looks_at_data),
             chooses_apart=chooses_apart(scheduler),
             hears_started=unless_default(scheduler, "started") is not None,
             hears_finished=unless_default(scheduler, "finished") is not None,
         )
+
+    def _has_threads(self, asked: NodeQuestion, graph: TaskGraph) -> bool:
+        if not self._blind or self._cores or asked.slowing is not None:
+            return False
+        return can_be_threads(graph, asked.platform, asked.scheduler, of_cluster=True)
 
     def _contention(self, asked: NodeQuestion, graph: TaskGraph) -> int | None:
         if asked.slowing is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from tasksim.engine.data.pool import Pool
 from tasksim.engine.ticks import ticks
@@ -20,10 +20,16 @@ if TYPE_CHECKING:
     from tasksim.engine.clock import Routine, Steps, TickClock
     from tasksim.platform.costs import Allocation
 
-__all__ = ["PINNED_AT", "Landing"]
+__all__ = ["LONG", "MAIN", "PINNED_AT", "Landing"]
+
+MAIN: Final = 0
+"""Main memory, from which messages are sent and into which they are received."""
 
 PINNED_AT: Final = 1 << 20
 """The size in bytes that ``pin_s`` is the time for."""
+
+Asked: TypeAlias = "tuple[int, int, int, Callable[[], None]]"
+"""Who waits for memory: urgency, turn, size, and what to call."""
 
 LONG: Final = 1_000_000
 """After a millisecond a worker leaves the rest to others (StarPU's ``MAX_PUSH_TIME``)."""
@@ -57,16 +63,16 @@ class Landing:
         self._at_once = at_once
         self._pool = Pool(inf, allocation)
         self._kept: dict[int, int] = {}
-        self._queue: list[tuple[int, int, int, Callable[[], None]]] = []
-        """Who waits: urgency, turn, size, and what to call."""
-        self._turn = 0
+        self._queue: list[Asked] = []
+        """Who waits."""
+        self._turn = self._first = 0
         self._pinned_by = 0  # when the last who pins will be ready: one does at a time
         self.open = 0
         """How many ask for memory and have none yet."""
 
     def ask(self, size: int, priority: int, done: Callable[[], None]) -> bool:
         """Return whether there is room for *size* bytes at once; else *done* is called later."""
-        if self._take_kept(size):
+        if self.take_kept(size):
             return True
         heappush(self._queue, (-priority, self._turn, size, done))
         self._turn += 1
@@ -91,13 +97,13 @@ class Landing:
         """
         if not self._queue:
             return False
-        taken = [heappop(self._queue) for _ in range(min(self._at_once, len(self._queue)))]
+        taken = self.take()
         begun = self._clock._now
         while taken and self._clock._now < begun + LONG:
             _, _, size, done = taken.pop(0)
-            if not self._take_kept(size):
+            if not self.take_kept(size):
                 now = self._clock._now
-                self._pinned_by = max(now, self._pinned_by) + self._allocate(size)
+                self._pinned_by = max(now, self._pinned_by) + self.allocate(size)
                 if self._pinned_by > now:
                     yield self._pinned_by - now
             self.open -= 1
@@ -108,13 +114,24 @@ class Landing:
             self._wake()
         return True
 
-    def _take_kept(self, size: int) -> bool:
+    def take(self) -> list[Asked]:
+        """Take the most urgent of those that wait, so many as a worker turns to at a time."""
+        return [heappop(self._queue) for _ in range(min(self._at_once, len(self._queue)))]
+
+    def put_back(self, asked: Sequence[Asked]) -> None:
+        """Let *asked*, for whom no room was made, wait again before those as urgent."""
+        for urgency, _, size, done in reversed(asked):
+            self._first -= 1
+            heappush(self._queue, (urgency, self._first, size, done))
+
+    def take_kept(self, size: int) -> bool:
+        """Take room for *size* bytes that was given back, if there is any."""
         kept = self._kept.get(size, 0)
         if kept:
             self._kept[size] = kept - 1
         return bool(kept)
 
-    def _allocate(self, size: int) -> int:
+    def allocate(self, size: int) -> int:
         """Allocate *size* bytes; return how long it takes, in ticks."""
         allocation = self._allocation
         found = self._pool.allocate(size)

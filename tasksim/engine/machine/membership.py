@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from tasksim.engine.cluster.sharing import SharedCores
     from tasksim.engine.data.accesses import Hints
+    from tasksim.engine.threads.kernel import Kernel
     from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = ["Membership"]
@@ -33,5 +34,7 @@ class Membership(NamedTuple):
     """Whether nothing happens on any node, nor between them."""
     over: Callable[[], bool]
     """Whether all nodes have done everything."""
+    kernel: Kernel
+    """Runs the threads of all nodes that have any."""
     cores: SharedCores | None = None
     """What its workers run on beside those of other nodes; None: each on a core of its own."""

@@ -6,12 +6,12 @@ the tasks that workers run in numbers, and which no scheduler sees.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from tasksim.engine.clock import Routine, run
 from tasksim.engine.data.accesses import Hints, TaskAccesses, ordered_accesses
 from tasksim.engine.data.capacity import keep_where_data_fit, no_room
-from tasksim.engine.data.landing import Landing
+from tasksim.engine.data.landing import MAIN, Landing
 from tasksim.engine.data.memories import Memories
 from tasksim.engine.data.turns import turns_of
 from tasksim.engine.machine.core import core
@@ -45,10 +45,7 @@ if TYPE_CHECKING:
     from tasksim.runtime.ledger import Ledger
     from tasksim.runtime.release import Release
 
-__all__ = ["MAIN", "Node"]
-
-MAIN: Final = 0
-"""Main memory, from which messages are sent and into which they are received."""
+__all__ = ["Node"]
 
 
 class Node:
@@ -107,15 +104,14 @@ class Node:
         """How many tasks workers run; those of higher numbers are communication."""
         self.order: Sequence[int] = range(len(graph)) if member is None else member.order
         """The tasks as they are submitted."""
-        alone = slowing is None
-        self.threads = _threads(clock, facts) if blind and member is None and alone else None
+        undisturbed = slowing is None and self.shared_cores is None
+        self.threads = _threads(clock, facts, member) if blind and undisturbed else None
         self.rate = None
         if slowing is not None and self.shared_cores is None:  # these have a rate of their own
             self.rate = Rate(clock, slowing, graph.kernel.tolist(), class_of(platform))
         if self.instant.stepwise or self.threads is not None:
             clock.end_waits_in_reverse()
         self._looks = scheduler.looks_at_data
-        self._ended = None if member is None else member.ended
         self.started = unless_default(scheduler, "started")
         self._finished = unless_default(scheduler, "finished")
         self.needs, reads = ordered_accesses(graph, moved=len(platform.memories) > 1)
@@ -138,11 +134,10 @@ class Node:
         self.view = NodeView(seen, clock, routines, self.memories, accesses, writing)
         hints = Hints.of(graph) if member is None else member.hints
         self.hints = HintFollower(hints, ledger, writing, self.memories, overheads, self.order)
-        if member is None:
-            self._patience = Patience(facts, ledger, self._idle)
-        else:
+        if member is not None:
             self.view.first_ready = member.first_ready
-            self._patience = Patience(facts, ledger, member.idle, member.over)
+        idle, over = (self._idle, None) if member is None else (member.idle, member.over)
+        self._patience = Patience(facts, ledger, idle, over)
         # What the hot loops look up, without the way to it.
         self._locked = self.memories.locks.until
         self._hinted = self.hints.waiting
@@ -225,8 +220,8 @@ class Node:
         synchronous = self.platform.device(architecture).synchronous
         if not synchronous:
             return [False] * len(self._graph)
-        kernels = [name in synchronous for name in self._graph.model_names]
-        return [kernels[kernel] for kernel in self._graph.kernel.tolist()]
+        names = self._graph.model_names
+        return [names[kernel] in synchronous for kernel in self._graph.kernel.tolist()]
 
     def _idle(self) -> bool:
         return self.ledger.idle() and not self.memories.requests.of
@@ -280,8 +275,7 @@ class Node:
             self.leave(self.needs[task], driver)
         if self._finished is not None:
             self._finished(task, worker)
-        if self.landing is not None and self._ended is not None:
-            self._ended(task)
+        self.hear_end(task)
         push_cost = self._push_cost
         said = iter(self._hinted.get(task, ()))
         for successor in self._release.complete_in_turn(task, self._pauses(task)):
@@ -302,6 +296,9 @@ class Node:
 
     def finish_communication(self, task: int, routine: Routine) -> Steps:
         """Release what waited for the communication *task*; the thread *routine* pushes it."""
+        if self.threads is not None:
+            yield from self.threads.finish_communication(task)
+            return
         self._note_end(task)
         if self._several:
             self.memories.mover.release(self.needs[task], MAIN)
@@ -322,13 +319,22 @@ class Node:
         To release one costs a push, as StarPU pushes a task without a kernel for it; but not the
         main thread, when nothing else is missing.
         """
-        assert self._member is not None
         if self._push_cost and released_by >= 0:
             routine.rank = self.instant.push
             yield self._push_cost
+        self.hand_over(task, released_by)
+
+    def hand_over(self, task: int, released_by: int) -> None:
+        """Hand the communication *task* over, which was released just now."""
+        assert self._member is not None
         self._make_ready(task, self.clock._now, released_by)
         self.ledger.hand_over(task)
         self._member.communicate(task)
+
+    def hear_end(self, task: int) -> None:
+        """Note that *task* has ended, where received data land."""
+        if self.landing is not None and self._member is not None:
+            self._member.ended(task)
 
     def leave(self, needs: Needs, driver: Driver) -> None:
         """Note that *driver* does not need the data of a task any more."""
@@ -342,11 +348,11 @@ class Node:
         self, task: int, routine: Routine, pusher: int | None = None, released_by: int = -1
     ) -> Steps:
         """Push *task*, which *pusher*'s task released, on its *routine*; else the main thread's."""
-        if task >= self.own_tasks:
-            yield from self._communicate(task, routine, released_by)
-            return
         if self.threads is not None:
             yield from self.threads.push(task, released_by)
+            return
+        if task >= self.own_tasks:
+            yield from self._communicate(task, routine, released_by)
             return
         if self._blind and self._locked:
             yield from self.unlocked(task)  # a task that is released takes its data first
@@ -381,13 +387,14 @@ def _keepers(clock: TickClock, platform: Platform, routines: list[Routine]) -> l
     return [routine or Routine(clock) for routine in keepers]
 
 
-def _threads(clock: TickClock, facts: Facts) -> Threads | None:
+def _threads(clock: TickClock, facts: Facts, member: Membership | None) -> Threads | None:
     """Return the threads that answer the question, imported only where they can."""
     from tasksim.engine.threads.suits import can_be_threads
 
-    if not can_be_threads(facts.graph, facts.platform, facts.scheduler):
+    if not can_be_threads(*facts[:3], of_cluster=member is not None):
         return None
 
+    from tasksim.engine.threads.kernel import Kernel
     from tasksim.engine.threads.threads import Threads
 
-    return Threads(clock)
+    return Threads(clock, Kernel(clock) if member is None else member.kernel)

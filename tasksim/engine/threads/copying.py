@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tasksim.engine.data.landing import LONG, MAIN
 from tasksim.engine.data.requests import FETCH, IDLE, PREFETCH, UNDER_WAY
 from tasksim.engine.machine.intake import COMING, THERE
 from tasksim.engine.threads.kernel import Actor, Mutex
@@ -15,9 +16,11 @@ if TYPE_CHECKING:
     from tasksim.engine.data.accesses import Need, Needs
     from tasksim.engine.data.channels import Channel, Post
     from tasksim.engine.data.engines import Copy
+    from tasksim.engine.data.landing import Landing
     from tasksim.engine.data.memories import Memories
     from tasksim.engine.data.requests import Request
     from tasksim.engine.machine.intake import Intake
+    from tasksim.engine.machine.node import Node
     from tasksim.engine.threads.kernel import Calls, Kernel
     from tasksim.engine.threads.locks import DataLocks
     from tasksim.engine.threads.workers import Office, Worker
@@ -54,11 +57,13 @@ class Copying:
         locks: DataLocks,
         office: Office,
         look: int,
+        landing: Landing | None = None,
     ) -> None:
         self._clock, self._kernel, self._look = clock, kernel, look
         self._requests, self._handling = memories.requests, memories.handling
-        self._mover = memories.mover
+        self._mover, self._landing = memories.mover, landing
         self._locks, self._office = locks, office
+        self._chunks = Mutex()
         posts = memories.requests.posts
         self._inward = [list(map(_List, post.inward)) for post in posts]
         self._outward = [list(map(_List, post.outward)) for post in posts]
@@ -80,8 +85,35 @@ class Copying:
         for group in groups:
             for requests in group:
                 worked |= yield from self._note_arrivals(requests, post, me)
+            if self._landing is not None and memory == MAIN and group is groups[0]:
+                worked |= yield from self._make_room(self._landing, me)
             worked |= yield from self._start_all(group, post, me)
         return worked
+
+    def _make_room(self, landing: Landing, me: Worker | None) -> Calls:
+        """Make room for what comes from other nodes, and leave to others what takes too long."""
+        asked = landing.take()
+        begun = self._clock._now
+        place = 0
+        while place < len(asked) and self._clock._now < begun + LONG:
+            _, _, size, done = asked[place]
+            yield -2
+            if not landing.take_kept(size):
+                yield self._chunks
+                ticks = landing.allocate(size)
+                if ticks:
+                    yield ticks
+                yield self._chunks
+            yield from self._office.tell_all(MAIN, me)
+            landing.open -= 1
+            done()
+            yield from self._office.stir(MAIN)
+            place += 1
+        if place < len(asked):
+            landing.put_back(asked[place:])
+            yield self._look
+            yield from self._office.tell_all(MAIN, me)
+        return bool(asked)
 
     def _note_arrivals(self, requests: _List, post: Post, me: Worker | None) -> Calls:
         channel = requests.channel
@@ -240,7 +272,19 @@ class Copying:
             intake.missing -= 1
             yield from self._office.stir(intake.memory)
 
-    def will_not_be_used(self, handle: int, me: Worker) -> Calls:
+    def hand_over(self, node: Node, task: int, released_by: int, me: Worker | None) -> Calls:
+        """Hand the communication *task* of *node* over, and ask for its datum in main memory."""
+        handle = node.needs[task][0][0]
+        yield from self._locks.take(handle)
+        before, landing = self._open(handle), self._landing
+        waited = landing is not None and landing.open
+        node.hand_over(task, released_by)
+        yield from self._post_new(handle, before, me)
+        if landing is not None and landing.open > waited:
+            yield from self._office.tell_all(MAIN, me)
+        self._locks.give(handle)
+
+    def will_not_be_used(self, handle: int, me: Worker | None) -> Calls:
         """Follow a hint about *handle*."""
         yield from self._locks.take(handle)
         before = self._open(handle)
@@ -251,7 +295,7 @@ class Copying:
     def _open(self, handle: int) -> list[Request]:
         return list(self._requests.of.get(handle, ()))
 
-    def _post_new(self, handle: int, before: Iterable[Request], me: Worker) -> Calls:
+    def _post_new(self, handle: int, before: Iterable[Request], me: Worker | None) -> Calls:
         new = [request for request in self._open(handle) if request not in before]
         if new:
             yield from self._post(new[0], me)

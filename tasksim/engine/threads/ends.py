@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tasksim.engine.data.landing import MAIN
 from tasksim.engine.threads.kernel import Mutex
 
 if TYPE_CHECKING:
@@ -55,6 +56,22 @@ class Ends:
         yield from self._copying.touch_patiently(needs, me)
         node.leave(needs, me.driver)
         yield -2 - 2 * len(needs)
+        node.hear_end(task)
+        yield from self._release_all(task, me)
+        yield from self._terminate(me)
+        yield -9
+
+    def finish_communication(self, task: int) -> Calls:
+        """Let go what the communication *task* used, and push what waited for it."""
+        node = self._node
+        node.ledger.finish(task)
+        yield from self._locks.touch_all(node.needs[task])
+        node.memories.mover.release(node.needs[task], MAIN)
+        yield from self._release_all(task, None)
+
+    def _release_all(self, task: int, me: Worker | None) -> Calls:
+        """Push what waited for *task*, and follow the hints among it."""
+        node = self._node
         said = node.hints.waiting.get(task, ())
         pauses = node.hints.among(task, node.successors(task)) if said else ()
         followed = 0
@@ -67,12 +84,13 @@ class Ends:
                 yield from self.push(successor, task, me)
         for _, handle in said[followed:]:
             yield from self._follow(handle, me)
-        yield from self._terminate(me)
-        yield -9
 
     def push(self, task: int, released_by: int, me: Worker | None) -> Calls:
         """Push *task*, which *me*'s task *released_by* released; None: the main thread pushes."""
         node = self._node
+        if task >= node.own_tasks:
+            yield from self._hand_over(task, released_by, me)
+            return
         yield from self._copying.touch_patiently(node.needs[task], me)
         yield self._push_cost
         node.ledger.release(task, node.clock._now, released_by)
@@ -88,7 +106,17 @@ class Ends:
         yield from me.leave()
         yield me.mutex
 
-    def _follow(self, handle: int, me: Worker) -> Calls:
+    def _hand_over(self, task: int, released_by: int, me: Worker | None) -> Calls:
+        """Hand the communication *task* over, whose datum is asked for in main memory.
+
+        The main thread need not push what waits for nothing.
+        """
+        if released_by >= 0:
+            yield self._push_cost
+            yield from self._count(self._ready)
+        yield from self._copying.hand_over(self._node, task, released_by, me)
+
+    def _follow(self, handle: int, me: Worker | None) -> Calls:
         """Follow a hint about *handle*: two tasks that do nothing are pushed for it."""
         yield self._push_cost
         yield from self._count(self._ready)
@@ -114,8 +142,11 @@ class Ends:
         yield -1
         yield counter
 
-    def _terminate(self, me: Worker) -> Calls:
+    def _terminate(self, me: Worker | None) -> Calls:
         """Count one task less."""
-        for mutex in (self._ready, self._submitted, me.mutex):
+        for mutex in (self._ready, self._submitted):
             yield mutex
             yield mutex
+        if me is not None:
+            yield me.mutex
+            yield me.mutex

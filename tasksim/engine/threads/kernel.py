@@ -27,7 +27,7 @@ Calls: TypeAlias = "Generator[Any, None, Any]"
 - a number of ticks to wait; or, negative, so many simcalls that touch nothing others see;
 - a :class:`Mutex`, to lock it, or to unlock the one it holds; :class:`TryLock`;
 - :class:`Wait`, until the condition is signalled; a :class:`Condition`, to signal all that wait;
-- :class:`Execution`; None, to go on as soon as the time has advanced.
+- :class:`Execution`.
 """
 
 
@@ -132,7 +132,8 @@ class Kernel:
         self.rung: list[Actor] = []
         self.bells: dict[Actor, Callable[[], Condition | None]] = {}
         """Per actor, what rings for it if it sleeps: the condition to signal then."""
-        self._until_later: list[Actor] = []
+        self.advances: list[Condition] = []
+        """Those that are signalled whenever the time has advanced."""
 
     def run(self, progress: Callable[[], int]) -> None:
         """Let everything happen.
@@ -151,9 +152,12 @@ class Kernel:
         queue: list[Any] = clock._queue
         self._instant()
         while queue:
-            now = clock._now = queue[0][0]
-            self.ready += self._until_later
-            self._until_later = []
+            now = queue[0][0]
+            if now != clock._now:
+                clock._now = now
+                for condition in self.advances:
+                    if condition.waiters:
+                        self._signal(condition)
             while queue and queue[0][0] == now:
                 event = heappop(queue)[3]
                 if event.__class__ is Actor:
@@ -215,11 +219,9 @@ class Kernel:
         elif kind is Execution:
             self._clock.keep_order()
             self._sleep(actor, call.ticks)
-        elif kind is TryLock:
+        else:
             call.mutex.owner = call.mutex.owner or actor
             ready.append(actor)
-        else:
-            self._until_later.append(actor)
 
     def _signal(self, condition: Condition) -> None:
         waiters, condition.waiters = condition.waiters, []

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tasksim.engine.threads.kernel import Condition, Mutex, Wait
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tasksim.engine.data.accesses import Need
-    from tasksim.engine.threads.kernel import Calls
+    from tasksim.engine.threads.kernel import Calls, Kernel
 
 __all__ = ["DataLocks"]
 
@@ -16,12 +18,16 @@ __all__ = ["DataLocks"]
 class DataLocks:
     """Which data are locked (StarPU's spinlocks, ``common/thread.h``).
 
-    Who finds one taken waits *patience* ticks and then for each advance of the time.
+    Who finds one taken waits *patience* ticks and then for each advance of the time, which *kernel*
+    signals. Those that wait look one after the other: each holds the mutex of the condition then.
     """
 
-    def __init__(self, patience: int) -> None:
+    def __init__(self, patience: int, kernel: Kernel) -> None:
         self._patience = patience
         self._taken: set[int] = set()
+        self._mutex, self._advance = Mutex(), Condition()
+        self._wait = Wait(self._advance, self._mutex)
+        kernel.advances.append(self._advance)
 
     def try_take(self, handle: int) -> bool:
         """Lock *handle* if it is free; return whether it was."""
@@ -37,10 +43,10 @@ class DataLocks:
         yield self._patience
         if self.try_take(handle):
             return
-        yield -2  # the mutex and the condition of those who wait for the time
+        yield self._mutex
         while not self.try_take(handle):
-            yield None
-        yield -1
+            yield self._wait
+        yield self._mutex
 
     def give(self, handle: int) -> None:
         """Unlock *handle*."""

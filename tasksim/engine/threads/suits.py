@@ -18,13 +18,19 @@ if TYPE_CHECKING:
 __all__ = ["can_be_threads"]
 
 
-def can_be_threads(graph: TaskGraph, platform: Platform, scheduler: Scheduler) -> bool:
+def can_be_threads(
+    graph: TaskGraph, platform: Platform, scheduler: Scheduler, *, of_cluster: bool = False
+) -> bool:
     """Return whether the threads know *scheduler*, and *platform* is one as StarPU's are.
 
     Each thing that a thread does takes time, so that nobody polls for ever at one instant; cores
     share main memory, which has no limit, and each other memory is that of one device; no updates
-    commute.
+    commute. Nodes *of_cluster* have threads only where they have devices: how the communication
+    thread takes turns with others within an instant is known less well than what it does, and with
+    cores alone the order without threads is nearer to StarPU's.
     """
+    if of_cluster and len(platform.memories) == 1:
+        return False
     if type(scheduler) not in (Eager, Prio, WorkStealing):
         return False
     devices = [w.memory for w in platform.workers if platform.device(w.architecture).pipeline]

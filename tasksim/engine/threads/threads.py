@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 from tasksim.engine.threads.copying import Copying
 from tasksim.engine.threads.drivers import CoreLoop, DeviceLoop, Loop
 from tasksim.engine.threads.ends import Ends
-from tasksim.engine.threads.kernel import Actor, Kernel, Mutex
+from tasksim.engine.threads.kernel import Actor, Mutex
 from tasksim.engine.threads.locks import DataLocks
 from tasksim.engine.threads.policies import policy_of
-from tasksim.engine.threads.workers import Office, Worker
+from tasksim.engine.threads.workers import Bell, Office, Worker
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tasksim.engine.clock import TickClock
+    from tasksim.engine.clock import Routine, TickClock
     from tasksim.engine.machine.driver import Driver
     from tasksim.engine.machine.node import Node
     from tasksim.engine.machine.ticks import OverheadTicks
-    from tasksim.engine.threads.kernel import Calls
+    from tasksim.engine.threads.kernel import Calls, Kernel
     from tasksim.runtime.release import Release
 
 __all__ = ["Threads"]
@@ -32,16 +32,25 @@ class Threads:
     ----------
     clock : TickClock
         Waits that begin at one instant, and end at one, must end last begun first in it.
+    kernel : Kernel
+        Who runs them, and those of other nodes.
     """
 
-    def __init__(self, clock: TickClock) -> None:
-        self._clock = clock
-        self.kernel = Kernel(clock)
+    def __init__(self, clock: TickClock, kernel: Kernel) -> None:
+        self._clock, self.kernel = clock, kernel
         self._ends: Ends | None = None
+        self._office: Office | None = None
 
     def actor(self) -> Actor:
         """Return a new thread, which does nothing yet."""
         return Actor(self._clock, self.kernel)
+
+    def bell(self, actor: Routine) -> Bell:
+        """Return what *actor* may sleep on until it is notified."""
+        assert isinstance(actor, Actor)
+        bell = Bell()
+        self.kernel.bells[actor] = bell.ring_if_slept_on
+        return bell
 
     def begin(
         self,
@@ -57,10 +66,10 @@ class Threads:
         """
         platform, scheduler = node.platform, node.scheduler
         workers = [Worker(driver) for driver in drivers]
-        office = Office(workers, len(platform.memories))
-        locks = DataLocks(overheads.progress)
+        office = self._office = Office(workers, len(platform.memories))
+        locks = DataLocks(overheads.progress, self.kernel)
         copying = Copying(
-            self._clock, self.kernel, node.memories, locks, office, overheads.progress
+            self._clock, self.kernel, node.memories, locks, office, overheads.progress, node.landing
         )
         policy = policy_of(scheduler, node.view, office, overheads.progress)
         ends = Ends(node, release, copying, locks, policy, overheads.push, overheads.submission)
@@ -77,6 +86,16 @@ class Threads:
                 actor.begin(CoreLoop(loop, worker).calls())
 
     def push(self, task: int, released_by: int) -> Calls:
-        """Push *task* on the main thread."""
+        """Push *task*, or hand it over, on the main thread or that of communication."""
         assert self._ends is not None
         return self._ends.push(task, released_by, None)
+
+    def tell_all(self, memory: int) -> Calls:
+        """Wake all who look after *memory*, on the thread of communication."""
+        assert self._office is not None
+        return self._office.tell_all(memory, None)
+
+    def finish_communication(self, task: int) -> Calls:
+        """Release what waited for the communication *task*, on its thread."""
+        assert self._ends is not None
+        return self._ends.finish_communication(task)

@@ -47,7 +47,7 @@ std::unique_ptr<Scheduler> scheduler_of(const tasksim_member &given) {
 ClusterReplay::Member::Member(ClusterReplay &cluster, int number, const tasksim_member &given,
                               std::unique_ptr<Scheduler> own)
     : Membership(graph_of(given.visible), column(given.order, graph_of(given.graph).tasks),
-                 static_cast<int>(given.first_ready), cluster.cores_.get()),
+                 static_cast<int>(given.first_ready), cluster.kernel_, cluster.cores_.get()),
       cluster(cluster),
       scheduler(std::move(own)),
       communicator(*cluster.office_.communicators[number]),
@@ -148,6 +148,7 @@ void ClusterReplay::make_members() {
     const tasksim_member &member = given_.member[number];
     const Graph &graph = graph_of(member.graph), &visible = graph_of(member.visible);
     expect(visible.tasks <= graph.tasks && visible.handles == graph.handles);
+    expect(!member.question->threads || !cores_);
     expect(member.first_ready >= 0 && member.first_ready <= visible.tasks);
     const auto message = column(member.message, graph.tasks - visible.tasks);
     expect_within(message, 0, given_.messages - 1);
@@ -180,6 +181,18 @@ void ClusterReplay::begin() {
     members_[k]->node.begin();
   }
   for (const auto &member : members_) member->main->begin(submission(member->node, *member->main));
+}
+
+bool ClusterReplay::go_on(i64 events) {
+  const auto has_threads = [](const auto &each) { return each->node.threads != nullptr; };
+  if (!std::any_of(members_.begin(), members_.end(), has_threads)) return clock_.run(events);
+  return kernel_.run(events, [this] { return done(); });
+}
+
+i64 ClusterReplay::done() const {
+  i64 done = 0;
+  for (const auto &each : members_) done += each->node.ledger.done();
+  return done;
 }
 
 void ClusterReplay::end() {

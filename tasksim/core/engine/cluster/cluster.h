@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../replay.h"
+#include "../threads/kernel.h"
 #include "communicator.h"
 #include "sharing.h"
 
@@ -13,7 +14,7 @@ class ClusterReplay : public Replay {
   explicit ClusterReplay(const tasksim_cluster &given);  // throws BadArrays
 
   void begin() override;
-  bool go_on(i64 events) override { return clock_.run(events); }
+  bool go_on(i64 events) override;
   void end() override;
 
   // Of a node; those of the first where no number is said.
@@ -22,7 +23,7 @@ class ClusterReplay : public Replay {
   const Ledger &ledger() const override { return node(0).ledger; }
   double units_per_s() const override { return 1e9; }
   double now_s() const override { return static_cast<double>(clock_.now) * 1e-9; }
-  i64 events() const override { return clock_.events; }
+  i64 events() const override { return clock_.events + kernel_.calls; }
   const Office &office() const { return office_; }
 
  private:
@@ -49,9 +50,11 @@ class ClusterReplay : public Replay {
   void make_members();
   bool idle() const;
   bool over() const;
+  i64 done() const;
 
   const tasksim_cluster given_;
   Clock clock_;
+  threads::Kernel kernel_{clock_};
   std::vector<Use> uses_;
   std::vector<Way> ways_;
   std::vector<i64> envelopes_;  // per way the ticks that one takes

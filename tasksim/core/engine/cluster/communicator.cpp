@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "../threads/threads.h"
+
 namespace tasksim::cluster {
 
 namespace {
@@ -26,6 +28,7 @@ void Communicator::begin(Node &node) {
   if (landing()) find_readers();
   routine_ = node.routine();
   routine_->rank = COMMUNICATE;
+  if (node.threads) bell_ = node.threads->bell(*routine_);
   routine_->begin(steps());
 }
 
@@ -39,7 +42,7 @@ void Communicator::take(int task) {
     Courier &courier = couriers_.emplace_back();
     courier.task = task;
     courier.memory = MAIN;
-    courier.priority = message_of(task).priority;
+    courier.priority = priority_of(message_of(task));
     courier.communicator = this;
     if (node_->mover.fetch(node_->graph.needs[task], courier)) return;
   }
@@ -51,7 +54,7 @@ void Communicator::land(int task) {
   const Message &message = message_of(task);
   const bool asks = landing() && message.target == number_ && message.lands;
   const int number = number_of(task);
-  if (!asks || landing()->ask(size_of(number), message.priority, landed_, task)) ready(task);
+  if (!asks || landing()->ask(size_of(number), priority_of(message), landed_, task)) ready(task);
 }
 
 // The size of the datum of *message*, which is received here.
@@ -86,7 +89,13 @@ void Communicator::ready(int task) {
   Message &message = message_of(task);
   if (number_ == message.source) {
     office_.communicators[message.target]->send_for_thread(3);
-    out_.push({-i64{message.priority}, turn_++, number_of(task)});
+    const int datum = node_->graph.needs[task].front().handle;
+    if (last_ready_ != office_.clock.now || last_datum_ != datum) {
+      last_ready_ = office_.clock.now;
+      last_datum_ = datum;
+      ++turn_;
+    }
+    out_.push({-priority_of(message), turn_, number_of(task)});
   } else {
     message.awaited = true;
     if (message.arrived)
@@ -96,13 +105,28 @@ void Communicator::ready(int task) {
     else
       ++expected_;
   }
-  routine_->wake();
+  stir();
+}
+
+void Communicator::stir() {
+  routine_->woken = true;
+  routine_->notify();
+}
+
+Steps<> Communicator::sleep_on_bell() {
+  co_await bell_->sleep();
+  co_await bell_->reset();
 }
 
 Steps<> Communicator::steps() {
   Routine &routine = *routine_;
   for (;;) {
-    if (!routine.woken && done_.empty()) co_await SLEEP;
+    if (!routine.woken && done_.empty()) {
+      if (bell_)
+        co_await sleep_on_bell();
+      else
+        co_await SLEEP;
+    }
     routine.woken = false;
     routine.rank = COMMUNICATE;
     co_await Wait{0};
@@ -154,7 +178,7 @@ void Communicator::end_soon(int task) {
 void Communicator::sent(const Message &message) {
   --in_flight_;
   end_soon(message.send);
-  routine_->wake();
+  stir();
 }
 
 // *message* is being sent here.
@@ -189,7 +213,7 @@ void Communicator::on_envelope(int message) {
   --office_.under_way;
   __builtin_prefetch(&office_.messages[message], 1);
   envelope_ = message;
-  routine_->wake();
+  stir();
 }
 
 // Asks for the data of the message whose envelope has come.
@@ -210,7 +234,13 @@ Steps<> Communicator::receive_early(int message) {
   early_.insert(message);
   waits_for_room_ = true;
   if (!landing()->ask(size_of(message), 0, room_found_, message)) {
-    while (waits_for_room_) co_await SLEEP;
+    if (bell_) co_await node_->threads->tell_all(MAIN);
+    while (waits_for_room_) {
+      if (bell_)
+        co_await sleep_on_bell();
+      else
+        co_await SLEEP;
+    }
     routine_->woken = true;  // by whatever has come meanwhile
   }
   waits_for_room_ = false;
@@ -273,7 +303,7 @@ void Communicator::on_data(int number) {
   if (!message.detached) office_.communicators[message.source]->sent(message);
   if (!message.awaited) return;
   end_soon(message.receive);
-  routine_->wake();
+  stir();
 }
 
 }  // namespace tasksim::cluster

@@ -10,6 +10,7 @@
 
 #include "../../schedulers/line.h"
 #include "../machine/node.h"
+#include "../threads/workers.h"
 #include "flows.h"
 
 namespace tasksim::cluster {
@@ -69,7 +70,8 @@ class alignas(64) Communicator {
     int message;
 
     bool before(const Sending &other) const {
-      return urgency != other.urgency ? urgency < other.urgency : turn < other.turn;
+      if (urgency != other.urgency) return urgency < other.urgency;
+      return turn != other.turn ? turn < other.turn : message < other.message;
     }
   };
   struct EnvelopeCome : Awaiting {
@@ -98,7 +100,7 @@ class alignas(64) Communicator {
     explicit RoomFound(Communicator &communicator) : communicator(communicator) {}
     void happen(i64) override {
       communicator.waits_for_room_ = false;
-      communicator.routine_->wake();
+      communicator.stir();
     }
     Communicator &communicator;
   };
@@ -110,7 +112,12 @@ class alignas(64) Communicator {
   i64 size_of(int message) const;
   Landing *landing() const { return node_->landing.get(); }
   void ready(int task);
+  i64 priority_of(const Message &message) const {  // here: schedulers may know none
+    return node_->question.uses_priorities ? message.priority : 0;
+  }
+  void stir();  // the thread goes on at the end of this instant
   Steps<> steps();
+  Steps<> sleep_on_bell();
   Steps<> send();
   Steps<> end(int task);
   void end_soon(int task);
@@ -142,6 +149,8 @@ class alignas(64) Communicator {
   bool waits_for_room_ = false;
   int envelope_ = NONE;      // a message whose envelope has come just now
   i64 turn_ = 0;
+  i64 last_ready_ = -1;      // when a send became ready last
+  int last_datum_ = NONE;    // and its datum: those that do together go in order
   i64 in_flight_ = 0;
   i64 expected_ = 0;       // receives that are ready of which no envelope has come
   Heap<Sending> out_;      // sends that are ready
@@ -153,6 +162,7 @@ class alignas(64) Communicator {
   std::unordered_map<int, int> readers_;             // of a received message, yet to end
   std::unordered_map<int, std::vector<int>> reads_;  // by a task, of received messages
   std::deque<Courier> couriers_;
+  std::unique_ptr<threads::Bell> bell_;  // of a node with threads: what it sleeps on
   std::unique_ptr<Routine> routine_;  // last: it refers to what is above
 };
 

@@ -9,7 +9,6 @@ namespace tasksim {
 namespace {
 
 constexpr double PINNED_AT = 1 << 20;  // the bytes that pin_s is the time for
-constexpr i64 LONG = 1'000'000;        // ticks after which a worker leaves the rest to others
 
 }  // namespace
 
@@ -37,8 +36,7 @@ void Landing::wake() {
 }
 
 Steps<> Landing::serve() {
-  std::vector<Asked> taken;
-  while (!queue_.empty() && std::ssize(taken) < at_once_) taken.push_back(queue_.pop());
+  const std::vector<Asked> taken = take();
   const i64 begun = clock_.now;
   std::size_t place = 0;
   while (place < taken.size() && clock_.now < later(begun, LONG)) {
@@ -54,6 +52,20 @@ Steps<> Landing::serve() {
   if (place == taken.size()) co_return;
   for (; place < taken.size(); ++place) queue_.push(taken[place]);
   wake();
+}
+
+std::vector<Landing::Asked> Landing::take() {
+  std::vector<Asked> taken;
+  while (!queue_.empty() && std::ssize(taken) < at_once_) taken.push_back(queue_.pop());
+  return taken;
+}
+
+void Landing::put_back(std::span<const Asked> asked) {
+  for (auto each = asked.rbegin(); each != asked.rend(); ++each) {
+    Asked waits = *each;
+    waits.turn = --first_;
+    queue_.push(waits);
+  }
 }
 
 bool Landing::take_kept(i64 size) {

@@ -2,6 +2,7 @@
 // (engine/data/landing.py).
 #pragma once
 
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -30,9 +31,9 @@ class Landing {
   // time, and leaves to others what it has not done soon.
   Steps<> serve();
 
-  i64 open = 0;  // how many ask for memory and have none yet
+  static constexpr i64 LONG = 1'000'000;  // ticks after which a worker leaves the rest to others
 
- private:
+  // Who waits for memory.
   struct Asked {
     i64 urgency, turn, size, value;
     Awaiting *who;
@@ -42,9 +43,19 @@ class Landing {
     }
   };
 
+  // Takes the most urgent of those that wait, so many as a worker turns to at a time.
+  std::vector<Asked> take();
+
+  // Lets *asked*, for whom no room was made, wait again before those as urgent.
+  void put_back(std::span<const Asked> asked);
+
+  bool take_kept(i64 size);  // room that was given back, if there is any
+  i64 allocate(i64 size);    // in so many ticks
+
+  i64 open = 0;  // how many ask for memory and have none yet
+
+ private:
   void wake();
-  bool take_kept(i64 size);
-  i64 allocate(i64 size);  // in so many ticks
 
   const Clock &clock_;
   const double pin_s_, largest_, chunk_;
@@ -53,7 +64,7 @@ class Landing {
   Pool pool_;
   std::unordered_map<i64, i64> kept_;
   Heap<Asked> queue_;
-  i64 turn_ = 0;
+  i64 turn_ = 0, first_ = 0;
   i64 pinned_by_ = 0;  // when the last who pins will be ready: one does at a time
 };
 

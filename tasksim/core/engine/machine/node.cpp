@@ -26,10 +26,10 @@ std::unique_ptr<Rate> new_rate(Clock &clock, const Graph &graph, const Platform 
 }
 
 // Threads, where they are asked for; throws BadArrays where they cannot be.
-std::unique_ptr<threads::Threads> new_threads(Node &node) {
+std::unique_ptr<threads::Threads> new_threads(Node &node, Membership *member) {
   if (!node.question.threads) return nullptr;
   if (!can_be_threads(node.graph, node.platform, node.scheduler)) throw BadArrays{};
-  return std::make_unique<threads::Threads>(node);
+  return std::make_unique<threads::Threads>(node, member ? &member->kernel : nullptr);
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ Node::Node(const Graph &graph, const Platform &platform, const tasksim_question 
       release(graph, !overheads.submission && !question.submitted),
       charges(graph, platform, question),
       rate(new_rate(clock, graph, platform, question, member)),
-      threads(new_threads(*this)),
+      threads(new_threads(*this, member)),
       drivers(new_drivers(*this)),
       copies(graph, platform),
       ways(platform),
@@ -296,7 +296,7 @@ Steps<> Node::finish(Driver &driver, int task) {
   if (locks.any()) co_await unlocked(task);
   if (several) leave(graph.needs[task], driver);
   if (question.hears_finished) scheduler.finished(task, worker);
-  if (landing) member_->ended(task);
+  hear_end(task);
   Released released(*this, task);
   for (int successor; (successor = released.next()) != NONE;) {
     if (successor == Released::PAUSE) {
@@ -337,6 +337,10 @@ void Node::finish_at_once(int worker, int task) {
 
 // Releases what waited for the communication *task*; the thread *routine* pushes it.
 Steps<> Node::finish_communication(int task, Routine &routine) {
+  if (threads) {
+    co_await threads->finish_communication(task);
+    co_return;
+  }
   ledger.finish(task);
   if (several) mover.release(graph.needs[task], MAIN);
   Released released(*this, task);
@@ -356,18 +360,26 @@ Steps<> Node::communicate(int task, Routine &routine, int released_by) {
     routine.rank = instant.push;
     co_await Wait{overheads.push};
   }
+  hand_over(task, released_by);
+}
+
+void Node::hand_over(int task, int released_by) {
   ledger.release(task, now(), released_by);
   ledger.hand_over(task);
   member_->communicate(task);
 }
 
+void Node::hear_end(int task) {
+  if (landing) member_->ended(task);
+}
+
 Steps<> Node::push(int task, Routine &routine, int pusher, int released_by) {
-  if (task >= own_tasks) {
-    co_await communicate(task, routine, released_by);
-    co_return;
-  }
   if (threads) {
     co_await threads->push(task, released_by);
+    co_return;
+  }
+  if (task >= own_tasks) {
+    co_await communicate(task, routine, released_by);
     co_return;
   }
   if (blind && locks.any()) co_await unlocked(task);  // a released task takes its data first

@@ -42,6 +42,7 @@ struct Driver : Forerunner {
 };
 
 namespace threads {
+class Kernel;
 class Threads;
 }
 
@@ -99,12 +100,17 @@ class Membership {
   const Graph &visible;  // the tasks that its workers run: its scheduler sees no other
   const std::span<const std::int32_t> order;  // all, communication among them, as they are submitted
   const int first_ready;  // how many tasks wait for nothing, not even a message
+  threads::Kernel &kernel;  // runs the threads of all nodes that have any
   Rated *const cores;     // what its workers run on; null: each on a core of its own
 
  protected:
   Membership(const Graph &visible, std::span<const std::int32_t> order, int first_ready,
-             Rated *cores)
-      : visible(visible), order(order), first_ready(first_ready), cores(cores) {}
+             threads::Kernel &kernel, Rated *cores)
+      : visible(visible),
+        order(order),
+        first_ready(first_ready),
+        kernel(kernel),
+        cores(cores) {}
   ~Membership() = default;
 };
 
@@ -136,6 +142,8 @@ class Node {
   Steps<> finish_communication(int task, Routine &routine);
   void leave(std::span<const Need> needs, Driver &driver);  // which needs them no more
   Steps<> push(int task, Routine &routine, int pusher, int released_by);
+  void hand_over(int task, int released_by);  // a communication task that was released just now
+  void hear_end(int task);  // where received data land: it needs none of them any more
 
   // Hints that data will not be used any more (engine/machine/hints.py).
   Steps<> say_hint(int hint);

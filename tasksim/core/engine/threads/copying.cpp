@@ -35,7 +35,9 @@ Copying::Copying(Node &node, Kernel &kernel, DataLocks &locks, Office &office)
       locks_(locks),
       office_(office),
       look_(node.overheads.progress),
-      of_(node.requests.posts.size()) {
+      of_(node.requests.posts.size()),
+      clock_(node.clock),
+      landing_(node.landing.get()) {
   for (std::size_t memory = 0; memory < of_.size(); ++memory) {
     Post &post = requests_.posts[memory];
     Lists &lists = of_[memory];
@@ -72,10 +74,37 @@ Steps<bool> Copying::look_after(int memory, Worker *me) {
       const bool noted = co_await note_arrivals(*requests, std::move(flying), post, me);
       worked = worked || noted;
     }
+    if (landing_ && memory == MAIN && &group == &of_[memory].groups.front() && landing_->waiting()) {
+      co_await make_room(me);
+      worked = true;
+    }
     const bool started = co_await start_all(group, post, me);
     worked = worked || started;
   }
   co_return worked;
+}
+
+// Makes room for what comes from other nodes, and leaves to others what takes too long.
+Steps<> Copying::make_room(Worker *me) {
+  const std::vector<Landing::Asked> asked = landing_->take();
+  const i64 begun = clock_.now;
+  std::size_t place = 0;
+  for (; place < asked.size() && clock_.now < later(begun, Landing::LONG); ++place) {
+    co_await Calls{2};
+    if (!landing_->take_kept(asked[place].size)) {
+      co_await chunks_;
+      if (const i64 ticks = landing_->allocate(asked[place].size)) co_await Wait{ticks};
+      co_await chunks_;
+    }
+    co_await office_.tell_all(MAIN, me);
+    --landing_->open;
+    asked[place].who->happen(asked[place].value);
+    co_await office_.stir(MAIN);
+  }
+  if (place == asked.size()) co_return;
+  landing_->put_back({asked.data() + place, asked.size() - place});
+  co_await Wait{look_};
+  co_await office_.tell_all(MAIN, me);
 }
 
 Steps<bool> Copying::note_arrivals(List &requests, Requested flying, Post &post, Worker *me) {
@@ -252,6 +281,17 @@ Steps<> Copying::fetch_one(Need need, Intake &intake, Worker *me) {
     --intake.missing;
     co_await office_.stir(intake.memory);
   }
+}
+
+Steps<> Copying::hand_over(Node &node, int task, int released_by, Worker *me) {
+  const int handle = node.graph.needs[task].front().handle;
+  co_await locks_.take(handle);
+  const OpenBefore before = requests_.of[handle].requests;
+  const i64 open = landing_ ? landing_->open : 0;
+  node.hand_over(task, released_by);
+  co_await post_new(handle, before, me);
+  if (landing_ && landing_->open > open) co_await office_.tell_all(MAIN, me);
+  locks_.give(handle);
 }
 
 Steps<> Copying::will_not_be_used(int handle, Worker *me) {

@@ -26,6 +26,9 @@ class Copying {
   // Asks for the data of a task, one after the other.
   Steps<> fetch(std::span<const Need> needs, Intake &intake, Worker *me, i64 cost);
 
+  // Hands the communication *task* of *node* over, and asks for its datum in main memory.
+  Steps<> hand_over(Node &node, int task, int released_by, Worker *me);
+
   // Follows a hint about *handle*.
   Steps<> will_not_be_used(int handle, Worker *me);
 
@@ -56,6 +59,7 @@ class Copying {
   };
 
   Steps<bool> note_arrivals(List &requests, Requested flying, Post &post, Worker *me);
+  Steps<> make_room(Worker *me);
   Steps<bool> start_all(const Group &group, Post &post, Worker *me);
   Steps<Started> start_some(List &requests, Requested taken, int kind, Post &post, Worker *me);
   Steps<bool> start(RequestRef request, List &requests, Worker *me);
@@ -74,6 +78,9 @@ class Copying {
   Office &office_;
   const i64 look_;  // what a look at the requests of a memory costs in ticks
   std::vector<Lists> of_;
+  const Clock &clock_;
+  Landing *const landing_;  // where received data land, if that costs anything
+  Mutex chunks_;            // who pins memory
 };
 
 }  // namespace tasksim::threads

@@ -25,21 +25,28 @@ class Ends {
     co_await copying_.touch_patiently(needs, &me);
     node_.leave(needs, me.driver);
     co_await Calls{2 + 2 * static_cast<int>(needs.size())};
-    const std::vector<int> hints = node_.hinted(task);  // no more are added
-    auto hint = hints.begin();
-    for (const int successor : node_.graph.successors_of(task)) {
-      for (; hint != hints.end() && node_.said_before(*hint, successor); ++hint)
-        co_await follow(node_.graph.hint_handle[*hint], me);
-      co_await Calls{2};
-      if (node_.release.count_down(successor)) co_await push(successor, task, &me);
-    }
-    for (; hint != hints.end(); ++hint) co_await follow(node_.graph.hint_handle[*hint], me);
-    co_await terminate(me);
+    node_.hear_end(task);
+    co_await release_all(task, &me);
+    co_await terminate(&me);
     co_await Calls{9};
   }
 
-  // Pushes *task*, which *me*'s task *released_by* released; null: the main thread pushes.
+  // Lets go what the communication *task* used, and pushes what waited for it.
+  Steps<> finish_communication(int task) {
+    const auto needs = node_.graph.needs[task];
+    node_.ledger.finish(task);
+    co_await locks_.touch_all(needs);
+    if (node_.several) node_.mover.release(needs, MAIN);
+    co_await release_all(task, nullptr);
+  }
+
+  // Pushes *task*, which *me*'s task *released_by* released, or hands it over; null: the main thread
+  // does, or that of communication.
   Steps<> push(int task, int released_by, Worker *me) {
+    if (task >= node_.own_tasks) {
+      co_await hand_over(task, released_by, me);
+      co_return;
+    }
     co_await copying_.touch_patiently(node_.graph.needs[task], me);
     co_await Wait{node_.overheads.push};
     node_.ledger.release(task, node_.now(), released_by);
@@ -58,8 +65,31 @@ class Ends {
   }
 
  private:
+  // Pushes what waited for *task*, and follows the hints among it.
+  Steps<> release_all(int task, Worker *me) {
+    const std::vector<int> hints = node_.hinted(task);  // no more are added
+    auto hint = hints.begin();
+    for (const int successor : node_.graph.successors_of(task)) {
+      for (; hint != hints.end() && node_.said_before(*hint, successor); ++hint)
+        co_await follow(node_.graph.hint_handle[*hint], me);
+      co_await Calls{2};
+      if (node_.release.count_down(successor)) co_await push(successor, task, me);
+    }
+    for (; hint != hints.end(); ++hint) co_await follow(node_.graph.hint_handle[*hint], me);
+  }
+
+  // Hands the communication *task* over, whose datum is asked for in main memory. The main thread need
+  // not push what waits for nothing.
+  Steps<> hand_over(int task, int released_by, Worker *me) {
+    if (released_by >= 0) {
+      co_await Wait{node_.overheads.push};
+      co_await count(ready_);
+    }
+    co_await copying_.hand_over(node_, task, released_by, me);
+  }
+
   // Follows a hint about *handle*: two tasks that do nothing are pushed for it.
-  Steps<> follow(int handle, Worker &me) {
+  Steps<> follow(int handle, Worker *me) {
     co_await Wait{node_.overheads.push};
     co_await count(ready_);
     for (int time = 0; time < 2; ++time) {
@@ -74,7 +104,7 @@ class Ends {
     co_await Calls{11};
     co_await terminate(me);
     co_await Wait{node_.overheads.submission};
-    if (node_.holds(handle)) co_await copying_.will_not_be_used(handle, &me);
+    if (node_.holds(handle)) co_await copying_.will_not_be_used(handle, me);
     co_await Calls{13};
     co_await terminate(me);
   }
@@ -87,8 +117,9 @@ class Ends {
   }
 
   // Counts one task less.
-  Steps<> terminate(Worker &me) {
-    for (Mutex *mutex : {&ready_, &submitted_, &me.mutex}) {
+  Steps<> terminate(Worker *me) {
+    for (Mutex *mutex : {&ready_, &submitted_, me ? &me->mutex : nullptr}) {
+      if (!mutex) continue;
       co_await *mutex;
       co_await *mutex;
     }

@@ -8,7 +8,7 @@
 //
 // What Python yields is awaited here: `co_await mutex`, `co_await condition`. A number of ticks is
 // `Wait{5}`, as in routines, who share code with threads; so the wait for a condition is WaitFor,
-// so many simcalls that touch nothing others see are `Calls{4}`, and None is `LATER`.
+// so many simcalls that touch nothing others see are `Calls{4}`.
 #pragma once
 
 #include <deque>
@@ -124,12 +124,6 @@ class Execution final : public Simcall {
   i64 ticks_;
 };
 
-// To go on as soon as the time has advanced.
-class Later final : public Simcall {
- public:
-  void answer(Actor &actor, Kernel &kernel) override;
-};
-
 // A thread: the coroutine of its simcalls, run by a Kernel. Nobody finds it asleep: to wake it does
 // nothing, who wakes a thread signals what it waits for.
 class Actor final : public Routine {
@@ -215,7 +209,7 @@ class Kernel {
   Ready ready;
   std::vector<Actor *> rung;      // those that were told of something by the engine, not a thread
   std::vector<Actor *> sleepers;  // those that have a bell, in order
-  std::vector<Actor *> until_later;
+  std::vector<Condition *> advances;  // those that are signalled whenever the time has advanced
   i64 calls = 0;  // that were made
 
  private:
@@ -225,8 +219,9 @@ class Kernel {
     while (!clock_.empty()) {
       if (left_ <= 0) return false;
       const i64 now = clock_.next();
-      ready.insert(ready.end(), until_later.begin(), until_later.end());
-      until_later.clear();
+      if (now != clock_.now)
+        for (Condition *advance : advances)
+          if (!advance->waiters.empty()) signal(*advance);
       for (; !clock_.empty() && clock_.next() == now; --left_) clock_.go_on();
       instant();
     }
@@ -311,8 +306,6 @@ inline void TryLock::answer(Actor &actor, Kernel &kernel) {
 }
 
 inline void Execution::answer(Actor &actor, Kernel &) { actor.execute(ticks_); }
-
-inline void Later::answer(Actor &actor, Kernel &kernel) { kernel.until_later.push_back(&actor); }
 
 inline void Actor::begin(Steps<> steps) {
   take(std::move(steps));

@@ -10,10 +10,15 @@
 namespace tasksim::threads {
 
 // Which data are locked (StarPU's spinlocks, common/thread.h). Who finds one taken waits *patience*
-// ticks and then for each advance of the time.
+// ticks and then for each advance of the time, which *kernel* signals. Those that wait look one after
+// the other: each holds the mutex of the condition then.
 class DataLocks {
  public:
-  DataLocks(i64 patience, int handles) : patience_(patience), taken_(handles, false) {}
+  DataLocks(i64 patience, int handles, Kernel &kernel)
+      : patience_(patience), taken_(handles, false) {
+    kernel.advances.push_back(&advance_);
+  }
+  DataLocks(const DataLocks &) = delete;
 
   // Locks *handle* if it is free; whether it was.
   bool try_take(int handle) {
@@ -26,9 +31,9 @@ class DataLocks {
     if (try_take(handle)) co_return;
     co_await Wait{patience_};
     if (try_take(handle)) co_return;
-    co_await Calls{2};  // the mutex and the condition of those who wait for the time
-    while (!try_take(handle)) co_await Later{};
-    co_await Calls{1};
+    co_await mutex_;
+    while (!try_take(handle)) co_await wait_;
+    co_await mutex_;
   }
 
   // Unlocks *handle*.
@@ -48,6 +53,9 @@ class DataLocks {
  private:
   i64 patience_;
   std::vector<bool> taken_;  // per datum
+  Mutex mutex_;
+  Condition advance_;
+  WaitFor wait_{advance_, mutex_};
 };
 
 }  // namespace tasksim::threads

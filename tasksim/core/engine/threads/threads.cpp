@@ -7,7 +7,7 @@ namespace tasksim::threads {
 struct Threads::Parts {
   Parts(Node &node, Kernel &kernel)
       : office(node.drivers, node.platform.memories),
-        locks(node.overheads.progress, node.graph.handles),
+        locks(node.overheads.progress, node.graph.handles, kernel),
         copying(node, kernel, locks, office),
         policy(policy_of(node.scheduler, node.view, office, node.overheads.progress)),
         ends(node, copying, locks, *policy),
@@ -23,7 +23,10 @@ struct Threads::Parts {
   std::deque<DeviceLoop> devices;
 };
 
-Threads::Threads(Node &node) : kernel(node.clock), node_(node) {}
+Threads::Threads(Node &node, Kernel *shared)
+    : own_(shared ? nullptr : std::make_unique<Kernel>(node.clock)),
+      kernel(shared ? *shared : *own_),
+      node_(node) {}
 
 Threads::~Threads() = default;
 
@@ -42,6 +45,18 @@ void Threads::begin() {
     }
   }
 }
+
+std::unique_ptr<Bell> Threads::bell(Routine &routine) {
+  auto bell = std::make_unique<Bell>();
+  auto &actor = static_cast<Actor &>(routine);
+  actor.bell = [slept_on = bell.get()] { return slept_on->ring_if_slept_on(); };
+  kernel.sleepers.push_back(&actor);
+  return bell;
+}
+
+Steps<> Threads::tell_all(int memory) { return parts_->office.tell_all(memory, nullptr); }
+
+Steps<> Threads::finish_communication(int task) { return parts_->ends.finish_communication(task); }
 
 Steps<> Threads::push(int task, int released_by) {
   return parts_->ends.push(task, released_by, nullptr);

@@ -6,6 +6,7 @@
 
 #include "../machine/node.h"
 #include "kernel.h"
+#include "workers.h"
 
 namespace tasksim::threads {
 
@@ -13,7 +14,8 @@ namespace tasksim::threads {
 // instant of its clock, and end at one, must end last begun first in it.
 class Threads {
  public:
-  explicit Threads(Node &node);
+  // Run by *shared*, as those of other nodes are, or, if it is null, by a kernel of their own.
+  Threads(Node &node, Kernel *shared);
   ~Threads();
 
   // A new thread, which does nothing yet.
@@ -27,14 +29,27 @@ class Threads {
     return kernel.run(most, [this] { return node_.ledger.done(); });
   }
 
-  // Pushes *task* on the main thread.
+  // What the thread *routine* may sleep on until it is notified.
+  std::unique_ptr<Bell> bell(Routine &routine);
+
+  // Pushes *task*, or hands it over, on the main thread or that of communication.
   Steps<> push(int task, int released_by);
 
-  Kernel kernel;
+  // Wakes all who look after *memory*, on the thread of communication.
+  Steps<> tell_all(int memory);
+
+  // Releases what waited for the communication *task*, on its thread.
+  Steps<> finish_communication(int task);
 
  private:
   struct Parts;
 
+  std::unique_ptr<Kernel> own_;
+
+ public:
+  Kernel &kernel;
+
+ private:
   Node &node_;
   std::unique_ptr<Parts> parts_;  // there since the beginning
 };
