@@ -118,8 +118,8 @@ def test_those_who_wait_for_a_lock_look_one_after_the_other(play):
         yield "!"
         locks.give(0)
 
-    # At 9 the first looks before it is free, the other when it is; the first looks again at 13.
-    assert play(holds(), wants(), wants(), [13]) == [(9, "c!"), (13, "b!")]
+    # Waits end in reverse: at 9 the last looks before it is free, the other when it is.
+    assert play(holds(), wants(), wants(), [13]) == [(9, "b!"), (13, "c!")]
 
 
 @pytest.mark.parametrize(
