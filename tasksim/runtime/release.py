@@ -35,6 +35,8 @@ class Release:
         self._first = pointer
         self._successors: list[int] = graph.successors.tolist()
         self._exclusive = commutative_handles(graph)
+        self.commutes = bool(self._exclusive)
+        """Whether any task has commutative handles."""
         self._held: set[int] = set()
         # Per commutative handle the tasks that lack only handles, this one among them, ascending.
         self._waiting: dict[int, list[int]] = {}

@@ -60,11 +60,11 @@ def core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
         if started is not None:
             started(task, worker)
         ticks = cost(task, worker)
-        if rate is None:
+        if rate is not None and rate.begin(task, worker, ticks, routine):
+            yield from rate.until_over(worker)
+        else:
             keep_order()
             yield from (ticks,) if shared is None else shared.run(ticks, routine)
-        else:
-            yield from rate.run(task, worker, ticks, routine)
         end[task] = clock._now
         yield from finish(driver, task)
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tasksim.engine.clock import Steps
-    from tasksim.engine.data.memories import Memories
+from tasksim.engine.clock import Routine
 
-__all__ = ["keeper"]
+if TYPE_CHECKING:
+    from tasksim.engine.clock import Steps, TickClock
+    from tasksim.engine.data.memories import Memories
+    from tasksim.platform.description import Platform
+
+__all__ = ["keeper", "keepers_of"]
 
 
 def keeper(memories: Memories, memory: int) -> Steps:
@@ -22,3 +25,15 @@ def keeper(memories: Memories, memory: int) -> Steps:
             worked = yield from memories.handling.serve(memory)
         if not worked and not routine.woken:
             yield None
+
+
+def keepers_of(clock: TickClock, platform: Platform, routines: list[Routine]) -> list[Routine]:
+    """Return, per memory, who looks after its requests: the first worker that drives a device.
+
+    Where there is none, a routine of the memory's own.
+    """
+    keepers: list[Routine | None] = [None] * len(platform.memories)
+    for worker, routine in zip(platform.workers, routines, strict=True):
+        if platform.device(worker.architecture).pipeline and keepers[worker.memory] is None:
+            keepers[worker.memory] = routine
+    return [routine or Routine(clock) for routine in keepers]

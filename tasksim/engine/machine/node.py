@@ -20,7 +20,7 @@ from tasksim.engine.machine.driver import PUSH, Driver
 from tasksim.engine.machine.hints import HintFollower
 from tasksim.engine.machine.instant import BY_NUMBER, in_steps
 from tasksim.engine.machine.intake import COMING, Intake
-from tasksim.engine.machine.keeper import keeper
+from tasksim.engine.machine.keeper import keeper, keepers_of
 from tasksim.engine.machine.rate import Rate
 from tasksim.engine.machine.view import NodeView
 from tasksim.engine.machine.writing import Writing
@@ -32,7 +32,7 @@ from tasksim.runtime.release import PAUSE
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tasksim.engine.clock import Steps, TickClock
     from tasksim.engine.data.accesses import Needs
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from tasksim.engine.machine.ticks import OverheadTicks
     from tasksim.engine.slowing import Slowing
     from tasksim.engine.threads.threads import Threads
-    from tasksim.platform.description import Platform
     from tasksim.runtime.ledger import Ledger
     from tasksim.runtime.release import Release
 
@@ -117,7 +116,7 @@ class Node:
         self.needs, reads = ordered_accesses(graph, moved=len(platform.memories) > 1)
         priorities = graph.priority.tolist() if scheduler.uses_priorities else [0] * len(graph)
         routines = [self.routine() for _ in platform.workers]
-        self.memories = Memories(clock, graph, platform, _keepers(clock, platform, routines))
+        self.memories = Memories(clock, graph, platform, keepers_of(clock, platform, routines))
         estimates = keep_where_data_fit(
             graph, platform.classes, self.needs, self.memories.copies, able, estimates
         )
@@ -142,6 +141,8 @@ class Node:
         self._locked = self.memories.locks.until
         self._hinted = self.hints.waiting
         self._push_cost = overheads.push
+        waits = self._several or self._push_cost or self._blind or member is not None
+        self._prompt = not (waits or self._release.commutes)
         self._make_ready, self._take, self._note_end = ledger.release, ledger.take, ledger.finish
         self._popped = ledger.popped
         self._asleep, self._sleep = self.view.sleepers.asleep, self.view.sleepers.sleep
@@ -265,8 +266,24 @@ class Node:
         """Wait until none of the data of *task* is being handed to a copy engine."""
         return self.memories.locks.all_free(self.needs[task])
 
-    def finish(self, driver: Driver, task: int) -> Steps:
-        """Release what *task*, which *driver* has run, used, and the tasks that waited for it."""
+    def finish(self, driver: Driver, task: int) -> Iterable[int | None]:
+        """Release what *task*, which *driver* has run, used, and the tasks that waited for it.
+
+        Where nothing of that is waited for, at once, and the successors hear of it in one go.
+        """
+        if not self._prompt:
+            return self._finish_in_turn(driver, task)
+        self._note_end(task)
+        if self._finished is not None:
+            self._finished(task, driver.worker)
+        now = self.clock._now
+        for successor in self._release.complete(task):
+            self._make_ready(successor, now, task)
+            self.view.pusher = driver.worker
+            self._scheduler.push(successor)
+        return ()
+
+    def _finish_in_turn(self, driver: Driver, task: int) -> Steps:
         worker, locked = driver.worker, self._locked
         self._note_end(task)
         if locked:
@@ -373,18 +390,6 @@ class Node:
         yield 0
         self.view.pusher = pusher
         self._scheduler.commit(task, choice)
-
-
-def _keepers(clock: TickClock, platform: Platform, routines: list[Routine]) -> list[Routine]:
-    """Return, per memory, who looks after its requests: the first worker that drives a device.
-
-    Where there is none, a routine of the memory's own.
-    """
-    keepers: list[Routine | None] = [None] * len(platform.memories)
-    for worker, routine in zip(platform.workers, routines, strict=True):
-        if platform.device(worker.architecture).pipeline and keepers[worker.memory] is None:
-            keepers[worker.memory] = routine
-    return [routine or Routine(clock) for routine in keepers]
 
 
 def _threads(clock: TickClock, facts: Facts, member: Membership | None) -> Threads | None:

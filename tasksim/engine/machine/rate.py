@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tasksim.engine.clock import Alarm
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tasksim.engine.clock import Routine, Steps, TickClock
     from tasksim.engine.slowing import Slowing
@@ -30,23 +30,42 @@ ROUNDING: Final = 1e-6
 class _Running:
     """A task under way: the ticks of work that remained *since*, and its stretch from then on."""
 
-    __slots__ = ("end", "kind", "over", "remaining", "routine", "since", "stretch")
+    __slots__ = ("begun", "kind", "remaining", "routine", "since", "stretch", "worker")
 
-    def __init__(self, kind: int, work: int, routine: Routine, now: int) -> None:
-        self.kind, self.remaining, self.routine, self.since = kind, float(work), routine, now
-        self.stretch, self.end, self.over = 0.0, inf, False
+    def __init__(
+        self, kind: int, worker: int, work: int, routine: Routine, now: int, begun: int
+    ) -> None:
+        self.kind, self.worker, self.routine = kind, worker, routine
+        self.remaining, self.since, self.stretch = float(work), now, 0.0
+        self.begun = begun
+        """A number that rises from task to task."""
 
 
 class _Domain:
-    """What runs in a memory domain: how many of each kind, and the tasks as they have begun."""
+    """What runs in a memory domain: how many of each kind, and the task of each worker.
 
-    __slots__ = ("alarm", "counts", "number", "running")
+    Tasks do not move as others end: each worker has its place, where *ends* is infinite while it
+    runs nothing, and until it is known.
+    """
+
+    __slots__ = ("alarm", "counts", "ends", "fresh", "number", "running", "stretches")
 
     def __init__(self, number: int, kinds: int) -> None:
         self.number = number
         self.counts = [0] * kinds
-        self.running: list[_Running] = []
+        self.running: list[_Running | None] = []
+        self.ends: list[float] = []
+        self.fresh: list[int] = []
+        """The places of the tasks that have begun, and have no end yet."""
+        self.stretches: tuple[float, ...] = ()
+        """Those with which the others were timed."""
         self.alarm: float = inf
+
+    def place(self) -> int:
+        """Return the place of one more worker."""
+        self.running.append(None)
+        self.ends.append(inf)
+        return len(self.ends) - 1
 
 
 class Rate:
@@ -71,22 +90,37 @@ class Rate:
         kinds = len(slowing.kinds)
         domains = [_Domain(number, kinds) for number in range(len(slowing.curves))]
         self._domain = [domains[of] if of >= 0 else None for of in slowing.domain_of]
+        self._place = [-1 if domain is None else domain.place() for domain in self._domain]
         self._first = [slowing.kinds.first[group] for group in class_of]
+        self._begun = 0
         self._changed: dict[_Domain, None] = {}
+        self._over = [True] * len(class_of)
 
-    def run(self, task: int, worker: int, work: int, routine: Routine) -> Steps:
-        """Let *worker*, whose *routine* this is, run *task*, which alone takes so many ticks."""
+    def begin(self, task: int, worker: int, work: int, routine: Routine) -> bool:
+        """Let *worker*, whose *routine* this is, begin *task*, which alone takes so many ticks.
+
+        Returns whether the task may be slowed at all, and is over as :meth:`until_over` says: else
+        it takes as long.
+        """
         domain = self._domain[worker]
         if domain is None or not work:
-            self._clock.keep_order()
-            yield work
-            return
+            return False
         kind = self._first[worker] + self._kernel[task]
-        running = _Running(kind, work, routine, self._clock._now)
-        domain.running.append(running)
+        place = self._place[worker]
+        self._begun += 1
+        domain.running[place] = _Running(
+            kind, worker, work, routine, self._clock._now, self._begun
+        )  # fmt: skip
+        domain.fresh.append(place)
         domain.counts[kind] += 1
+        self._over[worker] = False
         self._settle_soon(domain)
-        while not running.over:
+        return True
+
+    def until_over(self, worker: int) -> Steps:
+        """Sleep until what *worker* has begun is over."""
+        over = self._over
+        while not over[worker]:
             yield None
 
     def _settle_soon(self, domain: _Domain) -> None:
@@ -102,20 +136,34 @@ class Rate:
             self._set_alarm(domain)
 
     def _retime(self, domain: _Domain) -> None:
-        """Note what each task has done so far, and when it ends at its new rate."""
-        stretches, now = self._slowing.stretches(domain.number, domain.counts), self._clock._now
-        for running in domain.running:
+        """Note what each task has done so far, and when it ends at its new rate.
+
+        Mostly one has ended and another of its kind begins: the others go on as they did.
+        """
+        stretches = self._slowing.stretches(domain.number, domain.counts)
+        if stretches is not domain.stretches:
+            domain.stretches = stretches
+            places: Iterable[int] = range(len(domain.ends))
+        else:
+            places = domain.fresh
+        now, running_at, ends = self._clock._now, domain.running, domain.ends
+        for place in places:
+            running = running_at[place]
+            if running is None:
+                continue
             stretch = stretches[running.kind]
             if stretch == running.stretch:
                 continue
             if running.stretch:
                 running.remaining -= (now - running.since) / running.stretch
             running.since, running.stretch = now, stretch
-            running.end = now + max(0, ceil(running.remaining * stretch - ROUNDING))
+            left = ceil(running.remaining * stretch - ROUNDING)
+            ends[place] = now + left if left > 0 else now
+        domain.fresh.clear()
 
     def _set_alarm(self, domain: _Domain) -> None:
         """Wait for the task that ends first."""
-        first = min((running.end for running in domain.running), default=inf)
+        first = min(domain.ends)
         if first == domain.alarm or first == inf:
             return
         domain.alarm = first
@@ -127,11 +175,25 @@ class Rate:
         if when != domain.alarm:
             return
         domain.alarm = inf
-        ended = [running for running in domain.running if running.end <= when]
-        domain.running = [running for running in domain.running if running.end > when]
-        for running in ended:
-            running.over = True
-            domain.counts[running.kind] -= 1
         self._settle_soon(domain)
-        for running in ended:
+        for running in self._ended(domain, when):
             running.routine.wake()
+
+    def _ended(self, domain: _Domain, when: float) -> list[_Running]:
+        """Take what ends *when* away; return it in the order in which it began."""
+        ended, ends, counts = [], domain.ends, domain.counts
+        for place in [place for place, end in enumerate(ends) if end <= when]:
+            running = domain.running[place]
+            assert running is not None
+            domain.running[place] = None
+            ends[place] = inf
+            counts[running.kind] -= 1
+            self._over[running.worker] = True
+            ended.append(running)
+        if len(ended) > 1:
+            ended.sort(key=_begun)
+        return ended
+
+
+def _begun(running: _Running) -> int:
+    return running.begun
