@@ -2,6 +2,7 @@
 
     python benchmarks/contention.py                        # four minutes, on a machine at rest
     python benchmarks/contention.py --seconds 60           # less of everything, to see it work
+    python benchmarks/contention.py --cost                 # only what it costs a replay
     python benchmarks/contention.py --json contention.json
 
 *Mixes*: a chain of one kernel beside a chain of another, each on its own core, of equal length or
@@ -9,6 +10,8 @@ not, so that they overlap in part. What each chain takes is predicted from what 
 alone and from how the two slow each other down, which is measured by themselves, not in the chains;
 and, beside it, as if nothing slowed anything. *Graphs*: calibrated with ``--contention`` in one
 size, run for real on two cores in this and in others. Medians of runs in calm moments, in turn.
+*Cost*: processor time of a replay with contention over one without, in turn, the median;
+the command fails if one takes more than twice as long in the core.
 """
 
 from __future__ import annotations
@@ -17,32 +20,42 @@ import argparse
 import json
 import statistics
 import tempfile
+import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tasksim import load_platform
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.contended import calibrate_contended
 from tasksim.calibration.contention import Measured, measure_contention
 from tasksim.calibration.kernels_under_load import KernelCall
+from tasksim.engine.choice import Question, replayed
 from tasksim.engine.simulate import simulate
+from tasksim.engine.slowing import Kinds, Slowing
 from tasksim.formats.graphs import load_graph
+from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder
 from tasksim.kernels.program import FunctionProgram, bind
 from tasksim.kernels.standalone import Standalone, standalone
+from tasksim.models.contention import Contention
 from tasksim.models.files.store import ModelLibrary
 from tasksim.models.kinds.constant import ConstantLibrary
 from tasksim.native.calm_moments import Probe, measure_calmly
 from tasksim.native.execute import execute
 from tasksim.platform.description import MemoryDomain, Platform
+from tasksim.schedulers.registry import create
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
+    from tasksim.engine.choice import Engine
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.models.contention import Contention
     from tasksim.run.record import Run
 
 KERNELS = {
@@ -66,6 +79,13 @@ GRAPHS = {
 """Settings, those of the calibration, those of the predictions."""
 REPETITIONS = 5
 DOMAIN = MemoryDomain("ram", (0, 1))
+
+COSTLY = {"potrf": 1.013e-3, "trsm": 2.007e-3, "syrk": 2.105e-3, "gemm": 3.301e-3}
+"""What tasks take in the replays whose cost is measured: no two ends at one instant."""
+COST_SCHEDULERS = ("eager", "prio", "random", "lws", "dmda", "dmdas", "heteroprio")
+COST_ENGINES = {"compiled": (72, 5), "simpy": (24, 3)}
+"""Tiles of Cholesky, and repetitions."""
+MOST_SLOWER = 2.0
 
 
 class Alone(ConstantLibrary):
@@ -200,6 +220,63 @@ def predicted(
     return row(f"{label}{told}", measured, with_it, without)
 
 
+def costs() -> list[dict[str, Any]]:
+    """Return what contention costs a replay of Cholesky, by engine, workers and scheduler."""
+    rows = []
+    for engine, (tiles, repetitions) in COST_ENGINES.items():
+        graph = generate("cholesky", tiles=tiles, tile_size=256)
+        seconds = np.array([[COSTLY[graph.kernels[k]] for k in graph.kernel.tolist()]])
+        for workers in (2, 24):
+            plain = Platform.identical(workers)
+            domain = MemoryDomain("ram", tuple(range(workers)), (9e9, 12e9, 15e9))
+            slowed = replace(plain, memory_domains=(domain,))
+            slowing = Slowing(_all_slow(graph), slowed)
+            for name in COST_SCHEDULERS:
+                taken = [
+                    [_cpu_s(graph, name, seconds, engine, *where)
+                     for where in ((slowed, slowing), (plain, None))]
+                    for _ in range(repetitions)
+                ]  # fmt: skip
+                cost = {
+                    "engine": engine, "tasks": len(graph), "workers": workers, "scheduler": name,
+                    "cpu_s": min(one for one, _ in taken),
+                    "slower": statistics.median(one / other for one, other in taken),
+                }  # fmt: skip
+                print("{engine:8} {tasks:6,} tasks, {workers:2} cores, {scheduler:11} {cpu_s:.4f} s"
+                      " with contention, {slower:.2f} times as long".format(**cost))  # fmt: skip
+                rows.append(cost)
+    return rows
+
+
+def _all_slow(graph: TaskGraph) -> Kinds:
+    """Return kernels of which each pair slows each other by as much as no other pair."""
+    names = graph.model_names
+    known = [
+        Contention(3e9, 0.3, {
+            other: (1 + 0.05 * (one + 1) * (n + 1), 1 + 0.1 * (one + 1) * (n + 1))
+            for n, other in enumerate(names)
+        })
+        for one in range(len(names))
+    ]  # fmt: skip
+    return Kinds(names, [known], [0])
+
+
+def _cpu_s(
+    graph: TaskGraph,
+    scheduler: str,
+    seconds: NDArray[np.float64],
+    engine: Engine,
+    platform: Platform,
+    slowing: Slowing | None,
+) -> float:
+    """Return the processor time of a replay, without what comes before and after it."""
+    policy = create(scheduler)
+    question = Question(graph, platform, policy, seconds, seconds, slowing=slowing)
+    begun = time.process_time()
+    replayed(question, 0, engine)
+    return time.process_time() - begun
+
+
 def row(what: str, measured: float, with_it: float, without: float) -> dict[str, Any]:
     """Return a row of a table."""
     return {
@@ -226,13 +303,19 @@ def main() -> None:
     """Measure, predict, print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=150.0, help="for all; default %(default)s")
+    parser.add_argument("--cost", action="store_true", help="only what contention costs a replay")
     parser.add_argument("--json", type=Path, help="write the tables there")
     given = parser.parse_args()
-    tables = {"mixes": mixes(given.seconds / 3), "graphs": graphs(2 * given.seconds / 3)}
-    show("mixes on two cores", tables["mixes"])
-    show("graphs on two cores, calibrated on one", tables["graphs"])
+    tables = {"cost": costs()}
+    if not given.cost:
+        tables["mixes"] = mixes(given.seconds / 3)
+        tables["graphs"] = graphs(2 * given.seconds / 3)
+        show("mixes on two cores", tables["mixes"])
+        show("graphs on two cores, calibrated on one", tables["graphs"])
     if given.json:
         given.json.write_text(json.dumps(tables, indent=2), encoding="utf-8")
+    if max(r["slower"] for r in tables["cost"] if r["engine"] == "compiled") > MOST_SLOWER:
+        raise SystemExit(f"contention makes a replay more than {MOST_SLOWER:g} times as long")
 
 
 if __name__ == "__main__":

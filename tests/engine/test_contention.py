@@ -24,6 +24,7 @@ from tasksim.engine.cluster.cluster import NodeQuestion
 from tasksim.engine.cluster.outcome import cluster_records
 from tasksim.engine.slowing import busy_estimates
 from tasksim.engine.threads.suits import can_be_threads
+from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder
 from tasksim.graph.distribution.parts import distribute
 from tasksim.models.contention import Contention
@@ -163,6 +164,20 @@ def test_both_engines_agree(seed):
     scheduler = SCHEDULERS[seed % len(SCHEDULERS)]
     question = slowed(drawn_question(seed, scheduler), random.Random(seed))
     assert disagreement(question, seed) is None
+
+
+@needs_core_alone
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+@pytest.mark.parametrize("workers", [2, 5])
+def test_who_ends_at_one_instant_may_be_woken_by_the_others(scheduler, workers):
+    """A push at the end of a task wakes a worker whose own ends then, and pushes meanwhile."""
+    graph = generate("cholesky", tiles=9)
+    costs = np.ones((1, len(graph)))
+    known = {name: Contention(beside={name: (1.5, 2.0)}) for name in graph.kernels}
+    platform = on_one_memory(workers)
+    slows = slowing(graph, platform, **known)
+    question = Question(graph, platform, create(scheduler), costs, costs, slowing=slows)
+    assert disagreement(question) is None
 
 
 @needs_core_alone

@@ -269,7 +269,7 @@ class Node:
     def finish(self, driver: Driver, task: int) -> Iterable[int | None]:
         """Release what *task*, which *driver* has run, used, and the tasks that waited for it.
 
-        Where nothing of that is waited for, at once, and the successors hear of it in one go.
+        Where nothing of that is waited for, at once.
         """
         if not self._prompt:
             return self._finish_in_turn(driver, task)
@@ -277,7 +277,7 @@ class Node:
         if self._finished is not None:
             self._finished(task, driver.worker)
         now = self.clock._now
-        for successor in self._release.complete(task):
+        for successor in self._release.complete_in_turn(task):
             self._make_ready(successor, now, task)
             self.view.pusher = driver.worker
             self._scheduler.push(successor)

@@ -318,19 +318,19 @@ Steps<> Node::finish(Driver &driver, int task) {
   }
 }
 
-// The same, where it cannot wait for anything: without a coroutine, and in one go, as nobody sees
-// which successor has heard of it.
+// The same, where it cannot wait for anything: without a coroutine. A push may wake a worker whose
+// task ends at this instant, too, and which comes here meanwhile.
 void Node::finish_at_once(int worker, int task) {
   ledger.finish(task);
   if (question.hears_finished) scheduler.finished(task, worker);
-  released_.clear();
-  release.complete(task, released_);
-  if (released_.empty()) return;
-  for (const int successor : released_) send_for_push(successor);
+  const auto successors = graph.successors_of(task);
+  for (const int successor : successors)
+    if (release.lacks_one(successor)) send_for_push(successor);
   view.send_for_sleeper();
-  view.pusher = worker;
-  for (const int successor : released_) {
+  for (const int successor : successors) {
+    if (!release.count_down(successor)) continue;
     ledger.release(successor, now(), task);
+    view.pusher = worker;
     scheduler.push(successor);
   }
 }

@@ -223,7 +223,6 @@ class Node {
 
   Membership *const member_;
   std::vector<std::unique_ptr<class Device>> devices_;
-  std::vector<int> released_;  // by the end of a task
   Patience patience_;
   std::vector<double> fitting_estimates_;  // infinite where the data of a task do not fit
   // The hints that wait for a task are a ring, of which its life knows the last.
