@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from tasksim.engine.machine.driver import Driver
     from tasksim.engine.machine.node import Node
     from tasksim.engine.machine.ticks import OverheadTicks
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
 
-__all__ = ["Device"]
+__all__ = ["Device", "alone_on"]
 
 
 class Device:
@@ -168,3 +170,12 @@ class Device:
             intake.state = EMPTY
         elif node.started is not None:
             node.started(following, self._worker)
+
+
+def alone_on(platform: Platform, architecture: str, graph: TaskGraph) -> list[bool]:
+    """Return, per task, whether its kernel cannot be queued on devices of *architecture*."""
+    synchronous = platform.device(architecture).synchronous
+    if not synchronous:
+        return [False] * len(graph)
+    kernels = [name in synchronous for name in graph.model_names]
+    return [kernels[kernel] for kernel in graph.kernel.tolist()]

@@ -15,7 +15,7 @@ from tasksim.engine.data.landing import MAIN, Landing
 from tasksim.engine.data.memories import Memories
 from tasksim.engine.data.turns import turns_of
 from tasksim.engine.machine.core import core
-from tasksim.engine.machine.device import Device
+from tasksim.engine.machine.device import Device, alone_on
 from tasksim.engine.machine.driver import PUSH, Driver
 from tasksim.engine.machine.hints import HintFollower
 from tasksim.engine.machine.instant import BY_NUMBER, in_steps
@@ -184,7 +184,8 @@ class Node:
     def begin(self, rng: random.Random) -> None:
         """Attach the scheduler and let the workers ask it for tasks."""
         self._scheduler.attach(self.view, rng)
-        alone = {name: self._alone_on(name) for name in self.platform.architectures}
+        architectures = self.platform.architectures
+        alone = {name: alone_on(self.platform, name, self._graph) for name in architectures}
         if self.threads is not None:
             self.threads.begin(self, self._drivers, self._release, self._overheads, alone)
             return
@@ -215,14 +216,6 @@ class Node:
     def routine(self) -> Routine:
         """Return a new routine, which does nothing yet."""
         return Routine(self.clock) if self.threads is None else self.threads.actor()
-
-    def _alone_on(self, architecture: str) -> list[bool]:
-        """Return, per task, whether its kernel cannot be queued on devices of *architecture*."""
-        synchronous = self.platform.device(architecture).synchronous
-        if not synchronous:
-            return [False] * len(self._graph)
-        names = self._graph.model_names
-        return [names[kernel] in synchronous for kernel in self._graph.kernel.tolist()]
 
     def _idle(self) -> bool:
         return self.ledger.idle() and not self.memories.requests.of
