@@ -346,6 +346,14 @@ def test_a_constant_is_said_to_be_one(machine, tmp_path):
     assert note.startswith("gemm: a constant, as no parameter was found")
 
 
+@pytest.mark.parametrize(("highest", "said"), [(75, True), (76, False)])
+def test_terms_found_from_parameters_that_hardly_vary_are_said(machine, tmp_path, highest, said):
+    """Between 38 and 75 of them, a line and a cubic look alike, and differ at 200."""
+    machine.durations_s = seconds
+    report = here([sizes(*range(38, highest + 1))], tmp_path, search="all")
+    assert any("other terms would do nearly as well" in note for note in report.notes) == said
+
+
 # Refused before anything is measured
 
 
