@@ -9,9 +9,9 @@ makespans.csv, StarPU 1.4.99 over SimGrid 3.32's SMPI, and the platforms of SimG
 Nothing is fitted to the table. Within an instant the order is the peer's, as far as nodes know it
 (engine.simultaneous_pushes=blind).
 
-Rows with GPUs under eager say little: with one of its 1 us constants at zero, the peer's own
+Single rows with GPUs under eager say little: with one of its 1 us constants at zero, the peer's own
 1,201 ms on four nodes are 1,116 to 2,137, its 1,351 on two 1,297 to 1,728. Under dmdas they move
-by 0 to 5 %.
+by 0 to 5 %. A sample of variants says more (docs/fidelity.md): on four nodes tasksim is too slow.
 
 `chol` is the peer's Cholesky, which flushes diagonal tiles from its cache after each trsm (the
 generator's flush=peer), `cholnf` one that does so once, `cholcol` on a grid by columns, and `lu`.
