@@ -108,3 +108,7 @@ def _of_run(path: Path, as_json: bool) -> None:
     if run.bounds:
         click.echo(bounds_table(run.bounds, run.makespan_s) + "\n")
     click.echo(f"practical critical path\n{path_table(walked)}")
+    if run.messages is not None:
+        from tasksim.view.pathtables import path_message_line
+
+        click.echo(f"\n{path_message_line(run)}")

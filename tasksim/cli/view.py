@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -97,7 +97,7 @@ def view(
     if as_json:
         described = [{"path": path, **summary(run)} for path, run in zip(runs, loaded, strict=True)]
         for entry, run in zip(described, loaded if critical_path else (), strict=False):
-            entry["critical_path"] = _profile(run, trust=trust).to_json()
+            entry["critical_path"] = _path_json(run, trust)
         print_json({"runs": described, "figure": target, "html": html})
     else:
         texts = [_text(path, run) for path, run in zip(runs, loaded, strict=True)]
@@ -174,11 +174,20 @@ def _profile(run: Run, *, trust: bool) -> PathProfile:
     return path_profile(run, graph_of_run(run, trust=trust))
 
 
+def _path_json(run: Run, trust: bool) -> dict[str, Any]:
+    from tasksim.run.network import path_messages
+
+    messages = {} if run.messages is None else {"messages": path_messages(run).to_json()}
+    return {**_profile(run, trust=trust).to_json(), **messages}
+
+
 def _path_text(run: Run, trust: bool) -> str:
-    from tasksim.view.pathtables import path_cost_table, path_profile_table
+    from tasksim.view.pathtables import path_cost_table, path_message_line, path_profile_table
 
     profile = _profile(run, trust=trust)
     parts = ["practical critical path", path_profile_table(profile)]
+    if run.messages is not None:
+        parts += ["", path_message_line(run)]
     if profile.costs is None:
         return "\n".join([*parts, "no costs: the graph of this run cannot be made again"])
     return "\n".join([*parts, "", path_cost_table(profile)])

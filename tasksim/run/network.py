@@ -111,6 +111,15 @@ class PathMessages:
     waiting_s: float
     """How long they waited before, from when their data were there."""
 
+    def to_json(self) -> dict[str, float]:
+        """Return it as an object of JSON."""
+        return {
+            "count": self.count,
+            "bytes": self.size_bytes,
+            "moving_s": self.moving_s,
+            "waiting_s": self.waiting_s,
+        }
+
 
 def path_messages(run: Run) -> PathMessages:
     """Return what the messages on the practical critical path of *run* cost.

@@ -18,6 +18,7 @@ from tasksim.network.load import read_network
 from tasksim.platform.description import Platform
 from tasksim.run.network import in_flight, node_idleness, node_rates, path_messages
 from tasksim.view.figure import figure
+from tasksim.view.pathtables import path_message_line
 
 SECONDS = {"potrf": 1e-3, "trsm": 3e-3, "syrk": 3e-3, "gemm": 6e-3}
 
@@ -68,6 +69,9 @@ def test_messages_on_the_path_explain_its_waits(run):
     assert 0 < found.count <= changes
     assert found.size_bytes == found.count * 8 * 256**2
     assert found.moving_s + found.waiting_s <= sum(path.waited_s.values()) + 1e-9
+    line = path_message_line(run)
+    assert line.startswith(f"{found.count} messages between nodes on the path: ")
+    assert found.to_json()["bytes"] == found.size_bytes
 
 
 def test_a_run_of_one_node_has_none():
