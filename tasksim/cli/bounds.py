@@ -13,6 +13,7 @@ from tasksim.cli.options import cluster_options, graph_argument, json_option, sc
 from tasksim.cli.output import describe_graph, print_json
 
 if TYPE_CHECKING:
+    from tasksim.run.record import Run
     from tasksim.scenario.scenario import Scenario
 
 __all__ = ["bounds"]
@@ -81,12 +82,16 @@ def _of_graph(scenario: Scenario, as_json: bool) -> None:
 def _of_run(path: Path, as_json: bool) -> None:
     from tasksim.formats.runs import load_run
     from tasksim.run.critical import practical_critical_path
+    from tasksim.run.network import path_messages
     from tasksim.run.runchecks import check_records
 
     run = load_run(path)
     check_records(run, path)
     walked = practical_critical_path(run)
+    messages = None if run.messages is None else path_messages(run)
+    values = {**(run.bounds or {}), **_over_nodes(run, path)}
     if as_json:
+        sent = {} if messages is None else {"messages": messages.to_json()}
         print_json(
             {
                 "graph": {
@@ -96,19 +101,37 @@ def _of_run(path: Path, as_json: bool) -> None:
                 },
                 "platform": run.platform,
                 "workers": len(run.workers),
-                "bounds": run.bounds,
-                "best_s": max(run.bounds.values()) if run.bounds else None,
+                "bounds": values or None,
+                "best_s": max(values.values()) if values else None,
                 "makespan_s": run.makespan_s,
-                "practical_critical_path": walked.to_json(),
+                "practical_critical_path": {**walked.to_json(), **sent},
             }
         )
         return
+    from tasksim.view.pathtables import path_message_line
     from tasksim.view.texttables import bounds_table, path_table
 
-    if run.bounds:
-        click.echo(bounds_table(run.bounds, run.makespan_s) + "\n")
+    if values:
+        click.echo(bounds_table(values, run.makespan_s) + "\n")
     click.echo(f"practical critical path\n{path_table(walked)}")
-    if run.messages is not None:
-        from tasksim.view.pathtables import path_message_line
+    if messages is not None:
+        click.echo(f"\n{path_message_line(messages)}")
 
-        click.echo(f"\n{path_message_line(run)}")
+
+def _over_nodes(run: Run, path: Path) -> dict[str, float]:
+    """Return the bounds of a simulated *run* that know of nodes and messages.
+
+    A run does not keep them, as paths through a million tasks take seconds. They are found from
+    the scenario that it answers; if that is gone, a line says so.
+    """
+    if run.kind != "simulated" or run.messages is None:
+        return {}
+    from tasksim.scenario.nodes import bounds_on_nodes
+    from tasksim.scenario.recorded import scenario_of
+    from tasksim.scenario.resolved import resolve
+
+    try:
+        return bounds_on_nodes(resolve(scenario_of(run, path)))
+    except InputError as error:
+        click.echo(f"no bounds with messages: {error}", err=True)
+        return {}

@@ -182,12 +182,13 @@ def _path_json(run: Run, trust: bool) -> dict[str, Any]:
 
 
 def _path_text(run: Run, trust: bool) -> str:
+    from tasksim.run.network import path_messages
     from tasksim.view.pathtables import path_cost_table, path_message_line, path_profile_table
 
     profile = _profile(run, trust=trust)
     parts = ["practical critical path", path_profile_table(profile)]
     if run.messages is not None:
-        parts += ["", path_message_line(run)]
+        parts += ["", path_message_line(path_messages(run))]
     if profile.costs is None:
         return "\n".join([*parts, "no costs: the graph of this run cannot be made again"])
     return "\n".join([*parts, "", path_cost_table(profile)])

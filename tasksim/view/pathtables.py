@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tasksim.base.units import format_size, format_time
-from tasksim.run.network import path_messages
 from tasksim.view.texttables import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tasksim.run.network import PathMessages
     from tasksim.run.pathprofile import Costs, PathProfile
-    from tasksim.run.record import Run
 
 __all__ = ["path_cost_table", "path_message_line", "path_profile_table"]
 
@@ -52,9 +51,8 @@ def _copies(profile: PathProfile) -> str:
     return f"{profile.copies} {many}, {format_size(profile.copied_bytes)}"
 
 
-def path_message_line(run: Run) -> str:
+def path_message_line(found: PathMessages) -> str:
     """Return how many messages between nodes are on the path, their bytes, and their time."""
-    found = path_messages(run)
     many = "1 message" if found.count == 1 else f"{found.count} messages"
     times = f"moved {format_time(found.moving_s)}, waited {format_time(found.waiting_s)}"
     return f"{many} between nodes on the path: {format_size(found.size_bytes)}, {times}"

@@ -55,6 +55,30 @@ def test_a_run_on_nodes_is_kept_compared_and_repeated(tasksim, cholesky):
     assert words == {"network": SWITCH, "nodes": 4, "grid": "2x2", "owner": "column"}
 
 
+def test_bounds_of_a_run_on_nodes_are_those_of_its_graph(tasksim, cholesky):
+    assert cholesky(f"--workers 2 {ON_FOUR} -o kept").code == 0
+    said = tasksim("bounds kept --json").json
+    graph = tasksim(f"bounds cholesky tiles=8 {DURATIONS} --workers 2 {ON_FOUR} --json").json
+    assert said["bounds"] == graph["bounds"]
+    assert {"node_area_s", "volume_s", "path_s"} < said["bounds"].keys()
+    assert said["best_s"] <= said["makespan_s"]
+    sent = said["practical_critical_path"]["messages"]
+    text = tasksim("bounds kept").out
+    assert f"{sent['count']} messages between nodes on the path" in text
+    viewed = tasksim("view kept --critical-path --json").json["runs"][0]
+    assert viewed["critical_path"]["messages"] == sent
+
+
+def test_bounds_of_a_run_whose_models_are_gone_are_those_it_kept(tasksim, cholesky):
+    assert cholesky(f"--workers 2 {ON_FOUR} -o kept").code == 0
+    text = Path("kept/run.json").read_text()
+    Path("kept/run.json").write_text(text.replace('"tiles=8"', '"tiles=none"'))
+    said = tasksim("bounds kept --json")
+    assert said.code == 0
+    assert said.json["bounds"].keys() == {"critical_path_s", "area_s"}
+    assert said.err.startswith("no bounds with messages: ")
+
+
 def test_the_file_of_a_cluster_says_nodes_and_network(tasksim, tmp_path):
     (tmp_path / "node.yaml").write_text("version: 1\nworkers: {cpu: {count: 2}}\n")
     text = "nodes: {count: 4, like: node.yaml}\n"

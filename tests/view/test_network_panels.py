@@ -69,7 +69,7 @@ def test_messages_on_the_path_explain_its_waits(run):
     assert 0 < found.count <= changes
     assert found.size_bytes == found.count * 8 * 256**2
     assert found.moving_s + found.waiting_s <= sum(path.waited_s.values()) + 1e-9
-    line = path_message_line(run)
+    line = path_message_line(found)
     assert line.startswith(f"{found.count} messages between nodes on the path: ")
     assert found.to_json()["bytes"] == found.size_bytes
 
