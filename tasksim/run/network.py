@@ -50,7 +50,9 @@ def _steps(begin: Float64, end: Float64) -> Curve:
 def node_rates(run: Run, edges_s: Float64) -> tuple[Float64, Float64]:
     """Return the bytes per second out of each node, and into each, in each slice of time.
 
-    A message counts evenly over the time that its data move.
+    Runs do not say how fast a message is at each moment, only from when to when its data move.
+    Those that leave a node together share its way evenly here, as do those that reach one; so a
+    way that is shared fairly never carries more than it can.
 
     Returns
     -------
@@ -74,14 +76,24 @@ def _sums(messages: MessageTable, node: NDArray[np.int32], nodes: int, edges_s: 
 
 def _moved(messages: MessageTable, rows: NDArray[np.intp], at_s: Float64) -> Float64:
     """Return how many bytes of the messages in *rows* have moved at each of the times."""
-    start, end = messages.start_s[rows], messages.end_s[rows]
-    end = np.maximum(end, start + 1e-12)
+    start_s, end_s = messages.start_s[rows], messages.end_s[rows]
+    end_s = np.maximum(end_s, start_s + 1e-12)
+    times, share = _shares(start_s, end_s)
+    # Whoever gets the k-th part of a way where k share it is as fast at all moments of this clock.
+    start, end, at = (np.interp(moments, times, share) for moments in (start_s, end_s, at_s))
     slope = messages.size_bytes[rows] / (end - start)
-    times = np.concatenate((start, end))
-    order = np.argsort(times, kind="stable")
-    times, change = times[order], np.concatenate((slope, -slope))[order]
-    grown = np.cumsum(change)[:-1] * np.diff(times)
-    return np.interp(at_s, times, np.concatenate(([0.0], np.cumsum(grown))))
+    turns = np.concatenate((start, end))
+    order = np.argsort(turns, kind="stable")
+    turns, change = turns[order], np.concatenate((slope, -slope))[order]
+    grown = np.cumsum(change)[:-1] * np.diff(turns)
+    return np.interp(at, turns, np.concatenate(([0.0], np.cumsum(grown))))
+
+
+def _shares(start_s: Float64, end_s: Float64) -> tuple[Float64, Float64]:
+    """Return times, and how much one of those that share a way evenly has had of it by then."""
+    times, moving = _steps(start_s, end_s)
+    passed = np.diff(times) / np.maximum(moving[:-1], 1)
+    return times, np.concatenate(([0.0], np.cumsum(passed)))
 
 
 def node_idleness(run: Run) -> Float64:

@@ -113,8 +113,9 @@ def panel_network(
 
 def _rate_axis(axes: Axes, top: float) -> None:
     """Make the y axis one of rates, the same up and down."""
-    scale, unit = next((u for u in UNITS if top >= u[0]), UNITS[-1])
-    axes.set_ylim(-1.08 * max(top, 1.0), 1.08 * max(top, 1.0))
+    reach = 1.08 * max(top, 1.0)
+    scale, unit = next((u for u in UNITS if reach >= u[0]), UNITS[-1])
+    axes.set_ylim(-reach, reach)
     axes.yaxis.set_major_locator(MaxNLocator(nbins=5, symmetric=True))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{abs(y) / scale:.3g}"))
     axes.set_ylabel(f"in | out ({unit})", fontsize=TEXT["normal"])

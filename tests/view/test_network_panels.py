@@ -55,6 +55,15 @@ def test_rates_add_up_to_the_bytes(run):
         assert out[node].max() <= 1e9 * (1 + 1e-6)
 
 
+def test_a_way_that_messages_share_carries_no_more_than_it_can():
+    """The first message of a burst ends late: evenly over its time, the next would come on top."""
+    crowded = simulated(tiles=12, nodes=2, network="switch:bandwidth=100MB/s,latency=1us")
+    out, into = node_rates(crowded, np.linspace(0.0, crowded.makespan_s, 1001))
+    # A clock that ticks each nanosecond moves ends by as much.
+    assert out.max() == pytest.approx(1e8, rel=1e-3)
+    assert into.max() == pytest.approx(1e8, rel=1e-3)
+
+
 def test_idle_nodes_are_those_of_their_workers(run):
     idle = node_idleness(run)
     busy = sum(SECONDS[run.kernel_names[k]] for k in run.tasks.kernel.tolist())
