@@ -11,13 +11,13 @@ from __future__ import annotations
 import random
 from collections import deque
 from heapq import heappop, heappush
-from math import inf
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from tasksim.native.cluster.communicator import MOST_IN_FLIGHT
 from tasksim.native.selective.execution import Effort
 from tasksim.native.selective.ranks.ends import MessageEnds
 from tasksim.native.selective.ranks.member import Member
+from tasksim.native.selective.ranks.underway import UnderWay
 from tasksim.runtime.blame import blamed
 from tasksim.runtime.rules import dropped
 
@@ -96,10 +96,7 @@ class RanksAccount:
         self._announced = [False] * len(messages)
         # Who does something: a worker of a rank, or, of rank -1, a message.
         self._task: dict[tuple[int, int], int] = {}
-        self._ends: list[tuple[float, int, tuple[int, int]]] = []
-        self._begun: dict[tuple[int, int], int] = {}
-        self._starts = 0
-        self._measuring: dict[tuple[int, int], float] = {}
+        self._under_way = UnderWay()
         self._accompanying: set[tuple[int, int]] = set()
         self._executed: dict[tuple[int, int], bool] = {}
         self._woken: deque[Member] = deque()
@@ -115,14 +112,14 @@ class RanksAccount:
         try:
             self._submit(seed)
         except (Exception, SystemExit) as error:
-            self._blame(error)
+            _blame(self.members, error)
 
     def advance(self) -> None:
         """Let the account go on as far as it can."""
         try:
             self._advance()
         except (Exception, SystemExit) as error:
-            self._blame(error)
+            _blame(self.members, error)
 
     def _submit(self, seed: int) -> None:
         for member in self.members:
@@ -134,25 +131,19 @@ class RanksAccount:
                 self._push(member, member.release.submit(task), -1)
             member.ledger.all_submitted = True
 
-    def _blame(self, error: BaseException) -> NoReturn:
-        """Raise *error*, named after the scheduler that raised it, if one did."""
-        for member in self.members:
-            told = blamed(error, member.scheduler, member.facts.graph)
-            if told is not error:
-                raise told from told.__cause__
-        raise error
-
     def _advance(self) -> None:
+        under_way, ends = self._under_way, self._under_way.ends
+        elapsed_s = self._orders.elapsed_s
         while not self.over:
-            if not self._ends or self._ends[0][0] > self._now:
+            if not ends or ends[0][0] > self._now:
                 self._settle()
-            if not self._ends:
+            if not ends:
                 self._stop_if_stuck_or_done()
                 return
-            end_s, _, actor = self._ends[0]
-            if end_s >= self._horizon_s() or actor in self._accompanying:
+            end_s, _, actor = ends[0]
+            if end_s >= under_way.horizon_s(elapsed_s) or actor in self._accompanying:
                 return
-            heappop(self._ends)
+            heappop(ends)
             self._now = max(self._now, end_s)
             if actor[0] < 0:
                 self._arrive(actor[1])
@@ -162,17 +153,16 @@ class RanksAccount:
     def returned(self, rank: int, worker: int, seconds: float) -> None:
         """Note that the task of *worker* has been executed, in so many seconds."""
         actor = rank, worker
-        if actor not in self._measuring:
+        if actor not in self._under_way.measuring:
             self._accompanying.discard(actor)
             return
-        heappush(self._ends, (self._measuring.pop(actor) + seconds, self._begun[actor], actor))
+        self._under_way.measured(actor, seconds)
         self._chooses.measured(rank, self._task[actor], seconds)
         self.effort.executed_s += seconds
 
     def returned_message(self, message: int, source_s: float, target_s: float) -> None:
         """Note that *message* has been sent, in so many seconds as its two ends have it."""
-        actor = -1, message
-        heappush(self._ends, (self._measuring.pop(actor) + target_s, self._begun[actor], actor))
+        self._under_way.measured((-1, message), target_s)
         self._chooses.measured_message(message, source_s, target_s)
         self.messages.executed_s += target_s
 
@@ -192,15 +182,6 @@ class RanksAccount:
         return self._task[rank, worker]
 
     # Workers
-
-    def _horizon_s(self) -> float:
-        """Return until when nothing ends of what is being measured; of a message, its start."""
-        if not self._measuring:
-            return inf
-        elapsed = self._orders.elapsed_s
-        return min(
-            (s + (elapsed(*a) if a[0] >= 0 else 0.0) for a, s in self._measuring.items()),
-        )
 
     def _settle(self) -> None:
         """Let all workers that are awake ask for tasks, then the ranks send and hear."""
@@ -235,25 +216,21 @@ class RanksAccount:
         self._task[actor], self._executed[actor] = task, False
         before = self.paths.before((member.number, task), worker, ledger.ready[task])
         charge_s = self._chooses.charge_s(member.number, task, worker, before, now)
-        self._count(actor)
+        self._under_way.begin(actor)
         if charge_s is None:
             self._measure(actor, rehearsed)
         else:
             self.effort.skipped += 1
-            heappush(self._ends, (now + charge_s, self._begun[actor], actor))
-            if self._measuring and any(rank >= 0 for rank, _ in self._measuring):
+            self._under_way.will_end(actor, now + charge_s)
+            if any(rank >= 0 for rank, _ in self._under_way.measuring):
                 self._accompany(actor)
-
-    def _count(self, actor: tuple[int, int]) -> None:
-        self._starts += 1
-        self._begun[actor] = self._starts
 
     def _measure(self, actor: tuple[int, int], rehearsed: int) -> None:
         self.effort.executed += 1
         self.effort.rehearsed += rehearsed >= 0
-        self._measuring[actor] = self._now
+        self._under_way.measuring[actor] = self._now
         self._order(actor, rehearsed)
-        for _, _, other in self._ends:
+        for _, _, other in self._under_way.ends:
             if other[0] >= 0:
                 self._accompany(other)
 
@@ -333,14 +310,14 @@ class RanksAccount:
             ledger.popped[task] = ledger.start[task] = now
         before = self.paths.before_message(self._ends_of.later(message))
         charge_s = self._chooses.charge_message_s(message, before, now)
-        self._count(actor)
+        self._under_way.begin(actor)
         if charge_s is None:
             self.messages.executed += 1
-            self._measuring[actor] = now
+            self._under_way.measuring[actor] = now
             self._orders.message(message)
         else:
             self.messages.skipped += 1
-            heappush(self._ends, (now + charge_s, self._begun[actor], actor))
+            self._under_way.will_end(actor, now + charge_s)
 
     def _arrive(self, message: int) -> None:
         """Note that *message* has arrived: its sender and its receiver hear of that."""
@@ -370,12 +347,21 @@ class RanksAccount:
 
     def _idle(self) -> bool:
         """Return whether nothing is under way on any rank."""
-        return not (self._ends or self._measuring or self._woken)
+        return not (self._under_way.ends or self._under_way.measuring or self._woken)
 
     def _stop_if_stuck_or_done(self) -> None:
-        if self._measuring:
+        if self._under_way.measuring:
             return
         self.over = True
         for member in self.members:
             if member.left:
                 raise dropped(member.scheduler, member.facts.graph, member.ledger.state, self._now)
+
+
+def _blame(members: Sequence[Member], error: BaseException) -> NoReturn:
+    """Raise *error*, named after the scheduler that raised it, if one of the *members*' did."""
+    for member in members:
+        told = blamed(error, member.scheduler, member.facts.graph)
+        if told is not error:
+            raise told from told.__cause__
+    raise error
