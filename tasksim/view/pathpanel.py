@@ -10,6 +10,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from tasksim.base.times import time_unit
 from tasksim.run.idleness import idle_time
 from tasksim.run.metrics import kernel_statistics
+from tasksim.run.network import path_messages
 from tasksim.run.pathprofile import path_profile
 from tasksim.run.record import Run
 from tasksim.view.registry import Look, Panel
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["PATH", "panel_path"]
 
+_MESSAGES: Final = "messages"
 _WAITING: Final = "waiting"
-_GREY: Final = "#d9d9d9"
+_NOT_COMPUTING: Final = {_MESSAGES: "#8fb8de", _WAITING: "#d9d9d9"}
 _ROW_INCHES: Final = 0.3
 _LEGEND_INCHES: Final = 1.1
 """For the legend above and the axis below."""
@@ -44,17 +46,20 @@ def panel_path(runs: Run | Sequence[Run], ax: Axes | None = None) -> Axes:
     """Draw two bars per run: the practical critical path, and the mean of the workers.
 
     Both are as long as the makespan. A kernel that has more of the upper than of the lower bar
-    holds the run up; what is grey in the upper one nobody computes.
+    holds the run up; what is grey in the upper one nobody computes. Of several nodes, the time in
+    which messages on the path move is told from other waiting.
     """
     several = [runs] if isinstance(runs, Run) else list(runs)
     axes = new_axes(ax, _height_inches(several))
     rows = [row for run in several for row in (_path_parts(run), _worker_parts(run))]
-    kernels = dict.fromkeys(name for row in rows for name in row if name != _WAITING)
-    colours = {**kernel_colours(kernels), _WAITING: _GREY}
+    named = dict.fromkeys(name for row in rows for name in row)
+    kernels = [name for name in named if name not in _NOT_COMPUTING]
+    others = {name: colour for name, colour in _NOT_COMPUTING.items() if name in named}
+    colours = {**kernel_colours(kernels), **others}
     places = _places(len(several))
     for place, row in zip(places, rows, strict=True):
         left = 0.0
-        for name in (*kernels, _WAITING):
+        for name in colours:
             width = row.get(name, 0.0)
             axes.barh(place, width, 0.75, left, color=colours[name], edgecolor="#333333", lw=0.5)
             left += width
@@ -76,7 +81,11 @@ def panel_path(runs: Run | Sequence[Run], ax: Axes | None = None) -> Axes:
 def _path_parts(run: Run) -> dict[str, float]:
     profile = path_profile(run, None)
     parts = {kernel.kernel: kernel.total_s for kernel in profile.kernels}
-    return {**parts, _WAITING: sum(profile.waited_s.values())}
+    waited_s = sum(profile.waited_s.values())
+    if run.messages is None:
+        return {**parts, _WAITING: waited_s}
+    moving_s = min(path_messages(run).moving_s, waited_s)
+    return {**parts, _MESSAGES: moving_s, _WAITING: waited_s - moving_s}
 
 
 def _worker_parts(run: Run) -> dict[str, float]:

@@ -83,6 +83,21 @@ def test_messages_on_the_path_explain_its_waits(run):
     assert found.to_json()["bytes"] == found.size_bytes
 
 
+def test_the_panel_of_the_path_tells_messages_from_other_waiting(run):
+    (axes,) = figure(run, ["path"]).axes
+    assert [text.get_text() for text in axes.get_legend().get_texts()][-2:] == [
+        "messages",
+        "waiting",
+    ]
+    upper = [bar for bar in axes.patches if bar.get_y() < 0.0]
+    width = sum(bar.get_width() for bar in upper)
+    assert width == pytest.approx(run.makespan_s)
+    assert upper[-2].get_width() == pytest.approx(path_messages(run).moving_s)
+    alone = tasksim.simulate("cholesky tiles=3", workers=2, durations=SECONDS)
+    (axes,) = figure(alone, ["path"]).axes
+    assert "messages" not in [text.get_text() for text in axes.get_legend().get_texts()]
+
+
 def test_a_run_of_one_node_has_none():
     alone = tasksim.simulate("cholesky tiles=3", workers=2, durations=SECONDS)
     with pytest.raises(InputError, match="no messages: it was on one node"):
