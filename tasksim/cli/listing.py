@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.graph.apps.registry import Generator
+    from tasksim.platform.section import Section
 
 __all__ = ["listing"]
 
@@ -23,6 +25,8 @@ KINDS = (
     "generators",
     "schedulers",
     "platforms",
+    "networks",
+    "topologies",
     "models",
     "kernels",
     "traces",
@@ -105,6 +109,33 @@ def _platforms(library: Path | None) -> dict[str, str]:
     return {name: text(path) for name, path in found.items() if path.is_file()}
 
 
+def _networks(library: Path | None) -> dict[str, str]:
+    from tasksim.base.library import names
+    from tasksim.network.load import read_network
+
+    def text(path: Path) -> str:
+        try:
+            return read_network(path, library).summary().partition(": ")[2]
+        except InputError as error:
+            return f"invalid: {str(error).splitlines()[0]}"
+
+    found = names("networks", ".yaml", library)
+    return {name: text(path) for name, path in found.items() if path.is_file()}
+
+
+def _topologies(library: Path | None) -> dict[str, str]:  # noqa: ARG001
+    from tasksim.network.topologies.registry import TOPOLOGIES
+    from tasksim.platform.section import fields_of
+
+    def text(section: type[Section]) -> str:
+        summary = (sys.modules[section.__module__].__doc__ or "").partition("\n")[0]
+        # What it is comes after its name, as each of these modules begins.
+        what = summary.partition(": ")[2]
+        return f"{what[:1].upper()}{what[1:]}\n{', '.join(fields_of(section))}"
+
+    return {name: text(section) for name, section in TOPOLOGIES.items().items()}
+
+
 def _models(library: Path | None) -> dict[str, str]:
     from tasksim.base.library import names
 
@@ -163,6 +194,8 @@ _LISTERS: dict[str, Callable[[Path | None], dict[str, str]]] = {
     "generators": _generators,
     "schedulers": _schedulers,
     "platforms": _platforms,
+    "networks": _networks,
+    "topologies": _topologies,
     "models": _models,
     "kernels": _kernels,
     "traces": _traces,

@@ -100,8 +100,8 @@ MISTAKES = {
     ),
     "list scheduler": (
         "unknown kind of thing 'scheduler', did you mean 'schedulers'? "
-        "(known: generators, schedulers, platforms, models, kernels, traces, kinds, formats, "
-        "panels, executors, study-executors)"
+        "(known: generators, schedulers, platforms, networks, topologies, models, kernels, traces, "
+        "kinds, formats, panels, executors, study-executors)"
     ),
     "run cholesky tiles=2 --scheduler pro": (
         f"unknown scheduler 'pro', did you mean 'prio'? (known: {SCHEDULERS})"

@@ -241,6 +241,17 @@ def test_validate_looks_into_folders(two_runs, tmp_path):
 # list
 
 
+def test_networks_of_a_library_are_listed_and_those_that_are_wrong_say_why(tasksim, tmp_path):
+    folder = tmp_path / "lib" / "networks"
+    folder.mkdir(parents=True)
+    good = "version: 1\nnetwork: {topology: switch, bandwidth: 4GB/s, latency: 1us}\n"
+    (folder / "mine.yaml").write_text(good)
+    (folder / "bad.yaml").write_text("version: 1\nnetwork: {topology: swich}\n")
+    found = tasksim(f"list networks --json --library {folder.parent}").json["networks"]
+    assert found["mine"] == "switch, any number of hosts, model hockney"
+    assert "unknown topology 'swich', did you mean 'switch'?" in found["bad"]
+
+
 def test_list_describes_what_there_is(tasksim):
     result = tasksim("list --json").json
     assert list(result) == [
@@ -248,6 +259,8 @@ def test_list_describes_what_there_is(tasksim):
         "generators",
         "schedulers",
         "platforms",
+        "networks",
+        "topologies",
         "models",
         "kernels",
         "traces",
