@@ -63,13 +63,13 @@ MOST_LISTED = 6
 @click.option(
     "--by",
     type=click.Choice(CHOSEN_BY),
-    help="Of counters: what chooses their functions, cross-validation or R2.  [default: cv]",
+    help="Of counters: what chooses their functions, cross-validation or R2. [default: cv]",
 )
 @click.option(
     "--costs",
     type=click.Choice(COSTS),
     help="Of counters: costs that cross-validation chooses, or two, of instructions and of "
-    "memory.  [default: cv]",
+    "memory. [default: cv]",
 )
 @click.option(
     "--test", "test_file", type=click.Path(path_type=Path), help="Samples to judge the model by."

@@ -86,40 +86,29 @@ def test_executions_end_in_order(play):
     assert play([Execution(5), "!"], [Execution(5), "!"]) == [(5, "a!"), (5, "b!")]
 
 
+def holds(locks):
+    yield from locks.take(0)
+    yield 9
+    locks.give(0)
+
+
+def wants(locks):
+    yield -1
+    yield from locks.take(0)
+    yield "!"
+    locks.give(0)
+
+
 def test_who_finds_a_datum_locked_tries_a_little_later_then_whenever_the_time_advances(play):
     locks = DataLocks(2, play.kernel)
-
-    def holds():
-        yield from locks.take(0)
-        yield 9
-        locks.give(0)
-
-    def wants():
-        yield -1
-        yield from locks.take(0)
-        yield "!"
-        locks.give(0)
-
     # At 9 it looks before the other goes on and lets go; the next advance is that to 13.
-    assert play(holds(), wants(), [13, "."]) == [(13, "c."), (13, "b!")]
+    assert play(holds(locks), wants(locks), [13, "."]) == [(13, "c."), (13, "b!")]
 
 
 def test_those_who_wait_for_a_lock_look_one_after_the_other(play):
     locks = DataLocks(2, play.kernel)
-
-    def holds():
-        yield from locks.take(0)
-        yield 9
-        locks.give(0)
-
-    def wants():
-        yield -1
-        yield from locks.take(0)
-        yield "!"
-        locks.give(0)
-
     # Waits end in reverse: at 9 the last looks before it is free, the other when it is.
-    assert play(holds(), wants(), wants(), [13]) == [(9, "b!"), (13, "c!")]
+    assert play(holds(locks), wants(locks), wants(locks), [13]) == [(9, "b!"), (13, "c!")]
 
 
 @pytest.mark.parametrize(
