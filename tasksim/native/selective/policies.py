@@ -132,7 +132,8 @@ class Chooser:
         How often each signature is on the critical path of a run before.
     sampling : {"spread", "apart", "first"}
         Which tasks of a kernel are executed, as many as make it known: spread over the run, as a
-        graph tells how many there are; or the first ones, as in the paper, whose programs do not.
+        graph tells how many there are; apart, the same, as the signatures tell first touches from
+        others; or the first ones, as in the paper, whose programs do not tell.
     """
 
     def __init__(
