@@ -200,10 +200,11 @@ def writing(path: Path, *, force: bool = True) -> Iterator[Path]:
 
     Whatever goes wrong, *path* is what it was before. A link stays one: what it leads to is
     written. Raises :exc:`OutputError` where the operating system refuses (no permission, no
-    space, no such folder); without *force* :exc:`InputError` if another process has written
-    *path* meanwhile.
+    space, no such folder); :exc:`InputError` if *path* is a device or a pipe, and without *force*
+    if another process has written it meanwhile.
     """
     target = _target(path)
+    _refuse_special(target)
     temporary = _beside(target).with_suffix(f".tmp{target.suffix}")
     with no_empty_folders(target):
         try:
@@ -220,6 +221,17 @@ def writing(path: Path, *, force: bool = True) -> Iterator[Path]:
         finally:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
+
+
+def _refuse_special(target: Path) -> None:
+    """Refuse to put a file in the place of a device or a pipe: root could, of /dev/null."""
+    try:
+        mode = target.stat().st_mode
+    except (OSError, ValueError):
+        return  # there is nothing, or nothing can be made: then writing says why
+    kind = next((name for test, name in _KINDS if test(mode)), None)
+    if kind is not None:
+        raise InputError(f"{target}: is {kind}, not a file; choose another name")
 
 
 def write_bytes(path: Path, data: bytes, *, force: bool = True) -> None:

@@ -1,17 +1,17 @@
-"""Folders above what is written: those that were made in vain go again."""
+"""Folders above what is written: whether they can be made; those made in vain go again."""
 
 from __future__ import annotations
 
 import os
 from contextlib import contextmanager, suppress
 from itertools import takewhile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-__all__ = ["no_empty_folders"]
+__all__ = ["no_empty_folders", "why_unwritable"]
 
 
 @contextmanager
@@ -36,3 +36,29 @@ def no_empty_folders(path: Path) -> Iterator[None]:
         for folder in missing:  # the innermost first
             with suppress(OSError):  # it has something in it, or was never made
                 folder.rmdir()
+
+
+def why_unwritable(path: Path) -> str | None:
+    """Return why nothing can be made at *path*; None if it seems that it can.
+
+    Permissions do not tell all: to root, and under /proc, all seems to be allowed. So a folder is
+    made beside *path*, or in the nearest folder above that there is, and removed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> why_unwritable(Path("/proc/new/run"))
+    'nothing can be made in /proc (No such file or directory)'
+    """
+    above = Path(os.path.realpath(path)).parents
+    # Unlike Path.exists, it never raises, where one may not look either.
+    folder = next(each for each in above if os.path.exists(each))  # noqa: PTH110
+    if not folder.is_dir():
+        return f"{folder} is not a folder"
+    probe = folder / f".tasksim.{os.urandom(4).hex()}.tmp"
+    try:
+        probe.mkdir()
+    except OSError as error:
+        return f"nothing can be made in {folder} ({error.strerror or error})"
+    probe.rmdir()
+    return None

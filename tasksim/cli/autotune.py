@@ -154,11 +154,9 @@ def autotuning(
     Under mpiexec all ranks run each configuration together, and messages that are known well enough
     are not sent. Without it, --by simulation takes --nodes and --network.
     """
-    from tasksim.native.cluster.launch import launched_rank, launched_ranks, watch_over_rank
+    from tasksim.native.cluster.launch import launched_ranks, watch_over_rank
 
     if way == "simulation" and launched_ranks() > 1:
-        if launched_rank():
-            raise SystemExit(InputError.exit_code)  # rank 0 says it
         raise InputError(
             "--by simulation runs nothing: legal without mpiexec, with --nodes and --network"
         )

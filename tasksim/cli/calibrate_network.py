@@ -30,24 +30,21 @@ def calibrate_network(
     from tasksim.native.this_machine import machine_name
 
     ranks = world("calibrate network")
-    ranks.together(lambda: None if ranks.rank else _refuse(library))
+    machine = name or machine_name()
+    path = library / "networks" / f"{machine}.yaml"
+    ranks.together(lambda: None if ranks.rank else refuse_unwritable(path))
     if ranks.size == 1:
         measure(ranks, seconds=0.0)
     try:
         seconds = min(QUICK_S, max_time) if quick else max_time / 2
         found = measure(ranks, seconds=seconds, quick=quick)
         if found is not None:
-            path = found.write(library, name or machine_name())
-            _print(found, path, as_json=as_json)
+            _print(found, found.write(library, machine), as_json=as_json)
     except InputError:
         raise
     except Exception as error:
         end_all(f"rank {ranks.rank}: {type(error).__name__}: {error}")
     ranks.comm.Barrier()
-
-
-def _refuse(library: Path) -> None:
-    refuse_unwritable(library / "networks" / "x")
 
 
 def _print(found: Calibration, path: Path, *, as_json: bool) -> None:

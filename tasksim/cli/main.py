@@ -117,7 +117,9 @@ def exit_after(run: Callable[[], Any], arguments: Sequence[str]) -> NoReturn:
             interrupts.hold()
         except (Exception, KeyboardInterrupt) as error:
             interrupts.hold()
-            code = _report(error, debug="--debug" in arguments)
+            from tasksim.cli.usage_of_ranks import agreed  # which only errors need
+
+            code = _report(agreed(error, arguments), debug="--debug" in arguments)
     sys.exit(code if isinstance(code, int) else 0)
 
 

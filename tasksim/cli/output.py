@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tasksim.base.errors import InputError, OutputError
+from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing
 
 if TYPE_CHECKING:
@@ -185,14 +184,12 @@ def refuse_file(path: Path, what: str, legal: Sequence[str], *, force: bool) -> 
 
 
 def refuse_unwritable(path: Path) -> None:
-    """Raise :exc:`OutputError` if *path* cannot be made where it is, as far as one can tell."""
-    parent = path.absolute().parent
-    while not parent.exists():
-        parent = parent.parent
-    if not parent.is_dir():
-        raise OutputError(f"cannot write {path}: {parent} is not a folder")
-    if not os.access(parent, os.W_OK | os.X_OK):
-        raise OutputError(f"cannot write {path}: no permission to write in {parent}")
+    """Raise :exc:`InputError` if nothing can be made at *path*, as far as one can tell before."""
+    from tasksim.base.folders import why_unwritable
+
+    reason = why_unwritable(path)
+    if reason is not None:
+        raise InputError(f"cannot write {path}: {reason}")
 
 
 def _plain(value: Any) -> Any:

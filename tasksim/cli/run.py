@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tasksim.base.errors import InputError
 from tasksim.cli.command import command
 from tasksim.cli.options import (
     WORKERS,
@@ -118,7 +117,7 @@ def run(
     Under mpiexec all ranks run it together: each executes the tasks that write the data it owns,
     and sends what others read. One run is recorded, by rank 0.
     """
-    from tasksim.native.cluster.launch import launched_rank, launched_ranks, watch_over_rank
+    from tasksim.native.cluster.launch import launched_ranks, watch_over_rank
 
     over_ranks = grid is not None or launched_ranks() > 1
     if over_ranks:
@@ -146,8 +145,6 @@ def run(
     )
     if over_ranks:
         if isolate:
-            if launched_rank():
-                raise SystemExit(InputError.exit_code)  # rank 0 says it
             raise click.UsageError(
                 "--isolate is for runs without mpiexec: each rank is a process of its own, and one "
                 "that dies ends all of them, and is named"

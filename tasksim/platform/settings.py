@@ -175,7 +175,9 @@ class Settings:
         """Note what models were measured at, where the frequency was set; it must be known."""
         for name, section in entries(self.data, "arch"):
             text = self.sources.get(("arch", name, "frequency"))
-            if text is not None and not keep_model_frequency(section, clocked.get(name)):
+            if text is None or not _is_frequency(section["frequency"]):
+                continue  # what is wrong with it is said where the platform is checked
+            if not keep_model_frequency(section, clocked.get(name)):
                 what = f"set platform.arch.{name}.model_frequency, too"
                 self.errors.append((text, f"at which frequency were the models measured? {what}"))
 
@@ -339,6 +341,13 @@ def _multiplied_count(present: object, factor: Fraction) -> int:
     if (product := present * factor).denominator != 1:
         raise InputError(f"{present} times {float(factor):g} is not a whole number")
     return int(product)
+
+
+def _is_frequency(value: object) -> bool:
+    try:
+        return parse_quantity(value, "frequency") > 0
+    except InputError:
+        return False
 
 
 def _get(data: Mapping[str, Any], location: Location) -> Any:

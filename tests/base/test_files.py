@@ -52,6 +52,16 @@ def test_the_temporary_file_keeps_the_suffix(tmp_path):
         temporary.write_bytes(b"")
 
 
+def test_no_pipe_or_device_is_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    for name in ("pipe", "link"):
+        with pytest.raises(InputError, match="pipe: is a pipe, not a file; choose another name"):
+            write_text(tmp_path / name, "", force=True)
+    assert (tmp_path / "pipe").is_fifo()
+    assert names(tmp_path) == ["link", "pipe"]
+
+
 def test_where_writing_is_impossible(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match=r"cannot write .*/file/a\.txt: "):

@@ -173,6 +173,6 @@ def test_an_unwritable_library_is_refused_before_the_measuring(tasksim, tmp_path
     monkeypatch.setattr(calibrate, "calibrate", lambda *_, **__: pytest.fail("it measured"))
     (tmp_path / "file").write_text("")
     called = tasksim("calibrate cholesky tiles=2 --library file/lib")
-    assert called.code == 1
+    assert called.code == 2
     assert called.err.startswith("Error: cannot write file/lib/models: ")
     assert called.err.endswith("file is not a folder\n")

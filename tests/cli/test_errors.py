@@ -198,8 +198,31 @@ def test_a_file_of_no_format_of_graphs(tasksim, tmp_path, line):
 def test_outputs_that_cannot_be_written_fail_before_the_work(tasksim, tmp_path):
     (tmp_path / "file").write_text("")
     called = tasksim(f"simulate cholesky tiles=2 {W} {D} -o file/run")
-    assert called.code == 1
+    assert called.code == 2
     assert called.err == f"Error: cannot write file/run: {tmp_path}/file is not a folder\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("calibrate gemm m=8 n=8 k=8 --library", "models"),
+        ("calibrate gemm m=8 n=8 k=8 --contention --library", "models"),
+        ("calibrate memory --name here --library", "platforms/here.yaml"),
+        ("calibrate power --name here --library", "platforms/here.yaml"),
+        ("counters gemm m=8..9 n=8 k=8 --samples 1 -o", ""),
+        ("measure gemm m=8..9 n=8 k=8 --samples 1 -o", ""),
+        ("run cholesky tiles=2 tile_size=8 -o", ""),
+        (f"simulate cholesky tiles=2 {W} {D} -o", ""),
+        ("demo --output", ""),
+    ],
+)
+def test_where_permissions_promise_too_much_nothing_is_done_either(tasksim, line, what):
+    called = tasksim(f"{line} /proc/new/{'' if what else 'x.csv'}")
+    assert (called.code, called.out) == (2, "")
+    assert called.err == (
+        f"Error: cannot write /proc/new/{what or 'x.csv'}: "
+        "nothing can be made in /proc (No such file or directory)\n"
+    )
 
 
 @pytest.mark.parametrize(

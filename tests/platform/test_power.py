@@ -125,3 +125,12 @@ def test_copies_of_devices_and_nodes_draw_as_much(write):
     more = load(write(FILE), settings=["platform.workers.cuda.count=2", "platform.nodes=2"])
     assert [link.power_w for link in more.links] == [4.0] * 4
     assert more.power.static_w == 60.0
+
+
+@pytest.mark.parametrize("value", ["0 GHz", "-1 GHz", "soon"])
+def test_a_wrong_frequency_is_told_once(write, value):
+    setting = f"platform.arch.cuda.frequency={value}"
+    with pytest.raises(InputError) as refused:
+        load(write(FILE), settings=[setting])
+    (line,) = str(refused.value).splitlines()
+    assert ": arch.cuda.frequency: " in line

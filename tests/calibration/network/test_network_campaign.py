@@ -78,6 +78,14 @@ def test_a_network_is_measured_between_ranks(ranks, tmp_path):
     assert read_network(said["output"]).alone_s
 
 
+def test_where_nothing_can_be_written_nothing_is_measured(tmp_path):
+    # A calibration of a day would not end in time.
+    done = calibrate("--name", "here", "--max-time", "24h", ranks=2, tmp_path="/proc/new")
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("Error: rank 0: cannot write /proc/new/networks/here.yaml: ")
+
+
 @pytest.mark.slow
 def test_one_rank_has_nobody_to_talk_to(tmp_path):
     done = calibrate(ranks=1, tmp_path=tmp_path)

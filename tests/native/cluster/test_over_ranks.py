@@ -205,6 +205,36 @@ def test_a_grid_of_other_ranks_is_one_message(tmp_path):
     assert "mpiexec -n 4" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--nope"], "No such option '--nope'"),
+        (["--seed", "x"], "'x' is not"),
+        (["--isolate", "--calm"], "--calm is for measuring"),
+        (["--auto", "nosuch.json"], "nosuch.json: nothing to choose"),
+    ],
+)
+def test_a_wrong_command_line_is_one_message(arguments, said):
+    done = run("cholesky", "tiles=4", *arguments)
+    assert done.returncode == 2
+    assert (done.stderr.count("Error"), done.stderr.count(said)) == (1, 1), done.stderr
+    assert done.stderr.count("Usage") <= 1
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_what_is_wrong_with_one_rank_alone_is_told_and_ends_all(rank):
+    each = [["-n", "1", sys.executable, "-m", "tasksim", "run", "cholesky"] for _ in range(2)]
+    each[rank] += ["--nope"]
+    done = subprocess.run(
+        [mpiexec(), *each[0], ":", *each[1]],
+        capture_output=True, text=True, timeout=WITHIN_S,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"Error: rank {rank}: No such option '--nope'")
+
+
 @pytest.fixture
 def dying(tmp_path):
     """The file of an application one of whose tasks fails, or kills its process, on rank 1."""
