@@ -30,19 +30,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
-from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from autotuning_report import draw, text_of
+from autotuning_rows import Full, Problem, Tuning, row_of_simulation, rows_of_runs
 
 import tasksim
 from tasksim.calibration.calibrate import calibrate
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.kernels.program import bind
-from tasksim.native.calm_moments import CalmMoments, Probe
+from tasksim.native.calm_moments import Probe
 from tasksim.native.execute import execute
 from tasksim.native.selective.execute import execute_selectively
 from tasksim.native.selective.policies import POLICIES
@@ -53,7 +51,7 @@ from tasksim.scenario.scenario import Scenario
 from tasksim.tuning.over import axes_of, candidates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program
@@ -66,15 +64,6 @@ WORKERS: Final = 2
 CALIBRATION_S: Final = 10.0
 PATIENCE_S: Final = 10.0
 """How long calm moments are waited for, for each problem."""
-
-
-class Problem(NamedTuple):
-    """What is tuned."""
-
-    name: str
-    graph: str
-    settings: tuple[str, ...]
-    over: tuple[str, ...]
 
 
 PROBLEMS: Final = (
@@ -114,68 +103,12 @@ METHODS: Final = (
 )
 
 
-@dataclass
-class Tuning:
-    """What one way of tuning one problem came to: per configuration, a value per round."""
-
-    wall_s: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
-    cpu_s: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
-    makespan_s: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
-    probe_s: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
-    executed: int = 0
-    tasks: int = 0
-
-    def add(self, place: int, makespan_s: float, wall_s: float, cpu_s: float) -> None:
-        """Note one run."""
-        self.makespan_s[place].append(makespan_s)
-        self.wall_s[place].append(wall_s)
-        self.cpu_s[place].append(cpu_s)
-
-
-class Full:
-    """The full runs of a problem, and how calm the machine was around them."""
-
-    def __init__(self, patience_s: float, probe: Callable[[], float] | None = None) -> None:
-        self.tuning = Tuning()
-        self._moments = CalmMoments(probe or Probe(WORKERS))
-        self._until = time.monotonic() + patience_s
-
-    def run(self, place: int, program: Program, scheduler: str) -> None:
-        """Make a full run of a configuration, in a calm moment if there is one."""
-        self.during(place, lambda: _full(self.tuning, place, program, scheduler))
-
-    def during(self, place: int, run: Callable[[], None]) -> None:
-        """Let *run*, which adds to the tuning, happen in a calm moment if there is one."""
-        _, probe_s = self._moments.during(run, self._until)
-        self.tuning.probe_s[place].append(probe_s)
-
-    def calm(self, values: dict[int, list[float]]) -> dict[int, list[float]]:
-        """Return of *values* those of calm moments; all of a configuration that had none."""
-        found = {}
-        for place, probes in self.tuning.probe_s.items():
-            pairs = zip(values[place], probes, strict=True)
-            calm = [value for value, probe_s in pairs if self._moments.is_calm(probe_s)]
-            found[place] = calm or values[place]
-        return found
-
-    @property
-    def calm_share(self) -> float:
-        """The share of the runs that were made in calm moments."""
-        probes = [s for found in self.tuning.probe_s.values() for s in found]
-        return sum(map(self._moments.is_calm, probes)) / len(probes)
-
-
-def medians(values: dict[int, list[float]]) -> dict[int, float]:
-    """Return the median of each configuration."""
-    return {place: median(found) for place, found in values.items()}
-
-
 def measure(problem: Problem, rounds: int) -> tuple[Full, dict[tuple[Method, float], Tuning]]:
     """Return full and selective tunings of a problem, interleaved."""
     base = Scenario(problem.graph, problem.settings, workers=WORKERS, clock="native")
     found = candidates(base, axes_of(problem.over))
     ways = [(method, tolerance) for method in METHODS for tolerance in TOLERANCES]
-    full, selective = Full(PATIENCE_S), {way: Tuning() for way in ways}
+    full, selective = Full(PATIENCE_S, Probe(WORKERS)), {way: Tuning() for way in ways}
     for turn in range(rounds):
         known = {way: Statistics(cells=way[0].statistics == "model") for way in ways}
         bound: tuple[TaskGraph, Program] | None = None
@@ -188,7 +121,7 @@ def measure(problem: Problem, rounds: int) -> tuple[Full, dict[tuple[Method, flo
                 execute(graph, this_machine(WORKERS), "lws", program=bound[1])
             for number, way in enumerate(ways):
                 if number % len(TOLERANCES) == 0:  # before each method
-                    full.run(place, bound[1], str(scenario.scheduler))
+                    _full(full, place, bound[1], str(scenario.scheduler))
                 if way[0].statistics == "reset":
                     known[way].reset()
                 _selective(
@@ -203,10 +136,16 @@ def _graph(problem: Problem, settings: Any) -> TaskGraph:
     return tasksim.generate(problem.graph, **{name: int(v) for name, v in given.items()})
 
 
-def _full(tuning: Tuning, place: int, program: Program, scheduler: str) -> None:
-    begun, cpu = time.perf_counter(), time.process_time()
-    run = execute(program.graph, this_machine(WORKERS), scheduler, program=program)
-    tuning.add(place, run.makespan_s, time.perf_counter() - begun, time.process_time() - cpu)
+def _full(full: Full, place: int, program: Program, scheduler: str) -> None:
+    """Make a full run of a configuration, in a calm moment if there is one."""
+
+    def run() -> None:
+        begun, cpu = time.perf_counter(), time.process_time()
+        made = execute(program.graph, this_machine(WORKERS), scheduler, program=program)
+        wall_s, cpu_s = time.perf_counter() - begun, time.process_time() - cpu
+        full.tuning.add(place, made.makespan_s, wall_s, cpu_s)
+
+    full.during(place, run)
 
 
 def _selective(
@@ -270,66 +209,16 @@ def _combinations(values: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
     return product(*values)
 
 
-def judged(predicted: dict[int, float], full: dict[int, float]) -> dict[str, float]:
-    """Return mean error and regret of some predictions."""
-    chosen = min(predicted, key=lambda place: predicted[place])
-    return {
-        "mean_error": fmean(abs(predicted[place] / full[place] - 1) for place in full),
-        "regret": full[chosen] / min(full.values()) - 1,
-    }
-
-
 def rows_of(problem: Problem, rounds: int) -> list[dict[str, Any]]:
     """Return a row per way of tuning a problem."""
     full, selective = measure(problem, rounds)
     rows, truth, full_wall_s = rows_of_runs(problem, full, selective, rounds)
     predicted, simulated_s, calibrated_s = simulate(problem)
-    rows.append(
-        {"problem": problem.name, "way": "simulation", "tolerance": None, "tuning_s": simulated_s,
-         "speedup": full_wall_s / simulated_s, "cpu_speedup": None, "executed": 0.0,
-         "calibration_s": calibrated_s, **judged(predicted, truth),
-         "makespans_s": list(predicted.values())}
+    simulation = row_of_simulation(
+        problem.name, predicted, truth, full_wall_s,
+        simulated_s=simulated_s, calibrated_s=calibrated_s,
     )  # fmt: skip
-    return rows
-
-
-def rows_of_runs(
-    problem: Problem, full: Full, selective: dict[tuple[Any, float], Tuning], rounds: int
-) -> tuple[list[dict[str, Any]], dict[int, float], float]:
-    """Return a row per way of tuning by runs; the makespans, and how long all of them take."""
-    made = full.tuning
-    truth, full_wall_s = (
-        medians(full.calm(made.makespan_s)),
-        sum(medians(full.calm(made.wall_s)).values()),
-    )
-    full_cpu_s = sum(medians(full.calm(made.cpu_s)).values())
-    all_moments = medians(made.makespan_s)
-    single = {place: found[0] for place, found in full.calm(made.makespan_s).items()}
-    rows = [
-        {"problem": problem.name, "way": "full", "tolerance": None, "tuning_s": full_wall_s,
-         "speedup": 1.0, "cpu_speedup": 1.0, "executed": 1.0, **judged(single, truth),
-         "calm": full.calm_share, "makespans_s": list(made.makespan_s.values())}
-    ]  # fmt: skip
-    for (method, tolerance), tuning in selective.items():
-        errors = [judged(one, truth) for one in _by_round(tuning.makespan_s, rounds)]
-        beside = [judged(one, all_moments) for one in _by_round(tuning.makespan_s, rounds)]
-        wall_s = sum(medians(tuning.wall_s).values())
-        rows.append(
-            {
-                "problem": problem.name,
-                "way": method.label,
-                "tolerance": tolerance,
-                "tuning_s": wall_s,
-                "speedup": full_wall_s / wall_s,
-                "cpu_speedup": full_cpu_s / sum(medians(tuning.cpu_s).values()),
-                "executed": tuning.executed / tuning.tasks,
-                "mean_error": median(e["mean_error"] for e in errors),
-                "regret": median(e["regret"] for e in errors),
-                "error_beside": median(e["mean_error"] for e in beside),
-                "makespans_s": list(tuning.makespan_s.values()),
-            }
-        )
-    return rows, truth, full_wall_s
+    return [*rows, simulation]
 
 
 def rows_over_ranks(ranks: int, rounds: int, *, quick: bool) -> list[dict[str, Any]]:
@@ -347,10 +236,6 @@ def rows_over_ranks(ranks: int, rounds: int, *, quick: bool) -> list[dict[str, A
         subprocess.run([*command, *(["--quick"] if quick else [])], check=True)
         found: list[dict[str, Any]] = json.loads(rows.read_text())
     return found
-
-
-def _by_round(makespans_s: dict[int, list[float]], rounds: int) -> list[dict[int, float]]:
-    return [{place: m[turn] for place, m in makespans_s.items()} for turn in range(rounds)]
 
 
 def reached(rows: list[dict[str, Any]]) -> dict[str, list[str]]:

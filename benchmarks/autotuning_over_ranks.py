@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from autotuning import Full, Problem, Tuning, judged, rows_of_runs
+from autotuning_rows import Full, Problem, Tuning, row_of_simulation, rows_of_runs
 
 import tasksim
 from tasksim.calibration.network.campaign import calibrate_network
@@ -224,13 +224,11 @@ def main() -> None:
     begun = time.perf_counter()
     predicted = simulate(session, tiles, network, seconds)
     simulated_s = time.perf_counter() - begun
-    rows.append(
-        {"problem": problem.name, "way": "simulation", "tolerance": None, "tuning_s": simulated_s,
-         "speedup": full_wall_s / simulated_s, "cpu_speedup": None, "executed": 0.0,
-         "calibration_s": calibrated_s, **judged(predicted, truth),
-         "makespans_s": list(predicted.values())}
+    simulation = row_of_simulation(
+        problem.name, predicted, truth, full_wall_s,
+        simulated_s=simulated_s, calibrated_s=calibrated_s,
     )  # fmt: skip
-    given.rows.write_text(json.dumps(rows))
+    given.rows.write_text(json.dumps([*rows, simulation]))
 
 
 if __name__ == "__main__":
