@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar, get_args
 
 from tasksim.base.errors import InputError, unknown
 from tasksim.engine.needs import needs_machine
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -27,7 +29,11 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["ENGINES", "Engine", "Question", "Replayed", "check_engine", "replayed", "series_of"]
+__all__ = [
+    "ENGINES", "Engine", "Question", "Replayed", "check_engine", "chosen", "replayed", "series_of",
+]  # fmt: skip
+
+T = TypeVar("T")
 
 Engine = Literal["auto", "simpy", "compiled"]
 """``auto``: the compiled core if it is there and knows all that is asked, else SimPy's engine."""
@@ -109,16 +115,31 @@ def replayed(question: Question, seed: int, engine: Engine = "auto") -> Replayed
     SchedulerError
         If the scheduler breaks a rule or fails.
     """
-    why = "asked for"
-    if engine != "simpy":
-        from tasksim.runtime.flat import Refused
+    return chosen(
+        engine, lambda: replayed_by_core(question, seed), lambda why: _by_simpy(question, seed, why)
+    )
 
-        try:
-            return replayed_by_core(question, seed)
-        except Refused as refusal:
-            why = str(refusal)
-        if engine == "compiled":
-            raise InputError(f"the compiled engine does not replay this: {why}")
+
+def chosen(engine: Engine, by_core: Callable[[], T], by_simpy: Callable[[str], T]) -> T:
+    """Return what the core makes, unless SimPy's *engine* is asked for or the core refuses.
+
+    Then return what SimPy's engine makes, which is told why. Raises :exc:`InputError` if the core
+    was asked for.
+    """
+    if engine == "simpy":
+        return by_simpy("asked for")
+    from tasksim.runtime.flat import Refused
+
+    try:
+        return by_core()
+    except Refused as refusal:
+        why = str(refusal)
+    if engine == "compiled":
+        raise InputError(f"the compiled engine does not replay this: {why}")
+    return by_simpy(why)
+
+
+def _by_simpy(question: Question, seed: int, why: str) -> Replayed:
     replay = _simpy(question)
     replay.run(random.Random(seed))
     return Replayed(replay, "simpy", why)

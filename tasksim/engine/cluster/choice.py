@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from tasksim.base.errors import InputError
+from tasksim.engine.choice import chosen
 from tasksim.engine.cluster.cluster import ClusterReplay
 
 if TYPE_CHECKING:
@@ -51,16 +51,12 @@ def replayed(question: ClusterQuestion, seed: int, engine: Engine = "auto") -> C
     SchedulerError
         If a scheduler breaks a rule or fails.
     """
-    why = "asked for"
-    if engine != "simpy":
-        from tasksim.runtime.flat import Refused
+    return chosen(
+        engine, lambda: replayed_by_core(question, seed), lambda why: _by_simpy(question, seed, why)
+    )
 
-        try:
-            return replayed_by_core(question, seed)
-        except Refused as refusal:
-            why = str(refusal)
-        if engine == "compiled":
-            raise InputError(f"the compiled engine does not replay this: {why}")
+
+def _by_simpy(question: ClusterQuestion, seed: int, why: str) -> ClusterReplayed:
     replay = ClusterReplay(*question)
     replay.run(seed)
     return ClusterReplayed(replay.outcome(), "simpy", why)

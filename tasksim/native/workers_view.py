@@ -1,0 +1,66 @@
+"""View of a run on this machine: which of its workers sleep, and who of them is woken."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from tasksim.runtime.view import RunView
+
+if TYPE_CHECKING:
+    from tasksim.runtime.facts import Facts
+
+__all__ = ["WorkersView"]
+
+
+class WorkersView(RunView):
+    """What the scheduler of *facts* sees of workers, who are all *asleep* at first, or none is.
+
+    What it takes to let one that was woken ask for a task, its kinds say: :meth:`rouse`.
+    """
+
+    def __init__(self, facts: Facts, *, asleep: bool) -> None:
+        super().__init__(facts)
+        self._asleep = [asleep] * len(facts.platform.workers)
+
+    @abstractmethod
+    def rouse(self, worker: int) -> None:
+        """Let *worker*, who slept until now, ask for a task."""
+
+    def sleeping(self, worker: int) -> bool:
+        """Return whether *worker* sleeps."""
+        return self._asleep[worker]
+
+    def wake(self, worker: int) -> None:
+        """Let *worker* ask for a task, if it sleeps."""
+        worker = self.known_worker(worker)
+        if self._asleep[worker]:
+            self._asleep[worker] = False
+            self.rouse(worker)
+
+    def wake_any(self, task: int) -> None:
+        """Wake the sleeping worker of lowest number that can run *task*."""
+        for worker, asleep in enumerate(self._asleep):
+            if asleep and self.can_run(task, worker):
+                self.wake(worker)
+                return
+
+    def wake_all(self, task: int) -> None:
+        """Wake every sleeping worker that can run *task*."""
+        for worker, asleep in enumerate(self._asleep):
+            if asleep and self.can_run(task, worker):
+                self.wake(worker)
+
+    # For who runs the workers, not the scheduler
+
+    def fall_asleep(self, worker: int) -> None:
+        """Note that *worker* sleeps: its pop gave nothing."""
+        self._asleep[worker] = True
+
+    def all_asleep(self) -> bool:
+        """Return whether all workers sleep."""
+        return all(self._asleep)
+
+    def any_asleep(self) -> bool:
+        """Return whether a worker sleeps."""
+        return any(self._asleep)
