@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.base.files import refuse_existing
-from tasksim.calibration.counters.campaign import CounterSummary, write_counters
+from tasksim.calibration.counters.campaign import (
+    BURST_S,
+    MOST_IN_BURST,
+    CounterSummary,
+    write_counters,
+)
 from tasksim.calibration.domain_results import MeasureOptions
 from tasksim.calibration.frequency import core_frequency
 from tasksim.graph.apps.registry import generate
@@ -16,13 +24,38 @@ from tasksim.native.execute import execute
 from tasksim.platform.description import Platform
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from tasksim.calibration.application_campaign import SettingsDomain
     from tasksim.calibration.counters.campaign import CounterOptions
+    from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["measure_application_counters"]
+__all__ = ["Visit", "measure_application_counters", "timed_application"]
+
+LEAST_IN_VISIT: Final = 3
+"""Executions, so that their median is none that was held up."""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Durations of an application's tasks at some time.
+
+    Attributes
+    ----------
+    run, number : int
+        Which run of all, and which settings.
+    graph : TaskGraph
+    durations_s : float64 array
+        Of each task, the median of some executions.
+    """
+
+    run: int
+    number: int
+    graph: TaskGraph
+    durations_s: NDArray[np.float64]
 
 
 def measure_application_counters(
@@ -34,6 +67,9 @@ def measure_application_counters(
     progress: Callable[[str, float], None] | None = None,
 ) -> CounterSummary:
     """Count and time all tasks of an application on one core; write a file per kernel.
+
+    A sample is a task in one of ``options.runs`` runs, at different times: its counters, and the
+    median of some executions.
 
     Raises
     ------
@@ -57,10 +93,11 @@ def measure_application_counters(
     counts, told = _counts(domain.application, settings, options.seed)
     rows: dict[str, tuple[tuple[str, ...], list[Any]]] = {}
     frequency = core_frequency()
-    for number, chosen in enumerate(settings):
+    visits = timed_application(domain.application, settings, options)
+    for done, visit in enumerate(visits):
         if progress is not None:
-            progress("timing", 0.5 + 0.5 * number / len(settings))
-        _timed(domain.application, chosen, number, counts, options, frequency, rows)
+            progress("timing", 0.5 + 0.5 * done / (options.runs * len(settings)))
+        _add(visit, counts, frequency, rows)
     if not rows:
         raise InputError(f"{domain.application}: no task ran: there is nothing to count")
     output.mkdir(parents=True, exist_ok=True)
@@ -85,26 +122,44 @@ def _counts(
     return count({"application": asked, "seed": seed})
 
 
-def _timed(
-    application: str,
-    settings: Mapping[str, Any],
-    number: int,
+def timed_application(
+    application: str, settings: Sequence[Mapping[str, Any]], options: CounterOptions
+) -> Iterator[Visit]:
+    """Run *application* with each of *settings* in each run, in random order; yield visits.
+
+    So each task is timed as often as there are runs, at different times, and each of these
+    durations is a median: a core that is lost for milliseconds once is in none of them.
+    """
+    platform = Platform.identical(1)
+    for run in range(options.runs):
+        rng = np.random.default_rng([options.seed, run])
+        for number in rng.permutation(len(settings)).tolist():
+            graph = generate(application, **settings[number])
+            program = bind(graph, 1, options.seed)
+            execute(graph, platform, "eager", program=program)  # what is cold is not measured
+            several: list[NDArray[np.float64]] = []
+            begun = time.perf_counter()
+            while len(several) < LEAST_IN_VISIT or time.perf_counter() - begun < BURST_S:
+                timed = execute(graph, platform, "eager", program=program)
+                several.append(timed.tasks.duration_s)
+                if len(several) >= MOST_IN_BURST:
+                    break
+            yield Visit(run, number, graph, np.median(several, axis=0))
+
+
+def _add(
+    visit: Visit,
     counts: Mapping[str, Mapping[str, float]],
-    options: CounterOptions,
     frequency_hz: float,
     rows: dict[str, tuple[tuple[str, ...], list[Any]]],
 ) -> None:
-    """Run the application with these *settings*, and add a sample per task and run to *rows*."""
-    graph = generate(application, **settings)
-    program, platform = bind(graph, 1, options.seed), Platform.identical(1)
-    execute(graph, platform, "eager", program=program)  # what is cold is not measured
-    for run in range(options.runs):
-        durations = execute(graph, platform, "eager", program=program).tasks.duration_s.tolist()
-        for task, duration_s in enumerate(durations):
-            counted = counts.get(f"{number}.{task}")
-            if counted is None:
-                raise TasksimError(f"{application}: task {task} was not counted")
-            name, parameters = graph.model_names[graph.kernel[task]], graph.parameters_of(task)
-            _, found = rows.setdefault(name, (tuple(parameters), []))
-            counters = {**counted, "frequency_hz": frequency_hz}
-            found.append((run, list(parameters.values()), counters, duration_s))
+    """Add a sample per task to *rows*."""
+    graph = visit.graph
+    for task, duration_s in enumerate(visit.durations_s.tolist()):
+        counted = counts.get(f"{visit.number}.{task}")
+        if counted is None:
+            raise TasksimError(f"{graph.name}: task {task} was not counted")
+        name, parameters = graph.model_names[graph.kernel[task]], graph.parameters_of(task)
+        _, found = rows.setdefault(name, (tuple(parameters), []))
+        counters = {**counted, "frequency_hz": frequency_hz}
+        found.append((visit.run, list(parameters.values()), counters, duration_s))
