@@ -70,11 +70,18 @@ def draw(rows: list[dict[str, Any]], path: Path, tolerances: Sequence[float]) ->
             _lines(axis, mine, key, scale)
         axes[0][column].set_title(name)
         axes[1][column].set_xlabel("tolerance")
-        axes[1][column].plot(tolerances, [100 * t for t in tolerances], ":", color="#999999", lw=1)
+        axes[1][column].plot(
+            tolerances, [100 * t for t in tolerances], ":", color="#999999", lw=1,
+            label="error as large as the tolerance",
+        )  # fmt: skip
+        axes[1][column].legend(fontsize=8, frameon=False, loc="upper right", handles=[
+            line for line in axes[1][column].lines if "tolerance" in str(line.get_label())
+        ])  # fmt: skip
         axes[1][column].set_xscale("log", base=2)
+        axes[1][column].xaxis.set_major_formatter(lambda t, _: f"{100 * t:.3g} %")
         axes[1][column].set_xlim(0.65, 0.006)  # from loose to tight
-    axes[0][0].set_ylabel("time of tuning [s]")
-    axes[1][0].set_ylabel("mean error of predictions [%]")
+    axes[0][0].set_ylabel("time of tuning (s)")
+    axes[1][0].set_ylabel("mean error of predictions (%)")
     axes[0][-1].legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     figure.savefig(path, dpi=130)
 

@@ -79,7 +79,7 @@ def figure_inside(positions: Mapping[str, ArrayLike], level: float = 0.95) -> Fi
     >>> drawn.axes[0].get_ylabel()
     'runs inside'
     """
-    made = new_figure(INCHES + 0.6, INCHES)
+    made = new_figure(INCHES, INCHES)
     panel_inside(positions, made.add_subplot(), level)
     return made
 
@@ -141,7 +141,8 @@ def _finish(axes: Axes) -> None:
     axes.grid(color="#e8ecf0", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
+    # Left of the line at the usual level.
     axes.text(
-        0.97, 0.06, "too narrow, or beside", ha="right", fontsize=TEXT["small"], color="#666666"
+        0.93, 0.06, "too narrow, or beside", ha="right", fontsize=TEXT["small"], color="#666666"
     )
     axes.legend(loc="upper left", fontsize=TEXT["small"], frameon=False)

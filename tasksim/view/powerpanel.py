@@ -24,7 +24,7 @@ _SLICES: Final = 400  # two or three pixels each at the usual width: narrower on
 _COLOURS: Final = {
     "static": "#b8c0cc",
     "idle": "#dfe4ea",
-    "tasks": "#1954dc",
+    "tasks": "#4c566a",
     "copies": "#e8871e",
 }
 
@@ -56,7 +56,7 @@ def panel_power(run: Run, ax: Axes | None = None, *, until_s: float | None = Non
         axes.stairs(above, edges, baseline=below, fill=True, color=_COLOURS[name], label=name)
         below = above
     axes.set_ylim(0.0, max(1.05 * float(below.max()), 1e-12))
-    axes.set_ylabel("power [W]", fontsize=TEXT["normal"])
+    axes.set_ylabel("power (W)", fontsize=TEXT["normal"])
     axes.tick_params(labelsize=TEXT["small"])
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(

@@ -37,7 +37,7 @@ def test_what_is_drawn_is_the_energy_of_the_run():
 def test_figures_have_it_where_power_is_known():
     run = tasksim.simulate("cholesky tiles=6", FOUR, durations=SECONDS)
     labels = [axes.get_ylabel() for axes in figure([run], ["gantt", "power"]).axes]
-    assert "power [W]" in labels
+    assert "power (W)" in labels
     unknown = tasksim.simulate("cholesky tiles=6", workers=4, durations=SECONDS)
     with pytest.raises(InputError, match="a platform with a section `power:`"):
         figure([unknown], ["power"])

@@ -217,19 +217,29 @@ def _drawn(report: ScalingReport) -> Any:
     axes = figure.add_subplot()
     table = report.table.sort_values("ranks")
     known = [p for p in report.fitted if np.isfinite(p.seconds)]
-    axes.plot(
-        [p.ranks for p in known], [p.seconds for p in known], "ko", label="measured, learned from"
-    )
-    axes.plot(table["ranks"], table["measured_s"], "kx", label="measured")
+    ranks = [p.ranks for p in known]
+    axes.plot(ranks, [p.seconds for p in known], "ko", label="measured, learned from")
+    if table["measured_s"].notna().any():
+        axes.plot(table["ranks"], table["measured_s"], "kx", label="measured")
     for colour, (name, meaning) in zip(PALETTE, METHODS.items(), strict=False):
         if np.isfinite(table[f"{name}_s"]).any():
             axes.plot(table["ranks"], table[f"{name}_s"], ".-", color=colour, label=meaning)
     axes.fill_between(
         table["ranks"], table["counters_low_s"], table["counters_high_s"], alpha=0.15, linewidth=0
     )
+    _finish(axes, sorted({*ranks, *table["ranks"].tolist()}))
+    figure.legend(loc="outside right upper", fontsize=7, frameon=False)
+    return figure
+
+
+def _finish(axes: Any, ranks: list[int]) -> None:
+    """Let both axes be logarithmic; below, the numbers of ranks that there are."""
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
+    axes.set_xticks(ranks, [f"{each:g}" for each in ranks])
+    axes.set_xticks([], minor=True)
     axes.set_xlabel("ranks")
     axes.set_ylabel("time (s)")
-    axes.legend(fontsize=7, frameon=False)
-    return figure
+    axes.grid(color="#e6e6e6", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)

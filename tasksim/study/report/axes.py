@@ -26,10 +26,12 @@ COUNTS: Final = ("count", "workers", "nodes", "cores", "threads")
 
 FARTHEST: Final = 1e100
 """What is beyond, or nearer to 0 than its inverse, is no quantity, and no axis of a figure."""
-_DIMENSIONS: Final[tuple[Dimension, ...]] = ("factor", "bandwidth", "size", "time", "flop_rate")
+
 _UNITS: Final[dict[Dimension, str]] = {
     "factor": "", "bandwidth": "B/s", "size": "B", "time": "s", "flop_rate": "flop/s",
+    "frequency": "Hz", "power": "W",
 }  # fmt: skip
+"""Of what values may be, in the order in which that is tried."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,8 @@ class Axis:
     values : tuple
         In order: numbers ascending, texts as a person sorts them.
     numbers : tuple of float or None
-        Of each value; None where one is no number. Quantities are in seconds, bytes, B/s, flop/s.
+        Of each value; None where one is no number. Quantities are in seconds, bytes, B/s, flop/s,
+        Hz, W.
     unit : str, default ""
     aliases : tuple of str, default ()
         Columns that have one value for each value of this one: tiles, where the size of the matrix
@@ -117,7 +120,7 @@ def numbers_of(values: Sequence[Any]) -> tuple[list[float] | None, str]:
     found = [number for number in plain if number is not None]
     if len(found) == len(values):
         return found, ""
-    for dimension in _DIMENSIONS:
+    for dimension in _UNITS:
         try:
             return [parse_quantity(value, dimension) for value in values], _UNITS[dimension]
         except InputError:

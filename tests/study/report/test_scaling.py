@@ -56,3 +56,14 @@ def test_each_size_has_a_panel():
 
 def test_many_nodes_alone_foretell_nothing():
     assert SCALING.draw(examine(table(lambda size, P: size / P, nodes=(16, 32)))) == []
+
+
+@pytest.mark.parametrize(
+    ("sizes", "laws"),
+    [((1000,), ["a/P + b P^c + d"]), ((1000, 4000), ["a/P + b P^c + d", "a size/P + b"])],
+)
+def test_the_legend_names_the_laws_that_are_drawn(sizes, laws):
+    (drawing,) = SCALING.draw(examine(table(lambda size, P: size / P, sizes=sizes)))
+    (legend,) = drawing.figure.legends
+    names = [text.get_text() for text in legend.get_texts()]
+    assert [name for name in names if "P" in name] == laws

@@ -12,6 +12,7 @@ from tasksim.base.times import time_unit
 from tasksim.study.report.curves import facets_of, makespan_curve
 from tasksim.study.report.figures.curves import of_how_many
 from tasksim.study.report.figures.look import (
+    BOUND_COLOUR,
     facet_panels,
     legend_below,
     line_looks,
@@ -33,6 +34,9 @@ __all__ = ["SCALING", "scaling_rows"]
 
 NODES: Final = "nodes"
 """The axis, as study files name it."""
+
+LAWS: Final = {"worley_s": ("--", "a/P + b P^c + d"), "nan_s": (":", "a size/P + b")}
+"""What each law foretells: its column, line and name."""
 
 
 def scaling_rows(table: StudyTable, axis: Axis) -> pd.DataFrame:
@@ -124,10 +128,13 @@ def _lines(axes: Axes, part: pd.DataFrame, looks: dict[str, dict[str, Any]]) -> 
     for name, line in part.groupby("scheduler", sort=False):
         look = looks[str(name)]
         thin: dict[str, Any] = {"color": look["color"], "linewidth": 0.9, "alpha": 0.8}
-        axes.plot(line["x"], factor * line["worley_s"], linestyle="--", **thin)
-        axes.plot(line["x"], factor * line["nan_s"], linestyle=":", **thin)
+        for column, (style, _) in LAWS.items():
+            axes.plot(line["x"], factor * line[column], linestyle=style, **thin)
         marks = look | {"linestyle": "none"}
         axes.plot(line["x"], factor * line["makespan_s"], label=str(name), **marks)
+    for column, (style, law) in LAWS.items():
+        if part[column].notna().any():
+            axes.plot([], [], linestyle=style, color=BOUND_COLOUR, linewidth=0.9, label=law)
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.yaxis.set_major_formatter("{x:g}")
