@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import InputError, TasksimError
@@ -21,6 +22,7 @@ from tasksim.calibration.counters.window import window_library
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Self
 
     from tasksim.calibration.caches import Cache
 
@@ -90,11 +92,42 @@ def count(request: Mapping[str, Any]) -> tuple[Counts, dict[str, Any]]:
         raise TasksimError("--source valgrind: the system does not tell this machine's caches")
     first, *others = caches
     _prepare(request)
-    with ThreadPoolExecutor(len(others)) as pool:
-        answers = list(pool.map(lambda last: _executed(valgrind, first, last, request), others))
+    with ThreadPoolExecutor(len(others)) as pool, _Passes() as under_way:
+        answers = list(
+            pool.map(lambda last: _executed(valgrind, first, last, request, under_way), others)
+        )
     passes, told = [events for events, _ in answers], answers[0][1]
     labels = [label for label in passes[0] if label != "nothing"]
     return {label: _levels(label, others, passes) for label in labels}, told
+
+
+class _Passes:
+    """Processes that count, which end at once when counting is given up, as on Ctrl-C.
+
+    The pool waits for its threads, and they for these, which may take a minute.
+    """
+
+    def __init__(self) -> None:
+        self._processes: list[subprocess.Popen[str]] = []
+        self._over = False
+        self._lock = Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with self._lock:
+            self._over = True
+            for process in self._processes if kind is not None else ():
+                process.kill()
+
+    def begun(self, process: subprocess.Popen[str]) -> subprocess.Popen[str]:
+        """Return *process*, which ends with the others."""
+        with self._lock:
+            self._processes.append(process)
+            if self._over:
+                process.kill()
+        return process
 
 
 def _levels(
@@ -120,7 +153,7 @@ def _less(events: Mapping[str, int], own: Mapping[str, int]) -> dict[str, int]:
 
 
 def _executed(
-    valgrind: str, first: Cache, last: Cache, request: Mapping[str, Any]
+    valgrind: str, first: Cache, last: Cache, request: Mapping[str, Any], under_way: _Passes
 ) -> tuple[dict[str, dict[str, int]], dict[str, Any]]:
     """Execute a *request* with these two caches; return the events in each window."""
     with TemporaryDirectory(prefix="tasksim-") as name:
@@ -134,7 +167,7 @@ def _executed(
             valgrind, "--tool=callgrind", "--cache-sim=yes", "--instr-atstart=no", "--quiet",
             f"--I1={_option(first)}", f"--D1={_option(first)}", f"--LL={_option(last)}",
             "--callgrind-out-file=counts",
-        ])  # fmt: skip
+        ], under_way)  # fmt: skip
         if done.returncode or not answer.exists():
             raise _failed(done)
         found = dict(filter(None, map(_dump, sorted(folder.glob("counts*"), key=_number))))
@@ -143,14 +176,14 @@ def _executed(
 
 def _prepare(request: Mapping[str, Any]) -> None:
     """Execute *request* without Valgrind, so that all is compiled, also for its processor."""
-    with TemporaryDirectory(prefix="tasksim-") as folder:
-        done = _python(Path(folder), {**request, "prepare": True}, [])
+    with TemporaryDirectory(prefix="tasksim-") as folder, _Passes() as alone:
+        done = _python(Path(folder), {**request, "prepare": True}, [], alone)
         if done.returncode:
             raise _failed(done)
 
 
 def _python(
-    folder: Path, request: Mapping[str, Any], under: list[str]
+    folder: Path, request: Mapping[str, Any], under: list[str], under_way: _Passes
 ) -> subprocess.CompletedProcess[str]:
     """Execute *request* in a process of its own, in *folder*, *under* Valgrind or nothing."""
     (folder / "request.json").write_text(json.dumps({**request, "folder": str(Path.cwd())}))
@@ -158,9 +191,14 @@ def _python(
         *unmoved(), *under, sys.executable, "-m", "tasksim.calibration.counters.inside_valgrind",
         "request.json",
     ]  # fmt: skip
-    return subprocess.run(
-        command, capture_output=True, text=True, env=_environment(), cwd=folder, check=False
-    )
+    pipe = subprocess.PIPE
+    with under_way.begun(
+        subprocess.Popen(
+            command, stdout=pipe, stderr=pipe, text=True, env=_environment(), cwd=folder
+        )
+    ) as process:
+        said, complained = process.communicate()
+    return subprocess.CompletedProcess(command, process.returncode, said, complained)
 
 
 @cache
