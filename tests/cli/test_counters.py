@@ -114,6 +114,19 @@ def test_valgrind_counts_the_same_twice(tasksim, tmp_path):
     assert 4 < large / small < 8.5
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not has_valgrind(), reason="Valgrind with its headers, or a compiler, is not here"
+)
+def test_tasks_of_an_application_are_counted_with_their_data_in_the_caches(tasksim, tmp_path):
+    called = tasksim("counters cholesky tiles=2 tile_size=64 --runs 1 -o out")
+    assert called.code == 0, called.err
+    for kernel in ("potrf", "trsm", "syrk"):
+        counters = read_samples(tmp_path / "out" / f"{kernel}-counters.csv").counters
+        lines = 64 * 64 * 8 / 64  # of a tile, which a first touch would bring from memory
+        assert (counters["memory_accesses"] < 0.1 * lines).all(), kernel
+
+
 def counted_file(path):
     lines = ["run,m,n,instructions,l1_hits,memory_accesses,frequency_hz,duration_s"]
     for n in (64, 96, 128, 192, 256, 384, 512):

@@ -67,10 +67,12 @@ def _application(window: Window, request: Mapping[str, Any]) -> dict[str, Any]:
     for number, settings in enumerate(request["application"]["settings"]):
         graph = generate(request["application"]["name"], **settings)
         program: Any = bind(graph, 1, request["seed"])
-        for task in range(len(graph)):  # what is cold is not counted
+        window.begin()  # with empty caches: the first execution is not counted
+        for task in range(len(graph)):
             program.run(task, 0)
         program.reset()
         by_python += _counted(window, program, graph, number)
+        window.end()
     return {"core": core_type(), "by_python": sorted(set(by_python))}
 
 
@@ -104,7 +106,6 @@ def _counted(window: Window, program: Any, graph: TaskGraph, number: int) -> lis
     core = library()
     calls = program.calls(core) if core is not None and hasattr(program, "calls") else None
     by_python = set()
-    window.begin()
     for task in range(len(graph)):
         label = f"{number}.{task}"
         index = -1 if calls is None else int(calls.function[task])
@@ -119,7 +120,6 @@ def _counted(window: Window, program: Any, graph: TaskGraph, number: int) -> lis
         split = len(arguments) - int(calls.reals[index])
         reals = [struct.unpack("<d", struct.pack("<q", bits))[0] for bits in arguments[split:]]
         window.call(int(calls.address[index]), arguments[:split], label, reals)
-    window.end()
     return sorted(by_python)
 
 
