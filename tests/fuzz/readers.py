@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import chdir
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -218,3 +219,34 @@ def quantities(folder: Path) -> object:
         return None  # no text of a user's
     value = parse_quantity(text, dimension)
     return exact_quantity(value, dimension)
+
+
+def network(name: str) -> Callable[[Path], object]:
+    """Return the reader of the network in the file *name*."""
+
+    def read(folder: Path) -> object:
+        from tasksim.formats.networks import load_network
+
+        return _routed(load_network(folder / name))
+
+    return read
+
+
+def network_text(folder: Path) -> object:
+    from tasksim.formats.networks import load_network
+
+    with chdir(folder):
+        return _routed(load_network(text_of(folder)))
+
+
+def cluster(folder: Path) -> object:
+    from tasksim.network.clusterfile import read_cluster_file
+
+    found = read_cluster_file(folder / "cluster.yaml")
+    return None if found is None else _routed(found.network)
+
+
+def _routed(found: object) -> object:
+    """Return how long a message takes between the first and the last of some hosts."""
+    sized = found.sized(found.nodes or 2)
+    return found.summary(), sized.alone_s(0, sized.nodes - 1, 1e6)

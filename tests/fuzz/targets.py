@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from . import readers, seeds, starpu_seeds, trace_seeds
+from . import network_seeds, readers, seeds, starpu_seeds, trace_seeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +44,10 @@ TARGETS = {
     "extrap-samples": Target(readers.samples("samples.txt"), seeds.extrap_samples),
     "starpu-samples": Target(readers.samples("samples.out"), starpu_seeds.starpu_samples),
     "counters": Target(readers.counters, seeds.counters),
+    "network": Target(readers.network("net.yaml"), network_seeds.networks),
+    "network-text": Target(readers.network_text, network_seeds.network_texts),
+    "network-xml": Target(readers.network("net.xml"), network_seeds.network_xml),
+    "cluster": Target(readers.cluster, network_seeds.clusters),
     "graph": Target(readers.graph, seeds.graphs),
     "costs": Target(readers.costs, seeds.costs),
     "run": Target(readers.run, seeds.runs),

@@ -1,0 +1,72 @@
+"""Seeds of networks: texts, YAML files, clusters, platform files of SimGrid."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .readers import TEXT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .inputs import Input
+
+TEXTS = (
+    "switch:bandwidth=4GB/s,latency=1us,model=smpi",
+    "torus:dimensions=[4,4],bandwidth=10GB/s,latency=1us",
+    "switch:bandwidth=1GB/s,latency=2us,model=loggp",
+    "backbone:bandwidth=1GB/s,latency=5us,backbone_bandwidth=7GB/s,backbone_shared=false",
+    "fat-tree:children=[2,3,2],parents=[1,2,3],cables=[1,1,2],bandwidth=1GB/s,latency=1us",
+    "dragonfly:groups=3,chassis=2,routers=3,hosts=2,blue=4,bandwidth=1GB/s,latency=1us",
+    "here.yaml",
+    "here.yaml:latency=3us",
+)
+SWITCH = "{topology: switch, bandwidth: 12.5 GB/s, latency: 1 us}"
+HERE = f"version: 1\nnetwork: {SWITCH}\n"
+CLUSTER = f"nodes: {{count: 4, like: identical-8, cores: 2}}\nnetwork: {SWITCH}\n"
+
+HEAD = "<?xml version='1.0'?>\n<platform version='4.1'>\n"
+XML_CLUSTER = (
+    '<cluster id="c" prefix="n-" suffix="" radical="0-15" speed="1Gf" bw="4GBps" lat="1us"{}/>\n'
+)
+XML_ZONE = """<zone id="z" routing="Full">
+<host id="a" speed="1f"/><host id="b" speed="1f"/><host id="c" speed="1f"/>
+<link id="l:1" bandwidth="1GBps" latency="1us" sharing_policy="SPLITDUPLEX"/>
+<link id="l2" bandwidth="2GBps" latency="3us"/>
+<route src="a" dst="b"><link_ctn id="l:1" direction="UP"/></route>
+<route src="b" dst="c"><link_ctn id="l2"/></route>
+<route src="a" dst="c"><link_ctn id="l:1" direction="UP"/><link_ctn id="l2"/></route>
+</zone>
+"""
+XML = {
+    "switch": XML_CLUSTER.format(""),
+    "backbone": XML_CLUSTER.format(' bb_bw="288GBps" bb_lat="1us" limiter_link="5GBps"'),
+    "fat-tree": XML_CLUSTER.format(' topology="FAT_TREE" topo_parameters="2;4,4;1,2;1,2"'),
+    "torus": XML_CLUSTER.format(' topology="TORUS" topo_parameters="4,2,2"'),
+    "dragonfly": XML_CLUSTER.format(' topology="DRAGONFLY" topo_parameters="2,1;2,1;2,1;2"'),
+    "zone": XML_ZONE,
+}
+
+
+def network_texts(_: Path) -> dict[str, Input]:
+    return {text: {"here.yaml": HERE.encode(), TEXT: text.encode()} for text in TEXTS}
+
+
+def networks(folder: Path) -> dict[str, Input]:
+    """Return files as tasksim writes them, of what SimGrid's describe, and one by hand."""
+    from tasksim.formats.simgrid.network_import import import_network
+
+    found: dict[str, Input] = {"hand": {"net.yaml": HERE.encode()}}
+    for name, text in XML.items():
+        (folder / "net.xml").write_text(f"{HEAD}{text}</platform>\n")
+        import_network(folder / "net.xml", folder / name)
+        found[name] = {"net.yaml": (folder / name / "networks" / "net.yaml").read_bytes()}
+    return found
+
+
+def network_xml(_: Path) -> dict[str, Input]:
+    return {name: {"net.xml": f"{HEAD}{text}</platform>\n".encode()} for name, text in XML.items()}
+
+
+def clusters(_: Path) -> dict[str, Input]:
+    return {"like": {"cluster.yaml": CLUSTER.encode()}}
