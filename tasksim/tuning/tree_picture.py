@@ -53,7 +53,8 @@ def _draw(axes: Axes, found: ChoosingTree, node: Node, first: int, depth: int) -
     x = _centre(node, first)
     if isinstance(node, Leaf):
         choice = found.tree.choices[node.choice]
-        _box(axes, x, -depth, f"{choice}\n{node.examples}\n{100 * node.msop:.1f} %", leaf=True)
+        examples = f"{node.examples} example{'s' if node.examples > 1 else ''}"
+        _box(axes, x, -depth, f"{choice}\n{examples}\n{100 * node.msop:.1f} %", leaf=True)
         return
     _draw_split(axes, found, node, x, first, depth)
 
@@ -62,10 +63,14 @@ def _draw_split(
     axes: Axes, found: ChoosingTree, node: Split, x: float, first: int, depth: int
 ) -> None:
     parts = ((node.low, first, "yes"), (node.high, first + _leaves(node.low), "no"))
+    gap = {"boxstyle": "square,pad=0.2", "facecolor": "#ffffff", "edgecolor": "none"}
     for part, begin, answer in parts:
         below = _centre(part, begin)
         axes.plot([x, below], [-depth, -depth - 1], color="0.6", linewidth=0.8, zorder=1)
-        axes.text((x + below) / 2, -depth - 0.5, answer, fontsize=6, color="0.4", ha="center")
+        axes.text(
+            (x + below) / 2, -depth - 0.5, answer, fontsize=6, color="0.4", ha="center",
+            va="center", bbox=gap,
+        )  # fmt: skip
         _draw(axes, found, part, begin, depth + 1)
     feature = found.tree.features[node.feature].removeprefix("graph.")
     _box(axes, x, -depth, f"{feature}\n≤ {node.threshold:.5g}", leaf=False)

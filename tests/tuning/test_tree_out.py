@@ -152,5 +152,5 @@ def test_what_is_no_tree_is_refused(change, said):
 def test_a_picture_has_all_questions_and_choices():
     texts = [text.get_text() for text in picture(SMALL).axes[0].texts]
     assert "n\n≤ 3000" in texts
-    assert "512\n3\n98.0 %" in texts
+    assert "512\n3 examples\n98.0 %" in texts
     assert len([text for text in texts if text in ("yes", "no")]) == 4
