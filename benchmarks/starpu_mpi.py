@@ -51,11 +51,14 @@ if TYPE_CHECKING:
     from tasksim.engine.needs import SimultaneousPushes
     from tasksim.network.description import Network
 
+COMMUTE = {"updates": "commute"}
+"""As the peer's Cholesky does, and its LU does not."""
+
 APPLICATIONS = {
     # generator, settings, names of models, order of the nodes of a grid
-    "chol": ("cholesky", {"flush": "peer"}, "chol_model_{kernel}", "row"),
-    "cholnf": ("cholesky", {}, "chol_model_{kernel}", "row"),
-    "cholcol": ("cholesky", {"flush": "peer"}, "chol_model_{kernel}", "column"),
+    "chol": ("cholesky", {"flush": "peer", **COMMUTE}, "chol_model_{kernel}", "row"),
+    "cholnf": ("cholesky", COMMUTE, "chol_model_{kernel}", "row"),
+    "cholcol": ("cholesky", {"flush": "peer", **COMMUTE}, "chol_model_{kernel}", "column"),
     "lu": ("lu", {}, "starpu_slu_lu_model_{kernel}", "column"),
 }
 

@@ -8,7 +8,7 @@ import numpy as np
 from questions import KERNELS
 
 from tasksim.engine.choice import Question
-from tasksim.graph.builder import RW, GraphBuilder, R, Reduce, Scratch, W
+from tasksim.graph.builder import RW, Commute, GraphBuilder, R, Reduce, Scratch, W
 from tasksim.platform.description import (
     Allocation,
     Copying,
@@ -23,12 +23,12 @@ from tasksim.platform.description import (
 from tasksim.schedulers.registry import create
 
 SCHEDULERS = ("eager", "prio", "ws")
-ACCESSES = (R, R, R, W, RW, RW, Reduce, Scratch)
+ACCESSES = (R, R, R, W, RW, RW, Commute, Commute, Reduce, Scratch)
 US = 1e-6
 
 
 def drawn_graph(draw):
-    """Up to 80 tasks that do not commute, on few data or many; half of the graphs have hints."""
+    """Up to 80 tasks on few data or many; half of the graphs have hints."""
     builder = GraphBuilder("drawn")
     count = draw.choice((1, 2, 5, 9, 30))
     data = [builder.handle(f"x{i}", size_bytes=draw.choice((1, 8, 9, 16))) for i in range(count)]

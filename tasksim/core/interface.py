@@ -96,9 +96,10 @@ class Graph(ctypes.Structure):
     """A task graph, in its arrays."""
 
     _fields_ = _fields(
-        "i:tasks,handles,kernels,hints,edges,accesses,apart"
+        "i:tasks,handles,kernels,hints,edges,accesses,waits,apart"
         " p:kernel,priority,successor_ptr,successors,access_ptr,"
-        "access_handle,access_mode,handle_size,handle_home,hint_after,hint_handle,hint_writer"
+        "access_handle,access_mode,handle_size,handle_home,hint_after,hint_handle,"
+        "hint_ptr,hint_waits,hint_drops"
     )
 
 

@@ -104,7 +104,48 @@ Ragged<std::int32_t> writers_of(const Graph &graph) {
   return found;
 }
 
+// Adds who commutes with the last of *tasks*, and comes before it in *uses*.
+void add_those_before(std::span<const Use> uses, std::vector<std::int32_t> &tasks) {
+  auto use = std::find_if(uses.begin(), uses.end(),
+                          [last = tasks.back()](const Use &each) { return each.task == last; });
+  if (!use->commutes) return;
+  while (use != uses.begin() && (--use)->commutes) tasks.push_back(use->task);
+}
+
+// Per hint the tasks that write its datum last before it: one, or several that commute.
+Ragged<std::int32_t> last_writers(const Graph &graph) {
+  Ragged<std::int32_t> found;
+  found.ptr.assign(1, 0);
+  const Ragged<Use> uses = graph.exclusive.empty() ? Ragged<Use>{} : uses_of(graph);
+  for (std::size_t hint = 0; hint < graph.hint_after.size(); ++hint) {
+    const int handle = graph.hint_handle[hint];
+    const auto all = graph.writers[handle];
+    const auto after = std::lower_bound(all.begin(), all.end(), graph.hint_after[hint]);
+    if (after != all.begin()) {
+      const std::size_t first = found.items.size();
+      found.items.push_back(*(after - 1));
+      if (!graph.exclusive.empty()) add_those_before(uses[handle], found.items);
+      std::reverse(found.items.begin() + static_cast<i64>(first), found.items.end());
+    }
+    found.ptr.push_back(static_cast<i64>(found.items.size()));
+  }
+  return found;
+}
+
 }  // namespace
+
+Ragged<Use> uses_of(const Graph &graph) {
+  Ragged<Use> found;
+  found.ptr.assign(graph.handles + 1, 0);
+  for (const int handle : graph.access_handle) ++found.ptr[handle + 1];
+  std::partial_sum(found.ptr.begin(), found.ptr.end(), found.ptr.begin());
+  found.items.resize(found.ptr.back());
+  auto next = found.ptr;
+  for (int task = 0; task < graph.tasks; ++task)
+    for (i64 k = graph.access_ptr[task]; k < graph.access_ptr[task + 1]; ++k)
+      found.items[next[graph.access_handle[k]]++] = {task, graph.access_mode[k] == COMMUTATIVE};
+  return found;
+}
 
 Graph::Graph(const tasksim_graph &given) {
   expect(given.tasks >= 0 && given.tasks <= MOST_TASKS);
@@ -143,15 +184,17 @@ Graph::Graph(const tasksim_graph &given) {
   needs = ordered_needs(*this, given.apart != 0);
   exclusive = commutative_handles(*this);
   writers = writers_of(*this);
-  if (given.hint_writer) {
-    const auto last = array(given.hint_writer, given.hints);
-    expect_within(last, -1, tasks - 1);
-    hint_writer.assign(last.begin(), last.end());
-  }
-  for (std::size_t k = hint_writer.size(); k < hint_after.size(); ++k) {
-    const auto all = writers[hint_handle[k]];
-    const auto after = std::lower_bound(all.begin(), all.end(), hint_after[k]);
-    hint_writer.push_back(after == all.begin() ? -1 : *(after - 1));
+  if (given.hint_ptr) {
+    const auto ptr = pointer(given.hint_ptr, given.hints, given.waits);
+    const auto waits = array(given.hint_waits, ptr[given.hints]);
+    const auto drops = array(given.hint_drops, given.hints);
+    expect_within(waits, 0, tasks - 1);
+    hint_waits.ptr.assign(ptr.begin(), ptr.end());
+    hint_waits.items.assign(waits.begin(), waits.end());
+    hint_drops.assign(drops.begin(), drops.end());
+  } else {
+    hint_waits = last_writers(*this);
+    hint_drops.assign(hint_after.size(), 0);
   }
 }
 

@@ -47,6 +47,13 @@ struct Ranks {
   i64 count = 0;
 };
 
+// One of the tasks that access a datum.
+struct Use {
+  std::int32_t task;
+  bool commutes;
+};
+
+
 // A task graph (graph/taskgraph.py), and what a replay reads out of it.
 class Graph {
  public:
@@ -74,12 +81,16 @@ class Graph {
   Ragged<Need> needs;                      // what is written first, then by handle, as StarPU does
   Ragged<std::int32_t> exclusive;          // commutative handles per task; empty if there are none
   Ragged<std::int32_t> writers;            // per handle, its tasks in order of number
-  std::vector<std::int32_t> hint_writer;   // per hint: the last task before it that writes, or -1
+  Ragged<std::int32_t> hint_waits;         // per hint, the tasks whose ends it waits for
+  std::vector<std::int8_t> hint_drops;     // per hint: whether it drops a copy that was received
 
  private:
   mutable std::once_flag ranked_;
   mutable Ranks ranks_;
 };
+
+// Per datum of *graph* who accesses it, in order of number.
+Ragged<Use> uses_of(const Graph &graph);
 
 // A platform (platform/description.py) as a replay sees it.
 class Platform {

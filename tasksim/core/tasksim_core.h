@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 // To be raised whenever a declaration below changes; tasksim/core/library.py expects the same.
-#define TASKSIM_CORE_VERSION 13
+#define TASKSIM_CORE_VERSION 14
 
 #if defined(__GNUC__)
 #define TASKSIM_API __attribute__((visibility("default")))
@@ -41,7 +41,7 @@ enum tasksim_status {
 };
 
 typedef struct {
-  int64_t tasks, handles, kernels, hints, edges, accesses;
+  int64_t tasks, handles, kernels, hints, edges, accesses, waits;
   int64_t apart;                           // whether tasks take their data by number alone
   const int32_t *kernel, *priority;        // per task
   const int64_t *successor_ptr;            // tasks + 1
@@ -52,8 +52,11 @@ typedef struct {
   const int64_t *handle_size;              // bytes
   const int32_t *handle_home;
   const int32_t *hint_after, *hint_handle; // per hint
-  const int32_t *hint_writer;              // the same: the last task submitted before it that writes
-                                           // the datum, or -1; null: tasks are submitted by number
+  // The tasks whose ends each hint waits for, and whether it drops a copy that was received; null:
+  // those that write the datum last before it, where tasks are submitted by number.
+  const int64_t *hint_ptr;                 // hints + 1
+  const int32_t *hint_waits;               // waits
+  const int8_t *hint_drops;                // per hint
 } tasksim_graph;
 
 typedef struct {

@@ -85,7 +85,7 @@ class Question:
             return False
         from tasksim.engine.threads.suits import can_be_threads
 
-        return can_be_threads(self.graph, self.platform, self.scheduler)
+        return can_be_threads(self.platform, self.scheduler)
 
 
 class Replayed(NamedTuple):

@@ -35,9 +35,10 @@ if TYPE_CHECKING:
     from tasksim.graph.csr import Integers
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["RW", "ColumnBuilder", "R", "W"]
+__all__ = ["RW", "ColumnBuilder", "Commute", "R", "W"]
 
 R, W, RW = AccessMode.R, AccessMode.W, AccessMode.RW
+Commute = AccessMode.COMMUTATIVE
 
 MOST_TASKS: Final = 2**31
 """More tasks than this the columns of a graph cannot number: int32."""

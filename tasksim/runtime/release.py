@@ -41,6 +41,14 @@ class Release:
         # Per commutative handle the tasks that lack only handles, this one among them, ascending.
         self._waiting: dict[int, list[int]] = {}
 
+    def leave_turns_to_others(self) -> None:
+        """Release tasks whether or not they can have their commutative handles.
+
+        Who pushes them sees to that, as threads do.
+        """
+        self._exclusive = {}
+        self.commutes = False
+
     def sources(self) -> list[int]:
         """Return the tasks that wait for nothing, in order of submission."""
         return self._granted([task for task, missing in enumerate(self.missing) if not missing])
@@ -90,7 +98,7 @@ class Release:
     def each_successor(self, task: int) -> Iterator[tuple[int, Callable[[], bool]]]:
         """Yield each successor of *task*, with what counts it down and says if that releases it.
 
-        For graphs in which no tasks commute.
+        Commutative handles are left to others (:meth:`leave_turns_to_others`).
         """
         first = self._first
         for successor in self._successors[first[task] : first[task + 1]]:

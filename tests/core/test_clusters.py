@@ -7,6 +7,7 @@ import random
 
 import numpy as np
 import pytest
+import threaded
 from compiled_core import needs_core
 from equal import LONG
 from questions import drawn_question
@@ -53,6 +54,24 @@ def drawn_cluster(seed, scheduler):
     return ClusterQuestion(cut, questions, network, asked.simultaneous_pushes, cores)
 
 
+def drawn_nodes_of_threads(seed, scheduler):
+    """Return what *seed* asks of nodes whose workers are threads: they have devices."""
+    draw = random.Random(seed)
+    asked = threaded.drawn_question(seed, scheduler)
+    while len(asked.platform.memories) == 1:
+        seed += 1000
+        asked = threaded.drawn_question(seed, scheduler)
+    nodes = draw.randint(2, 4)
+    owners = [draw.randrange(nodes) for _ in range(asked.graph.handles)]
+    cut = distribute(asked.graph, owners, nodes)
+    questions = [
+        NodeQuestion(asked.platform, create(scheduler), asked.costs, asked.estimates)
+        for _ in range(nodes)
+    ]
+    network = read_network(draw.choice(NETWORKS)).sized(nodes)
+    return ClusterQuestion(cut, questions, network, asked.simultaneous_pushes, None)
+
+
 def drawn_far(asked, draw):
     """Return what far data cost, where they cost anything: half of the time."""
     if draw.random() < 0.5:
@@ -65,10 +84,10 @@ def drawn_far(asked, draw):
     return FarPart(reach, slope / sizes, np.zeros(shape))
 
 
-def answer(seed, scheduler, engine):
+def answer(seed, scheduler, engine, drawn=drawn_cluster):
     """Return all that came out, each column as its bytes; or the error, in words."""
     try:
-        done = replayed(drawn_cluster(seed, scheduler), seed, engine)
+        done = replayed(drawn(seed, scheduler), seed, engine)
     except TasksimError as error:
         return {"error": str(error)}
     found = {}
@@ -88,6 +107,16 @@ def test_clusters_that_are_drawn_end_alike_on_both_engines(scheduler):
         simpy = answer(seed, scheduler, "simpy")
         core = answer(seed, scheduler, "auto")  # what the core refuses, SimPy's engine answers
         assert core == simpy, seed
+        compared += "error" not in simpy
+    assert compared > 3
+
+
+@pytest.mark.parametrize("scheduler", [needs_core(name) for name in threaded.SCHEDULERS])
+def test_nodes_of_threads_end_alike_on_both_engines(scheduler):
+    compared = 0
+    for seed in range(200 if LONG else 12):
+        simpy = answer(seed, scheduler, "simpy", drawn_nodes_of_threads)
+        assert answer(seed, scheduler, "compiled", drawn_nodes_of_threads) == simpy, seed
         compared += "error" not in simpy
     assert compared > 3
 

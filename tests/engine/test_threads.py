@@ -126,7 +126,7 @@ def test_those_who_wait_for_a_lock_look_one_after_the_other(play):
 )
 def test_threads_are_for_schedulers_and_costs_that_they_know(scheduler, overheads, as_threads):
     platform = replace(machine(devices=1, cores=2), overheads=overheads)
-    assert can_be_threads(pair(), platform, create(scheduler)) is as_threads
+    assert can_be_threads(platform, create(scheduler)) is as_threads
 
 
 def pair():

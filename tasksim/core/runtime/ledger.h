@@ -26,7 +26,7 @@ struct alignas(64) Life {
   std::int32_t worker = -1, released_by = -1;
   std::int32_t place = 0;  // among those that are taken
   State state = WAITING;
-  std::int32_t hint = -1;  // one that waits for its end
+  std::int32_t hint_wait = -1;  // one of those for its end, of hints
 };
 
 // The states of all tasks, the legal moves between them, who made them and when. Times are in the

@@ -14,6 +14,9 @@ class Release {
  public:
   Release(const Graph &graph, bool submitted);
 
+  // Releases tasks whether or not they can have their commutative data: who pushes them sees to that.
+  void leave_turns_to_others() { exclusive_ = false; }
+
   // The tasks that wait for nothing, in order of submission.
   std::vector<int> sources();
 
@@ -39,7 +42,7 @@ class Release {
   void wait_no_more(int task);
 
   const Graph &graph_;
-  const bool exclusive_;  // whether any task has commutative data
+  bool exclusive_;  // whether any task has commutative data
   std::vector<std::int32_t> missing_;
   std::vector<bool> held_;                 // per handle
   std::vector<std::vector<int>> waiting_;  // per handle: who lacks only handles, ascending

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from tasksim.engine.data.accesses import Hints, writers_before_hints
+from tasksim.engine.data.accesses import Hints, HintWaits, hint_waits
 from tasksim.engine.locality import FarCharge
 from tasksim.graph.commutation import ready_at_first
 from tasksim.graph.csr import pointers_of_counts, spans
@@ -91,8 +91,7 @@ class Work:
     @property
     def hints(self) -> Hints:
         """What is said of data, after how many submissions."""
-        said, _ = Hints.of(self._given)
-        return Hints(said, dict(zip(said, self.hint_writers.tolist(), strict=True)))
+        return Hints.of(self._given, self.hint_waits)
 
     def charge(self, far: FarPart) -> FarCharge:
         """Return what far data cost here, of what they cost the tasks of the whole graph.
@@ -107,10 +106,11 @@ class Work:
         return FarCharge(self.graph, reach, per_byte)
 
     @property
-    def hint_writers(self) -> Int32:
-        """Per hint who writes its datum last before it; -1: nobody."""
-        writer = writers_before_hints(self._given)
-        return np.append(self.order, np.int32(-1))[writer]
+    def hint_waits(self) -> HintWaits:
+        """What each hint waits for: who writes its datum, and who reads it if it was received."""
+        receive = len(self._given.kernels) - 1
+        pointers, tasks, drops = hint_waits(self._given, receive)
+        return HintWaits(pointers, self.order[tasks].astype(np.int64), drops)
 
 
 def _renumbered(part: LocalPart, old: Int64, new: Int32) -> NumberedGraph:

@@ -206,7 +206,7 @@ class CompiledCluster:
             contention=self._contention(asked, work.graph),
             machine=True,
             blind=self._blind,
-            threads=self._has_threads(asked, work.graph),
+            threads=self._has_threads(asked),
             uses_priorities=bool(scheduler.uses_priorities),
             looks_at_data=bool(scheduler.looks_at_data),
             chooses_apart=chooses_apart(scheduler),
@@ -214,10 +214,10 @@ class CompiledCluster:
             hears_finished=unless_default(scheduler, "finished") is not None,
         )
 
-    def _has_threads(self, asked: NodeQuestion, graph: TaskGraph) -> bool:
+    def _has_threads(self, asked: NodeQuestion) -> bool:
         if not self._blind or self._cores or asked.slowing is not None:
             return False
-        return can_be_threads(graph, asked.platform, asked.scheduler, of_cluster=True)
+        return can_be_threads(asked.platform, asked.scheduler, of_cluster=True)
 
     def _contention(self, asked: NodeQuestion, graph: TaskGraph) -> int | None:
         if asked.slowing is None:
@@ -299,11 +299,15 @@ class CompiledCluster:
 
 
 def _flat_part(work: Work) -> Flat:
-    """Return the flat form of all tasks of *work*, with who writes last before each hint."""
+    """Return the flat form of all tasks of *work*, with what each hint waits for."""
     column = Arrays()
+    waits = work.hint_waits
     given = interface.Graph(
         **graph_columns(work.graph, column),
-        hint_writer=column(work.hint_writers, np.int32),
+        waits=len(waits.tasks),
+        hint_ptr=column(waits.pointers, np.int64),
+        hint_waits=column(waits.tasks, np.int32),
+        hint_drops=column(waits.drops, np.int8),
     )
     return Flat("graph", given, column.kept)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from tasksim.graph.access_mode import AccessMode
-from tasksim.graph.csr import Int64, pointers_of_counts
+from tasksim.graph.csr import Int64, pointers_of_counts, spans
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COPIED",
+    "HintWaits",
     "Hints",
     "Need",
     "Needs",
     "TaskAccesses",
+    "hint_waits",
     "ordered_accesses",
     "writers",
-    "writers_before_hints",
 ]
 
 Need: TypeAlias = tuple[int, bool, bool]
@@ -127,28 +128,62 @@ def writers(graph: TaskGraph) -> list[list[int]]:
 class Hints(NamedTuple):
     """What the graph says will not be used any more.
 
-    ``said`` has a (number of tasks submitted before, handle) per hint; ``writer`` the last task
-    before each that writes its datum, -1 if none.
+    ``said`` has a (number of tasks submitted before, handle) per hint; ``waits`` the tasks whose
+    ends each waits for; ``drops`` whether it drops a copy that was received.
     """
 
     said: list[tuple[int, int]]
-    writer: dict[tuple[int, int], int]
+    waits: list[list[int]]
+    drops: list[bool]
 
     @classmethod
-    def of(cls, graph: TaskGraph) -> Hints:
-        """Return the hints of *graph*."""
+    def of(cls, graph: TaskGraph, waits: HintWaits | None = None) -> Hints:
+        """Return the hints of *graph*, which wait for *waits*, or what :func:`hint_waits` says."""
+        pointers, tasks, drops = waits or hint_waits(graph)
+        bounds, tasks = pointers.tolist(), tasks.tolist()
         said = list(zip(graph.hint_after.tolist(), graph.hint_handle.tolist(), strict=True))
-        return cls(said, dict(zip(said, writers_before_hints(graph).tolist(), strict=True)))
+        lists = [tasks[first:end] for first, end in pairwise(bounds)]
+        return cls(said, lists, drops.tolist())
 
 
-def writers_before_hints(graph: TaskGraph) -> NDArray[np.int64]:
-    """Return per hint of *graph* the last task before it that writes its datum, -1 if none."""
-    writes = _WRITTEN[graph.access_mode]
-    task = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))[writes]
-    handle = graph.access_handle[writes]
-    keys = np.sort(handle.astype(np.int64) * (len(graph) + 1) + task)
-    asked = graph.hint_handle.astype(np.int64) * (len(graph) + 1)
-    place = np.searchsorted(keys, asked + graph.hint_after) - 1
-    found = keys[np.maximum(place, 0)] if len(keys) else np.zeros(len(place), np.int64)
-    known = (place >= 0) & (found >= asked)
-    return np.where(known, found - asked, -1)
+class HintWaits(NamedTuple):
+    """What hints wait for: ``tasks[pointers[i]:pointers[i + 1]]``, and whether each ``drops``."""
+
+    pointers: Int64
+    tasks: Int64
+    drops: NDArray[np.bool_]
+
+
+def hint_waits(graph: TaskGraph, receive: int | None = None) -> HintWaits:
+    """Return which tasks of *graph* must have ended before each of its hints is followed.
+
+    Those that write the datum last before it: one, or several that commute. A copy that the kernel
+    *receive* wrote is dropped, for which those that read it must have ended, too: StarPU writes to
+    it, but reads what is its own (``starpu_mpi_cache.c``, ``user_interactions.c``).
+    """
+    tasks, hints = len(graph) + 1, graph.hints
+    if not hints:
+        return HintWaits(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0, bool))
+    user = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))
+    keys = graph.access_handle.astype(np.int64) * tasks + user
+    order = np.argsort(keys)
+    keys, mode, user = keys[order], graph.access_mode[order], user[order]
+    asked = graph.hint_handle.astype(np.int64) * tasks
+    begin, end = np.searchsorted(keys, asked), np.searchsorted(keys, asked + graph.hint_after)
+    place = np.arange(len(keys))
+    last = np.maximum.accumulate(np.where(_WRITTEN[mode], place, -1)) if len(keys) else place
+    # Of accesses that commute, where they begin to.
+    commutes = mode == AccessMode.COMMUTATIVE
+    goes_on = np.zeros(len(keys), bool)
+    goes_on[1:] = commutes[1:] & commutes[:-1] & (keys[1:] // tasks == keys[:-1] // tasks)
+    first = np.maximum.accumulate(np.where(goes_on, -1, place)) if len(keys) else place
+    writer = np.append(last, -1)[end - 1]
+    written = writer >= begin
+    writer = np.where(written, writer, 0)
+    drops = np.zeros(hints, bool)
+    if receive is not None and len(keys):
+        drops = written & (graph.kernel[user[writer]] == receive)
+    since = np.where(drops, writer, np.append(first, 0)[writer])
+    until = np.where(drops, end, writer + 1)
+    counts = np.where(written, until - since, 0)
+    return HintWaits(pointers_of_counts(counts), user[spans(since, counts)], drops)

@@ -1,4 +1,4 @@
-"""Hints that data will not be used any more, followed once their last writer so far has ended."""
+"""Hints that data will not be used any more, followed once those that they wait for have ended."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ __all__ = ["HintFollower"]
 
 
 class HintFollower:
-    """What becomes of the *hints* of a graph: each lets its datum leave first, and go home."""
+    """What becomes of the *hints* of a graph: each lets its datum leave first, and go home.
+
+    Hints are known by their numbers.
+    """
 
     def __init__(
         self,
@@ -34,31 +37,47 @@ class HintFollower:
     ) -> None:
         self.said = hints.said
         """The hints in order: how many tasks had been submitted before, and which datum."""
-        self._hints = hints
+        self._waits, self._drops = hints.waits, hints.drops
+        self._left = [0] * len(hints.said)
         self._state, self._writing = ledger.state, writing
         self._memories = memories
-        # Two pushes and a submission: StarPU submits a task for it (datawizard/coherency.c).
+        # Two pushes and a submission: StarPU submits a task for it (datawizard/coherency.c). What
+        # was received is only dropped, for which none is submitted.
+        self._drop_cost = 2 * overheads.push
         self._cost = 2 * overheads.push + overheads.submission if overheads.push else 0
-        self.waiting: dict[int, list[tuple[int, int]]] = {}
-        """Per task that has not ended, the hints after it: how many tasks had been submitted
-        before, and which datum."""
+        self.waiting: dict[int, list[int]] = {}
+        """Per task that has not ended, the hints that wait for it."""
         self._order = order
         self._places: list[int] = []
 
-    def say(self, after: int, handle: int) -> Steps:
-        """Say that *handle* will not be used any more, when *after* tasks had been submitted."""
-        writer = self._hints.writer[after, handle]
-        if writer < 0 or self._state[writer] == DONE:
-            yield from self.follow(handle)
-        else:
-            self.waiting.setdefault(writer, []).append((after, handle))
+    def say(self, number: int) -> Steps:
+        """Say hint *number*, when so many tasks had been submitted."""
+        waits = [task for task in self._waits[number] if self._state[task] != DONE]
+        self._left[number] = len(waits)
+        for task in waits:
+            self.waiting.setdefault(task, []).append(number)
+        if not waits:
+            yield from self.follow(number)
 
-    def holds(self, handle: int) -> bool:
-        """Return whether a hint about *handle* still holds.
+    def is_last(self, number: int) -> bool:
+        """Return whether the end that hint *number* has heard of now is the last it waits for."""
+        self._left[number] -= 1
+        return not self._left[number]
 
-        Else a task that comes after the hint is writing it already.
+    def drops(self, number: int) -> bool:
+        """Return whether hint *number* drops a copy that was received."""
+        return self._drops[number]
+
+    def handle(self, number: int) -> int:
+        """Return the datum that hint *number* is about."""
+        return self.said[number][1]
+
+    def holds(self, number: int) -> bool:
+        """Return whether hint *number* still holds.
+
+        Else a task that comes after it is writing the datum already.
         """
-        return not self._writing.is_written(handle)
+        return not self._writing.is_written(self.handle(number))
 
     def among(self, task: int, successors: Sequence[int]) -> list[int]:
         """Return, for each hint that waits for *task*, before how many of its *successors* it was.
@@ -66,16 +85,22 @@ class HintFollower:
         Who hears of the end of *task* does so in the order of submission, hints among them.
         """
         places = [self._place(successor) for successor in successors]
-        return [bisect_left(places, after) for after, _ in self.waiting.get(task, ())]
+        return [bisect_left(places, self.said[number][0]) for number in self.waiting.get(task, ())]
 
-    def follow(self, handle: int) -> Steps:
-        """Follow a hint about *handle*, whose last writer has ended."""
-        locks = self._memories.locks
-        if self._cost:
-            yield self._cost
+    def hear(self, number: int) -> Steps:
+        """Follow hint *number* if the end that it has heard of now is the last it waits for."""
+        if self.is_last(number):
+            yield from self.follow(number)
+
+    def follow(self, number: int) -> Steps:
+        """Follow hint *number*: what it waits for has ended."""
+        locks, handle = self._memories.locks, self.handle(number)
+        cost = self._drop_cost if self._drops[number] else self._cost
+        if cost:
+            yield cost
         while locks.until and (delay := locks.wait_ticks(handle)):
             yield delay
-        if self.holds(handle):
+        if self.holds(number):
             self._memories.mover.will_not_be_used(handle)
 
     def _place(self, task: int) -> int:

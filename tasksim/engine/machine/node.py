@@ -187,7 +187,9 @@ class Node:
         architectures = self.platform.architectures
         alone = {name: alone_on(self.platform, name, self._graph) for name in architectures}
         if self.threads is not None:
-            self.threads.begin(self, self._drivers, self._release, self._overheads, alone)
+            self.threads.begin(
+                self, self._graph, self._drivers, self._release, self._overheads, alone
+            )
             return
         keepers = self.memories.requests.keepers
         workers = {id(driver.routine) for driver in self._drivers}
@@ -290,7 +292,7 @@ class Node:
         said = iter(self._hinted.get(task, ()))
         for successor in self._release.complete_in_turn(task, self._pauses(task)):
             if successor == PAUSE:
-                yield from self.hints.follow(next(said)[1])
+                yield from self.hints.hear(next(said))
                 continue
             if self._blind or successor >= self.own_tasks:
                 yield from self.push(successor, driver.routine, worker, task)
@@ -315,7 +317,7 @@ class Node:
         said = iter(self._hinted.get(task, ()))
         for successor in self._release.complete_in_turn(task, self._pauses(task)):
             if successor == PAUSE:
-                yield from self.hints.follow(next(said)[1])
+                yield from self.hints.hear(next(said))
             else:
                 yield from self.push(successor, routine, None, task)
 
@@ -389,7 +391,7 @@ def _threads(clock: TickClock, facts: Facts, member: Membership | None) -> Threa
     """Return the threads that answer the question, imported only where they can."""
     from tasksim.engine.threads.suits import can_be_threads
 
-    if not can_be_threads(*facts[:3], of_cluster=member is not None):
+    if not can_be_threads(facts.platform, facts.scheduler, of_cluster=member is not None):
         return None
 
     from tasksim.engine.threads.kernel import Kernel

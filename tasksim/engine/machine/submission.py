@@ -47,8 +47,8 @@ class Submission:
         else:
             for task in self._release.sources():
                 yield from self._node.push(task, self._routine)
-            for after, handle in self._said:
-                yield from self._hints.say(after, handle)
+            for number in range(len(self._said)):
+                yield from self._hints.say(number)
         self._node.ledger.all_submitted = True
 
     def _one_by_one(self) -> Steps:
@@ -60,7 +60,7 @@ class Submission:
                 due += self._cost
                 if self._something_by(due):
                     yield due - clock._now
-                yield from self._hints.say(*self._said[position])
+                yield from self._hints.say(position)
                 due = max(due, clock._now)
                 position += 1
             if self._due is not None:
@@ -75,10 +75,10 @@ class Submission:
                 due = clock._now
             if task < self._own:
                 due += self._cost
-        for after, handle in self._said[position:]:
+        for number in range(position, len(self._said)):
             due += self._cost
             yield due - clock._now
-            yield from self._hints.say(after, handle)
+            yield from self._hints.say(number)
             due = clock._now
 
     def _something_by(self, due: int) -> bool:

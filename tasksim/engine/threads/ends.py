@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tasksim.engine.data.landing import MAIN
 from tasksim.engine.threads.kernel import Mutex
+from tasksim.engine.threads.updates import Updates
 
 if TYPE_CHECKING:
     from tasksim.engine.machine.node import Node
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from tasksim.engine.threads.locks import DataLocks
     from tasksim.engine.threads.policies import Policy
     from tasksim.engine.threads.workers import Worker
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.runtime.release import Release
 
 __all__ = ["Ends"]
@@ -24,12 +26,13 @@ class Ends:
 
     The numbers of simcalls were counted in StarPU 1.4.99: those between the moments at which a
     thread reads or writes what others see. *push* is what a push costs in ticks, *submit* what a
-    submission does.
+    submission does. Of *graph*, tasks that commute take turns here, and not in *release*.
     """
 
     def __init__(
         self,
         node: Node,
+        graph: TaskGraph,
         release: Release,
         copying: Copying,
         locks: DataLocks,
@@ -43,6 +46,7 @@ class Ends:
         # How many tasks are ready, and submitted: counters of all threads.
         self._ready, self._submitted = Mutex(), Mutex()
         self._machines = Mutex()
+        self._updates = Updates(graph, node.order, node.ledger)
 
     def finish(self, task: int, me: Worker) -> Calls:
         """Let go what *task*, which *me* has run, used, and push what waited for it."""
@@ -55,6 +59,10 @@ class Ends:
         node.ledger.finish(task)
         yield from self._copying.touch_patiently(needs, me)
         node.leave(needs, me.driver)
+        for handle in self._updates.of(task):
+            waiter = self._updates.give(handle)
+            if waiter is not None:
+                yield from self._push(waiter, task, me)
         yield -2 - 2 * len(needs)
         node.hear_end(task)
         yield from self._release_all(task, me)
@@ -77,13 +85,19 @@ class Ends:
         followed = 0
         for index, (successor, free) in enumerate(self._release.each_successor(task)):
             while followed < len(pauses) and pauses[followed] <= index:
-                yield from self._follow(said[followed][1], me)
+                yield from self._hear(said[followed], me)
                 followed += 1
             yield -2
+            empty = self._updates.pushes_empty(task, successor)
+            if empty:
+                yield self._push_cost
+                yield from self._count(self._ready)
             if free():
                 yield from self.push(successor, task, me)
-        for _, handle in said[followed:]:
-            yield from self._follow(handle, me)
+            if empty:
+                yield from self._terminate(me)
+        for number in said[followed:]:
+            yield from self._hear(number, me)
 
     def push(self, task: int, released_by: int, me: Worker | None) -> Calls:
         """Push *task*, which *me*'s task *released_by* released; None: the main thread pushes."""
@@ -92,6 +106,12 @@ class Ends:
             yield from self._hand_over(task, released_by, me)
             return
         yield from self._copying.touch_patiently(node.needs[task], me)
+        if self._updates.take(task):
+            yield from self._push(task, released_by, me)
+
+    def _push(self, task: int, released_by: int, me: Worker | None) -> Calls:
+        """Push *task*, which has all its data."""
+        node = self._node
         yield self._push_cost
         node.ledger.release(task, node.clock._now, released_by)
         yield from self._count(self._ready)
@@ -116,8 +136,12 @@ class Ends:
             yield from self._count(self._ready)
         yield from self._copying.hand_over(self._node, task, released_by, me)
 
-    def _follow(self, handle: int, me: Worker | None) -> Calls:
-        """Follow a hint about *handle*: two tasks that do nothing are pushed for it."""
+    def _hear(self, number: int, me: Worker | None) -> Calls:
+        """Follow hint *number*, if it waited for this end alone: two empty tasks are pushed."""
+        hints = self._node.hints
+        if not hints.is_last(number):
+            return
+        handle = hints.handle(number)
         yield self._push_cost
         yield from self._count(self._ready)
         for _ in range(2):
@@ -130,8 +154,9 @@ class Ends:
         yield from self._count(self._ready)
         yield -11
         yield from self._terminate(me)
-        yield self._submit_cost
-        if self._node.hints.holds(handle):
+        if not hints.drops(number):
+            yield self._submit_cost
+        if hints.holds(number):
             yield from self._copying.will_not_be_used(handle, me)
         yield -13
         yield from self._terminate(me)

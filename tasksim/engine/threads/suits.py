@@ -1,33 +1,29 @@
-"""Questions that threads can answer: which schedulers, machines and graphs they know."""
+"""Questions that threads can answer: which schedulers and machines they know."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from tasksim.engine.machine.ticks import OverheadTicks
-from tasksim.graph.commutation import commutative_handles
 from tasksim.schedulers.eager import Eager
 from tasksim.schedulers.prio import Prio
 from tasksim.schedulers.ws import WorkStealing
 
 if TYPE_CHECKING:
-    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
 
 __all__ = ["can_be_threads"]
 
 
-def can_be_threads(
-    graph: TaskGraph, platform: Platform, scheduler: Scheduler, *, of_cluster: bool = False
-) -> bool:
+def can_be_threads(platform: Platform, scheduler: Scheduler, *, of_cluster: bool = False) -> bool:
     """Return whether the threads know *scheduler*, and *platform* is one as StarPU's are.
 
     Each thing that a thread does takes time, so that nobody polls for ever at one instant; cores
-    share main memory, which has no limit, and each other memory is that of one device; no updates
-    commute. Nodes *of_cluster* have threads only where they have devices: how the communication
-    thread takes turns with others within an instant is known less well than what it does, and with
-    cores alone the order without threads is nearer to StarPU's.
+    share main memory, which has no limit, and each other memory is that of one device. Nodes
+    *of_cluster* have threads only where they have devices: how the communication thread takes turns
+    with others within an instant is known less well than what it does, and with cores alone the
+    order without threads is nearer to StarPU's.
     """
     if of_cluster and len(platform.memories) == 1:
         return False
@@ -42,5 +38,4 @@ def can_be_threads(
         and sorted(devices) == list(range(1, len(platform.memories)))
         and not any(cores)
         and platform.memories[0].size_bytes is None
-        and not commutative_handles(graph)
     )

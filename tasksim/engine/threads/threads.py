@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tasksim.engine.machine.node import Node
     from tasksim.engine.machine.ticks import OverheadTicks
     from tasksim.engine.threads.kernel import Calls, Kernel
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.runtime.release import Release
 
 __all__ = ["Threads"]
@@ -55,6 +56,7 @@ class Threads:
     def begin(
         self,
         node: Node,
+        graph: TaskGraph,
         drivers: Sequence[Driver],
         release: Release,
         overheads: OverheadTicks,
@@ -62,7 +64,8 @@ class Threads:
     ) -> None:
         """Let the workers of *drivers* begin; they sleep until the first task is submitted.
 
-        *alone* says, per architecture and task, whether its kernel cannot be queued.
+        *graph* is what they run, communication included. *alone* says, per architecture and task,
+        whether its kernel cannot be queued.
         """
         platform, scheduler = node.platform, node.scheduler
         workers = [Worker(driver) for driver in drivers]
@@ -72,7 +75,10 @@ class Threads:
             self._clock, self.kernel, node.memories, locks, office, overheads.progress, node.landing
         )
         policy = policy_of(scheduler, node.view, office, overheads.progress)
-        ends = Ends(node, release, copying, locks, policy, overheads.push, overheads.submission)
+        release.leave_turns_to_others()
+        ends = Ends(
+            node, graph, release, copying, locks, policy, overheads.push, overheads.submission
+        )
         loop = Loop(node, copying, locks, policy, ends, Mutex(), overheads)
         self._ends = ends
         for worker in workers:

@@ -9,7 +9,7 @@ import numpy as np
 from tasksim.graph.apps.dense import TileTasks, item_bytes, model_names
 from tasksim.graph.apps.parameters import Count, Dtype  # noqa: TC001 - read at run time
 from tasksim.graph.apps.registry import generator
-from tasksim.graph.columns import RW, ColumnBuilder, R
+from tasksim.graph.columns import RW, ColumnBuilder, Commute, R
 from tasksim.graph.taskgraph import TaskGraph  # noqa: TC001 - read at run time
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["cholesky"]
 
 Flush = Literal["none", "peer"]
+Updates = Literal["ordered", "commute"]
 
 
 @generator("cholesky")
@@ -26,6 +27,7 @@ def cholesky(
     tile_size: Count = 256,
     dtype: Dtype = "float64",
     flush: Flush | None = None,
+    updates: Updates | None = None,
 ) -> TaskGraph:
     """Cholesky factorisation A = L Lᵀ of a symmetric positive definite matrix, by tiles.
 
@@ -49,8 +51,12 @@ def cholesky(
     flush
         ``peer``: of a diagonal tile this is said after each trsm, as StarPU's example for several
         nodes does; there the tile is sent again for every one. By default once, after the last.
+    updates
+        ``commute``: syrks and gemms of a tile run in any order, one at a time, as in that example.
+        By default in the order of submission.
     """
     N, b = tiles, tile_size
+    update = Commute if updates == "commute" else RW
     models = model_names(dtype, "potrf", "trsm", "syrk", "gemm")
     g = ColumnBuilder("cholesky", tasks=N * (N + 1) * (N + 2) // 6, model_names=models)
     A = g.matrix("A", N, N, size_bytes=b * b * item_bytes(dtype))
@@ -77,12 +83,12 @@ def cholesky(
     )  # fmt: skip
     place, k, m, n = tasks.where(~in_panel & on_diagonal)
     g.insert(
-        "syrk", place, (R, A.at(n, k)), (RW, A.at(n, n)),
+        "syrk", place, (R, A.at(n, k)), (update, A.at(n, n)),
         n=b, k=b, priority=2 * N - 2 * k - n,
     )  # fmt: skip
     place, k, m, n = tasks.where(~in_panel & ~on_diagonal)
     g.insert(
-        "gemm", place, (R, A.at(m, k)), (R, A.at(n, k)), (RW, A.at(m, n)),
+        "gemm", place, (R, A.at(m, k)), (R, A.at(n, k)), (update, A.at(m, n)),
         m=b, n=b, k=b, priority=2 * N - 2 * k - m - n,
     )  # fmt: skip
     return g.build()

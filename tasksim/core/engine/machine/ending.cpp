@@ -67,8 +67,8 @@ class Node::Released {
     return hint_ < hints_.size() ? PAUSE : NONE;
   }
 
-  // The datum of the hint for which there is a pause.
-  int hinted() { return node_.graph.hint_handle[hints_[hint_++]]; }
+  // The hint for which there is a pause.
+  int hinted() { return hints_[hint_++]; }
 
  private:
   Node &node_;
@@ -91,7 +91,7 @@ Steps<> Node::finish(Driver &driver, int task) {
   Released released(*this, task);
   for (int successor; (successor = released.next()) != NONE;) {
     if (successor == Released::PAUSE) {
-      co_await follow_hint(released.hinted());
+      co_await hear_hint(released.hinted());
       continue;
     }
     if (blind || successor >= own_tasks) {
@@ -137,7 +137,7 @@ Steps<> Node::finish_communication(int task, Routine &routine) {
   Released released(*this, task);
   for (int successor; (successor = released.next()) != NONE;) {
     if (successor == Released::PAUSE)
-      co_await follow_hint(released.hinted());
+      co_await hear_hint(released.hinted());
     else
       co_await push(successor, routine, NONE, task);
   }

@@ -1,4 +1,4 @@
-// Hints that data will not be used any more, followed once their last writer so far has ended
+// Hints that data will not be used any more, followed once those that they wait for have ended
 // (engine/machine/hints.py).
 #include <algorithm>
 #include <utility>
@@ -8,28 +8,43 @@
 namespace tasksim {
 
 Steps<> Node::say_hint(int hint) {
-  const int writer = graph.hint_writer[hint];
-  if (writer < 0 || ledger.of[writer].state == DONE)
-    co_await follow_hint(graph.hint_handle[hint]);
-  else
-    hint_after(writer, hint);
+  if (hint_left_.empty()) {
+    hint_left_.resize(graph.hint_handle.size());
+    next_wait_.resize(graph.hint_waits.items.size());
+    hint_of_wait_.resize(graph.hint_waits.items.size());
+  }
+  const auto waits = graph.hint_waits[hint];
+  for (std::size_t k = 0; k < waits.size(); ++k) {
+    if (ledger.of[waits[k]].state == DONE) continue;
+    const auto wait = static_cast<int>(graph.hint_waits.ptr[hint]) + static_cast<int>(k);
+    hint_of_wait_[wait] = hint;
+    hint_after(waits[k], wait);
+    ++hint_left_[hint];
+  }
+  if (!hint_left_[hint]) co_await follow_hint(hint);
 }
 
-void Node::hint_after(int writer, int hint) {
-  std::int32_t &last = ledger.of[writer].hint;
-  next_hint_.resize(graph.hint_handle.size());
-  next_hint_[hint] = last == NONE ? hint : std::exchange(next_hint_[last], hint);
-  last = hint;
+void Node::hint_after(int task, int wait) {
+  std::int32_t &last = ledger.of[task].hint_wait;
+  next_wait_[wait] = last == NONE ? wait : std::exchange(next_wait_[last], wait);
+  last = wait;
 }
 
-Steps<> Node::follow_hint(int handle) {
-  // Two pushes and a submission: StarPU submits a task for it (datawizard/coherency.c).
-  if (overheads.push) co_await Wait{later(2 * overheads.push, overheads.submission)};
+Steps<> Node::hear_hint(int hint) {
+  if (is_last_end(hint)) co_await follow_hint(hint);
+}
+
+Steps<> Node::follow_hint(int hint) {
+  const int handle = graph.hint_handle[hint];
+  // Two pushes and a submission: StarPU submits a task for it (datawizard/coherency.c). What was
+  // received is only dropped, for which none is submitted.
+  const i64 submission = graph.hint_drops[hint] ? 0 : overheads.submission;
+  if (overheads.push) co_await Wait{later(2 * overheads.push, submission)};
   while (const i64 delay = locks.wait_ticks(handle)) co_await Wait{delay};
-  if (several && holds(handle)) mover.will_not_be_used(handle);
+  if (several && holds(hint)) mover.will_not_be_used(handle);
 }
 
-bool Node::holds(int handle) const { return !is_written(handle); }
+bool Node::holds(int hint) const { return !is_written(graph.hint_handle[hint]); }
 
 // Looks at the tasks that write it ever, or at those that were taken, whichever are fewer.
 bool Node::is_written(int handle) const {
@@ -47,11 +62,11 @@ bool Node::is_written(int handle) const {
 
 std::vector<int> Node::hinted(int task) const {
   std::vector<int> hints;
-  const int last = ledger.of[task].hint;
-  for (int hint = last; hint != NONE;) {
-    hint = next_hint_[hint];
-    hints.push_back(hint);
-    if (hint == last) break;
+  const int last = ledger.of[task].hint_wait;
+  for (int wait = last; wait != NONE;) {
+    wait = next_wait_[wait];
+    hints.push_back(hint_of_wait_[wait]);
+    if (wait == last) break;
   }
   return hints;
 }

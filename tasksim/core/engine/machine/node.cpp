@@ -28,7 +28,7 @@ std::unique_ptr<Rate> new_rate(Clock &clock, const Graph &graph, const Platform 
 // Threads, where they are asked for; throws BadArrays where they cannot be.
 std::unique_ptr<threads::Threads> new_threads(Node &node, Membership *member) {
   if (!node.question.threads) return nullptr;
-  if (!can_be_threads(node.graph, node.platform, node.scheduler)) throw BadArrays{};
+  if (!can_be_threads(node.platform, node.scheduler)) throw BadArrays{};
   return std::make_unique<threads::Threads>(node, member ? &member->kernel : nullptr);
 }
 

@@ -147,8 +147,9 @@ class Node {
 
   // Hints that data will not be used any more (engine/machine/hints.py).
   Steps<> say_hint(int hint);
-  Steps<> follow_hint(int handle);
-  bool holds(int handle) const;  // a hint about it: no task that comes after it writes it already
+  Steps<> hear_hint(int hint);    // an end that it waits for: follows it if that is the last
+  bool is_last_end(int hint) { return !--hint_left_[hint]; }
+  bool holds(int hint) const;  // no task that comes after it writes its datum already
   bool is_written(int handle) const;  // by a task that was taken (engine/machine/writing.py)
   std::vector<int> hinted(int task) const;  // the hints that wait for its end, in order
   bool said_before(int hint, int task) const;  // whether *hint* was, when *task* was submitted
@@ -214,7 +215,8 @@ class Node {
   static constexpr int FEW_CLASSES = 8;  // whose estimates are sent for
 
   Steps<> communicate(int task, Routine &routine, int released_by);
-  void hint_after(int writer, int hint);
+  Steps<> follow_hint(int hint);
+  void hint_after(int task, int wait);
   std::vector<Routine *> make_keepers();
   void make_turns();
   void make_drivers();
@@ -225,8 +227,9 @@ class Node {
   std::vector<std::unique_ptr<class Device>> devices_;
   Patience patience_;
   std::vector<double> fitting_estimates_;  // infinite where the data of a task do not fit
-  // The hints that wait for a task are a ring, of which its life knows the last.
-  std::vector<std::int32_t> next_hint_;
+  // The waits of hints for a task are a ring, of which its life knows the last.
+  std::vector<std::int32_t> next_wait_, hint_of_wait_;
+  std::vector<std::int32_t> hint_left_;  // per hint, how many ends it still waits for
   std::vector<std::int32_t> places_;  // of tasks in the order of submission, where that is not theirs
 };
 

@@ -4,6 +4,7 @@
 
 #include "copying.h"
 #include "policies.h"
+#include "updates.h"
 
 namespace tasksim::threads {
 
@@ -12,7 +13,7 @@ namespace tasksim::threads {
 class Ends {
  public:
   Ends(Node &node, Copying &copying, DataLocks &locks, Policy &policy)
-      : node_(node), copying_(copying), locks_(locks), policy_(policy) {}
+      : node_(node), copying_(copying), locks_(locks), policy_(policy), updates_(node) {}
 
   // Lets go what *task*, which *me* has run, used, and pushes what waited for it.
   Steps<> finish(int task, Worker &me) {
@@ -24,6 +25,10 @@ class Ends {
     node_.ledger.finish(task);
     co_await copying_.touch_patiently(needs, &me);
     node_.leave(needs, me.driver);
+    for (const int handle : updates_.of(task)) {
+      const int waiter = updates_.give(handle);
+      if (waiter != NONE) co_await push_it(waiter, task, &me);
+    }
     co_await Calls{2 + 2 * static_cast<int>(needs.size())};
     node_.hear_end(task);
     co_await release_all(task, &me);
@@ -48,6 +53,12 @@ class Ends {
       co_return;
     }
     co_await copying_.touch_patiently(node_.graph.needs[task], me);
+    if (updates_.take(task)) co_await push_it(task, released_by, me);
+  }
+
+ private:
+  // Pushes *task*, which has all its data.
+  Steps<> push_it(int task, int released_by, Worker *me) {
     co_await Wait{node_.overheads.push};
     node_.ledger.release(task, node_.now(), released_by);
     co_await count(ready_);
@@ -64,18 +75,23 @@ class Ends {
     co_await me->mutex;
   }
 
- private:
   // Pushes what waited for *task*, and follows the hints among it.
   Steps<> release_all(int task, Worker *me) {
     const std::vector<int> hints = node_.hinted(task);  // no more are added
     auto hint = hints.begin();
     for (const int successor : node_.graph.successors_of(task)) {
       for (; hint != hints.end() && node_.said_before(*hint, successor); ++hint)
-        co_await follow(node_.graph.hint_handle[*hint], me);
+        co_await hear(*hint, me);
       co_await Calls{2};
+      const bool empty = updates_.pushes_empty(task, successor);
+      if (empty) {
+        co_await Wait{node_.overheads.push};
+        co_await count(ready_);
+      }
       if (node_.release.count_down(successor)) co_await push(successor, task, me);
+      if (empty) co_await terminate(me);
     }
-    for (; hint != hints.end(); ++hint) co_await follow(node_.graph.hint_handle[*hint], me);
+    for (; hint != hints.end(); ++hint) co_await hear(*hint, me);
   }
 
   // Hands the communication *task* over, whose datum is asked for in main memory. The main thread need
@@ -88,8 +104,10 @@ class Ends {
     co_await copying_.hand_over(node_, task, released_by, me);
   }
 
-  // Follows a hint about *handle*: two tasks that do nothing are pushed for it.
-  Steps<> follow(int handle, Worker *me) {
+  // Follows *hint*, if it waited for this end alone: two empty tasks are pushed.
+  Steps<> hear(int hint, Worker *me) {
+    if (!node_.is_last_end(hint)) co_return;
+    const int handle = node_.graph.hint_handle[hint];
     co_await Wait{node_.overheads.push};
     co_await count(ready_);
     for (int time = 0; time < 2; ++time) {
@@ -103,8 +121,8 @@ class Ends {
     co_await count(ready_);
     co_await Calls{11};
     co_await terminate(me);
-    co_await Wait{node_.overheads.submission};
-    if (node_.holds(handle)) co_await copying_.will_not_be_used(handle, me);
+    if (!node_.graph.hint_drops[hint]) co_await Wait{node_.overheads.submission};
+    if (node_.holds(hint)) co_await copying_.will_not_be_used(handle, me);
     co_await Calls{13};
     co_await terminate(me);
   }
@@ -129,6 +147,7 @@ class Ends {
   Copying &copying_;
   DataLocks &locks_;
   Policy &policy_;
+  Updates updates_;
   Mutex ready_, submitted_;  // how many tasks are ready, and submitted: counters of all threads
   Mutex machines_;
 };

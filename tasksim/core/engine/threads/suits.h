@@ -1,4 +1,4 @@
-// Questions that threads can answer: which schedulers, machines and graphs they know
+// Questions that threads can answer: which schedulers and machines they know
 // (engine/threads/suits.py).
 #pragma once
 
@@ -11,9 +11,8 @@ namespace tasksim {
 
 // Whether the threads know *scheduler*, and *platform* is one as StarPU's are. Each thing that a
 // thread does takes time, so that nobody polls for ever at one instant; cores share main memory,
-// which has no limit, and each other memory is that of one device; no updates commute.
-inline bool can_be_threads(const Graph &graph, const Platform &platform,
-                           const Scheduler &scheduler) {
+// which has no limit, and each other memory is that of one device.
+inline bool can_be_threads(const Platform &platform, const Scheduler &scheduler) {
   if (!dynamic_cast<const CentralScheduler *>(&scheduler) &&
       !dynamic_cast<const WorkStealing *>(&scheduler))
     return false;
@@ -27,7 +26,7 @@ inline bool can_be_threads(const Graph &graph, const Platform &platform,
   return std::min({costs.push, costs.fetch, costs.progress, costs.submission}) > 0 &&
          !costs.task && !costs.wakeup &&
          std::all_of(devices.begin() + 1, devices.end(), [](int count) { return count == 1; }) &&
-         platform.memory_bytes[0] < 0.0 && graph.exclusive.empty();
+         platform.memory_bytes[0] < 0.0;
 }
 
 }  // namespace tasksim

@@ -31,6 +31,7 @@ Threads::Threads(Node &node, Kernel *shared)
 Threads::~Threads() = default;
 
 void Threads::begin() {
+  node_.release.leave_turns_to_others();
   parts_ = std::make_unique<Parts>(node_, kernel);
   for (Worker &worker : parts_->office.workers) {
     Actor &actor = worker.actor();
