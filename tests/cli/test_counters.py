@@ -49,6 +49,10 @@ def test_files_named_by_parameters(tasksim, tmp_path):
         ("counters potrf n=8,9 --source file:one.csv -o p.csv", "name the parameters in it: file:"),
         ("counters potrf n=8 --source file:{m}.csv -o p.csv", "legal in braces: n"),
         ("counters cholesky tiles=2 --source perf -o p", "counted one by one; legal: valgrind"),
+        (
+            "counters chain length=2 -o p",
+            "kernel task has the parameter duration_s, which",
+        ),
     ],
 )
 def test_mistakes(tasksim, line, message):

@@ -20,6 +20,7 @@ from tasksim.calibration.domain_results import MeasureOptions
 from tasksim.calibration.frequency import core_frequency
 from tasksim.graph.apps.registry import generate
 from tasksim.kernels.program import bind
+from tasksim.models.counters.columns import COUNTERS
 from tasksim.native.execute import execute
 from tasksim.platform.description import Platform
 
@@ -74,7 +75,8 @@ def measure_application_counters(
     Raises
     ------
     InputError
-        If the source is not ``valgrind``, *output* has such files, or settings are not legal.
+        If the source is not ``valgrind``, *output* has such files, settings are not legal, or a
+        parameter of a kernel has the name of another column of the files.
     TasksimError
         If Valgrind is not to be had here.
     """
@@ -88,6 +90,7 @@ def measure_application_counters(
         refuse_existing(path, force=force)
     measured = MeasureOptions(options.samples, seed=options.seed, design=options.design)  # type: ignore[arg-type]
     settings = domain.settings(measured)
+    _refuse_names_of_columns(domain.application, settings[0])
     if progress is not None:
         progress("counting with valgrind", 0.1)
     counts, told = _counts(domain.application, settings, options.seed)
@@ -111,6 +114,17 @@ def measure_application_counters(
         f"{domain.application} ({', '.join(rows)})", options.source, len(settings), samples,
         columns, tuple(notes), time.monotonic() - begun,
     )  # fmt: skip
+
+
+def _refuse_names_of_columns(application: str, settings: Mapping[str, Any]) -> None:
+    graph = generate(application, **settings)
+    for kernel, names in zip(graph.model_names, graph.parameter_names, strict=True):
+        for name in names:
+            if name in ("run", "duration_s", *COUNTERS):
+                raise InputError(
+                    f"{application}: kernel {kernel} has the parameter {name}, which is the name "
+                    "of another column of what is counted"
+                )
 
 
 def _counts(
