@@ -5,12 +5,15 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from scripted import machine
 
-from tasksim import GraphBuilder
+from tasksim import GraphBuilder, R, W
 from tasksim.engine.clock import TickClock
+from tasksim.engine.machine.intake import Intake
 from tasksim.engine.machine.machine import MachineReplay
+from tasksim.engine.outcome import records
 from tasksim.engine.threads.kernel import Actor, Condition, Execution, Kernel, Mutex, TryLock, Wait
 from tasksim.engine.threads.locks import DataLocks
 from tasksim.engine.threads.suits import can_be_threads
@@ -147,3 +150,32 @@ def test_two_tasks_with_all_that_lies_between(scheduler, devices):
     assert replay.node.threads is not None
     makespan_s = replay.run(random.Random(0))
     assert makespan_s == pytest.approx(2e-3, rel=0.03)
+
+
+@pytest.mark.one_engine("the order of calls is looked at")
+def test_who_asked_last_for_a_copy_hears_of_it_first(monkeypatch):
+    heard = []
+    arrive = Intake.arrive
+
+    def noted(intake):
+        heard.append(intake)
+        arrive(intake)
+
+    monkeypatch.setattr(Intake, "arrive", noted)
+    g = GraphBuilder("read by two")
+    others, datum = g.vector("y", 9, size_bytes=8), g.handle("x", size_bytes=8)
+    g.insert("write", W(datum), *map(W, others))
+    g.insert("read", *map(R, others))  # so that the copies that are asked for next have to wait
+    for _ in range(2):
+        g.insert("read", R(datum))
+    graph = g.build()
+    platform = replace(machine(devices=1, cores=3), overheads=STARPU)
+    costs = np.full((len(platform.classes), 4), 1e-3)
+    for number, group in enumerate(platform.classes):
+        costs[number, [0] if group.architecture == "cpu" else [1, 2, 3]] = np.inf
+    replay = MachineReplay(graph, platform, create("eager"), costs, simultaneous_pushes="blind")
+    replay.run(random.Random(0))
+    tasks = records(graph, replay.outcome())["tasks"]
+    cores = [replay.node._drivers[worker].intake for worker in tasks.worker[2:].tolist()]
+    assert sorted(tasks.popped_s[1:]) == tasks.popped_s[1:].tolist()
+    assert [intake for intake in heard if intake in cores] == cores[::-1]

@@ -231,7 +231,7 @@ class Copying:
         for follower in reversed(request.followers):
             yield from self._locks.take(request.handle)
             yield from self._complete(follower, me)
-        for waiter in request.waiters:
+        for waiter in reversed(request.waiters):  # a list to which StarPU adds in front
             waiter()
             yield from self._office.stir(request.target)
 

@@ -237,7 +237,7 @@ Steps<> Copying::complete(RequestRef request, Worker *me) {
     co_await locks_.take(request->handle);
     co_await complete(request->follower(k), me);
   }
-  for (std::size_t k = 0; k < request->waiters(); ++k) {
+  for (std::size_t k = request->waiters(); k--;) {
     request->waiter(k).one_done();
     co_await office_.stir(request->target);
   }
