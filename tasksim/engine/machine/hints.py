@@ -59,8 +59,8 @@ class HintFollower:
         if not waits:
             yield from self.follow(number)
 
-    def is_last(self, number: int) -> bool:
-        """Return whether the end that hint *number* has heard of now is the last it waits for."""
+    def count_down(self, number: int) -> bool:
+        """Note an end that hint *number* waits for; return whether it waits for no other."""
         self._left[number] -= 1
         return not self._left[number]
 
@@ -89,7 +89,7 @@ class HintFollower:
 
     def hear(self, number: int) -> Steps:
         """Follow hint *number* if the end that it has heard of now is the last it waits for."""
-        if self.is_last(number):
+        if self.count_down(number):
             yield from self.follow(number)
 
     def follow(self, number: int) -> Steps:

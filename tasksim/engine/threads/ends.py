@@ -139,7 +139,7 @@ class Ends:
     def _hear(self, number: int, me: Worker | None) -> Calls:
         """Follow hint *number*, if it waited for this end alone: two empty tasks are pushed."""
         hints = self._node.hints
-        if not hints.is_last(number):
+        if not hints.count_down(number):
             return
         handle = hints.handle(number)
         yield self._push_cost

@@ -31,7 +31,7 @@ void Node::hint_after(int task, int wait) {
 }
 
 Steps<> Node::hear_hint(int hint) {
-  if (is_last_end(hint)) co_await follow_hint(hint);
+  if (count_down_hint(hint)) co_await follow_hint(hint);
 }
 
 Steps<> Node::follow_hint(int hint) {

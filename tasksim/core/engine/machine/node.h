@@ -148,7 +148,7 @@ class Node {
   // Hints that data will not be used any more (engine/machine/hints.py).
   Steps<> say_hint(int hint);
   Steps<> hear_hint(int hint);    // an end that it waits for: follows it if that is the last
-  bool is_last_end(int hint) { return !--hint_left_[hint]; }
+  bool count_down_hint(int hint) { return !--hint_left_[hint]; }
   bool holds(int hint) const;  // no task that comes after it writes its datum already
   bool is_written(int handle) const;  // by a task that was taken (engine/machine/writing.py)
   std::vector<int> hinted(int task) const;  // the hints that wait for its end, in order

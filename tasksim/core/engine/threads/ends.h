@@ -106,7 +106,7 @@ class Ends {
 
   // Follows *hint*, if it waited for this end alone: two empty tasks are pushed.
   Steps<> hear(int hint, Worker *me) {
-    if (!node_.is_last_end(hint)) co_return;
+    if (!node_.count_down_hint(hint)) co_return;
     const int handle = node_.graph.hint_handle[hint];
     co_await Wait{node_.overheads.push};
     co_await count(ready_);
