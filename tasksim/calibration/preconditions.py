@@ -15,6 +15,7 @@ from tasksim.models.files.store import kernel_path, load_kernel, read_samples, s
 from tasksim.models.terms.candidates import AUTO
 from tasksim.models.terms.formulas import parse_terms
 from tasksim.native.execute import refuse_without_estimates
+from tasksim.native.this_machine import named_machine
 from tasksim.schedulers.registry import create
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def check_preconditions(items: Sequence[TaskGraph | KernelCall], destination: De
     """
     if not items:
         raise InputError("nothing to calibrate: name a graph or a kernel")
-    _check_machine(destination.machine)
+    named_machine(destination.machine)
     kernels = _parameter_names(items)
     for kernel, text in destination.choice.terms.items():
         if kernel not in kernels:
@@ -71,11 +72,6 @@ def check_preconditions(items: Sequence[TaskGraph | KernelCall], destination: De
             parse_terms(text, kernels[kernel])
     for kernel in kernels:
         _check_files(destination, kernel)
-
-
-def _check_machine(name: str) -> None:
-    if name.startswith(".") or any(c in name for c in "/\\\0\n"):
-        raise InputError(f"machine '{name}': a name with '/', or that begins with '.', is no file")
 
 
 def _parameter_names(items: Sequence[TaskGraph | KernelCall]) -> Mapping[str, tuple[str, ...]]:

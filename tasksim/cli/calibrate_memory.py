@@ -24,9 +24,9 @@ def calibrate_memory(
     """Measure the memory, and write it to the machine's platform file in *library*."""
     from tasksim.calibration.memory.campaign import measure_memory, write_memory
     from tasksim.native.cores import usable_cores
-    from tasksim.native.this_machine import machine_name
+    from tasksim.native.this_machine import named_machine
 
-    path = library / "platforms" / f"{name or machine_name()}.yaml"
+    path = library / "platforms" / f"{named_machine(name)}.yaml"
     refuse_unwritable(path)
     with showing("memory") as progress:
         cores = workers or len(usable_cores())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import TasksimError
 from tasksim.cli.output import note, print_json, refuse_unwritable
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ def calibrate_network(
     from tasksim.calibration.network.campaign import calibrate_network as measure
     from tasksim.native.cluster.launch import end_all
     from tasksim.native.cluster.ranks import world
-    from tasksim.native.this_machine import machine_name
+    from tasksim.native.this_machine import named_machine
 
     ranks = world("calibrate network")
-    machine = name or machine_name()
+    machine = ranks.together(lambda: named_machine(name))
     path = library / "networks" / f"{machine}.yaml"
     ranks.together(lambda: None if ranks.rank else refuse_unwritable(path))
     if ranks.size == 1:
@@ -38,9 +38,10 @@ def calibrate_network(
     try:
         seconds = min(QUICK_S, max_time) if quick else max_time / 2
         found = measure(ranks, seconds=seconds, quick=quick)
-        if found is not None:
-            _print(found, found.write(library, machine), as_json=as_json)
-    except InputError:
+        written = ranks.together(lambda: None if found is None else found.write(library, machine))
+        if found is not None and written is not None:
+            _print(found, written, as_json=as_json)
+    except TasksimError:  # all ranks have it
         raise
     except Exception as error:
         end_all(f"rank {ranks.rank}: {type(error).__name__}: {error}")

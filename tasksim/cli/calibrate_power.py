@@ -36,9 +36,9 @@ def calibrate_power(
     """Measure what kernels draw, and write it to the machine's platform file in *library*."""
     from tasksim.calibration.power import measure_power, write_power
     from tasksim.native.cores import usable_cores
-    from tasksim.native.this_machine import machine_name
+    from tasksim.native.this_machine import named_machine
 
-    path = library / "platforms" / f"{name or machine_name()}.yaml"
+    path = library / "platforms" / f"{named_machine(name)}.yaml"
     refuse_unwritable(path)
     kernels, meter = _kernels(items), _meter()
     with showing("power") as progress:

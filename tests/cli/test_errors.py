@@ -225,6 +225,14 @@ def test_where_permissions_promise_too_much_nothing_is_done_either(tasksim, line
     )
 
 
+@pytest.mark.parametrize("what", ["gemm m=8 n=8 k=8", "memory", "power"])
+def test_a_machine_is_named_as_files_can_be(tasksim, tmp_path, what):
+    called = tasksim(f"calibrate {what} --name ../up --library library")
+    message = "machine '../up': a name with '/', or that begins with '.', is no file"
+    assert (called.code, called.err) == (2, f"Error: {message}\n")
+    assert not list(tmp_path.rglob("*.yaml"))
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -86,6 +86,14 @@ def test_where_nothing_can_be_written_nothing_is_measured(tmp_path):
     assert line.startswith("Error: rank 0: cannot write /proc/new/networks/here.yaml: ")
 
 
+def test_a_name_that_leaves_the_library_is_refused(tmp_path):
+    done = calibrate("--name", "../up", "--max-time", "24h", ranks=2, tmp_path=tmp_path / "library")
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line == "Error: machine '../up': a name with '/', or that begins with '.', is no file"
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.slow
 def test_one_rank_has_nobody_to_talk_to(tmp_path):
     done = calibrate(ranks=1, tmp_path=tmp_path)
