@@ -7,7 +7,8 @@ done so much
 
 of work, as the clock of a simulation has it. So the lost shares 1 - 1 / stretch are found by least
 squares over all tasks of a kernel, drawn towards what the kernel loses beside any other as far as
-little was seen of a pair.
+little was seen of a pair, or what was seen is noise; and all together towards none, as far as runs
+differ from each other by as much as they differ from those alone.
 """
 
 from __future__ import annotations
@@ -36,15 +37,19 @@ GROSS: Final = 2.0
 take so much longer than two that seldom do."""
 FINEST: Final = 0.005
 """The least such deviation that is looked at, as a share of the task: clocks are no finer."""
+NORMAL: Final = 1.4826
+"""Standard deviations in a median absolute one, of normal noise."""
 LEAST_S: Final = 1e-9
 """Of a task that takes no time: a tick of the clock."""
 DRAWN: Final = 0.002
 """How strongly a pair is drawn to the middle of its kernel, as a share of what was seen of all its
 pairs: one of a five-hundredth of that is half its own."""
+APART: Final = 0.1
+"""By how much of its time what a kernel loses beside one neighbour differs from what it loses
+beside another, before anything is seen: memory slows by a fifth or so. What noise says of a pair
+counts as far as it is less than that."""
 MOST: Final = 0.9
 """The most of its time that a task is thought to lose: a stretch of ten."""
-KEPT: Final = 0.75
-"""Of the durations of a task alone, the fastest so many count: others were disturbed."""
 
 
 class Seen(NamedTuple):
@@ -57,10 +62,12 @@ class Seen(NamedTuple):
 
 
 def alone_s(runs: Sequence[Run]) -> Numbers:
-    """Return what each task takes alone: the mean of its faster durations in *runs*."""
-    durations = np.sort([run.tasks.duration_s for run in runs], axis=0)
-    mean: Numbers = durations[: max(1, round(KEPT * len(runs)))].mean(axis=0)
-    return mean
+    """Return what each task takes alone: the median of its durations in *runs*.
+
+    The faster ones would be less than what tasks beside others take without being slowed.
+    """
+    found: Numbers = np.median([run.tasks.duration_s for run in runs], axis=0)
+    return found
 
 
 def seen_beside(run: Run, graph: TaskGraph, alone: Numbers) -> Iterator[tuple[str, Seen]]:
@@ -106,9 +113,10 @@ def _overlaps(
 def stretches(seen: Sequence[Seen]) -> Numbers:
     """Return how many times as long a kernel takes beside each kernel, at least 1.
 
-    What was never seen is what it takes beside any other.
+    *seen* has a part per run. What was never seen is what it takes beside any other.
     """
     alone, duration, beside = (np.concatenate(columns) for columns in zip(*seen, strict=True))
+    run = np.repeat(np.arange(len(seen)), [len(part.alone_s) for part in seen])
     ratio = duration / np.maximum(alone, LEAST_S)
     whole = ratio <= GROSS * np.median(ratio)
     shares = _lost_shares(alone[whole], duration[whole], beside[whole])
@@ -116,7 +124,10 @@ def stretches(seen: Sequence[Seen]) -> Numbers:
     left = (duration - alone - beside @ shares) / np.maximum(alone, LEAST_S)
     spread = float(np.median(np.abs(left - np.median(left))))
     fits = np.abs(left - np.median(left)) <= OUTLIER * max(spread, FINEST)
-    found: Numbers = 1.0 / (1.0 - _lost_shares(alone[fits], duration[fits], beside[fits]))
+    alone, duration, beside, run = alone[fits], duration[fits], beside[fits], run[fits]
+    shares = _lost_shares(alone, duration, beside)
+    shares *= _certain_part(duration - alone, beside, shares, run)
+    found: Numbers = 1.0 / (1.0 - shares)
     return found
 
 
@@ -128,11 +139,30 @@ def _lost_shares(alone: Numbers, duration: Numbers, beside: Numbers) -> Numbers:
     lost = duration - alone
     mean = float(np.clip(np.median(lost / np.maximum(duration, LEAST_S)), 0.0, MOST))
     # Weighted by what they take: a long task says as much as many short ones.
-    weighted = (beside / np.maximum(alone, LEAST_S)[:, None]).T
+    weights = 1 / np.maximum(alone, LEAST_S)
+    weighted = (beside * weights[:, None]).T
     normal = weighted @ beside
-    pull = DRAWN * float(np.trace(normal)) / len(normal)
+    # Ridge regression, as Bayes has it: the variance of noise over that of what is looked for.
+    noise = float(np.median(np.abs(lost - mean * beside.sum(axis=1)) * np.sqrt(weights)))
+    pull = DRAWN * float(np.trace(normal)) / len(normal) + (NORMAL * noise / APART) ** 2
     right = weighted @ lost + pull * mean
     shares: Numbers = np.clip(
         np.linalg.solve(normal + pull * np.eye(len(normal)), right), 0.0, MOST
     )
     return shares
+
+
+def _certain_part(lost: Numbers, beside: Numbers, shares: Numbers, run: NDArray[np.intp]) -> float:
+    """Return how much of what is lost in the mean is no difference between runs, 0 to 1.
+
+    Runs alone differ as those beside others do, so the mean over both has twice the variance; an
+    estimate and its noise are shrunk together, as James and Stein have it.
+    """
+    together = np.bincount(run, beside.sum(axis=1))
+    seen = together > 0
+    if np.count_nonzero(seen) < 2:  # one run says nothing of others
+        return 1.0
+    by_run = np.bincount(run, lost - beside @ shares)[seen] / together[seen]
+    mean = float(lost.sum() / together.sum())
+    variance = 2 * float(by_run.var(ddof=1)) / len(by_run)
+    return max(0.0, 1.0 - variance / mean**2) if mean > 0 else 0.0

@@ -31,14 +31,20 @@ TRUTH = {
 SECONDS = {"gemm": 1.7e-3, "trsm": 9e-4, "syrk": 8e-4, "potrf": 5e-4}
 
 
-def simulated(workers, seed, *, noise):
-    """Return a run on so many workers that slow each other down as TRUTH has it."""
+def simulated(workers, seed, *, noise, pace=0.0, slowed=True):
+    """Return a run on so many workers, *slowed* by each other as TRUTH has it.
+
+    Tasks differ by *noise*; and all of a run are as much slower or faster, by *pace*.
+    """
     rng = np.random.default_rng(seed)
     platform = on_one_memory(workers)
     means = np.array([SECONDS[GRAPH.kernels[kernel]] for kernel in GRAPH.kernel])
+    means *= np.exp(pace * rng.standard_normal())
     costs = (means * np.exp(noise * rng.standard_normal(len(GRAPH))))[None, :]
     known = {
-        kernel: Contention(beside={name: (factor,) for name, factor in row.items()})
+        kernel: Contention(
+            beside={name: (factor if slowed else 1.0,) for name, factor in row.items()}
+        )
         for kernel, row in TRUTH.items()
     }
     question = Question(
@@ -55,8 +61,6 @@ def simulated(workers, seed, *, noise):
 @pytest.mark.parametrize(("noise", "within"), [(0.0, 0.005), (0.02, 0.02)])
 def test_known_stretches_are_found(noise, within):
     alone = alone_s([simulated(1, seed, noise=noise) for seed in range(12)])
-    if noise:  # what the mean of the faster ones is below the mean of all
-        alone = alone * np.exp(noise * 0.42)
     seen = {}
     for seed in range(20):
         run = simulated(2, 100 + seed, noise=noise)
@@ -67,6 +71,30 @@ def test_known_stretches_are_found(noise, within):
         assert found == pytest.approx(TRUTH[kernel][neighbour], rel=within)
     for kernel, parts in seen.items():  # rare neighbours are drawn to the others
         assert (abs(stretches(parts) - 1.15) < 0.26).all(), kernel
+
+
+def found_by(rounds, seed, **how):
+    """Return the stretches of each kernel that so many rounds of runs tell."""
+    alone = alone_s([simulated(1, 1000 * seed + number, **how) for number in range(rounds)])
+    seen = {}
+    for number in range(rounds):
+        run = simulated(2, 1000 * seed + 500 + number, **how)
+        for kernel, part in seen_beside(run, GRAPH, alone):
+            seen.setdefault(kernel, []).append(part)
+    return np.array([stretches(parts) for parts in seen.values()])
+
+
+@pytest.mark.parametrize("pace", [0.0, 0.05])
+def test_noise_is_not_taken_for_contention(pace):
+    every = np.array([found_by(3, seed, noise=0.02, pace=pace, slowed=False) for seed in range(12)])
+    assert every.mean() < 1.003 + 0.3 * pace
+    assert every.max() < 1.05 + 2 * pace  # rare pairs, too
+
+
+def test_contention_shows_through_the_pace_of_runs():
+    trsm = GRAPH.kernels.index("trsm")
+    every = [found_by(6, seed, noise=0.02, pace=0.03)[trsm, trsm] for seed in range(12)]
+    assert np.mean(every) == pytest.approx(TRUTH["trsm"]["trsm"], rel=0.03)
 
 
 def test_what_never_ran_beside_anything_is_not_slowed():
