@@ -248,9 +248,11 @@ def _measure_kernels(
     rounds = [np.array(values) for values in done.values]
     alone = {name: rounds[number][:, 0] for number, name in enumerate(names)}
     for (one, other), times in zip(pairs, rounds[len(names) :], strict=True):
-        for name, neighbour, column in ((one, other, 0), (other, one, 1)):
-            ratio = float(np.median(times[:, column] / alone[name]))
-            found.beside[name][neighbour] = (max(1.0, ratio),)
+        ratios = times[:, 0] / alone[one], times[:, 1] / alone[other]
+        if one == other:  # cores are not served alike: either may be the one that is asked about
+            ratios = (np.concatenate(ratios),) * 2
+        for name, neighbour, ratio in ((one, other, ratios[0]), (other, one, ratios[1])):
+            found.beside[name][neighbour] = (max(1.0, float(np.median(ratio))),)
     for name in names:
         moved = sum(array.nbytes for array in bodies[name][0].operands.values())
         found.demand[name] = moved / float(np.median(alone[name]))
