@@ -63,7 +63,7 @@ KINDS = {
     "cp": ("cp", {}),
     "hybrid": ("hybrid", {}),
 }
-RUNS = 9
+RUNS = 31
 """How often each size is timed, at different times."""
 MOST = 150
 """Configurations of a kernel that are judged: more take long to fit."""

@@ -14,7 +14,7 @@ from collections import defaultdict
 from functools import partial
 from itertools import combinations_with_replacement
 from statistics import median
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -37,13 +37,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.kernels.standalone import Standalone
+    from tasksim.native.calm_moments import CalmValues
     from tasksim.run.record import Run
 
 __all__ = ["Measured", "measure_contention", "write_contention"]
 
+T = TypeVar("T")
+
 ROUNDS: Final = (3, 20)
 """The fewest and the most rounds: three tell a disturbed one; after twenty, means are known to a
-part of what calm moments differ by."""
+part of what calm moments differ by. As many as there is time for: cores of a virtual machine may
+share what leads to memory for minutes, and not share it for a second, as its host places them."""
 STREAM: Final = {"m": 2048.0, "n": 1024.0}
 """A copy of 16 MiB to 16 MiB: more than a core's own caches."""
 STREAM_BYTES: Final = 2 * 8 * STREAM["m"] * STREAM["n"]
@@ -135,10 +139,20 @@ def measure_contention(
     return found
 
 
+def _in_rounds(actions: Sequence[Callable[[], T]], probe: Probe, seconds: float) -> CalmValues[T]:
+    """Do *actions* in turn, for half of the time: the rest is for those that are disturbed."""
+    begun = time.monotonic()
+    for action in actions:  # the first runs touch memory
+        action()
+    round_s = time.monotonic() - begun
+    rounds = int(np.clip(seconds / 2 / max(round_s, 1e-6), *ROUNDS))
+    return measure_calmly(actions, probe, repetitions=rounds, patience_s=seconds)
+
+
 def _measure_bandwidth(found: Measured, workers: int, probe: Probe, seconds: float) -> None:
     bodies = [standalone("lacpy", STREAM, seed=worker) for worker in range(workers)]
     actions = [partial(_copied, bodies[:count]) for count in range(1, workers + 1)]
-    measured = measure_calmly(actions, probe, repetitions=ROUNDS[0], patience_s=seconds)
+    measured = _in_rounds(actions, probe, seconds)
     found.bandwidths = [median(values) for values in measured.values]
     found.disturbed += measured.calm.disturbed
 
@@ -170,13 +184,7 @@ def _measure_graph(
         platform = Platform.identical(count)
         return execute(graph, platform, name, program=programs[count], pin=pin)
 
-    actions = [partial(run, count) for count in programs]
-    begun = time.monotonic()
-    for action in actions:  # the first runs touch memory
-        action()
-    round_s = time.monotonic() - begun
-    rounds = int(np.clip(seconds / 2 / max(round_s, 1e-6), *ROUNDS))
-    done = measure_calmly(actions, probe, repetitions=rounds, patience_s=seconds)
+    done = _in_rounds([partial(run, count) for count in programs], probe, seconds)
     found.disturbed += done.calm.disturbed
     alone = alone_s(done.values[0])
     _note_demands(found, graph, alone)
@@ -243,7 +251,7 @@ def _measure_kernels(
         partial(_medians, [bodies[name][0]]) for name in names
     ]
     actions += [partial(_medians, [bodies[one][0], bodies[other][1]]) for one, other in pairs]
-    done = measure_calmly(actions, probe, repetitions=2 * ROUNDS[0], patience_s=seconds)
+    done = _in_rounds(actions, probe, seconds)
     found.disturbed += done.calm.disturbed
     rounds = [np.array(values) for values in done.values]
     alone = {name: rounds[number][:, 0] for number, name in enumerate(names)}
