@@ -96,7 +96,8 @@ def calibrate(
     search : {"irregular", "all", "none"}
         Which other kernels get a linear model whose terms are searched for: those of graphs whose
         tasks hardly repeat each other (:func:`~tasksim.calibration.linear_kernels.irregular`), all,
-        or none. The rest, and those with too few configurations for a search, get histories.
+        or none. The rest, and those with too few configurations for a search, get histories. Known
+        terms (:mod:`tasksim.calibration.known_terms`) are taken unless others predict better.
     replace : bool, optional
         Forget what earlier calibrations measured of these kernels; by default it counts too.
     progress : callable, optional

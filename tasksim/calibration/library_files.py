@@ -151,13 +151,15 @@ def _fitted(choice: LinearKernels, kernel: str, samples: Samples, written: Writt
     terms = choice.terms_of(kernel)
     if terms is None:
         return HistoryModel().fit(samples)
-    from tasksim.models.kinds.linear import LinearModel
+    if kernel in choice.terms:
+        from tasksim.models.kinds.linear import LinearModel
+
+        return LinearModel(terms=terms).fit(samples)
+    from tasksim.calibration.known_terms import fit_searched
 
     try:
-        return LinearModel(terms=terms).fit(samples)
+        return fit_searched(kernel, samples)
     except InputError as error:
-        if kernel in choice.terms:
-            raise
         written.histories[kernel] = str(error)
         return HistoryModel().fit(samples)
 

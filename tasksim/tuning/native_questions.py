@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.calibration.known_terms import KNOWN_TERMS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,17 +33,6 @@ __all__ = [
 
 CHUNKS: Final = (1, 2, 4, 8, 16, 32)
 """Blocks per chunk: from as many tasks as blocks to a task per worker."""
-FMM_TERMS: Final = {
-    "P2M": "NbParticles",
-    "L2P": "NbParticles",
-    "M2M": "NbChildParent",
-    "L2L": "NbChildParent",
-    "M2L_in": "NbInteractions",
-    "M2L_out": "OutsideInteractionsSize + NbDiff0",
-    "P2P_in": "NbInteractions + NbParticles",
-    "P2P_out": "NbInteractions + OutsideInteractionsSize",
-}
-"""What the kernels' durations follow (docs/irregular.md), few enough for a short calibration."""
 RUN_S: Final = 4e-3
 """A run of a loop has passes enough to take as long, a hundred times what waking threads takes."""
 TEACHING_S: Final = 1e-3
@@ -169,7 +159,7 @@ def _group_size(particles: int, workers: int, *, quick: bool) -> Question:
         "fmm",
         workers,
         [f"{fewer} group_size={size}" for size in sizes],
-        terms=FMM_TERMS,
+        terms=KNOWN_TERMS,
     )
 
 
