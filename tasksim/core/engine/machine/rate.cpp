@@ -99,12 +99,14 @@ void Rate::retime(Domain &domain, int place) {
   domain.end[place] = later(now, ticks_up(left));
 }
 
-// Waits for the task that ends first.
+// Waits for the task that ends first; where nothing else happens before, it has ended then.
 void Rate::set_alarm(Domain &domain) {
   i64 first = NEVER;
   for (const i64 end : domain.end) first = std::min(first, end);
   if (first == domain.alarm || first == NEVER) return;
   domain.alarm = first;
+  if (&domain == settled_.back() && clock_.passes(first - clock_.now, RUN))
+    return on_alarm(domain, first);
   clock_.keep_order();
   clock_.after(first - clock_.now, RUN, domain, first);
 }
