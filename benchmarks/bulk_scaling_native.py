@@ -141,7 +141,8 @@ def main() -> None:
         counters = {name: counted(kept, name) for name in options.programs}
         print(f"counters after {time.monotonic() - begun:.0f} s", flush=True)
         words = ["calibrate", "network", "--quick", "--library", folder / "lib", "--name", "here"]
-        _called([*mpiexec(max(2, *options.ranks)), *words])
+        # More ranks than cores would wait for each other's, and that would count as messages' time.
+        _called([*mpiexec(max(2, min(max(options.ranks), len(os.sched_getaffinity(0))))), *words])
         network = load_network("here", folder / "lib")
         tables = [
             judged(name, options.ranks, options.repetitions, folder, counters[name], network)

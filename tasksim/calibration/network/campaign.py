@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from platform import node
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -13,6 +15,7 @@ from tasksim.base.files import write_text
 from tasksim.calibration.network.patterns import both_ways, fan_in, pairs, ping_pong
 from tasksim.calibration.network.piecewise import Line, fit_pieces, relative_errors
 from tasksim.calibration.network.runtime_messages import runtime_messages
+from tasksim.native.cores import usable_cores
 from tasksim.network.load import network_of_fields
 
 if TYPE_CHECKING:
@@ -170,9 +173,29 @@ def calibrate_network(ranks: Ranks, *, seconds: float, quick: bool = False) -> C
     to_one = fan_in(ranks, large, share) if ranks.size > 2 else None
     rounds = 4 if quick else 16
     messages = runtime_messages(ranks, sizes, rounds)
+    crowded = _crowded(ranks)
     if messages is None:
         return None
+    if crowded:
+        warnings.warn(crowded, stacklevel=2)
     return Calibration(ranks.size, single, both, of_pairs, to_one, *messages)
+
+
+def _crowded(ranks: Ranks) -> str:
+    """Return what is to be said if ranks of this machine wait for each other's cores, or nothing.
+
+    All ranks must ask. Each may be bound to cores of its own.
+    """
+    every = ranks.comm.allgather((node(), usable_cores()))
+    mine = [cores for name, cores in every if name == node()]
+    together = len({core for cores in mine for core in cores})
+    if len(mine) <= together:
+        return ""
+    return (
+        f"{len(mine)} ranks shared {together} {'core' if together == 1 else 'cores'}: what they "
+        "waited for a core counts as the network's, mostly as receiving; calibrate with at most a "
+        "rank per core"
+    )
 
 
 def sizes_of(*, quick: bool) -> list[int]:
