@@ -107,7 +107,7 @@ def measure_contention(
     workers : int
         How many cores, two at least.
     max_seconds : float
-        How long to wait for calm moments, at most.
+        How long to measure, and to wait for calm moments, at most; three rounds are always made.
     schedulers : sequence of str
         Under which graphs are run, in turn.
     pin : bool, default True

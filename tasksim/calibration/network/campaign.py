@@ -164,6 +164,7 @@ def calibrate_network(ranks: Ranks, *, seconds: float, quick: bool = False) -> C
             "calibrate network: one rank has nobody to talk to; start it with: "
             "mpiexec -n 2 tasksim calibrate network"
         )
+    _warn_of_crowds(ranks)
     sizes = sizes_of(quick=quick)
     large = [size for size in sizes if size >= 2**16]
     share = seconds / 8
@@ -173,29 +174,25 @@ def calibrate_network(ranks: Ranks, *, seconds: float, quick: bool = False) -> C
     to_one = fan_in(ranks, large, share) if ranks.size > 2 else None
     rounds = 4 if quick else 16
     messages = runtime_messages(ranks, sizes, rounds)
-    crowded = _crowded(ranks)
     if messages is None:
         return None
-    if crowded:
-        warnings.warn(crowded, stacklevel=2)
     return Calibration(ranks.size, single, both, of_pairs, to_one, *messages)
 
 
-def _crowded(ranks: Ranks) -> str:
-    """Return what is to be said if ranks of this machine wait for each other's cores, or nothing.
-
-    All ranks must ask. Each may be bound to cores of its own.
-    """
-    every = ranks.comm.allgather((node(), usable_cores()))
-    mine = [cores for name, cores in every if name == node()]
-    together = len({core for cores in mine for core in cores})
-    if len(mine) <= together:
-        return ""
-    return (
-        f"{len(mine)} ranks shared {together} {'core' if together == 1 else 'cores'}: what they "
-        "waited for a core counts as the network's, mostly as receiving; calibrate with at most a "
-        "rank per core"
-    )
+def _warn_of_crowds(ranks: Ranks) -> None:
+    """Warn, on rank 0, if ranks of a machine wait for each other's cores. All ranks must ask."""
+    cores_of: dict[str, list[list[int]]] = {}
+    for name, cores in ranks.comm.allgather((node(), usable_cores())):
+        cores_of.setdefault(name, []).append(cores)
+    for name, each in cores_of.items():
+        together = len(set().union(*each))  # a rank may be bound to cores of its own
+        if len(each) > together and not ranks.rank:
+            warnings.warn(
+                f"{len(each)} ranks share {together} {'core' if together == 1 else 'cores'} of "
+                f"{name}: what they wait for a core counts as the network's, mostly as receiving; "
+                "calibrate with at most a rank per core",
+                stacklevel=3,
+            )
 
 
 def sizes_of(*, quick: bool) -> list[int]:
