@@ -35,7 +35,7 @@ from tasksim.study.bulk.messages import MessageCosts
 from tasksim.study.bulk.prediction import BulkModel
 from tasksim.study.bulk.recorded import counts_in, profile_of_run
 from tasksim.study.bulk.simulated import MeanModels, simulated_s
-from tasksim.study.scaling import worley_law
+from tasksim.study.scaling import worley_law, worley_undetermined
 
 if TYPE_CHECKING:
     from tasksim.network.description import Network
@@ -115,7 +115,7 @@ def judged(
     table = scaling_table(model, known, wanted, told).groupby("ranks").median().reset_index()
     most = table["ranks"].max()
     fewer = table[table["ranks"] < most]
-    if len(fewer) > 1:
+    if not worley_undetermined(fewer["ranks"].tolist()):
         law = worley_law(fewer["ranks"].tolist(), fewer["measured_s"].tolist())
         last = table["ranks"] == most
         table.loc[last, "worley_s"] = float(law.seconds(most))

@@ -133,8 +133,16 @@ def scaling(
         report.write(output, force=force)
     if as_json:
         rows = report.table.to_dict("records")
-        print_json({"kernels": report.kernels, "rest": report.rest, "bf_comm": report.model.bf_comm,
-                    "rows": rows, "output": output})  # fmt: skip
+        print_json(
+            {
+                "kernels": report.kernels,
+                "rest": report.rest,
+                "bf_comm": report.model.bf_comm,
+                "rows": rows,
+                "undetermined": report.undetermined,
+                "output": output,
+            }
+        )
         return
     click.echo("\n".join(_text(report)))
     if output is not None:
@@ -164,10 +172,11 @@ def _text(report: ScalingReport) -> Iterator[str]:
         cells.append((str(row["ranks"]), measured, *times, " to ".join(interval)))
     yield table(header, cells, left=0)
     yield ""
-    errors = median_errors(report.table)
+    errors, undetermined = median_errors(report.table), report.undetermined
     for name, meaning in METHODS.items():
         error = f"; errs by {errors[name]:.1f} % in the median" if name in errors else ""
-        yield f"{name:10} {meaning}{error}"
+        why = f"; {undetermined[name]}" if name in undetermined else ""
+        yield f"{name:10} {meaning}{error}{why}"
 
 
 def _cell(seconds: float, error: float, *, known: bool) -> str:

@@ -256,6 +256,17 @@ class KernelModel(ABC):
         """Return the names of the parameters that predictions depend on."""
         return self.names_
 
+    def bounded_parameters(self) -> tuple[str, ...]:
+        """Return the names of the parameters whose measured range bounds what is interpolated.
+
+        Those that predictions depend on, and those that had one value in all samples, of which
+        nobody knows what they do.
+        """
+        self._check_fitted("bounded_parameters")
+        used = self.used_parameters()
+        fixed = {name for name, (low, high) in self.domain_.items() if low == high}
+        return tuple(name for name in self.names_ if name in used or name in fixed)
+
     def coefficient_count(self, rows: NDArray[np.float64]) -> int:
         """Return how many numbers it learnt from the configurations *rows*, for tests of fit."""
         return len(np.unique(rows, axis=0)) if self.exact else 1
@@ -372,9 +383,11 @@ class KernelModel(ABC):
         raise NotImplementedError
 
     def _inside(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return which rows are in the box of the domain."""
-        low, high = np.array([self.domain_[name] for name in self.names_]).reshape(-1, 2).T
-        return np.asarray(((table >= low) & (table <= high)).all(axis=1))
+        """Return which rows are in the box of the domain, over the parameters that bound it."""
+        bounding = self.bounded_parameters()
+        low, high = np.array([self.domain_[name] for name in bounding]).reshape(-1, 2).T
+        chosen = table[:, [self.names_.index(name) for name in bounding]]
+        return np.asarray(((chosen >= low) & (chosen <= high)).all(axis=1))
 
     def _details(self) -> dict[str, Any]:
         """Return what the report of this kind has besides that of every kind."""

@@ -181,7 +181,7 @@ def select(
     fitted = [candidate for candidate in table if candidate.model is not None]
     if not fitted:
         raise InputError(_none_fits(table))
-    chosen, why = _choose(fitted)
+    chosen, why = _choose(fitted, alone=len(tried) == 1)
     assert chosen.model is not None
     if progress is not None:
         progress(f"intervals of {chosen.kind}", len(tried) / (len(tried) + 1))
@@ -282,13 +282,13 @@ def _how(out: LeftOut, known: float) -> str:
     return f"judged by {what}" + ("" if known == 1 else f", {100 * known:.2g} % of them")
 
 
-def _choose(fitted: Sequence[Candidate]) -> tuple[Candidate, str]:
-    """Return the candidate to take, and why."""
+def _choose(fitted: Sequence[Candidate], *, alone: bool) -> tuple[Candidate, str]:
+    """Return the candidate to take, and why; *alone* if no other kind was tried."""
     general = [c for c in fitted if not c.exact and _enough(c)]
     exact = [c for c in fitted if c.exact and _enough(c)]
     if not general:
         chosen = min(exact or fitted, key=lambda c: c.judged)
-        return chosen, f"{chosen.kind}: {_alone(chosen, fitted)}"
+        return chosen, f"{chosen.kind}: {_uncompared(chosen, fitted, alone=alone)}"
     best = min(general, key=lambda c: c.judged)
     chosen = min((c for c in general if _as_good(c, best)), key=lambda c: c.size_bytes or 0)
     history = min(exact, key=lambda c: c.judged, default=None)
@@ -298,7 +298,7 @@ def _choose(fitted: Sequence[Candidate]) -> tuple[Candidate, str]:
             f"left out, and {history.kind} by {percent(history)} on what it knows; it predicts "
             "nothing else"
         )
-    return chosen, _why(chosen, best, general)
+    return chosen, _why(chosen, best, general, alone=alone)
 
 
 def _enough(candidate: Candidate) -> bool:
@@ -317,19 +317,24 @@ def _as_good(candidate: Candidate, best: Candidate) -> bool:
     return bool(difference.mean() <= error)
 
 
-def _alone(chosen: Candidate, fitted: Sequence[Candidate]) -> str:
+def _uncompared(chosen: Candidate, fitted: Sequence[Candidate], *, alone: bool) -> str:
+    """Return why *chosen* is taken where no candidate predicts what was not measured."""
     if chosen.mlogq_cv is None:
         return "nothing can be compared: no samples to leave out"
     others = "the only one that can be judged" if len(fitted) > 1 else "the only one that fits"
+    if alone:
+        others = "the only kind tried"
     where = "on further samples of what it knows" if chosen.exact else "on sizes left out"
     return f"{others}; it errs by {percent(chosen)} {where}"
 
 
-def _why(chosen: Candidate, best: Candidate, general: Sequence[Candidate]) -> str:
+def _why(chosen: Candidate, best: Candidate, general: Sequence[Candidate], *, alone: bool) -> str:
     error = f"errs by {percent(chosen)} on sizes left out"
     others = sorted((c for c in general if c is not chosen), key=lambda c: c.judged)
     if not others:
-        return f"{chosen.kind}: {error}; no other kind predicts what was not measured"
+        if alone:
+            return f"{chosen.kind}: {error}; it was the only kind tried"
+        return f"{chosen.kind}: {error}; no other kind tried predicts what was not measured"
     compared = ", ".join(f"{c.kind} by {percent(c)}" for c in others)
     if chosen is best:
         return f"{chosen.kind}: {error}, the least ({compared})"

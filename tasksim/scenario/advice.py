@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.base.errors import InputError, unknown
+from tasksim.models.rows import describe_row, distinct_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from tasksim.engine.durations import Asked, Models
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.files.store import ModelLibrary
+    from tasksim.models.kernelmodel import KernelModel
     from tasksim.platform.description import Platform
 
 __all__ = [
@@ -201,20 +205,31 @@ def _any_model(graph: TaskGraph, models: Models, architecture: str) -> bool:
 
 def _beyond(asked: Asked, kernel: int, name: str, models: Models, architecture: str) -> str:
     """Return what the model is asked beyond what was measured; empty if nothing."""
-    from tasksim.models.rows import distinct_rows
-
     try:
         model = models.model(name, architecture)
     except InputError:  # that architecture cannot run the kernel
         return ""
-    table, _ = asked.rows(kernel, model)
-    outside, _ = distinct_rows(table[~model.inside(table)])
+    rows, _ = distinct_rows(asked.rows(kernel, model)[0])
+    outside = rows[~model.inside(rows)]
     if not len(outside):
         return ""
-    first = _pairs(zip(model.names_, outside[0].tolist(), strict=True))
-    more = f" and {len(outside) - 1} more" if len(outside) > 1 else ""
-    return f"extrapolated to {first}{more}; measured: {model.measured()}"
+    of = f" in {len(outside)} of {len(rows)} configurations" if len(rows) > 1 else ""
+    return f"extrapolated to {_outside(model, outside)}{of}"
 
 
-def _pairs(values: Iterable[tuple[str, float]]) -> str:
-    return ", ".join(f"{name}={value:.15g}" for name, value in values)
+def _outside(model: KernelModel, outside: NDArray[np.float64]) -> str:
+    """Return the values beyond the measured range of each parameter, with that range."""
+    found = []
+    for name, (low, high) in model.domain_.items():
+        values = outside[:, model.names_.index(name)]
+        beyond = values[(values < low) | (values > high)]
+        if name in model.bounded_parameters() and len(beyond):
+            measured = _span(low, high) + ("" if low < high else " only")
+            found.append(f"{name} {_span(beyond.min(), beyond.max())} (measured {measured})")
+    # Kinds that know single configurations have gaps within the range of each parameter.
+    return ", ".join(found) or f"{describe_row(model.names_, outside[0])}, not measured"
+
+
+def _span(low: float, high: float) -> str:
+    """Return a range of values, or the only one."""
+    return f"{low:.15g}" if low == high else f"{low:.15g} to {high:.15g}"

@@ -21,7 +21,17 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Law", "nan_law", "scaling_strong", "scaling_weak", "worley_law"]
+__all__ = [
+    "Law",
+    "nan_law",
+    "scaling_strong",
+    "scaling_weak",
+    "worley_law",
+    "worley_undetermined",
+]
+
+WORLEY_NODES: Final = 4
+"""Different numbers of nodes that Worley's law needs: it has as many coefficients."""
 
 EXPONENTS: Final = np.linspace(0.05, 3.0, 60)
 """The exponents of P that are tried: costs that grow faster than P cubed are not scaled to."""
@@ -35,14 +45,16 @@ class Law:
 
     name: str
     coefficients: Mapping[str, float]
+    share: float | None = None
+    """The only size/P that it was fitted to, where that tells nothing of others; else None."""
 
     def seconds(self, nodes: ArrayLike, size: ArrayLike = 1.0) -> NDArray[np.float64]:
-        """Return what the law says of so many *nodes*, and a problem of that *size*."""
+        """Return the time on *nodes* of a problem of that *size*; NaN if it is not determined."""
         P, c = np.asarray(nodes, float), self.coefficients
-        law = c["a"] * np.asarray(size, float) / P + c.get("d", 0.0)
-        if "c" in c:
-            return np.asarray(law + c["b"] * P ** c["c"])
-        return np.asarray(law + c["b"])
+        share = np.asarray(size, float) / P
+        law = c["a"] * share + c.get("d", 0.0) + c["b"] * P ** c.get("c", 0.0)
+        known = True if self.share is None else np.isclose(share, self.share)
+        return np.where(known, law, np.nan)
 
     def __str__(self) -> str:
         return f"{self.name}: " + ", ".join(f"{k} = {v:.4g}" for k, v in self.coefficients.items())
@@ -53,15 +65,15 @@ def worley_law(nodes: Sequence[float], seconds: Sequence[float]) -> Law:
 
     Parameters
     ----------
-    nodes, sequence of float
-        Numbers of nodes, two or more different ones.
+    nodes : sequence of float
+        Numbers of nodes, four or more different ones.
     seconds : sequence of float
-        What was measured on each.
+        The time measured on each.
 
     Raises
     ------
     InputError
-        If there are less than two numbers of nodes.
+        If there are fewer than four numbers of nodes: there are four coefficients.
 
     Examples
     --------
@@ -70,6 +82,8 @@ def worley_law(nodes: Sequence[float], seconds: Sequence[float]) -> Law:
     True
     """
     P, t = _checked(nodes, seconds)
+    if why := worley_undetermined(nodes):
+        raise InputError(f"scaling: the law a/P + b P^c + d {why}")
     best: tuple[float, float, NDArray[np.float64]] | None = None
     for c in EXPONENTS:
         columns = np.stack([1.0 / P, P**c, np.ones_like(P)], axis=1)
@@ -81,8 +95,25 @@ def worley_law(nodes: Sequence[float], seconds: Sequence[float]) -> Law:
     return Law("a/P + b P^c + d", {"a": a, "b": b, "c": best[1], "d": d})
 
 
+def worley_undetermined(nodes: Sequence[float]) -> str:
+    """Return why times on *nodes* do not determine Worley's law; empty if they do.
+
+    >>> worley_undetermined([1, 2, 2, 4])
+    'needs times on 4 numbers of nodes, as it has 4 coefficients; got 3 (1, 2, 4)'
+    """
+    got = sorted(set(nodes))
+    if len(got) >= WORLEY_NODES:
+        return ""
+    return (
+        f"needs times on {WORLEY_NODES} numbers of nodes, as it has {WORLEY_NODES} coefficients; "
+        f"got {len(got)} ({', '.join(f'{P:g}' for P in got)})"
+    )
+
+
 def nan_law(nodes: Sequence[float], sizes: Sequence[float], seconds: Sequence[float]) -> Law:
     """Return ``a size / P + b`` with coefficients that are not negative, least relative squares.
+
+    Where size / P is the same everywhere, the law is a constant, known for that size / P alone.
 
     Parameters
     ----------
@@ -92,10 +123,14 @@ def nan_law(nodes: Sequence[float], sizes: Sequence[float], seconds: Sequence[fl
     Raises
     ------
     InputError
-        As :func:`worley_law`.
+        If there are fewer than two numbers of nodes.
     """
     P, t = _checked(nodes, seconds)
-    columns = np.stack([np.asarray(sizes, float) / P, np.ones_like(P)], axis=1)
+    share = np.asarray(sizes, float) / P
+    columns = np.stack([share, np.ones_like(P)], axis=1)
+    if np.allclose(share, share[0]):
+        (b,), _ = _not_negative(columns[:, 1:] / t[:, None])
+        return Law("a size/P + b", {"a": 0.0, "b": float(b)}, share=float(share[0]))
     (a, b), _ = _not_negative(columns / t[:, None])
     return Law("a size/P + b", {"a": float(a), "b": float(b)})
 
@@ -154,7 +189,8 @@ def scaling_strong(
     Returns
     -------
     pandas.DataFrame
-        ``nodes, seconds, speed_up, efficiency``, per prediction its seconds and error in percent.
+        ``nodes, seconds, speed_up, efficiency``, per prediction its seconds and error in percent:
+        NaN of the law where fewer than four numbers of nodes, up to *fitted*, were measured.
 
     Examples
     --------
@@ -164,8 +200,11 @@ def scaling_strong(
     """
     P, t = _checked(nodes, seconds)
     few = fitted >= P
-    law = worley_law(P[few].tolist(), t[few].tolist())
-    told = {"worley": law.seconds(P), **(predicted or {})}
+    known = P[few].tolist()
+    told: dict[str, Any] = {"worley": np.full(len(P), np.nan)}
+    if not worley_undetermined(known):
+        told["worley"] = worley_law(known, t[few].tolist()).seconds(P)
+    told |= predicted or {}
     # One node, or as few as there are, taken to be used well.
     first = int(np.argmin(P))
     speed_up = t[first] * P[first] / t

@@ -88,7 +88,7 @@ def test_linear_models_extrapolate_and_say_so(tasksim):
     assert tasksim(f"{line} --terms potrf=n**3").code == 0
     called = tasksim("simulate cholesky tiles=1 tile_size=64 --library lib --platform here --json")
     assert called.code == 0
-    message = "potrf on cpu: extrapolated to n=64; measured: n 16 to 48"
+    message = "potrf on cpu: extrapolated to n 64 (measured 16 to 48)"
     assert called.err == f"Warning: {message}\n"
     assert called.json["extrapolated"] == [message]
 

@@ -36,6 +36,20 @@ def test_the_command_predicts_and_judges(tasksim, recorded):
     assert told["rows"][0]["measured_s"] is None
 
 
+def test_a_law_that_three_runs_do_not_determine_predicts_nothing_and_says_so(tasksim, recorded):
+    three = "report scaling r1 r2 r4 --counters counted --to 64"
+    told = tasksim(f"{three} --json").json
+    assert told["rows"][0]["worley_s"] is None
+    assert told["undetermined"]["worley"] == (
+        "needs times on 4 numbers of nodes, as it has 4 coefficients; got 3 (1, 2, 4), of the "
+        "size that is asked"
+    )
+    assert "a/P + b P^c + d; needs times on 4 numbers of nodes" in tasksim(three).out
+    four = tasksim("report scaling r1 r2 r4 r8 --counters counted --to 64 --json").json
+    assert four["rows"][0]["worley_s"] > 0
+    assert four["undetermined"] == {}
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

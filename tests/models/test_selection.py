@@ -76,6 +76,15 @@ def test_of_equally_good_ones_the_smallest():
     assert sizes["power"] < sizes["mlr"]
 
 
+def test_where_one_kind_is_asked_for_the_reason_says_that_no_other_was_tried():
+    samples = samples_of(lambda table: 1e-9 * table[:, 0] ** 2, 1)
+    alone = select(samples, ("mlr",), options={"mlr": {"terms": "m^2"}})
+    assert alone.why.endswith("on sizes left out; it was the only kind tried")
+    assert select(samples, ("history",)).why.startswith("history: the only kind tried; it errs by")
+    both = select(samples, ("history", "mlr"), options={"mlr": {"terms": "m^2"}})
+    assert both.why.endswith("; no other kind tried predicts what was not measured")
+
+
 def test_a_power_law_may_have_a_constant():
     samples = samples_of(lambda table: 1e-4 + power_law(table), 1)
     assert select(samples, ("power",)).model.get_params() == {"constant": True}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError
@@ -22,9 +23,23 @@ def test_the_law_of_sizes_finds_what_made_the_data():
 
 def test_coefficients_are_never_negative():
     # Faster than linear: no law of this form says so, and none gets a negative cost.
-    law = worley_law([1, 2, 4], [8.0, 3.0, 1.0])
+    law = worley_law([1, 2, 4, 8], [8.0, 3.0, 1.0, 0.3])
     assert min(law.coefficients.values()) >= 0.0
     assert (law.seconds([1, 64, 1024]) > 0).all()
+
+
+def test_a_law_of_four_coefficients_needs_four_numbers_of_nodes():
+    with pytest.raises(InputError, match=r"needs times on 4 numbers of nodes.*got 3 \(1, 2, 4\)"):
+        worley_law([1, 2, 4, 4], [8.0, 4.4, 2.5, 2.6])
+    table = scaling_strong([1, 2, 4, 64], [8.0, 4.4, 2.5, 1.0])
+    assert table.worley_s.isna().all()
+    assert table.speed_up.iloc[3] == 8.0
+
+
+def test_equal_work_per_node_says_nothing_of_other_work():
+    law = nan_law([1, 2, 4], [10.0, 20.0, 40.0], [2.0, 2.0, 2.0])
+    assert float(law.seconds(8, 80.0)) == pytest.approx(2.0)
+    assert np.isnan(law.seconds(8, 40.0))
 
 
 def test_strong_scaling_has_speed_up_efficiency_and_errors():

@@ -149,9 +149,11 @@ def extrapolation(
 def beyond(model: KernelModel, table: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return by which factor each row is outside the box of the domain; 1 inside.
 
-    The largest over the parameters. Beyond a bound of 0, infinite.
+    The largest over the parameters that bound it. Beyond a bound of 0, infinite.
     """
-    low, high = np.array([model.domain_[name] for name in model.names_]).reshape(-1, 2).T
+    bounding = model.bounded_parameters()
+    low, high = np.array([model.domain_[name] for name in bounding]).reshape(-1, 2).T
+    table = table[:, [model.names_.index(name) for name in bounding]]
     with np.errstate(divide="ignore", invalid="ignore"):
         over = np.where(table > high, table / high, 1.0)
         under = np.where(table < low, low / table, 1.0)

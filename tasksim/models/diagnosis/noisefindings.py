@@ -45,7 +45,10 @@ LEAST_SAMPLES: Final = 30
 
 
 def noise_findings(res: Residuals) -> list[Finding]:
-    """Return what is to be said of how samples of equal parameters differ."""
+    """Return findings on the noise: how samples of equal parameters differ.
+
+    Where hardly any parameters were measured twice, how samples differ from the model.
+    """
     found = []
     share = res.dropped / (res.dropped + len(res.samples))
     if res.dropped:
@@ -63,14 +66,26 @@ def noise_findings(res: Residuals) -> list[Finding]:
         )
     noise = res.noise[np.isfinite(res.noise)]
     if len(noise) >= LEAST_SAMPLES:
-        found += [*_wide(noise), *_two_peaks(res), *_uneven(res), *_not_normal(noise)]
+        found += [*_wide(res, noise), *_two_peaks(res), *_uneven(res), *_not_normal(noise)]
     return found
 
 
-def _wide(noise: NDArray[np.float64]) -> list[Finding]:
+def _wide(res: Residuals, noise: NDArray[np.float64]) -> list[Finding]:
     spread = float(noise.std())
     if spread <= WIDE:
         return []
+    if not res.repeated:
+        return [
+            Finding(
+                "wide-spread",
+                "warning",
+                f"samples differ from the model by {spread:.0%} (standard deviation), and hardly "
+                "any configuration was measured twice: noise and what the model does not know "
+                "cannot be told apart",
+                {"noise": spread},
+                "measure some configurations several times",
+            )
+        ]
     return [
         Finding(
             "wide-spread",
@@ -105,8 +120,9 @@ def _two_peaks(res: Residuals) -> list[Finding]:
         Finding(
             "two-peaks",
             "warning",
-            f"samples of equal parameters fall into two groups (spread {spread:.0%}): two kinds "
-            "of tasks, two machines, or two states of one",
+            f"{'samples of equal parameters' if res.repeated else 'errors of the samples'} fall "
+            f"into two groups (spread {spread:.0%}): two kinds of tasks, two machines, or two "
+            "states of one",
             {"share": peaks, "noise": spread},
             "find out what tells the groups apart, and make it a parameter or fit them apart",
         )

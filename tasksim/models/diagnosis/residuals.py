@@ -71,18 +71,24 @@ class Residuals:
         ratio: NDArray[np.float64] = np.log(self.samples.durations_s / self.predicted_s)
         return ratio
 
+    @property
+    def repeated(self) -> bool:
+        """Whether half of the samples, or more, are of configurations measured repeatedly."""
+        count = np.bincount(self.group)[self.group]
+        return bool((count > 1).sum() >= len(count) / 2)
+
     @cached_property
     def noise(self) -> NDArray[np.float64]:
         """What of the shape is left within configurations that were measured repeatedly.
 
-        Scaled for the mean that was taken away; of all samples where too few are repeated.
+        Scaled for the mean that was taken away; of all samples where too few are repeated, and
+        then it is noise and what the model does not know together (:attr:`repeated`).
         """
-        count = np.bincount(self.group)[self.group]
-        repeated = count > 1
-        if repeated.sum() < len(count) / 2:
+        if not self.repeated:
             return self.shape
+        count = np.bincount(self.group)[self.group]
         centred = self.shape - group_means(self.shape, self.group)[self.group]
-        return np.where(repeated, centred * np.sqrt(count / np.maximum(count - 1, 1)), np.nan)
+        return np.where(count > 1, centred * np.sqrt(count / np.maximum(count - 1, 1)), np.nan)
 
 
 def residuals(model: KernelModel, samples: Samples) -> Residuals:

@@ -32,6 +32,8 @@ BELOW: Final = 0.9
 ABOVE: Final = 1.1
 """... to so many times the largest."""
 
+COEFFICIENTS: Final = 3
+"""Coefficients of a law with a constant: as many different sizes determine it."""
 STEPS: Final = 1000
 """Of the search, at most; two thirds of the range are left after each, so that 100 end it."""
 CLOSE: Final = 1e-10
@@ -188,6 +190,11 @@ class PowerLaw(KernelModel):
     def _fit_constant(self, samples: Samples) -> None:
         """Set the law with a constant, if that says the means better than the one without."""
         rows, group = samples.configurations()
+        if len(rows) < COEFFICIENTS:
+            raise self._refusal(
+                f"a power law with a constant has {COEFFICIENTS} coefficients: it needs samples "
+                f"of {COEFFICIENTS} sizes or more, got {len(rows)}"
+            )
         means = group_means(samples.durations_s, group)
         counts = np.bincount(group).astype(np.float64)
         without = self.a_, self.b_, 0.0

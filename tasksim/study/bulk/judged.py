@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.study.scaling import nan_law, worley_law
+from tasksim.study.scaling import nan_law, worley_law, worley_undetermined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tasksim.study.bulk.prediction import BulkModel
     from tasksim.study.bulk.profile import Profile
 
-__all__ = ["METHODS", "median_errors", "scaling_table"]
+__all__ = ["METHODS", "median_errors", "scaling_table", "undetermined"]
 
 METHODS: Final = {
     "counters": "counters and messages, functions of work and ranks",
@@ -80,9 +80,24 @@ def _row(
     return row
 
 
+def undetermined(fitted: Sequence[Profile], table: pd.DataFrame) -> dict[str, str]:
+    """Return law -> why the profiles *fitted* do not determine it for some row of *table*."""
+    found = {}
+    whys = [worley_undetermined(_ranks_of_size(fitted, size)) for size in table["size"]]
+    if why := next(filter(None, whys), ""):
+        found["worley"] = f"{why}, of the size that is asked"
+    if table["nan_s"].isna().any():
+        found["nan"] = "needs runs with 2 different sizes per rank"
+    return found
+
+
+def _ranks_of_size(fitted: Sequence[Profile], size: float) -> list[int]:
+    return [p.ranks for p in fitted if isclose(p.size, size)]
+
+
 def _worley_s(fitted: Sequence[Profile], profile: Profile) -> float:
     same = [p for p in fitted if isclose(p.size, profile.size)]
-    if len({p.ranks for p in same}) < 2:
+    if worley_undetermined([p.ranks for p in same]):
         return nan
     law = worley_law([p.ranks for p in same], [p.seconds for p in same])
     return float(law.seconds(profile.ranks))

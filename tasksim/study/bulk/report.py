@@ -11,7 +11,7 @@ from tasksim.base.errors import InputError, OutOfDomainError
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.graph.apps.registry import parse
 from tasksim.run.criticalkernels import FEWEST_RUNS, critical_kernels
-from tasksim.study.bulk.judged import METHODS, scaling_table
+from tasksim.study.bulk.judged import METHODS, scaling_table, undetermined
 from tasksim.study.bulk.messages import MessageCosts, fitted_hockney
 from tasksim.study.bulk.prediction import BulkModel
 from tasksim.study.bulk.recorded import (
@@ -66,6 +66,11 @@ class ScalingReport:
     def kernels(self) -> tuple[str, ...]:
         """The kernels that have models of their own."""
         return tuple(self.model.kernels)
+
+    @property
+    def undetermined(self) -> dict[str, str]:
+        """Law -> why the runs do not determine it for some row; of others nothing."""
+        return undetermined(self.fitted, self.table)
 
     def write(self, folder: Path, *, force: bool = False) -> None:
         """Write table and figure to *folder*."""

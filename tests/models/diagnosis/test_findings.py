@@ -169,3 +169,14 @@ def test_the_example_of_starpu_has_two_kinds_of_samples():
     samples = Samples(("M", "N", "K"), rows[:, 1:], rows[:, 0] * 1e-6)
     found = diagnose(linear(samples, "M^2*N + N^3*K"), samples)
     assert "two-peaks" in codes(found)
+
+
+def test_where_nothing_was_measured_twice_no_samples_of_equal_parameters_differ():
+    """600 configurations, once each, that a formula misses by half: no noise is known."""
+    n = np.arange(100.0, 700.0)
+    samples = Samples(("n",), n[:, None], 1e-6 * np.where(np.arange(600) % 2, 1.0, 3.0))
+    found = diagnose(LinearModel("n").fit(samples), samples)
+    (finding,) = [one for one in found.findings if one.code == "wide-spread"]
+    assert finding.message.startswith("samples differ from the model by ")
+    assert "hardly any configuration was measured twice" in finding.message
+    assert not any("equal parameters" in one.message for one in found.findings)

@@ -47,6 +47,14 @@ def test_a_constant_is_found():
     assert "size_bytes^1.2" in law.formula().replace("1.19", "1.2").replace("1.20", "1.2")
 
 
+def test_three_coefficients_need_three_sizes():
+    sizes = np.repeat([1e3, 4e3], 10)
+    message = "has 3 coefficients: it needs samples of 3 sizes or more, got 2"
+    with pytest.raises(InputError, match=message):
+        PowerLaw(constant=True).fit(samples(sizes, 1e-9 * sizes))
+    assert PowerLaw().fit(samples(sizes, 1e-9 * sizes)).b_ == pytest.approx(1.0)
+
+
 def test_a_kernel_without_a_constant_gets_hardly_one():
     sizes = 2.0 ** np.arange(10, 20)
     law = PowerLaw(constant=True).fit(samples(sizes, 1e-9 * sizes**1.5))

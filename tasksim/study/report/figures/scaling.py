@@ -20,7 +20,7 @@ from tasksim.study.report.figures.look import (
     ticks_of,
 )
 from tasksim.study.report.figures.registry import Drawing, StudyFigure
-from tasksim.study.scaling import FITTED, nan_law, scaling_strong
+from tasksim.study.scaling import FITTED, WORLEY_NODES, nan_law, scaling_strong
 from tasksim.view.style import TEXT
 
 if TYPE_CHECKING:
@@ -117,6 +117,11 @@ def _caption(rows: pd.DataFrame, panels: list[Any], count: int) -> str:
         if many[column].notna().any()
     ]
     errors = f" Beyond, the laws err by, in the median: {'; '.join(found)}." if found else ""
+    if not rows["worley_s"].notna().all():
+        needed = f"{WORLEY_NODES} numbers of nodes up to {FITTED}"
+        errors += (
+            f" The law a/P + b P^c + d has {WORLEY_NODES} coefficients: no line without {needed}."
+        )
     return (
         "Makespan over nodes. Dashed: the law a/P + b P^c + d, fitted to at most 8 nodes; dotted: "
         f"a size/P + b, fitted to all sizes on as many.{errors}{of_how_many(len(panels), count)}"
