@@ -59,8 +59,8 @@ __all__ = ["autotuning"]
     multiple=True,
     required=True,
     metavar="NAME=VALUES...",
-    help="What is chosen: settings of the graph, scheduler; values with commas between them, or a"
-    " range: 8..20, 8..20:4, 128..1024:log.",
+    help="Values to choose from, of settings of the graph or of scheduler: with commas between"
+    " them, or a range: 8..20, 8..20:4, 128..1024:log.",
 )
 @scheduler_option("lws")
 @click.option(
@@ -85,44 +85,52 @@ __all__ = ["autotuning"]
     "--intervals",
     type=click.Choice(["student", "normal"]),
     default="student",
-    help="The quantile: Student's, or the normal one, as in the paper.",
+    help="Quantile of the intervals: Student's, or the normal one, as in the paper.",
 )
-@click.option("--confidence", type=SHARE, default="95%", help="Of these intervals.")
+@click.option(
+    "--confidence", type=SHARE, default="95%", help="Confidence level of these intervals."
+)
 @click.option(
     "--statistics",
     type=click.Choice(["reset", "reuse", "model"]),
-    help="Whether configurations begin anew, with what others have shown, or also with models that"
-    " these make of other sizes. [default: reset; reuse with eager]",
+    help="Statistics of kernels: reset before each configuration, reused, or reused with"
+    " models fitted to other sizes. [default: reset; reuse with eager and shares]",
 )
 @click.option(
     "--sampling",
     type=click.Choice(["spread", "apart", "first"]),
     default="spread",
-    help="Which tasks of a kernel are executed: spread over the run; so, but first touches of data "
-    "apart; or the first as in the paper.",
+    help="Tasks of a kernel that are executed: spread over the run; the same, but those"
+    " that touch data first apart from the others; or the first ones, as in the"
+    " paper.",
 )
 @click.option(
     "--search",
     "how",
     type=click.Choice(["exhaustive", "halving"]),
     default="exhaustive",
-    help="Whether all get all repetitions, or the better ones of each round more of them.",
+    help="Search for the best configuration: all get all repetitions, or the better"
+    " third of each round goes on with three times as many.",
 )
 @click.option(
-    "--repetitions", type=WholeNumber(1), default=1, help="Runs of each; halving needs at least 2."
+    "--repetitions",
+    type=WholeNumber(1),
+    default=1,
+    help="Most runs of each configuration; halving needs at least 2.",
 )
 @click.option(
     "--judge",
     type=WholeNumber(0),
     default=0,
     metavar="N",
-    help="So many full runs beside each, to say speed-up, errors and regret.",
+    help="Number of full runs of each configuration, to give speed-up, errors and regret.",
 )
 @click.option(
     "--messages",
     type=click.Choice(["all", "any"]),
     default="all",
-    help="Under mpiexec: whether both ends of a message have to know it, or any of them.",
+    help="Under mpiexec: a message is not sent once all its ends know it well enough, or"
+    " once any end does.",
 )
 @json_option
 @click.pass_context

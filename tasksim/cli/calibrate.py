@@ -59,16 +59,15 @@ POWER = "power"
     show_default="the current folder",
     help="Where platforms/ and models/ are written.",
 )
-@click.option(
-    "--name", metavar="MACHINE", help="How to call this machine. [default: its host name]"
-)
-@click.option("--workers", type=WORKERS, help="Threads. [default: all usable cores]")
+@click.option("--name", metavar="MACHINE", help="Name of this machine. [default: its host name]")
+@click.option("--workers", type=WORKERS, help="Number of threads. [default: all usable cores]")
 @click.option(
     "--tolerance",
     type=SHARE,
     default=0.02,
     show_default="2%",
-    help="How well to know each mean, or total.",
+    help="Half width of the 95 % interval at which a mean, or the total time of a"
+    " kernel, is known well enough.",
 )
 @click.option(
     "--until",
@@ -77,7 +76,7 @@ POWER = "power"
     "'makespan:2%'. Kernels are measured by themselves, in short bursts.",
 )
 @click.option(
-    "--max-time", type=TIME, default=60.0, show_default="60s", help="When to stop at last."
+    "--max-time", type=TIME, default=60.0, show_default="60s", help="Longest time to measure."
 )
 @click.option(
     "--terms",
@@ -96,8 +95,9 @@ POWER = "power"
 @click.option(
     "--pace",
     is_flag=True,
-    help="Take the pace of the machine before each run of a GRAPH, .06 s of work, so that "
-    "'simulate --uncertainty both --now' can predict for the pace that there is then.",
+    help="Measure the pace of the machine before each run of a GRAPH, 0.06 s of work on"
+    " all cores, so that 'simulate --uncertainty both --now' can predict at the"
+    " pace of that moment.",
 )
 @click.option(
     "--contention",
@@ -110,14 +110,19 @@ POWER = "power"
     "schedulers",
     multiple=True,
     metavar="NAME",
-    help="Under which a GRAPH is run; several take turns. How long a kernel takes depends on what "
-    "the caches hold, so choose the one that you will ask about. [default: lws, eager]",
+    help="Scheduler of the runs of a GRAPH; several take turns. Durations depend on what"
+    " the caches hold: choose the one that you will ask about. [default: lws,"
+    " eager]",
 )
 @click.option("--pin/--no-pin", default=True, help="Keep each thread on a core of its own.")
 @click.option(
     "--replace", is_flag=True, help="Forget earlier samples, and terms, instead of adding to them."
 )
-@click.option("--quick", is_flag=True, help="Of network: fewer sizes, some seconds.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Fewer sizes, some seconds: only with 'mpiexec -n 2 tasksim calibrate network'.",
+)
 @json_option
 @click.pass_context
 def calibrate(

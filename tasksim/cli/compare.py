@@ -39,7 +39,7 @@ MOST_COMPARED: Final = 4  # as many as a page shows
     "--max-error",
     type=SHARE,
     metavar="SHARE",
-    help="Exit with 3 if the makespan of B is further from that of A: '5%'.",
+    help="Exit with 3 if the makespans differ by more: '5%'.",
 )
 @click.option(
     "--figure", type=RUN, help="Draw A above B and the times of the kernels: .png, .pdf or .svg."

@@ -44,30 +44,43 @@ __all__ = ["counters"]
     "--source",
     default="valgrind",
     metavar="valgrind|perf|file:PATH",
-    help="What counts: a simulated processor, this one, or what perf, LIKWID, PAPI have written.",
+    help="Source of the counts: a simulated processor (valgrind), this one (perf), or"
+    " what perf, LIKWID or PAPI have written; '{n}' in PATH is the parameter n.",
 )
 @samples_output_option
 @click.option(
-    "--samples", type=WholeNumber(min=1), default=20, help="How many configurations to draw."
+    "--samples",
+    type=WholeNumber(min=1),
+    default=20,
+    help="Number of configurations to draw; fewer if the domain has no more.",
 )
 @click.option(
-    "--runs", type=WholeNumber(min=1), default=3, help="How often each is timed, at other times."
+    "--runs",
+    type=WholeNumber(min=1),
+    default=3,
+    help="Timings of each configuration, at different times; models need three.",
 )
 @design_option
 @click.option(
     "--executions",
     type=WholeNumber(min=1),
     default=1,
-    help="Of the kernel, that the counts of a file are of.",
+    help="Executions of the kernel that the counts of a file cover.",
 )
 @click.option(
     "--load",
     type=WholeNumber(min=0),
     default=0,
     metavar="K",
-    help="Time each once more, beside K processes that stream through memory on other cores.",
+    help="Time each configuration once more, beside K processes that stream through"
+    " memory, each on a core of its own.",
 )
-@click.option("--seed", type=WholeNumber(min=0), default=0, help="Same seed, same configurations.")
+@click.option(
+    "--seed",
+    type=WholeNumber(min=0),
+    default=0,
+    help="Seed of the design; the same seed gives the same configurations.",
+)
 @dtype_option
 @force_option
 @json_option

@@ -21,7 +21,7 @@ __all__ = ["demo"]
     default=Path("demo-output"),
     help="Where everything is written: a new folder.",
 )
-@click.option("--workers", type=WORKERS, help="Threads. [default: all usable cores]")
+@click.option("--workers", type=WORKERS, help="Number of threads. [default: all usable cores]")
 @force_option
 @json_option
 def demo(output: Path, workers: int | None, force: bool, as_json: bool) -> None:

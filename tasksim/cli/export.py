@@ -85,7 +85,7 @@ def _files(models: ModelLibrary) -> list[CoefficientFile]:
 @click.option(
     "--host",
     metavar="HOST",
-    help="What StarPU calls the machine. [default: the models' name]",
+    help="Name of the machine in StarPU. [default: the models' name]",
 )
 @click.option(
     "-o",

@@ -29,7 +29,11 @@ WRITERS = {
 """Commands: the format that writes, the name of an example, what is written."""
 
 _output = click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, help="What to write."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="File or folder to write.",
 )
 
 

@@ -45,31 +45,35 @@ MOST_LISTED = 6
     ],
 )
 @click.argument("file", type=click.Path(path_type=Path), metavar="SAMPLES")
-@click.option("--duration", metavar="COLUMN", help="Of the durations. [default: by its name]")
-@click.option("--parameters", metavar="COLUMN,...", help="[default: all other numeric columns]")
-@click.option("--part", metavar="NAME", help="Of a file with several: which samples.")
+@click.option("--duration", metavar="COLUMN", help="Column of durations. [default: by its name]")
 @click.option(
-    "--kind", default="auto", help="Of model: history, power, mlr, cp, hybrid, bysize, counters."
+    "--parameters", metavar="COLUMN,...", help="Columns of parameters. [default: all other numbers]"
 )
-@click.option("--terms", help="Of a linear model: 'm*n*k + m*n'. [default: searched]")
+@click.option("--part", metavar="NAME", help="Samples to use, if the file holds several sets.")
 @click.option(
-    "--weights", type=click.Choice(WEIGHTS), help="Of a linear model. [default: relative]"
+    "--kind",
+    default="auto",
+    help="Kind of model: history, power, mlr, cp, hybrid, bysize, counters.",
+)
+@click.option("--terms", help="Terms of a linear model: 'm*n*k + m*n'. [default: searched]")
+@click.option(
+    "--weights", type=click.Choice(WEIGHTS), help="Weights of a linear fit. [default: relative]"
 )
 @click.option(
     "--memory",
     metavar="PLATFORM",
-    help="Of counters: the machine whose latencies they are fitted with (memory_hierarchy).",
+    help="Platform whose memory_hierarchy has the latencies, for --kind counters.",
 )
 @click.option(
     "--by",
     type=click.Choice(CHOSEN_BY),
-    help="Of counters: what chooses their functions, cross-validation or R2. [default: cv]",
+    help="Criterion for the functions of counters: cross-validated error, or R2. [default: cv]",
 )
 @click.option(
     "--costs",
     type=click.Choice(COSTS),
-    help="Of counters: costs that cross-validation chooses, or two, of instructions and of "
-    "memory. [default: cv]",
+    help="Costs in a model of counters: those that lower the cross-validated error, or two, of "
+    "instructions and of memory. [default: cv]",
 )
 @click.option(
     "--test", "test_file", type=click.Path(path_type=Path), help="Samples to judge the model by."
@@ -78,18 +82,18 @@ MOST_LISTED = 6
     "-o", "--output", type=click.Path(path_type=Path), help="A coefficient file, KERNEL.json."
 )
 @click.option(
-    "--report", type=click.Path(path_type=Path), help="How good it is, with figures: .html or .md."
+    "--report", type=click.Path(path_type=Path), help="Report with figures: .html or .md."
 )
 @click.option(
     "--source", type=click.Path(path_type=Path), help="A linear model as a function: .c or .py."
 )
-@click.option("--architecture", default="cpu", help="What the samples were measured on.")
+@click.option("--architecture", default="cpu", help="Architecture of the samples.")
 @click.option(
     "--budget",
     type=TIME,
     default=30.0,
     show_default="30s",
-    help="When to stop refining, and trying kinds nobody asked for.",
+    help="Time after which nothing is refined, and no other kind is tried.",
 )
 @seed_option
 @force_option

@@ -29,7 +29,7 @@ EXAMPLES = ("tasksim import network simgrid-platform.xml -o lib",)
     show_default="the current folder",
     help="The library where networks/NAME.yaml is written.",
 )
-@click.option("--name", help="What the network is called. [default: the name of the file]")
+@click.option("--name", help="Name of the network. [default: the name of the file]")
 @force_option
 @json_option
 def network(path: Path, library: Path, name: str | None, force: bool, as_json: bool) -> None:

@@ -34,7 +34,7 @@ EXAMPLES = (
     "--flop-rate",
     type=click.FloatRange(min=0, min_open=True),
     metavar="FLOP/S",
-    help="Where a file gives flop, not seconds: how many a worker does in a second.",
+    help="Speed of a worker, for files that give flop in place of seconds.",
 )
 @force_option
 @json_option

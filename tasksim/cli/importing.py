@@ -51,7 +51,7 @@ def importing() -> None:
     short_help="Import a machine that StarPU calibrated.",
 )
 @click.argument("sampling", type=click.Path(path_type=Path), metavar="SAMPLING_DIR")
-@click.option("--host", metavar="HOST", help="The machine. [default: the only one there]")
+@click.option("--host", metavar="HOST", help="Name of the machine. [default: the only one there]")
 @click.option(
     "-o",
     "--output",

@@ -47,39 +47,55 @@ __all__ = ["measure"]
 @click.argument("settings", nargs=-1, metavar="PARAMETER=SIZES...")
 @samples_output_option
 @click.option(
-    "--samples", type=WholeNumber(min=1), default=4096, help="How many configurations to draw."
+    "--samples",
+    type=WholeNumber(min=1),
+    default=4096,
+    help="Number of configurations to draw; fewer if the domain has no more.",
 )
 @click.option(
-    "--budget", type=TIME, help="When to stop at last: 10min. [default: when all is measured]"
+    "--budget", type=TIME, help="Longest time to measure: '10min'. [default: until all is measured]"
 )
 @click.option(
-    "--tolerance", type=SHARE, default=0.05, show_default="5%", help="How well to know each mean."
+    "--tolerance",
+    type=SHARE,
+    default=0.05,
+    show_default="5%",
+    help="Half width of the 95 % interval at which a mean is known well enough.",
 )
-@click.option("--repetitions", type=WholeNumber(min=1), default=20, help="At one visit, at most.")
+@click.option(
+    "--repetitions",
+    type=WholeNumber(min=1),
+    default=20,
+    help="Most repetitions at one visit of a configuration.",
+)
 @click.option(
     "--rounds",
     type=WholeNumber(min=1),
     default=1,
-    help="How often each configuration is visited, at different times: for machines that others "
-    "use too.",
+    help="Visits of each configuration, in another order each time: on a shared machine"
+    " several short visits say more than a long one.",
 )
 @design_option
 @click.option(
     "--until",
     metavar="error:SHARE",
-    help="Fit a model meanwhile, measure where that makes it surest, and stop when it errs no more "
-    "than that over the domain: 'error:5%'.",
+    help="Fit a model meanwhile, measure where it gains most, and stop when its error"
+    " over the domain is no larger: 'error:5%'.",
 )
 @click.option(
     "--kind",
     default="auto",
-    help="Of that model: power, mlr, cp, hybrid; the best of some if 'auto'.",
+    help="Kind of the model of --until: power, mlr, cp, hybrid; auto takes the best of"
+    " power, mlr, hybrid.",
 )
 @click.option(
-    "--seed", type=WholeNumber(min=0), default=0, help="Same seed, same configurations and order."
+    "--seed",
+    type=WholeNumber(min=0),
+    default=0,
+    help="Seed of the design; the same seed gives the same configurations in the same order.",
 )
 @dtype_option
-@click.option("--resume", is_flag=True, help="Go on with the samples that are in the output.")
+@click.option("--resume", is_flag=True, help="Continue with the samples that are in the output.")
 @force_option
 @json_option
 @click.pass_context

@@ -123,10 +123,13 @@ design_option = click.option(
     "--design",
     type=click.Choice(["lhs", "random", "grid"]),
     default="lhs",
-    help="How to draw configurations: a Latin hypercube, independently, evenly spaced.",
+    help="How configurations are drawn: from a Latin hypercube, independently, or evenly"
+    " spaced, with both ends.",
 )
 dtype_option = click.option(
-    "--dtype", type=click.Choice(["float64", "float32"]), help="[default: what KERNEL says]"
+    "--dtype",
+    type=click.Choice(["float64", "float32"]),
+    help="Type of the kernel's numbers. [default: what KERNEL says]",
 )
 trust_option = click.option(
     "--trust",
@@ -137,7 +140,7 @@ seed_option = click.option(
     "--seed",
     type=WholeNumber(min=0),
     default=0,
-    help="For random choices and draws: same seed, same run.",
+    help="Seed of random choices and draws; the same seed gives the same result.",
 )
 
 
@@ -176,7 +179,8 @@ def graph_argument(*, required: bool = True) -> Decorator:
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         function = click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")(function)
-        return click.argument("graph", required=required, metavar="GRAPH")(function)
+        metavar = "GRAPH" if required else "[GRAPH]"
+        return click.argument("graph", required=required, metavar=metavar)(function)
 
     return decorate
 
@@ -202,22 +206,23 @@ def result_options(function: F) -> F:
 _NODES = (
     click.option(
         "--network",
-        help="Between nodes: switch:bandwidth=12.5GB/s,latency=1us; a name or a file, also "
-        "SimGrid's (.xml).",
+        help="Network between the nodes: switch:bandwidth=12.5GB/s,latency=1us (see 'tasksim"
+        " list topologies'), a name, or a file, also SimGrid's (.xml).",
     ),
     click.option(
-        "--nodes", type=WholeNumber(min=1), help="So many nodes, each the platform, on a network."
+        "--nodes", type=WholeNumber(min=1), help="Number of nodes; each is a copy of the platform."
     ),
     click.option(
-        "--grid", metavar="PxQ", help="Rows and columns of nodes. [default: nearly square]"
+        "--grid", metavar="PxQ", help="Rows and columns of nodes: 2x4. [default: nearly square]"
     ),
     click.option(
         "--owner",
         default="row",
         show_default="row",
         metavar="NAME",
-        help="Which node owns what: row, column (major), diamond, round-robin, morton, "
-        "partitioned, metis, parameter.",
+        help="Distribution of the data over nodes: row, column (major), diamond,"
+        " round-robin, morton, partitioned, metis, parameter. The owner of what a task"
+        " writes executes it.",
     ),
 )
 
@@ -246,7 +251,8 @@ _WHERE = (
         "changes",
         multiple=True,
         metavar="PATH=VALUE",
-        help="Change the platform: platform.workers.cpu.count=24; may be repeated.",
+        help="Change the platform, platform.workers.cpu.count=24, or the simulation,"
+        " engine.submission=recorded; may be repeated.",
     ),
 )
 

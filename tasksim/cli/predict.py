@@ -33,10 +33,20 @@ __all__ = ["predict"]
 @click.argument("file", type=click.Path(path_type=Path), metavar="MODEL")
 @click.argument("settings", nargs=-1, metavar="[PARAMETER=VALUE]...")
 @click.option(
-    "--level", type=SHARE, default=0.9, show_default="90%", help="Of the interval of a measurement."
+    "--level",
+    type=SHARE,
+    default=0.9,
+    show_default="90%",
+    help="Share of measurements inside the interval.",
 )
-@click.option("--kernel", metavar="NAME", help="Of a model file. [default: the only one there]")
-@click.option("--architecture", metavar="NAME", help="[default: the only one there]")
+@click.option(
+    "--kernel", metavar="NAME", help="Kernel of a model file. [default: the only one there]"
+)
+@click.option(
+    "--architecture",
+    metavar="NAME",
+    help="Architecture of the model. [default: the only one there]",
+)
 @json_option
 def predict(
     file: Path,

@@ -47,7 +47,9 @@ def reporting() -> None:
 
 @reporting.command("kernels", cls=Command, examples=EXAMPLES)
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
-@click.option("--kernel", "only", multiple=True, help="Only this one; may be repeated.")
+@click.option(
+    "--kernel", "only", multiple=True, help="Report on this kernel only; may be repeated."
+)
 @click.option("--models", help="The models to judge: a folder, by name or path, or a file.")
 @library_option
 @click.option(
@@ -61,14 +63,15 @@ def reporting() -> None:
     "--weights",
     type=click.Choice(WEIGHTS),
     default="relative",
-    help="What errors count in fits: relative to the duration; none: in seconds, as least "
-    "squares; huber: outliers less.",
+    help="Errors that fits minimise: relative ones, those in seconds (none), or relative"
+    " ones with less weight on outliers (huber).",
 )
 @click.option(
     "--repeated",
     type=click.Choice(["each", "mean"]),
     default="each",
-    help="Of runs of one graph: each is a sample of a task, or their mean is, with less noise.",
+    help="Samples of runs of one graph: each execution of a task, or the mean of its"
+    " executions, which has less noise.",
 )
 @click.option(
     "--critical",
@@ -77,7 +80,11 @@ def reporting() -> None:
     "with a large share of the time, or whose time does not fall.",
 )
 @click.option(
-    "--threshold", type=SHARE, default=0.05, show_default="5%", help="Of --critical: which share."
+    "--threshold",
+    type=SHARE,
+    default=0.05,
+    show_default="5%",
+    help="Share of the time that makes a kernel critical.",
 )
 @click.option(
     "-o",
@@ -87,7 +94,12 @@ def reporting() -> None:
     "models. [default: no pages, only what is printed]",
 )
 @click.option(
-    "--format", "form", type=click.Choice(["html", "md"]), default="html", help="Of the pages."
+    "--format",
+    "form",
+    type=click.Choice(["html", "md"]),
+    default="html",
+    help="Format of the pages: HTML files that need nothing else, or Markdown with the"
+    " figures beside it.",
 )
 @trust_option
 @force_option

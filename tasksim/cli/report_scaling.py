@@ -50,30 +50,45 @@ EXAMPLES = (
 @click.option(
     "--fitted",
     type=WholeNumber(min=1),
-    help="Runs on more ranks only judge what the others tell. [default: all are learned from]",
+    help="Most ranks of a run to learn from; runs on more only judge. [default: all are"
+    " learned from]",
 )
-@click.option("--network", help="Of messages; without it, a line through the messages of the runs.")
-@click.option("--memory", metavar="PLATFORM", help="Latencies of that machine, not guesses.")
+@click.option(
+    "--network",
+    help="Network of the messages, on which the runs are also simulated; without it, a"
+    " line through the messages of the runs.",
+)
+@click.option(
+    "--memory",
+    metavar="PLATFORM",
+    help="Platform whose memory_hierarchy has the latencies. [default: guessed latencies]",
+)
 @click.option(
     "--collective",
     "collectives",
     multiple=True,
     metavar="DATA=OPERATION:ALGORITHM[+...]",
-    help="What data of that name are sent for; all others go from point to point.",
+    help="Collective operation that sends the data of this name; all other data go from"
+    " point to point; may be repeated.",
 )
 @click.option(
-    "--bf-comm", type=float, help="The part of messages' time that shows. [default: fitted]"
+    "--bf-comm", type=float, help="Share of the messages' time that shows. [default: fitted]"
 )
-@click.option("--cores", type=WholeNumber(min=1), help="That all ranks share.")
+@click.option(
+    "--cores",
+    type=WholeNumber(min=1),
+    help="Number of cores that all ranks share; more ranks take turns.",
+)
 @click.option(
     "--by",
     type=click.Choice(["cv", "r2"]),
     default="cv",
-    help="What chooses the functions of counters: errors on what was left out, or R2.",
+    help="Criterion that chooses the functions of counters: the cross-validated error, or R2.",
 )
 @click.option(
     "--threshold", type=SHARE, default=0.05, show_default="5%",
-    help="Kernels with less of the time, in runs on three numbers of ranks, are taken together.",
+    help="Share of the time below which kernels are taken together; needs runs on three"
+" numbers of ranks.",
 )  # fmt: skip
 @click.option(
     "-o",

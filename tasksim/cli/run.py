@@ -43,21 +43,27 @@ __all__ = ["run"]
     ],
 )
 @graph_argument()
-@click.option("--workers", type=WORKERS, help="Threads. [default: all usable cores]")
+@click.option("--workers", type=WORKERS, help="Number of threads. [default: all usable cores]")
 @scheduler_option("lws")
-@click.option("--models", help="Kernel models, for schedulers that need estimates.")
+@click.option(
+    "--models",
+    help="Kernel models for schedulers that need estimates: a folder, by name or path,"
+    " or a file. [default: those of this machine]",
+)
 @library_option
 @click.option("--pin/--no-pin", default=True, help="Keep each thread on a core of its own.")
 @click.option(
     "--runtime",
     type=click.Choice(["auto", "python", "compiled"]),
     default="auto",
-    help="What is between two tasks: the compiled core, or Python; auto takes the core if there.",
+    help="What runs between two tasks: the compiled core, about a microsecond, or"
+    " Python, its reference, ten or more; auto takes the core if it is there.",
 )
 @click.option(
     "--calm",
     is_flag=True,
-    help="On a shared machine: run again, for a minute at most, until nobody else used the cores.",
+    help="Repeat the run, for a minute at most, until nobody else used the cores, as a"
+    " probe before and after tells.",
 )
 @click.option(
     "--grid",
@@ -86,7 +92,7 @@ __all__ = ["run"]
 @click.option(
     "--isolate",
     is_flag=True,
-    help="Run in a child process: a kernel that brings it down is named.",
+    help="Run in a child process, so that a kernel that crashes is named and does not end tasksim.",
 )
 @result_options
 def run(

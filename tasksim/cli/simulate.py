@@ -64,7 +64,7 @@ WITH_FROM = {
     "--noise",
     type=click.Choice(["none", "model"]),
     default="none",
-    help="What a task costs: its model's mean, or a draw from its model's distribution.",
+    help="Cost of a task: its model's mean (none), or a draw from its model's distribution.",
 )
 @uncertainty_options
 @click.option("--check", is_flag=True, help="Verify every invariant of the result.")
@@ -72,13 +72,14 @@ WITH_FROM = {
     "--engine",
     type=click.Choice(["auto", "simpy", "compiled"]),
     default="auto",
-    help="What replays, to the same result: the compiled core, SimPy's engine, or what is there.",
+    help="Engine of the replay; results are the same: the compiled core, or SimPy's, its"
+    " reference; auto takes the core where it can.",
 )
 @click.option(
     "--from",
     "from_run",
     type=click.Path(path_type=Path),
-    help="Repeat a recorded run: a folder, or its run.json.",
+    help="Repeat a recorded run (a folder, or its run.json); with --set, with changes.",
 )
 @trust_option
 @result_options

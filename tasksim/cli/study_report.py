@@ -32,24 +32,26 @@ __all__ = ["report"]
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="A new folder for pages, figures and data. [default: only what is printed]",
+    help="New folder for index.html, report.md, figures, data (CSV) and report.json."
+    " [default: only what is printed]",
 )
 @click.option(
     "--choose",
     multiple=True,
     metavar="AXIS",
-    help="Best settings are chosen from this axis, too, beside the scheduler; may be repeated.",
+    help="Axis to choose best settings from, beside the scheduler; may be repeated.",
 )
 @click.option(
     "--sobol",
     is_flag=True,
-    help="Sobol' indices, exact for the grid of the study, which has to be full.",
+    help="Sobol' indices of ln(makespan), exact for the grid of the study, which has to be full.",
 )
 @click.option(
     "--sobol-draws",
     type=WholeNumber(2),
     metavar="N",
-    help="Sobol' indices of N draws between the study's values, simulated anew; a power of two.",
+    help="Sobol' indices of N draws (a power of two) between the study's values,"
+    " simulated anew, with 95 % intervals.",
 )
 @force_option
 @json_option

@@ -40,7 +40,11 @@ __all__ = ["run"]
     show_default=True,
     help="What computes: auto, serial, processes, threads, dask[:ADDRESS], mpi, slurm[:OPTIONS].",
 )
-@click.option("--dry-run", is_flag=True, help="Only say how many cells, how long, how much memory.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Say how many cells, how long and how much memory; compute nothing.",
+)
 @click.option("--extend", is_flag=True, help="Add to a study whose file has changed.")
 @click.option("--retry", is_flag=True, help="Compute cells again that have failed.")
 @trust_option

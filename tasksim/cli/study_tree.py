@@ -32,7 +32,13 @@ PICTURES = (".png", ".pdf", ".svg")
     ],
 )
 @click.argument("folder", type=click.Path(path_type=Path), metavar="STUDY")
-@click.option("--choose", required=True, metavar="AXIS", help="What the tree is to say.")
+@click.option(
+    "--choose",
+    required=True,
+    metavar="AXIS",
+    help="Axis that the tree chooses along: a column of the study's table, or the last"
+    " part of its name.",
+)
 @growth_options
 @click.option(
     "-o",
@@ -40,7 +46,8 @@ PICTURES = (".png", ".pdf", ".svg")
     "outputs",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="A file: .h, .py, .txt, .json or a picture; may be repeated.",
+    help="Output file: .h (a C header), .py (a function), .txt, .json (for --auto), or a"
+    " picture, .png, .pdf or .svg; may be repeated.",
 )
 @force_option
 @json_option

@@ -67,25 +67,32 @@ class OverCommand(Command):
     multiple=True,
     required=True,
     metavar="NAME=VALUES...",
-    help="What is chosen: settings of the graph, scheduler, platform.PATH; values with commas"
-    " between them, or a range: 8..20, 8..20:4, 128..1024:log.",
+    help="Values to choose from, of settings of the graph, scheduler, models or platform.PATH: with"
+    " commas between them, or a range: 8..20, 8..20:4, 128..1024:log.",
 )
 @scheduler_option("lws")
-@click.option("--seeds", type=WholeNumber(1), default=1, help="Runs of each choice.")
+@click.option(
+    "--seeds",
+    type=WholeNumber(1),
+    default=1,
+    help="Number of runs of each choice; all choices get the same seeds.",
+)
 @click.option(
     "--noise",
     type=click.Choice(["none", "model"]),
-    help="As of 'tasksim simulate'. [default: none; model with --seeds]",
+    help="Cost of a task: its model's mean (none), or a draw from its model's"
+    " distribution. [default: none; model with --seeds]",
 )
 @click.option(
     "--search",
     "how",
     type=click.Choice(["exhaustive", "halving"]),
     default="exhaustive",
-    help="Whether all choices get all seeds, or the better ones of each round more of them.",
+    help="Search for the best choice: all get all seeds, or the better third of each"
+    " round goes on with three times as many.",
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="A .json file, as --auto takes it."
+    "-o", "--output", type=click.Path(path_type=Path), help="Result, a .json file for --auto."
 )
 @force_option
 @json_option

@@ -43,25 +43,33 @@ PARTS = ("all", "graphs", "loops")
     "--part",
     type=click.Choice(PARTS),
     default="all",
-    help="Tile sizes, schedulers and group sizes of graphs; chunk sizes of loops.",
+    help="Choices to judge: those of graphs (tile sizes, schedulers, group sizes), chunk"
+    " sizes of loops, or all.",
 )
 @click.option("--quick", is_flag=True, help="Few and small questions: a minute, not ten.")
-@click.option("--workers", type=WORKERS, help="Threads. [default: all usable cores]")
-@click.option("--repetitions", type=WholeNumber(1), default=5, help="Runs of each choice.")
+@click.option("--workers", type=WORKERS, help="Number of threads. [default: all usable cores]")
+@click.option(
+    "--repetitions",
+    type=WholeNumber(1),
+    default=5,
+    help="Number of runs of each choice, interleaved with those of the others; medians count.",
+)
 @click.option(
     "--patience",
     type=TIME,
     default=5.0,
     show_default="5s",
-    help="How long each question waits for calm moments.",
+    help="Longest time that each question waits for calm moments.",
 )
 @click.option(
     "--examples",
     type=WholeNumber(0),
-    help="Further loops that teach, per operation and number of threads. "
+    help="Further loops to learn from, per operation and number of threads. "
     f"[default: {EXAMPLES}; quick: {FEW_EXAMPLES}]",
 )
-@click.option("--seed", type=WholeNumber(0), help="Draws other sizes of loops than the usual ones.")
+@click.option(
+    "--seed", type=WholeNumber(0), help="Seed of the sizes of loops. [default: the usual sizes]"
+)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="All that was measured: a .json file."
 )

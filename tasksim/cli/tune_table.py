@@ -57,11 +57,20 @@ def growth_options(function: Any) -> Any:
             "--min-samples",
             type=WholeNumber(1),
             default=1,
-            help="Tree: so few are a leaf.",
+            help="Number of examples at which a node of the tree is a leaf.",
         ),
-        click.option("--depth", type=WholeNumber(0), default=10, help="Tree: most questions."),
         click.option(
-            "--threshold", type=float, default=0.99, help="Tree: a node with this MSOP is a leaf."
+            "--depth",
+            type=WholeNumber(0),
+            default=10,
+            help="Depth of the tree: most questions on a path.",
+        ),
+        click.option(
+            "--threshold",
+            type=float,
+            default=0.99,
+            help="Mean share of the optimal performance (MSOP) at which a node of the tree is a"
+            " leaf.",
         ),
     ):
         function = option(function)
@@ -78,30 +87,62 @@ def growth_options(function: Any) -> Any:
     ],
 )
 @click.argument("file", type=click.Path(path_type=Path), metavar="TABLE")
-@click.option("--features", required=True, metavar="COLUMN,...", help="Known before one chooses.")
 @click.option(
-    "--choices", required=True, metavar="COLUMN,...", help="A column per choice: what it gave."
+    "--features",
+    required=True,
+    metavar="COLUMN,...",
+    help="Columns with what is known before the choice: numbers.",
 )
-@click.option("--limit", metavar="COLUMN", help="No choice is larger than what this column has.")
+@click.option(
+    "--choices",
+    required=True,
+    metavar="COLUMN,...",
+    help="One column per choice: the performance that it gave, or the time that it took.",
+)
+@click.option(
+    "--limit",
+    metavar="COLUMN",
+    help="Column with the largest choice that an example allows: larger ones may be"
+    " empty; where a method says one, the largest allowed one is made.",
+)
 @click.option(
     "--better",
     type=click.Choice(["higher", "lower"]),
     default="higher",
-    help="What a good number is: performance higher, time lower.",
+    help="Whether higher (performance) or lower (time) is better.",
 )
-@click.option("--splits", type=WholeNumber(1), default=100, help="Shuffled splits.")
-@click.option("--test", type=Part(), default="1/3", help="The part that judges in each split.")
+@click.option("--splits", type=WholeNumber(1), default=100, help="Number of shuffled splits.")
+@click.option(
+    "--test", type=Part(), default="1/3", help="Share of the rows that judge in each split."
+)
 @click.option(
     "--leave-one-out",
     metavar="COLUMN",
-    help="Instead of shuffled splits: each application in this column is judged by the others.",
+    help="Column of applications, each judged by what the others taught, instead of"
+    " shuffled splits.",
 )
 @growth_options
-@click.option("--preto", type=click.Choice(PRETO), help="Classifier of PreTO. [default: tree]")
-@click.option("--posto", type=click.Choice(POSTO), help="Regression of PosTO. [default: tree]")
-@click.option("--threads", default="Nthr", metavar="COLUMN", help="Of threads, for equal share.")
 @click.option(
-    "--iterations", default="Nite", metavar="COLUMN", help="Of the loop, for equal share."
+    "--preto",
+    type=click.Choice(PRETO),
+    help="Classifier of PreTO, which learns the best choice. [default: tree]",
+)
+@click.option(
+    "--posto",
+    type=click.Choice(POSTO),
+    help="Regression of PosTO, which learns the performance of every choice. [default: tree]",
+)
+@click.option(
+    "--threads",
+    default="Nthr",
+    metavar="COLUMN",
+    help="Column with the number of threads, for the equal share.",
+)
+@click.option(
+    "--iterations",
+    default="Nite",
+    metavar="COLUMN",
+    help="Column with the iterations of the loop, for the equal share.",
 )
 @seed_option
 @json_option

@@ -32,41 +32,46 @@ def uncertainty_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 "--uncertainty",
                 type=click.Choice(["none", "models", "runs", "tasks", "both", "all"]),
                 default="none",
-                help="Say how sure the makespan is: simulate many times with models drawn as "
-                "other samples may have given them, runs as slow as some are, or tasks with "
-                "their noise; both, or all: whatever is known of the three.",
+                help="Simulate many times and give intervals. Each replication draws models as"
+                " other samples would have given them, the pace of a run (runs), or the noise of"
+                " tasks; both and all draw whatever is known of the three.",
             ),
             click.option(
                 "--replications",
                 type=int,
-                help="How many times, or with --until at most. [default: 400, or 20000]",
+                help="Number of replications, with --until the most. [default: 400; with --until"
+                " 20000]",
             ),
             click.option(
                 "--until",
                 type=SHARE,
                 metavar="SHARE",
-                help="Go on until every number is known that well: '1%'.",
+                help="Replicate until every number is known this well: '1%'.",
             ),
             click.option(
-                "--level", type=SHARE, metavar="SHARE", help="Of intervals. [default: 95%]"
+                "--level",
+                type=SHARE,
+                metavar="SHARE",
+                help="Confidence level of intervals. [default: 95%]",
             ),
             click.option(
                 "--now",
                 is_flag=True,
-                help="Predict a run on this machine at the pace that it has now, which takes .7 s "
-                "to see; its calibration must have taken the pace, too (calibrate --pace).",
+                help="Predict a run on this machine at its present pace, which takes 0.7 s to"
+                " measure; needs a calibration with --pace.",
             ),
             click.option(
                 "--against",
                 multiple=True,
                 metavar="SCHEDULER",
-                help="Also say how surely it is faster than under another one, by the same luck; "
-                "several are each compared.",
+                help="Another scheduler, given the same draws: how often --scheduler is faster, and"
+                " by how much; may be repeated.",
             ),
             click.option(
                 "--plot",
                 type=click.Path(path_type=Path),
-                help="Draw how sure, and which kernels it comes from: a .png, .pdf or .svg file.",
+                help="Draw the replications, and the kernels that their spread comes from: a .png,"
+                " .pdf or .svg file.",
             ),
         )
     ):

@@ -42,10 +42,14 @@ __all__ = ["view"]
     "--panels",
     metavar="NAME,...",
     help=f"What to draw: {', '.join(PANELS)}. "
-    "[default: gantt, ready, and memory and bandwidth of runs with several memories]",
+    "[default: gantt, ready; memory and bandwidth of runs with several memories, network and"
+    " messages of runs on several nodes]",
 )
 @click.option(
-    "--arrows", is_flag=True, help="Draw an arrow per copy between memories in the Gantt charts."
+    "--arrows",
+    is_flag=True,
+    help="Draw an arrow per copy between memories in the Gantt charts; of more than 80"
+    " copies the longest of each 1/80 of the time.",
 )
 @click.option(
     "--critical-path",

@@ -2,11 +2,8 @@
 
 import re
 
-import click
 import pytest
 from executed_pages import DESIGN, PAGES, ROOT
-
-from tasksim.cli.main import cli
 
 
 def anchors(text: str) -> set[str]:
@@ -53,24 +50,3 @@ def test_pictures_are_small():
     sizes = {path.name: path.stat().st_size for path in (ROOT / "docs" / "images").iterdir()}
     assert "gantt.png" in sizes
     assert max(sizes.values()) < 200_000
-
-
-def commands() -> dict[str, click.Command]:
-    """Return every command by its full name, those of other tools' formats too."""
-    context, found = click.Context(cli), {}
-    for name in cli.list_commands(context):
-        command = cli.get_command(context, name)
-        parts = command.list_commands(context) if isinstance(command, click.Group) else []
-        found |= {
-            f"tasksim {name} {part}": command.get_command(context, part) for part in parts
-        } or {f"tasksim {name}": command}
-    return found
-
-
-@pytest.mark.parametrize(("name", "command"), commands().items())
-def test_every_command_and_option_is_described(name, command):
-    sections = re.split(r"^## ", (ROOT / "docs/cli.md").read_text(), flags=re.MULTILINE)
-    by_name = {section.partition("\n")[0].strip("`"): section for section in sections}
-    shared = by_name["Options that all share"]
-    for option in (o for p in command.params for o in p.opts if o.startswith("--")):
-        assert f"`{option}`" in by_name[name] or f"`{option}`" in shared, f"{option}: not described"
