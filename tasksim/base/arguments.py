@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from math import inf
 from operator import index
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from tasksim.base.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["flag", "one_of", "path_of", "short", "whole_number"]
+__all__ = ["flag", "one_of", "path_of", "positive_number", "short", "whole_number"]
 
 LONGEST = 60
 """Characters of a value that a message shows: it stays on a line with the rest."""
@@ -88,6 +89,28 @@ def whole_number(value: Any, what: str, low: int = 0, high: int | None = None) -
     if number is None or number < low or (high is not None and number > high):
         limits = f"from {low}" if high is None else f"from {low} to {high}"
         raise InputError(f"{what}: got {short(value)}; legal: a whole number {limits}")
+    return number
+
+
+def positive_number(value: Any, what: str, example: str) -> float:
+    """Return *value* as a ``float`` if it is a number above 0; *example* is a legal one.
+
+    Raises
+    ------
+    InputError
+        If it is not: neither are texts, infinity and NaN, ``True`` and ``False``.
+
+    Examples
+    --------
+    >>> positive_number(0, "tolerance", "0.02")
+    Traceback (most recent call last):
+    tasksim.base.errors.InputError: tolerance: got 0 (int); legal: a number above 0, as 0.02
+    """
+    number = None
+    if isinstance(value, SupportsFloat) and type(value).__name__ not in ("bool", "bool_"):
+        number = float(value)
+    if number is None or not 0 < number < inf:
+        raise InputError(f"{what}: got {short(value)}; legal: a number above 0, as {example}")
     return number
 
 

@@ -255,8 +255,10 @@ class _Campaign:
                 return
 
     def _over(self) -> bool:
+        """Return whether the budget is used up; a folder without a sample would be of no use."""
         budget = self.options.budget_s
-        return budget is not None and time.monotonic() - self.begun >= budget
+        used = budget is not None and time.monotonic() - self.begun >= budget
+        return used and bool(self.collected.samples)
 
 
 def _told(samples: Samples) -> tuple[int, int, float]:

@@ -33,6 +33,12 @@ from tasksim.calibration.locality_fit import fit_locality
 from tasksim.calibration.machine import machine_name
 from tasksim.calibration.overheads import measured_overheads
 from tasksim.calibration.preconditions import check_preconditions, check_schedulers, named_items
+from tasksim.calibration.shortfalls import (
+    disturbed_runs,
+    missing_intervals,
+    missing_pace_law,
+    unknown_kernels,
+)
 from tasksim.calibration.steered import Steered, check_steerable, measure_steered
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.models.files.coefficients import HELD_BELOW
@@ -294,19 +300,17 @@ class _Session:
             report.interrupted = True
             missing = ", ".join(sorted(linear - written.models.keys()))
             report.notes = [f"{missing}: only the samples are written, as you interrupted the fit"]
-        write_pace(self.destination, self.collected, written.models, self.observed.paces)
+        paced = write_pace(self.destination, self.collected, written.models, self.observed.paces)
         report.by_kernel = summaries(self.collected, report.rows, written.models, self.options)
         report.overheads = self._overheads()
-        report.notes += [*self._disturbed(), *_notes(self.destination.choice, written)]
+        report.notes += [*disturbed_runs(self.observed), *_notes(self.destination.choice, written)]
+        if self.steered is None and not interrupts.noted:
+            report.notes += unknown_kernels(report.by_kernel, self.options)
+        report.notes += missing_intervals(written.without_interval)
+        if self.options.pace:
+            report.notes += missing_pace_law(paced)
         report.notes += _notes_on_lock(self.observed.lock_free)
         return report, written
-
-    def _disturbed(self) -> list[str]:
-        """Return how many runs others disturbed, if that counts."""
-        runs = self.observed.disturbed
-        if not runs:
-            return []
-        return [f"{runs} runs were made while others used the cores, and do not count"]
 
     def _write(self, kernels: Collection[str], written: Written) -> Written:
         """Write *kernels*, models and samples, and the platform; note it in *written*."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from tasksim.base.arguments import positive_number, whole_number
 from tasksim.base.errors import InputError
+from tasksim.base.wording import option
 
 __all__ = ["SCHEDULERS", "CalibrationOptions", "Stop"]
 
@@ -62,6 +64,11 @@ class CalibrationOptions:
         legal = isinstance(until, int | float) and 0 < until < 1  # True is 1
         if until is not None and not legal:
             raise InputError(f"makespan: got {until!r}; legal: above 0 and below 1, as 0.02")
+        # An interval of width 0 is never reached: samples of a clock always differ.
+        positive_number(self.tolerance, option("tolerance"), "2% or 0.02")
+        positive_number(self.max_seconds, "max_seconds", "60.0")
+        whole_number(self.min_samples, "min_samples", 1)
+        whole_number(self.min_runs, "min_runs", 1)
         given: object = self.schedulers
         if not (isinstance(given, tuple) and given and all(isinstance(n, str) for n in given)):
             raise InputError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.units import format_time
@@ -160,7 +161,7 @@ def _configuration_lines(rows: Sequence[MeasuredConfiguration]) -> list[str]:
         f"{'kernel':44} {'samples':>7} {'outliers':>8} {'mean':>10} {'+-':>8}  stopped by",
         *(
             f"{row!s:44} {row.count:7} {row.dropped:8} {format_time(row.mean_s):>10}"
-            f" {100 * row.half_width:6.2f} %  {row.stopped}"
+            f" {_width(row.half_width)}  {row.stopped}"
             for row in rows
         ),
     ]
@@ -173,11 +174,16 @@ def _kernel_lines(kernels: Sequence[KernelSummary]) -> list[str]:
         f" {'+-':>8}  {'stopped by':10} {'R2 adj.':>7} {'MLogQ':>6}  model",
         *(
             f"{one.kernel:16} {one.samples:8} {one.configurations:14} {one.within_tolerance:6}"
-            f" {format_time(one.total_s):>9} {100 * one.half_width:6.2f} %  {one.stopped:10}"
+            f" {format_time(one.total_s):>9} {_width(one.half_width)}  {one.stopped:10}"
             f" {_number(one.rsquared_adj, 7)} {_number(one.cv_mlogq, 6)}  {_model(one)}"
             for one in kernels
         ),
     ]
+
+
+def _width(half_width: float) -> str:
+    """Return the relative half-width of an interval; runs have to differ to have one."""
+    return f"{100 * half_width:6.2f} %" if isfinite(half_width) else f"{'one run':>8}"
 
 
 def _number(value: float | None, width: int) -> str:

@@ -97,7 +97,7 @@ def measure(
 
     Samples are written after each configuration, and every second within. On KeyboardInterrupt
     the summary says so. The budget counts everything, the allocations too; a single execution is
-    never cut off.
+    never cut off, and one is made in any case.
 
     Raises
     ------
@@ -130,6 +130,7 @@ class Campaign:
         self.domain = domain
         self.begun = time.monotonic()
         self.run_number = 0
+        self._has_samples = False
         table = domain.draw(options.samples, options.seed, options.design)
         self.configurations = [VisitedConfiguration(tuple(row)) for row in table.tolist()]
         self._check_memory(table)
@@ -175,6 +176,7 @@ class Campaign:
         """Give the *configuration* what was measured of it, by run."""
         for _, run in groupby(samples, key=itemgetter(0)):
             configuration.durations_s += [duration_s for _, duration_s in run]
+            self._has_samples = True
             why = self._reason(configuration.visit_s)
             if why is not None:
                 configuration.end_visit(why, self.options.rounds)
@@ -255,6 +257,7 @@ class Campaign:
             begun = perf_counter_ns()
             run()
             durations.append(max(1, perf_counter_ns() - begun) / 1e9)
+            self._has_samples = True
             if len(durations) >= look:
                 why = self._reason(durations[first:])
                 count = int(LOOK_AGAIN * (len(durations) - first)) + 1
@@ -279,8 +282,10 @@ class Campaign:
         return min(self.options.min_repetitions, self.options.repetitions)
 
     def _over(self) -> bool:
+        """Return whether the budget is used up; a file without a sample would be of no use."""
         budget = self.options.budget_s
-        return budget is not None and time.monotonic() - self.begun >= budget
+        used = budget is not None and time.monotonic() - self.begun >= budget
+        return used and self._has_samples
 
     def _write(self) -> int:
         """Write the samples of the configuration under way; return where the file ends."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import isfinite
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -143,12 +144,17 @@ class DomainSummary:
                 f"kernel          {self.kernel}",
                 f"configurations  {self.measured} of {self.wanted} ({ends or 'none'})",
                 f"samples         {self.samples}",
-                f"precision       +- {100 * self.half_width:.2g} % (median, 95 % of the mean)",
+                f"precision       {self._precision()}",
                 *model,
                 f"clock           {format_time(self.resolution_s)} resolution",
                 f"time            {format_time(self.seconds)}",
             ]
         )
+
+    def _precision(self) -> str:
+        if not isfinite(self.half_width):
+            return "not known: most configurations have one sample"
+        return f"+- {100 * self.half_width:.2g} % (median, 95 % of the mean)"
 
     @property
     def warnings(self) -> list[str]:

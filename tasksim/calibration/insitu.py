@@ -46,7 +46,9 @@ class Observed:
     far: list[FarSamples] = field(default_factory=list)
     """How long ago the data of each task were last used."""
     disturbed: int = 0
-    """Runs that did not count, as others used the cores."""
+    """Runs during which others used the cores, where that is asked for."""
+    never_calm: list[str] = field(default_factory=list)
+    """Graphs all of whose runs were disturbed: the calmest of them counts."""
     lock_free: dict[str, float] = field(default_factory=dict)
     """The share of its time in which a kernel lets Python's lock go, where nobody has said it."""
     paces: dict[int, float] = field(default_factory=dict)
@@ -91,6 +93,7 @@ def measure_in_situ(
         for runner in runners:
             if runner.disturbed and not runner.calm:
                 _add(runner.calmest, runner.graph, 1, collected, observed)
+                observed.never_calm.append(runner.graph.name)
         observed.disturbed = sum(runner.disturbed for runner in runners)
 
 

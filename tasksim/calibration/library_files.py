@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -90,11 +89,14 @@ class Written:
         were written.
     histories
         Kernels whose terms could not be searched for, and got a history -> why.
+    without_interval
+        Kernels whose predictions have no interval -> why.
     """
 
     models: dict[str, KernelModel] = field(default_factory=dict)
     refused: InputError | None = None
     histories: dict[str, str] = field(default_factory=dict)
+    without_interval: dict[str, str] = field(default_factory=dict)
 
 
 def write_kernels(
@@ -126,9 +128,11 @@ def write_kernels(
             )
             continue
         # To search for terms again without each fifth of the samples would take five times as
-        # long as finding them. Too few samples for intervals: predictions do without.
-        with suppress(InputError):
+        # long as finding them.
+        try:
             calibrate(model, samples, left_out(model.settled(), samples))
+        except InputError as error:
+            written.without_interval[kernel] = str(error)
         known = _earlier(destination, kernel) if collected.has_earlier(kernel) else None
         stopped = _stopped(collected, kernel, rows, options)
         measured = _measured(destination, collected.new[kernel], stopped, known)
@@ -169,8 +173,11 @@ def write_pace(
     collected: KernelSamples,
     models: Mapping[str, KernelModel],
     paces: Mapping[int, float],
-) -> None:
-    """Write how slow the runs were whose pace is known, those of earlier calibrations too."""
+) -> int:
+    """Write how slow the runs were whose pace is known; return how many these are.
+
+    Those of earlier calibrations too.
+    """
     path = pace_path(destination.models_folder)
     earlier = {run: row[0] for run, row in read_paces(path).items() if run < collected.first_run}
     known = {**earlier, **paces}
@@ -178,6 +185,8 @@ def write_pace(
         levels = levels_of(collected.samples, models, known)
         rows = slowness_of(collected.samples, models, levels, known)
         write_paces(destination.models_folder, rows, levels)
+        return len(rows)
+    return 0
 
 
 def write_samples_of(destination: Destination, kernel: str, samples: Samples) -> Path:

@@ -74,10 +74,12 @@ class Steered:
     def text(self) -> str:
         """Return it for people, in a line or two."""
         counts = ", ".join(f"{name} {count}" for name, count in self.bursts.items())
-        known = _percent(self.half_width)
+        found = "not known"
+        if np.isfinite(self.half_width):
+            found = f"{duration_text(self.makespan_s)}, its mean known to "
+            found += _percent(self.half_width)
         line = (
-            f"makespan {duration_text(self.makespan_s)}, its mean known to {known} after "
-            f"{duration_text(self.seconds)} of measuring; bursts: {counts}"
+            f"makespan {found} after {duration_text(self.seconds)} of measuring; bursts: {counts}"
         )
         return (
             line
@@ -158,7 +160,8 @@ def _measure(
         used = (time.monotonic() - begun) / options.max_seconds
         _note(steered, steering)
         after_burst(_progress(steering, str(one)), max(used, _way(steering)))
-        if used >= 1:
+        # Whatever the time: without one burst of each kernel nothing could be predicted.
+        if used >= 1 and min(steering.counts) > 0:
             steered.prevented = _prevented(steering, options.max_seconds)
             break
         steered.prevented = "interrupted"
@@ -204,4 +207,4 @@ def _prevented(steering: Steering, seconds: float) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %" if np.isfinite(share) else "nobody knows what"
+    return f"{100 * share:.2g} %"

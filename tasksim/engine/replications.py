@@ -15,6 +15,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.engine.durations import Demands
 from tasksim.models.uncertainty.drawn import drawer_of
+from tasksim.models.uncertainty.pacelaw import MIN_RUNS
 from tasksim.models.uncertainty.spread import student_stretch
 from tasksim.models.uncertainty.tasknoise import noise_of
 
@@ -141,10 +142,13 @@ class Replicator:
             )
         self._seed, self._shape = seed, (len(platform.classes), len(graph))
         self.notes: list[str] = []
-        law = _law(models, needed=pace_s is not None)
+        paces = None if pace_s is None else _paces(pace_s)
+        law = _law(models)
         self._at = None
         if law is not None:
-            self._at = law.at_any() if pace_s is None else law.at(_paces(pace_s))
+            self._at = law.at_any() if paces is None else law.at(paces)
+        elif paces is not None:
+            self.notes.append(_without_law(models))
         self.usual = 1.0 if self._at is None else float(np.exp(self._at.expected))
         used = [demand for demand in demands if len(demand.tasks)]
         self._parts = [_part(graph, platform, models, demand, sources, law) for demand in used]
@@ -332,16 +336,32 @@ def _paces(pace_s: float | Sequence[float]) -> list[float]:
     return list(paces.tolist())
 
 
-def _law(models: Models, *, needed: bool) -> PaceLaw | None:
-    """Return how slow runs are at which pace; None where nobody knows, unless it is *needed*."""
+def _law(models: Models) -> PaceLaw | None:
+    """Return how slow runs are at which pace; None where nobody knows."""
     find = getattr(models, "pace_law", None)
     law: PaceLaw | None = None if find is None else find()
-    if law is None and needed:
-        raise InputError(
-            "nothing is known of the pace of the machine in too few runs, or none: calibrate with "
-            "it (tasksim calibrate --pace)"
-        )
     return law
+
+
+def _without_law(models: Models) -> str:
+    """Return a note on a pace that is asked for and of which a few runs tell too little.
+
+    Raises
+    ------
+    InputError
+        If no run tells anything.
+    """
+    count = getattr(models, "paced_runs", None)
+    runs = 0 if count is None else count()
+    if not runs:
+        raise InputError(
+            "the models know nothing of the pace of the machine: calibrate with it (tasksim "
+            "calibrate --pace)"
+        )
+    return (
+        f"pace: known of {runs} runs, {MIN_RUNS} are needed: predicted for no moment in "
+        "particular; calibrate again (tasksim calibrate --pace), runs add up"
+    )
 
 
 def _named(labels: Iterable[str]) -> str:

@@ -60,14 +60,14 @@ def test_the_first_round_is_dropped(machine):
 
 
 def test_graphs_are_interleaved_and_schedulers_change(machine):
-    measure(TWO, max_seconds=8.0, tolerance=0.0, schedulers=("lws", "eager", "prio"))
+    measure(TWO, max_seconds=8.0, tolerance=1e-9, schedulers=("lws", "eager", "prio"))
     rounds = ["lws", "eager", "prio", "lws"]
     assert machine.runs == [(g.name, s) for s in rounds for g in TWO]
 
 
 def test_all_samples_are_there_by_run(machine):
     machine.durations_s = lambda number, graph: 1e-3 * (1 + number)
-    collected = measure(TWO, max_seconds=6.0, tolerance=0.0)
+    collected = measure(TWO, max_seconds=6.0, tolerance=1e-9)
     samples = collected.samples["task"]
     assert samples.runs.tolist() == [0] * 3 + [1] * 4 + [2] * 3 + [3] * 4
     assert samples.durations_s == pytest.approx(1e-3 * (3 + samples.runs))
@@ -76,7 +76,7 @@ def test_all_samples_are_there_by_run(machine):
 
 def test_after_each_round_the_share_of_the_time_is_told(machine):
     told = []
-    measure(TWO[:1], after_round=lambda *what: told.append(what), max_seconds=4.0, tolerance=0.0)
+    measure(TWO[:1], after_round=lambda *what: told.append(what), max_seconds=4.0, tolerance=1e-9)
     assert told == [(f"round {i}", pytest.approx((i + 1) / 4)) for i in range(4)]
 
 
@@ -97,7 +97,11 @@ def test_what_is_kept_of_far_data_has_a_bound_where_the_model_is_linear(machine)
         machine.clock_s, machine.runs = 0.0, []
         observed = Observed()
         measure(
-            TWO[:1], KernelSamples(linear=linear), observed, max_seconds=rounds + 1.0, tolerance=0.0
+            TWO[:1],
+            KernelSamples(linear=linear),
+            observed,
+            max_seconds=rounds + 1.0,
+            tolerance=1e-9,
         )
         assert len(machine.runs) == rounds + 1
         assert len(observed.far) == kept

@@ -136,7 +136,8 @@ def test_histories_of_an_irregular_graph(tasksim, tmp_path):
     (kernel,) = called.json["by_kernel"]
     assert (kernel["model"], kernel["terms"]) == ("history", None)
     assert kernel["configurations"] == len(called.json["kernels"]) == 50
-    assert called.json["notes"] == []
+    # How well the mean is known depends on the machine.
+    assert all(text.startswith("after 0.5 s ") for text in called.json["notes"])
 
 
 def test_one_cannot_have_both(tasksim):

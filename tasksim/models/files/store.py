@@ -167,8 +167,14 @@ class ModelLibrary:
         self.model(kernel, architecture)
         return self.file(kernel).architectures[architecture].runs
 
+    def paced_runs(self) -> int:
+        """Return of how many runs the pace is known."""
+        from tasksim.models.files.pacefile import pace_path, read_paces
+
+        return len(read_paces(pace_path(self.path))) if self._of_folder else 0
+
     def pace_law(self) -> PaceLaw | None:
-        """Return how slow runs are at which pace; None if no calibration took that."""
+        """Return how slow runs are at which pace; None if too few runs tell."""
         from tasksim.models.files.pacefile import pace_law_in
 
         return pace_law_in(self.path) if self._of_folder else None

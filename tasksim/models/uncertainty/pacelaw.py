@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["RECENT", "Level", "PaceLaw", "Slowness", "levels_of", "slowness_of"]
+__all__ = ["MIN_RUNS", "RECENT", "Level", "PaceLaw", "Slowness", "levels_of", "slowness_of"]
 
-LEAST_RUNS: Final = 12
+MIN_RUNS: Final = 12
 """Runs without which there is no law: of fewer, four blocks have two runs each and less."""
 RECENT: Final = 5
 """Paces that say how restless a machine is. Of runs that were calibrated after the others, 89 to
@@ -129,7 +129,7 @@ class PaceLaw:
     @classmethod
     def of(cls, runs: Slowness, levels: Mapping[str, Level]) -> Self | None:
         """Return what *runs* say, kernels having these *levels*; None if they are too few."""
-        if len(runs.slow) < LEAST_RUNS:
+        if len(runs.slow) < MIN_RUNS:
             return None
         logs = np.log(runs.pace_s)
         center = float(np.median(logs))

@@ -1,0 +1,104 @@
+"""Shortfalls of a calibration: what it could not find out in its time, in sentences."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from tasksim.base.wording import option
+from tasksim.models.uncertainty.pacelaw import MIN_RUNS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tasksim.calibration.calibration_options import CalibrationOptions
+    from tasksim.calibration.calibration_report import KernelSummary
+    from tasksim.calibration.insitu import Observed
+
+__all__ = ["disturbed_runs", "missing_intervals", "missing_pace_law", "unknown_kernels"]
+
+
+def disturbed_runs(observed: Observed) -> list[str]:
+    """Return sentences about runs that were to be calm, and were not."""
+    notes, never = [], observed.never_calm
+    if dropped := observed.disturbed - len(never):
+        notes.append(f"{dropped} runs were made while others used the cores, and do not count")
+    if never:
+        notes.append(
+            f"others used the cores in all runs of {', '.join(never)}: the calmest one counts"
+        )
+    return notes
+
+
+def unknown_kernels(kernels: Sequence[KernelSummary], options: CalibrationOptions) -> list[str]:
+    """Return sentences about *kernels* that are not known to the tolerance.
+
+    Examples
+    --------
+    >>> from tasksim.calibration.calibration_options import CalibrationOptions
+    >>> from tasksim.calibration.calibration_report import KernelSummary
+    >>> rest = (1, 0, 1e-3, 0.131, "limit", "history", None, None, None, None)
+    >>> unknown_kernels([KernelSummary("gemm", 20, *rest)], CalibrationOptions(max_seconds=4))
+    ['after 4 s not known to 2 %: gemm to 13 %']
+    """
+    over = [one for one in kernels if one.stopped == "limit"]
+    single = [one.kernel for one in over if not isfinite(one.half_width)]
+    wide = [
+        f"{one.kernel} to {_percent(one.half_width)}"
+        for one in over
+        if options.tolerance < one.half_width and isfinite(one.half_width)
+    ]
+    few = [one.kernel for one in over if one.half_width <= options.tolerance]
+    after = f"after {options.max_seconds:.3g} s"
+    notes = []
+    if wide:
+        notes.append(f"{after} not known to {_percent(options.tolerance)}: {', '.join(wide)}")
+    if few:
+        notes.append(
+            f"{after} fewer than {options.min_samples} samples from {options.min_runs} runs: "
+            f"{', '.join(few)}"
+        )
+    if single:
+        notes.append(
+            f"{after} measured in one run, which does not show how far runs differ: "
+            f"{', '.join(single)}"
+        )
+    return notes
+
+
+def missing_intervals(reasons: Mapping[str, str]) -> list[str]:
+    """Return sentences about kernels whose predictions have no interval: kernel -> why.
+
+    Examples
+    --------
+    >>> missing_intervals({"gemm": "got 3 samples", "trsm": "got 3 samples"})
+    ['gemm, trsm: predictions have no interval: got 3 samples']
+    """
+    kernels: dict[str, list[str]] = {}
+    for kernel, reason in reasons.items():
+        kernels.setdefault(reason, []).append(kernel)
+    return [
+        f"{', '.join(names)}: predictions have no interval: {reason}"
+        for reason, names in kernels.items()
+    ]
+
+
+def missing_pace_law(runs: int) -> list[str]:
+    """Return what to do if the pace is known before *runs* runs only.
+
+    Examples
+    --------
+    >>> missing_pace_law(4)
+    ['the pace is known of 4 runs, and predictions at a pace need 12: calibrate again with pace, \
+runs add up']
+    """
+    if runs >= MIN_RUNS:
+        return []
+    return [
+        f"the pace is known of {runs} runs, and predictions at a pace need {MIN_RUNS}: calibrate "
+        f"again with {option('pace')}, runs add up"
+    ]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %" if share < 1 else f"{100 * share:.0f} %"

@@ -1,0 +1,142 @@
+"""Measuring with too little time: what there is is written, and what is missing is said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from made_calibrations import here
+
+import tasksim
+from tasksim.base.errors import InputError
+from tasksim.calibration import domain_campaign, insitu
+from tasksim.calibration.application_campaign import measure_application, parse_settings_domain
+from tasksim.calibration.calibration_options import CalibrationOptions
+from tasksim.calibration.domain import parse_domain
+from tasksim.calibration.domain_results import MeasureOptions
+from tasksim.calibration.kernel_samples import KernelSamples
+from tasksim.calibration.steered import Steered, measure_steered
+from tasksim.formats.samples.read import read_samples
+from tasksim.graph.apps.registry import generate
+
+CHAIN = generate("chain", length=3)
+CHOLESKY = generate("cholesky", tiles=3, tile_size=16)
+
+
+def scattered(seed):
+    """Return durations about 1 ms that scatter by a fifth."""
+    rng = np.random.default_rng(seed)
+    return lambda _number, graph: 1e-3 * np.exp(0.2 * rng.standard_normal(len(graph)))
+
+
+def predicted(library, graph, **asked):
+    scenario = tasksim.Scenario(
+        graph,
+        platform=tasksim.load_platform(str(library / "platforms" / "here.yaml")),
+        models=tasksim.ModelLibrary(library / "models" / "here"),
+    )
+    return tasksim.how_sure(scenario, replications=60, **asked)
+
+
+def test_means_that_are_not_known_are_named(machine, tmp_path):
+    machine.durations_s = scattered(1)
+    report = here([CHAIN], tmp_path, options=CalibrationOptions(max_seconds=4.0))
+    (row,) = report.rows
+    assert row.stopped == "limit"
+    assert report.notes == [f"after 4 s not known to 2 %: task to {100 * row.half_width:.2g} %"]
+
+
+def test_a_single_run_is_told(machine, tmp_path):
+    report = here([CHAIN], tmp_path, options=CalibrationOptions(max_seconds=0.1))
+    assert "one run  limit" in report.table()
+    assert report.notes == [
+        "after 0.1 s measured in one run, which does not show how far runs differ: task",
+        "task: predictions have no interval: intervals need at least 5 samples that the others "
+        "predict, got 3: measure more sizes, or each more often",
+    ]
+
+
+def test_few_paces_are_told_and_predictions_do_without(machine, tmp_path, monkeypatch):
+    machine.durations_s = scattered(2)
+    monkeypatch.setattr(insitu, "Pace", lambda _workers: lambda: 1e-3)
+    report = here([CHAIN], tmp_path, options=CalibrationOptions(max_seconds=5.0, pace=True))
+    assert report.notes[-1] == (
+        "the pace is known of 4 runs, and predictions at a pace need 12: calibrate again with "
+        "pace, runs add up"
+    )
+    now, any_time = (predicted(tmp_path, CHAIN, pace_s=pace_s) for pace_s in (1e-3, None))
+    assert now.mean_s == any_time.mean_s
+    assert now.notes[0] == (
+        "pace: known of 4 runs, 12 are needed: predicted for no moment in particular; calibrate "
+        "again (tasksim calibrate --pace), runs add up"
+    )
+
+
+def test_twelve_paces_are_enough(machine, tmp_path, monkeypatch):
+    machine.durations_s = scattered(3)
+    monkeypatch.setattr(insitu, "Pace", lambda _workers: lambda: 1e-3)
+    report = here([CHAIN], tmp_path, options=CalibrationOptions(max_seconds=13.0, pace=True))
+    assert not any("pace" in text for text in report.notes)
+    assert not any("pace" in text for text in predicted(tmp_path, CHAIN, pace_s=1e-3).notes)
+
+
+def test_a_graph_that_was_never_calm_counts_by_its_calmest_run(machine, tmp_path, monkeypatch):
+    probes = iter([1.0] * 31 + [2.0] * 1000)
+    monkeypatch.setattr(insitu, "Probe", lambda _workers: lambda: next(probes))
+    report = here([CHAIN], tmp_path, options=CalibrationOptions(max_seconds=0.5, calm=True))
+    assert report.notes[0] == "others used the cores in all runs of chain: the calmest one counts"
+
+
+def test_steered_measuring_has_each_kernel_once(tmp_path):
+    """However little time there is: the graph could not be simulated without one of them."""
+    collected, steered = KernelSamples(), Steered(0.01)
+    options = CalibrationOptions(makespan=0.01, max_seconds=1e-9)
+
+    def burst(_kernel):
+        return np.full(5, 1e-3), 0.01
+
+    measure_steered(CHOLESKY, 1, collected, options, steered, lambda *_: None, burst)
+    assert set(collected.samples) == {"potrf", "trsm", "syrk", "gemm"}
+    assert set(steered.bursts.values()) == {1}
+    assert steered.text().startswith("makespan not known after 40 ms of measuring; bursts: potrf")
+
+
+@pytest.mark.parametrize("until", [None, 0.05])
+def test_measure_has_a_sample_in_any_case(tmp_path, until):
+    path = tmp_path / "g.csv"
+    options = MeasureOptions(samples=9, budget_s=1e-9, until=until, kind="power")
+    summary = domain_campaign.measure(
+        parse_domain("gemm", ["m=8..64", "n=8", "k=8"]), path, options
+    )
+    assert (summary.measured, summary.samples) == (1, 1)
+    assert "precision       not known: most configurations have one sample" in str(summary)
+    assert len(read_samples(path)) == 1
+
+
+def test_measure_of_an_application_has_a_run_in_any_case(tmp_path):
+    domain = parse_settings_domain("cholesky", ["tiles=2..3", "tile_size=8"])
+    summary = measure_application(domain, tmp_path / "s", MeasureOptions(budget_s=1e-9))
+    assert summary.measured == 1
+    assert set(summary.kernels) >= {"potrf", "trsm", "syrk"}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"tolerance": 0}, "tolerance: got 0 (int); legal: a number above 0, as 2% or 0.02"),
+        ({"tolerance": float("nan")}, "tolerance: got nan"),
+        ({"max_seconds": 0.0}, "max_seconds: got 0.0 (float); legal: a number above 0, as 60.0"),
+        ({"max_seconds": float("inf")}, "max_seconds: got inf"),
+        ({"min_runs": 0}, "min_runs: got 0 (int); legal: a whole number from 1"),
+    ],
+)
+def test_what_would_never_end_is_refused(given, message):
+    with pytest.raises(InputError) as caught:
+        CalibrationOptions(**given)
+    assert message in str(caught.value)
+
+
+def test_a_tolerance_out_of_reach_ends_with_the_time(machine, tmp_path):
+    machine.durations_s = scattered(4)
+    report = here([CHAIN], tmp_path, options=CalibrationOptions(tolerance=1e-5))
+    assert machine.clock_s == 60.0
+    assert report.notes[0].startswith("after 60 s not known to 0.001 %: task to ")
