@@ -1,4 +1,8 @@
-"""Parquet files: their table, read once it is known how large it is, and checked to the end."""
+"""Parquet files: their table, read once it is known how large it is, and checked to the end.
+
+All is read on the caller's thread. What threads of Arrow read, they may still be letting go of when
+the interpreter ends; memory that Python owns cannot be freed then, and the process is aborted.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,12 @@ from tasksim.base.files import reading
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+    from typing import BinaryIO
 
     import pyarrow
+    import pyarrow.parquet
 
-__all__ = ["read_parquet_table"]
+__all__ = ["open_parquet", "read_on_this_thread", "read_parquet_table"]
 
 
 def read_parquet_table(path: Path, refuse: Callable[[int, int], None]) -> pyarrow.Table:
@@ -34,16 +40,30 @@ def read_parquet_table(path: Path, refuse: Callable[[int, int], None]) -> pyarro
         If *refuse* does; if the file cannot be read, was altered, or has texts that are none.
     """
     import pyarrow
-    import pyarrow.parquet
 
     with reading(path) as file:
         try:
-            given = pyarrow.parquet.ParquetFile(file, page_checksum_verification=True)
+            given = open_parquet(file)
             refuse(given.metadata.num_rows, len(given.schema_arrow.names))
-            table = given.read()
+            table = read_on_this_thread(given)
             table.validate(full=True)
         except InputError:
             raise
         except (OSError, ValueError, pyarrow.ArrowException) as error:
             raise InputError(f"{path}: cannot be read as Parquet: {error}") from None
     return table
+
+
+def open_parquet(source: BinaryIO | Path) -> pyarrow.parquet.ParquetFile:
+    """Return the Parquet file *source*, whose checksums are verified as it is read."""
+    import pyarrow.parquet
+
+    # Without pre_buffer=False threads read ahead, whatever the reader says.
+    return pyarrow.parquet.ParquetFile(source, page_checksum_verification=True, pre_buffer=False)
+
+
+def read_on_this_thread(
+    given: pyarrow.parquet.ParquetFile, columns: list[str] | None = None
+) -> pyarrow.Table:
+    """Return the table of an open file, or these *columns* of it."""
+    return given.read(columns, use_threads=False)

@@ -26,6 +26,7 @@ from tasksim.base.errors import InputError, OutputError
 from tasksim.base.files import writing
 from tasksim.base.jsontext import read_json
 from tasksim.base.lockfile import locked
+from tasksim.base.parquetfile import open_parquet, read_on_this_thread
 from tasksim.base.versions import version_of
 from tasksim.study.sweep.columns import HIDDEN, UNIQUE, Answer, Columns
 
@@ -258,11 +259,10 @@ def _fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 def _read(path: Path, columns: list[str] | None) -> pa.Table:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
         # Absolute: a folder called 'run:2' would begin an address otherwise.
-        return pq.ParquetFile(path.absolute(), page_checksum_verification=True).read(columns)
+        return read_on_this_thread(open_parquet(path.absolute()), columns)
     except FileNotFoundError:
         raise
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:

@@ -43,7 +43,9 @@ def read_table(folder: str | Path) -> pd.DataFrame:
     import pyarrow as pa
 
     found = read_cells(Path(folder)).drop_columns(list(HIDDEN))
-    table: pd.DataFrame = found.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
+    table: pd.DataFrame = found.to_pandas(
+        types_mapper={pa.int64(): pd.Int64Dtype()}.get, use_threads=False
+    )
     for name in table.columns:
         if table[name].dtype == pd.Int64Dtype() and not table[name].isna().any():
             table[name] = table[name].astype("int64")
