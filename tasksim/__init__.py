@@ -122,8 +122,6 @@ CheckFailed              everything ran, but a check does not hold
 =======================  ===================================================================
 """
 
-from __future__ import annotations
-
 TYPE_CHECKING = False  # typing's own takes 5 ms to import, more than all else here
 if TYPE_CHECKING:
     from typing import Any
@@ -352,10 +350,10 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Import a public name when it is first used (PEP 562)."""
     if name == "__version__":
-        value: Any = _version()
+        value = _version()
     elif name in _HOME:
         from importlib import import_module
 

@@ -1,16 +1,13 @@
 """Entry point of the command line, ``tasksim`` and ``python -m tasksim``.
 
 Nothing is imported before Ctrl-C would end it with one line, as it ends everything that follows.
+What is imported here, Python has built in or needs itself to start.
 """
 
-from __future__ import annotations
-
+import _signal  # type: ignore[import-not-found]  # what `signal` takes milliseconds to wrap
 import gc
 import os
 import sys
-
-INTERRUPTED = 130
-"""As :data:`tasksim.base.interruption.INTERRUPTED`, before anything can be imported."""
 
 BETWEEN_COLLECTIONS = 100_000
 """Objects made before the collector looks for rings among them. Python's 700 are passed a hundred
@@ -23,20 +20,28 @@ With its own 26 each of them takes 20 ms of a core when NumPy is imported, from 
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    # Ctrl-C waits until there is who handles it.
+    before = _signal.pthread_sigmask(_signal.SIG_BLOCK, (_signal.SIGINT, _signal.SIGTERM))
     gc.set_threshold(BETWEEN_COLLECTIONS)
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", BLAS_WAITS)
-    try:
-        code = _run()
-    except KeyboardInterrupt:  # while the commands were imported
-        code = INTERRUPTED
-        sys.stderr.write("Interrupted.\n")
-    # All is said and written: from here on Ctrl-C has nothing to interrupt but Python's own end.
-    import signal
+    from tasksim.base.interruption import AGAIN_S, INTERRUPTED, Interrupts
 
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    with Interrupts(AGAIN_S, terminate=True) as interrupts:
+        try:
+            _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
+            code = _run()
+            interrupts.hold()
+        except KeyboardInterrupt:  # while the commands were imported
+            interrupts.hold()
+            code = INTERRUPTED
+            sys.stderr.write("Interrupted.\n")
+        # All is said and written. There is nothing left to interrupt but Python's own end, which
+        # waits for threads; but after an interruption, it does not.
+        ending = _signal.SIG_IGN if code == INTERRUPTED else _signal.SIG_DFL
+        _signal.signal(_signal.SIGINT, ending)
     gc.freeze()  # nothing that is left is garbage: to look for it takes longer than to free it
     if code == INTERRUPTED:
-        _end_interrupted()
+        _end_interrupted(code)
     sys.exit(code)
 
 
@@ -50,7 +55,7 @@ def _run() -> int:
     return 0
 
 
-def _end_interrupted() -> None:
+def _end_interrupted(code: int) -> None:
     """Leave at once if kernels are still running, which would outlive what they work on."""
     import threading
     from contextlib import suppress
@@ -59,7 +64,7 @@ def _end_interrupted() -> None:
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):
                 stream.flush()
-        os._exit(INTERRUPTED)
+        os._exit(code)
     # Python ends itself by the signal, whatever the exit code, if the last text that was run by
     # exec (as dataclasses do while they are imported) was interrupted. Now it is not the last.
     exec("")

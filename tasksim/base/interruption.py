@@ -27,10 +27,13 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-__all__ = ["INTERRUPTED", "Interrupts"]
+__all__ = ["AGAIN_S", "INTERRUPTED", "Interrupts"]
 
 INTERRUPTED: Final = 130
 """The exit code of what Ctrl-C ended: 128 + SIGINT, as shells have it."""
+
+AGAIN_S: Final = 0.5
+"""Two signals within so short a time are one: a person has not read yet what the first one did."""
 
 _USUAL = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
 """The handlers that are set where nobody has set another."""
@@ -57,8 +60,8 @@ class Interrupts:
     Notes
     -----
     Blocks may lie within each other: the innermost gets the signals, and what it raises counts as
-    raised by those around it. Handlers that somebody else has set stay, and outside the main
-    thread nothing happens, as Python handles signals there.
+    raised by those around it. Handlers that somebody else has set stay, before the block and within
+    it, and outside the main thread nothing happens, as Python handles signals there.
 
     See Also
     --------
@@ -97,10 +100,19 @@ class Interrupts:
     ) -> None:
         held, self._held = self._held, True
         for number, handler in self._before.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]
+            if _block_of(signal.getsignal(number)) is not None:
+                signal.signal(number, handler)  # type: ignore[arg-type]
         self._before.clear()
         if not held and error is None:
             self.check()  # what came since the line above
+
+    @property
+    def raised(self) -> bool:
+        """Whether a signal was raised, of which KeyboardInterrupt is not all that may come.
+
+        An import in C makes an ImportError of it.
+        """
+        return self._raised_at > -inf
 
     def hold(self) -> None:
         """Only note signals from now on."""
@@ -123,8 +135,8 @@ class Interrupts:
     def _take(self, number: signal.Signals) -> None:
         """Handle the signal *number*, if it would interrupt."""
         before = signal.getsignal(number)
-        outer = getattr(before, "__self__", None)
-        if isinstance(outer, Interrupts):
+        outer = _block_of(before)
+        if outer is not None:
             self._outer = outer
         elif number not in self._signals or before is not _USUAL[number]:
             return
@@ -144,3 +156,9 @@ class Interrupts:
             block.noted, block._raised_at = False, monotonic()
             block = block._outer
         raise KeyboardInterrupt
+
+
+def _block_of(handler: object) -> Interrupts | None:
+    """Return the block that a *handler* of signals belongs to."""
+    owner = getattr(handler, "__self__", None)
+    return owner if isinstance(owner, Interrupts) else None

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from tasksim.base.errors import TasksimError
-from tasksim.base.interruption import INTERRUPTED, Interrupts
+from tasksim.base.interruption import AGAIN_S, INTERRUPTED, Interrupts
 from tasksim.base.wording import on_command_line
 from tasksim.cli.lazygroup import LazyGroup
 
@@ -60,8 +60,6 @@ EXAMPLES = (
     "tasksim simulate cholesky tiles=20 --workers 8 --durations potrf=1,trsm=3,syrk=3,gemm=6",
     "tasksim demo",
 )
-AGAIN_S = 0.5
-"""Two signals within so short a time are one: a person has not read yet what the first one did."""
 
 
 class Tasksim(LazyGroup):
@@ -117,6 +115,8 @@ def exit_after(run: Callable[[], Any], arguments: Sequence[str]) -> NoReturn:
             interrupts.hold()
         except (Exception, KeyboardInterrupt) as error:
             interrupts.hold()
+            if interrupts.raised and not isinstance(error, TasksimError | click.ClickException):
+                error = KeyboardInterrupt()  # what an import that was interrupted makes of it
             from tasksim.cli.usage_of_ranks import agreed  # which only errors need
 
             code = _report(agreed(error, arguments), debug="--debug" in arguments)

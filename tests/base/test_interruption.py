@@ -83,6 +83,16 @@ def test_handlers_of_others_stay():
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
+def test_a_handler_that_is_set_within_the_block_stays():
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with Interrupts():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_outside_the_main_thread_nothing_happens():
     before = signal.getsignal(signal.SIGINT)
     seen = []

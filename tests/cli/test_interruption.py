@@ -50,25 +50,43 @@ def test_the_handler_of_the_caller_is_restored(tasksim):
 
 
 IMPORTING = """
-import signal, sys
+import _signal, sys  # signal itself is one of the modules that are still to be imported
 
 class Presses:
-    def find_spec(self, name, *_):
-        if name == wanted:
-            signal.raise_signal(signal.SIGINT)
+    pressed = False
 
-wanted = sys.argv[1]
-sys.meta_path.insert(0, Presses())
+    def find_spec(self, name, *_):
+        if name == wanted or self.pressed and how == "often":
+            self.pressed = True
+            try:
+                _signal.raise_signal(_signal.SIGINT)
+            except KeyboardInterrupt:
+                if how == "in C":
+                    raise ImportError("numpy._core.multiarray failed to import") from None
+                raise
+
 import tasksim.__main__
+wanted, how = sys.argv[1:]
+sys.meta_path.insert(0, Presses())
 sys.argv[1:] = ["simulate", "chain", "length=2"]
 tasksim.__main__.main()
 """
 
 
-@pytest.mark.parametrize("module", ["tasksim.cli.main", "click", "tasksim.cli.simulate", "numpy"])
-def test_ctrl_c_during_an_import_is_one_line(tmp_path, module):
+@pytest.mark.parametrize(
+    ("module", "how"),
+    [
+        ("tasksim.base.interruption", "often"),
+        ("tasksim.cli.main", "once"),
+        ("tasksim.cli.main", "often"),
+        ("click", "often"),
+        ("numpy", "once"),
+        ("numpy", "in C"),
+    ],
+)
+def test_ctrl_c_during_an_import_is_one_line(tmp_path, module, how):
     ended = subprocess.run(
-        [sys.executable, "-c", IMPORTING, module],
+        [sys.executable, "-c", IMPORTING, module, how],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -108,3 +126,31 @@ def test_a_task_that_does_not_end_does_not_keep_the_command(tmp_path):
     assert ended.stderr.split()[-1] == "Interrupted."
     assert "Traceback" not in ended.stderr
     assert not list(tmp_path.iterdir())
+
+
+ENDING = """
+import _signal, atexit, sys
+import tasksim.__main__
+
+atexit.register(_signal.raise_signal, _signal.SIGINT)
+sys.argv[1:] = ["simulate", "chain", "length=2"]
+sys.meta_path.insert(0, type("Presses", (), {"find_spec": lambda name, *_: presses(name)}))
+
+def presses(name):
+    if name == "numpy":
+        _signal.raise_signal(_signal.SIGINT)
+
+tasksim.__main__.main()
+"""
+
+
+def test_ctrl_c_while_python_ends_after_ctrl_c_changes_nothing(tmp_path):
+    ended = subprocess.run(
+        [sys.executable, "-c", ENDING],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr.split()) == (130, ["Interrupted."])
