@@ -117,6 +117,7 @@ def _notes(found: Measured, written: Mapping[str, Contention], workers: int) -> 
         texts = [f"{name} {factors[-1]:.3f}" for name, factors in sorted(known.beside.items())]
         share = f"{100 * known.memory_share:.0f} % of its time is memory's"
         notes.append(f"{kernel}: times as long beside {', '.join(texts) or 'none'}; {share}")
+    notes += found.impossible
     if found.disturbed:
         notes.append(f"{found.disturbed} measurements of contention had no calm moment")
     return notes

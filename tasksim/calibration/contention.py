@@ -21,6 +21,7 @@ import numpy as np
 from tasksim.calibration.kernels_under_load import KernelCall, run_beside
 from tasksim.calibration.library_files import ARCHITECTURE
 from tasksim.calibration.overlaps import Seen, alone_s, seen_beside, stretches
+from tasksim.calibration.physical_limits import disturbed_text, low_rates
 from tasksim.graph.reuse import task_bytes
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.kernels.program import bind
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from tasksim.native.calm_moments import CalmValues
     from tasksim.run.record import Run
 
-__all__ = ["Measured", "measure_contention", "write_contention"]
+__all__ = ["Measured", "measure_bandwidth", "measure_contention", "write_contention"]
 
 T = TypeVar("T")
 
@@ -48,6 +49,8 @@ ROUNDS: Final = (3, 20)
 """The fewest and the most rounds: three tell a disturbed one; after twenty, means are known to a
 part of what calm moments differ by. As many as there is time for: cores of a virtual machine may
 share what leads to memory for minutes, and not share it for a second, as its host places them."""
+FASTEST_BESIDE: Final = 0.98
+"""A neighbour makes nobody faster; medians of calm moments differ by 2 %."""
 STREAM: Final = {"m": 2048.0, "n": 1024.0}
 """A copy of 16 MiB to 16 MiB: more than a core's own caches."""
 STREAM_BYTES: Final = 2 * 8 * STREAM["m"] * STREAM["n"]
@@ -70,6 +73,8 @@ class Measured:
         Those on all cores.
     disturbed : int
         Measurements for which no calm moment came.
+    impossible : list of str
+        Figures that break a physical limit, and by how much they are off at least.
     """
 
     beside: dict[str, dict[str, tuple[float, ...]]] = dataclasses.field(
@@ -79,6 +84,7 @@ class Measured:
     bandwidths: list[float] = dataclasses.field(default_factory=list)
     runs: list[Run] = dataclasses.field(default_factory=list)
     disturbed: int = 0
+    impossible: list[str] = dataclasses.field(default_factory=list)
 
     def of(self, kernel: str) -> Contention:
         """Return what was measured of *kernel*."""
@@ -126,7 +132,7 @@ def measure_contention(
     kernels = [item for item in items if isinstance(item, KernelCall)]
     each_s = max_seconds / (1 + len(graphs) + bool(kernels))
     with single_threaded_blas():
-        _measure_bandwidth(found, workers, probe, each_s)
+        measure_bandwidth(found, workers, probe, each_s)
         seen: dict[str, dict[int, list[tuple[Sequence[str], Seen]]]] = {}
         for number, graph in enumerate(graphs):
             tell(f"{graph.name} on 1 to {workers} workers", number / (1 + len(graphs)))
@@ -139,7 +145,9 @@ def measure_contention(
     return found
 
 
-def _in_rounds(actions: Sequence[Callable[[], T]], probe: Probe, seconds: float) -> CalmValues[T]:
+def _in_rounds(
+    actions: Sequence[Callable[[], T]], probe: Callable[[], float], seconds: float
+) -> CalmValues[T]:
     """Do *actions* in turn, for half of the time: the rest is for those that are disturbed."""
     begun = time.monotonic()
     for action in actions:  # the first runs touch memory
@@ -149,12 +157,32 @@ def _in_rounds(actions: Sequence[Callable[[], T]], probe: Probe, seconds: float)
     return measure_calmly(actions, probe, repetitions=rounds, patience_s=seconds)
 
 
-def _measure_bandwidth(found: Measured, workers: int, probe: Probe, seconds: float) -> None:
+def measure_bandwidth(
+    found: Measured,
+    workers: int,
+    probe: Callable[[], float],
+    seconds: float,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+) -> None:
+    """Measure what 1, 2, ... cores that copy get together; note it in *found*.
+
+    Medians are taken over more and more rounds until they are possible, or the time is over.
+    """
     bodies = [standalone("lacpy", STREAM, seed=worker) for worker in range(workers)]
     actions = [partial(_copied, bodies[:count]) for count in range(1, workers + 1)]
-    measured = _in_rounds(actions, probe, seconds)
-    found.bandwidths = [median(values) for values in measured.values]
-    found.disturbed += measured.calm.disturbed
+    until = clock() + seconds
+    values: list[list[float]] = [[] for _ in actions]
+    while True:
+        measured = _in_rounds(actions, probe, seconds)
+        for known, more in zip(values, measured.values, strict=True):
+            known += more
+        found.disturbed += measured.calm.disturbed
+        found.bandwidths = [median(known) for known in values]
+        low = low_rates(found.bandwidths)
+        if not low or clock() >= until:
+            break
+    found.impossible += [disturbed_text(one.off_by, one.text) for one in low]
 
 
 def _copied(bodies: Sequence[Standalone]) -> float:
@@ -260,7 +288,11 @@ def _measure_kernels(
         if one == other:  # cores are not served alike: either may be the one that is asked about
             ratios = (np.concatenate(ratios),) * 2
         for name, neighbour, ratio in ((one, other, ratios[0]), (other, one, ratios[1])):
-            found.beside[name][neighbour] = (max(1.0, float(np.median(ratio))),)
+            factor = float(np.median(ratio))
+            if factor < FASTEST_BESIDE:
+                text = f"{name} beside {neighbour} takes {factor:.3g} times as long, taken for 1"
+                found.impossible.append(disturbed_text(1 - factor, text))
+            found.beside[name][neighbour] = (max(1.0, factor),)
     for name in names:
         moved = sum(array.nbytes for array in bodies[name][0].operands.values())
         found.demand[name] = moved / float(np.median(alone[name]))

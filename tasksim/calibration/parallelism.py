@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -12,7 +15,21 @@ from tasksim.kernels.standalone import standalone
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.native.cores import pin_thread, usable_cores
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tasksim.kernels.standalone import Standalone
+
 __all__ = ["Parallelism", "measure_parallelism"]
+
+MIN_ROUNDS: Final = 10
+"""Rounds, alone and together in turn: a moment in which others use the cores falls on both."""
+PATIENCE_S: Final = 3.0
+"""How long to go on while the result is impossible."""
+ROUND: Final = 10
+"""Executions of each thread in a round: some 10 ms, so that rounds are close to each other."""
+DECIMALS: Final = 2
+"""Of a speedup, as it is told: what they do not show is no excess."""
 
 
 @dataclass(frozen=True)
@@ -27,45 +44,100 @@ class Parallelism:
 
     @property
     def speedup(self) -> float:
-        """How many times one worker's throughput all workers have together."""
+        """How many times one worker's throughput all workers have together, as measured."""
         return self.workers * self.alone_s / self.together_s
 
     @property
     def ratio(self) -> float:
-        """How many times slower the kernel is with busy neighbours."""
+        """How many times slower the kernel is with busy neighbours, as measured."""
         return self.together_s / self.alone_s
 
+    @property
+    def disturbed_by(self) -> float:
+        """The share by which the speedup is beyond what is possible: 1 to the workers; else 0."""
+        if 1 <= round(self.speedup, DECIMALS) <= self.workers:
+            return 0.0
+        return max(self.speedup / self.workers, 1 / self.speedup) - 1
 
-def measure_parallelism(workers: int, repetitions: int = 100) -> Parallelism:
-    """Time a matrix product of 256 x 256 tiles alone and on *workers* threads at once."""
-    bodies = [
+    def text(self) -> str:
+        """Return the result for people; an impossible one is told as such."""
+        speedup = f"{self.speedup:.{DECIMALS}f}"
+        if not self.disturbed_by:
+            return (
+                f"{self.workers} threads do the work of {speedup} (a kernel takes "
+                f"{self.ratio:.2f} times as long with all busy)"
+            )
+        limit = f"at most {self.workers} are" if self.speedup > 1 else "at least 1 is"
+        return (
+            f"{self.workers} threads were measured to do the work of {speedup}, and {limit} "
+            "possible: others use the cores, the measurement is off by "
+            f"{100 * self.disturbed_by:.2g} % at least"
+        )
+
+
+def measure_parallelism(
+    workers: int,
+    *,
+    patience_s: float = PATIENCE_S,
+    timed: Callable[[int], Sequence[float]] | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Parallelism:
+    """Time a kernel on one thread and on *workers* at once, in turn, until the result is possible.
+
+    Parameters
+    ----------
+    workers : int
+        Threads, each on a core of its own where there are enough.
+    patience_s : float
+        How long to go on at most while the result is impossible.
+    timed : callable, optional
+        Returns what executions take on so many threads; by default products of matrices of
+        256 x 256.
+    clock : callable, optional
+        Returns the time in seconds.
+    """
+    alone: list[float] = []
+    together: list[float] = []
+    timed = timed or partial(_times, _bodies(workers))
+    until, rounds = clock() + patience_s, 0
+    while True:
+        alone += timed(1)
+        together += timed(workers)
+        rounds += 1
+        found = Parallelism(workers, float(np.median(alone)), float(np.median(together)))
+        if rounds >= MIN_ROUNDS and (not found.disturbed_by or clock() >= until):
+            return found
+
+
+def _bodies(workers: int) -> list[Standalone]:
+    return [
         standalone("gemm", {"m": 256, "n": 256, "k": 256}, seed=worker) for worker in range(workers)
     ]
-    cores = usable_cores() if workers <= len(usable_cores()) else [None] * workers
-    with single_threaded_blas():
-        alone = _times(bodies[:1], cores, repetitions)
-        together = _times(bodies, cores, repetitions)
-    return Parallelism(workers, float(np.median(alone)), float(np.median(together)))
 
 
-def _times(bodies: list, cores: list, repetitions: int) -> list[float]:  # type: ignore[type-arg]
+def _times(bodies: Sequence[Standalone], workers: int) -> list[float]:
+    """Return what the executions of the first *workers* bodies take, all at once."""
+    usable = usable_cores()
+    cores = usable if workers <= len(usable) else [None] * workers
     times: list[float] = []
-    start = threading.Barrier(len(bodies))
+    start = threading.Barrier(workers)
 
-    def repeat(body: object, core: int | None) -> None:
+    def repeat(body: Standalone, core: int | None) -> None:
         pin_thread(core)
+        body.run()  # warms the caches
         start.wait()
-        for _ in range(repetitions):
+        for _ in range(ROUND):
             begun = perf_counter()
-            body.run()  # type: ignore[attr-defined]
+            body.run()
             times.append(perf_counter() - begun)
 
     threads = [
         threading.Thread(target=repeat, args=(body, core), daemon=True)
-        for body, core in zip(bodies, cores, strict=False)
+        for body, core in zip(bodies[:workers], cores, strict=False)
     ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with single_threaded_blas():
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
     return times

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tasksim.cli.output import note, print_json, refuse_unwritable
+from tasksim.cli.output import note, print_json, refuse_unwritable, warn
 from tasksim.cli.progress import showing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from tasksim.calibration.memory.campaign import Level
+    from tasksim.calibration.memory.level import Level
 
 __all__ = ["calibrate_memory"]
 
@@ -30,16 +30,20 @@ def calibrate_memory(
     refuse_unwritable(path)
     with showing("memory") as progress:
         cores = workers or len(usable_cores())
-        levels, notes = measure_memory(cores=cores, progress=progress)
+        found = measure_memory(cores=cores, progress=progress)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_memory(path, levels)
+    write_memory(path, found.levels, found.warnings)
     if as_json:
-        found = [vars(level) for level in levels]
-        print_json({"levels": found, "notes": notes, "output": path})
+        levels = [vars(level) for level in found.levels]
+        disturbed = [one._asdict() for one in found.disturbed]
+        told = {"levels": levels, "disturbed": disturbed, "notes": found.notes, "output": path}
+        print_json(told)
     else:
-        click.echo("\n".join(_text(levels)))
-        for text in notes:
+        click.echo("\n".join(_text(found.levels)))
+        for text in found.notes:
             click.echo(f"note: {text}")
+    for text in found.warnings:
+        warn(text)
     note(f"Wrote {path}")
 
 

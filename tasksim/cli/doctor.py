@@ -155,7 +155,8 @@ def _parallelism(workers: int) -> dict[str, Any] | None:
         "alone_s": measured.alone_s,
         "together_s": measured.together_s,
         "ratio": measured.ratio,
-        "speedup": workers / measured.ratio,
+        "speedup": measured.speedup,
+        "disturbed_by": measured.disturbed_by,
     }
 
 
@@ -188,6 +189,8 @@ def _core_text(core: dict[str, Any]) -> str:
 
 
 def _machine_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
+    from tasksim.calibration.parallelism import Parallelism
+
     cores = found["cores"]
     rows = [
         ("machine", f"{found['machine']}: {found['processor']}"),
@@ -198,11 +201,8 @@ def _machine_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     measured = found["parallelism"]
     if measured is None:
         return [*rows, ("threads", "could not be measured")]
-    text = (
-        f"{measured['workers']} threads do the work of {measured['speedup']:.2f}"
-        f" (a kernel takes {measured['ratio']:.2f} times as long with all busy)"
-    )
-    return [*rows, ("threads", text)]
+    numbers = (measured[name] for name in ("workers", "alone_s", "together_s"))
+    return [*rows, ("threads", Parallelism(*numbers).text())]
 
 
 def _blas_text(library: dict[str, Any]) -> str:

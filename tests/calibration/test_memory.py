@@ -103,7 +103,7 @@ def test_without_caches_it_says_so(monkeypatch):
 def test_this_machine(tmp_path):
     from tasksim.calibration.memory.campaign import measure_memory
 
-    levels, _ = measure_memory(cores=1)
+    levels = measure_memory(cores=1).levels
     assert [level.name for level in levels][-1] == "memory"
     assert [level.size_bytes for level in levels[:-1]] == [c.size_bytes for c in data_caches()]
     for level in levels:
