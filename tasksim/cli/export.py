@@ -98,8 +98,9 @@ def _files(models: ModelLibrary) -> list[CoefficientFile]:
 @click.option(
     "--model-names",
     default="{kernel}",
-    metavar="TEMPLATE",
-    help="How StarPU's performance models are called: 'chol_model_{kernel}'.",
+    metavar="NAMES",
+    help="Names of StarPU's performance models: 'chol_model_{kernel}', KERNEL=MODEL,..., or a "
+    "YAML file.",
 )
 @library_option
 @force_option

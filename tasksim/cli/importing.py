@@ -13,10 +13,9 @@ from tasksim.cli.options import force_option, json_option
 from tasksim.cli.output import note, print_json, refuse_unwritable, warn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from tasksim.formats.starpu.machine_import import Imported
-    from tasksim.models.kernelmodel import KernelModel
 
 __all__ = ["importing"]
 
@@ -24,17 +23,6 @@ EXAMPLES = (
     "tasksim import starpu ~/.starpu/sampling -o mylibrary",
     "tasksim import starpu /usr/share/starpu/perfmodels/sampling --host mirage -o mylibrary",
 )
-CHOLESKY = {"potrf": 1, "trsm": 2, "syrk": 2, "gemm": 3}
-LU = {"getrf": 1, "trsm_ll": 2, "trsm_ru": 2, "gemm": 3}
-APPLICATIONS = (
-    ("cholesky", "float32", "chol_model_{kernel}", CHOLESKY),
-    ("lu", "float32", "starpu_slu_lu_model_{kernel}", LU),
-    ("lu", "float64", "starpu_dlu_lu_model_{kernel}", LU),
-)
-"""Graphs, what StarPU's examples call the models of their kernels, and these with the number of
-tiles that each works on."""
-TILE_SIZES = (960, 640, 320, 1024, 512, 256)
-"""Those that StarPU's examples are run with, the usual ones first."""
 WIDTH = 96
 """Of the notes in characters: a terminal of 100 has room, and lines are still read with ease."""
 
@@ -128,36 +116,13 @@ def _wrapped(names: Sequence[str]) -> Iterator[str]:
 
 def _next_command(found: Imported, library: Path) -> str:
     """Return a command that simulates with what was imported, if its kernels are known ones."""
-    where = [] if library == Path() else ["--library", str(library)]
-    for graph, dtype, names, kernels in APPLICATIONS:
-        tiles = {names.replace("{kernel}", kernel): count for kernel, count in kernels.items()}
-        size = _tile_size(found, tiles, 4 if dtype == "float32" else 8)
-        if size is not None:
-            settings = ["tiles=16", f"tile_size={size}", f"dtype={dtype}"]
-            options = [*where, "--platform", found.host, "--model-names", names]
-            return shlex.join(["tasksim", "simulate", graph, *settings, *options])
-    return shlex.join(["tasksim", "list", "models", *where])
-
-
-def _tile_size(found: Imported, tiles: Mapping[str, int], item_bytes: int) -> int | None:
-    """Return a size of tiles that all models know on all workers, or None.
-
-    *tiles* says on how many of them the kernel of each model works.
-    """
     from tasksim.models.files.store import ModelLibrary
+    from tasksim.models.modelnames import text_of
+    from tasksim.scenario.starpu_example import suggested
 
-    architectures = [group.models for group in found.platform.classes]
-    if any(not set(architectures) <= set(found.kernels.get(name, ())) for name in tiles):
-        return None
-    library = ModelLibrary(found.models_folder)
-    models = [(library.model(name, a), n) for name, n in tiles.items() for a in architectures]
-    for size in TILE_SIZES:
-        if all(_knows(model, count * size**2 * item_bytes) for model, count in models):
-            return size
-    return None
-
-
-def _knows(model: KernelModel, size_bytes: int) -> bool:
-    from tasksim.models.columns import SIZE
-
-    return model.names_ == (SIZE,) and bool(model.inside([[size_bytes]])[0])
+    where = [] if library == Path() else ["--library", str(library)]
+    example = suggested(ModelLibrary(found.models_folder), found.platform)
+    if example is None:
+        return shlex.join(["tasksim", "list", "models", *where])
+    options = [*where, "--platform", found.host, "--model-names", text_of(example.model_names)]
+    return shlex.join(["tasksim", "simulate", example.graph, *example.settings, *options])

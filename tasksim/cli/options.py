@@ -242,8 +242,9 @@ _WHERE = (
     ),
     click.option(
         "--model-names",
-        metavar="TEMPLATE",
-        help="How models are called if not as the kernels: 'prefix_{kernel}'.",
+        metavar="NAMES",
+        help="Names of models that differ from the kernels': 'prefix_{kernel}', "
+        "KERNEL=MODEL,..., or a YAML file with such a mapping.",
     ),
     library_option,
     click.option(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.graph.reuse import task_bytes
+from tasksim.graph.access_mode import AccessMode
+from tasksim.graph.reuse import accessed_bytes, task_bytes
 from tasksim.models.columns import SIZE, columns
 from tasksim.models.draws import sampler_of
 
@@ -148,6 +149,10 @@ class Asked:
 
     A model may ask for ``size_bytes``, which the kernel does not have: that is the size of the
     data that a task accesses, scratch left out. Tasks of one configuration may differ in it.
+
+    Kernels that share such a model are one codelet of StarPU, whose tasks all have the same number
+    of data: where one kernel accesses fewer than another, its first counts again. StarPU 1.3's
+    Cholesky, for example, updates diagonal tiles with its gemm, which gets the panel's tile twice.
     """
 
     def __init__(self, graph: TaskGraph) -> None:
@@ -183,12 +188,28 @@ class Asked:
     def _rows_with_size(self, kernel: int) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
         """Return the distinct parameters of *kernel* with sizes, and per task which it has."""
         tasks = self.tasks(kernel)
-        sizes, size = np.unique(self._task_bytes[tasks], return_inverse=True)
+        task_size = self._task_bytes[tasks] + self._bytes_again(kernel)
+        sizes, size = np.unique(task_size, return_inverse=True)
         keys, rows = np.unique(
             self.graph.row[tasks].astype(np.int64) * len(sizes) + size, return_inverse=True
         )
         row, size = np.divmod(keys, max(len(sizes), 1))
         return np.column_stack([self.graph.parameters[kernel][row], sizes[size]]), rows
+
+    def _bytes_again(self, kernel: int) -> NDArray[np.float64] | float:
+        """Return the bytes of the data that tasks of *kernel* give to a shared codelet again."""
+        names = self.graph.model_names
+        sharing = [k for k, name in enumerate(names) if name == names[kernel]]
+        if len(sharing) == 1:
+            return 0.0
+        kept = np.flatnonzero(self.graph.access_mode != AccessMode.SCRATCH)
+        begins = np.searchsorted(kept, self.graph.access_ptr)
+        counts = [np.unique(np.diff(begins)[self.tasks(k)]) for k in sharing]
+        own = counts[sharing.index(kernel)]
+        if 0 in own or any(len(count) != 1 for count in counts):
+            return 0.0  # no data to give again, or a codelet of any number of data
+        missing = int(np.max(counts) - own[0])
+        return missing * accessed_bytes(self.graph)[kept[begins[self.tasks(kernel)]]]
 
     @cached_property
     def _task_bytes(self) -> NDArray[np.float64]:

@@ -38,6 +38,8 @@ _SPECIAL = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)|0x[0-9a-fA-F]+")
 """What YAML reads beside decimal digits, and nobody reads otherwise."""
 _TOO_LARGE = re.compile(r"[-+]?[1-9][0-9]*(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 """A number, but none that a float can hold: the schema says so."""
+MAPPING = "a mapping that begins `version: 1`"
+"""What most files must be, in messages."""
 MOST_BYTES = 2**20
 """Of a file: four times what the numbers of 32,767 cores take. PyYAML takes up to
 350 bytes of memory for each (measured), and for this many ten seconds."""
@@ -85,18 +87,21 @@ class YamlDocument:
     """Keys given twice."""
 
     @classmethod
-    def read(cls, path: Path) -> YamlDocument:
-        """Read a file; raises :exc:`InputError` where it is missing or not YAML."""
-        return cls.parse(read_text(path, MOST_BYTES), path)
+    def read(cls, path: Path, legal: str = MAPPING) -> YamlDocument:
+        """Read a file; raises :exc:`InputError` where it is missing or not YAML.
+
+        *legal* tells in messages what it must be.
+        """
+        return cls.parse(read_text(path, MOST_BYTES), path, legal)
 
     @classmethod
-    def parse(cls, text: str, path: Path) -> YamlDocument:
+    def parse(cls, text: str, path: Path, legal: str = MAPPING) -> YamlDocument:
         """Parse the *text* of the file *path*."""
         data = _read_quickly(text)
         if data is not None:
             return cls(path, data, text)
         try:
-            return cls._load(text, path)
+            return cls._load(text, path, legal)
         except InputError:
             raise
         except yaml.MarkedYAMLError as error:
@@ -111,13 +116,13 @@ class YamlDocument:
             raise InputError(f"{path}:1:1: not YAML: {error}") from None
 
     @classmethod
-    def _load(cls, text: str, path: Path) -> YamlDocument:
+    def _load(cls, text: str, path: Path, legal: str = MAPPING) -> YamlDocument:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         if not isinstance(node, yaml.MappingNode):
             kind = "list" if isinstance(node, yaml.SequenceNode) else "value"
             got = "nothing" if node is None else f"a {kind}"
-            raise InputError(f"{path}:1:1: must be a mapping that begins `version: 1` (got {got})")
+            raise InputError(f"{path}:1:1: must be {legal} (got {got})")
         problems = list(_prepare(node, (), frozenset(), {}))
         document = cls(path, loader.construct_document(node), text, problems)
         document.node = node

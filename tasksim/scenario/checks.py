@@ -15,6 +15,7 @@ from tasksim.run.record import Run
 from tasksim.scenario.nodes import check_nodes
 
 if TYPE_CHECKING:
+    from tasksim.models.modelnames import ModelNames
     from tasksim.scenario.scenario import Scenario
 
 __all__ = [
@@ -26,11 +27,11 @@ __all__ = [
     "Runtime",
     "check_choices",
     "check_scheduler",
-    "check_template",
     "check_together",
     "class_name",
     "graph_and_settings",
     "is_plain",
+    "legal_model_names",
     "name_or",
 ]
 
@@ -48,13 +49,13 @@ def check_choices(scenario: Scenario) -> None:
     one_of(scenario.runtime, RUNTIMES, "runtime")
 
 
-def check_template(model_names: object) -> None:
-    """Raise :exc:`InputError` unless *model_names* is None, or a text with ``{kernel}`` in it."""
-    if model_names is not None and not (isinstance(model_names, str) and "{kernel}" in model_names):
-        raise InputError(
-            f"{option('model_names')}: got '{model_names}'; legal: a text with {{kernel}} "
-            "in it, such as 'prefix_{kernel}'"
-        )
+def legal_model_names(given: object) -> ModelNames | None:
+    """Return *given* as names of models; raise :exc:`InputError` for what is none."""
+    if given is None:
+        return None
+    from tasksim.models.modelnames import model_names_of
+
+    return model_names_of(given)
 
 
 def check_together(scenario: Scenario) -> None:

@@ -37,6 +37,7 @@ from tasksim.schedulers import registry as schedulers
 
 if TYPE_CHECKING:
     from tasksim.models.document import Node
+    from tasksim.models.modelnames import ModelNames
     from tasksim.scenario.durations import Durations
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.scenario import Scenario
@@ -65,6 +66,7 @@ def encode(scenario: Scenario, found: Resolved | None = None) -> dict[str, Any]:
     InputError
         If there is no *found*, and something was made in Python.
     """
+    names = scenario.model_names
     data = {
         "version": VERSION,
         "clock": scenario.clock,
@@ -77,7 +79,7 @@ def encode(scenario: Scenario, found: Resolved | None = None) -> dict[str, Any]:
         "models": {
             **_models(scenario, found),
             "durations_s": _seconds(scenario, found),
-            "names": scenario.model_names,
+            "names": dict(names) if isinstance(names, tuple) else names,
         },
         "library": _absolute(scenario.library),
         "scheduler": scenario.scheduler_label,
@@ -242,7 +244,7 @@ def _scenario(kind: type[Scenario], node: Node) -> Scenario:
         workers=None if platform["workers"].value is None else platform["workers"].integer(),
         models=None if given else _place(models),
         durations=_durations(durations),
-        model_names=_text(models["names"]),
+        model_names=_model_names(models["names"]),
         library=_folder(_text(node["library"])),
         changes=tuple(each.text() for each in platform["set"]),
         scheduler=node.get("scheduler", "lws").text(),
@@ -261,6 +263,15 @@ def _durations(node: Node) -> Durations | None:
     if isinstance(node.value, str):
         return cast("Word", node.one_of(WORDS))
     return tuple((kernel, seconds.number()) for kernel, seconds in node.items())
+
+
+def _model_names(node: Node) -> ModelNames | None:
+    """Return the names of models; never a file's, which could have changed since."""
+    if isinstance(node.value, dict):
+        return tuple((kernel, model.text()) for kernel, model in node.items())
+    if node.value is not None and "{kernel}" not in node.text():
+        raise node.expected("a text with {kernel} in it, or a model for each kernel")
+    return _text(node)
 
 
 def _old_native(kind: type[Scenario], node: Node) -> Scenario:

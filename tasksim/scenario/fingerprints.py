@@ -112,12 +112,13 @@ def _shared_part(scenario: Scenario, resolver: Resolver) -> Any:
 
 def _digested(scenario: Scenario, resolver: Resolver) -> Any:
     """Return that digest, from what a scenario and its files say."""
+    names = scenario.model_names
     data = {
         "clock": scenario.clock,
         "graph": _graph_content(scenario, resolver),
         "platform": _platform_content(scenario, resolver),
         "models": _models_content(scenario, resolver),
-        "model_names": scenario.model_names,
+        "model_names": dict(names) if isinstance(names, tuple) else names,
         "engine": scenario.engine,
         "noise": scenario.noise,
         "pin": scenario.pin if scenario.clock == "native" else None,

@@ -1,7 +1,8 @@
-"""Names of models: where there are those that a graph's kernels need, and under which names."""
+"""Kernel models of a graph: where they are, under which names, and what else there is."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,10 +15,23 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.files.store import ModelLibrary
+    from tasksim.models.modelnames import ModelNames
     from tasksim.platform.description import Platform
     from tasksim.scenario.scenario import Scenario
 
-__all__ = ["models_path", "require_models"]
+__all__ = ["models_path", "require_models", "with_model_names"]
+
+
+def with_model_names(graph: TaskGraph, names: ModelNames) -> TaskGraph:
+    """Return *graph* with its kernels' models called as *names* has it.
+
+    Kernels that tasksim knows and the graph happens to lack (``tiles=1`` has no gemm) may be named.
+    """
+    from tasksim.kernels.dense import kernel_names
+    from tasksim.models.modelnames import named
+
+    own = dict(zip(graph.kernels, graph.model_names, strict=True))
+    return replace(graph, model_names=named(names, own, known=kernel_names()))
 
 
 def require_models(models: ModelLibrary, graph: TaskGraph, architectures: Sequence[str]) -> None:
@@ -26,7 +40,7 @@ def require_models(models: ModelLibrary, graph: TaskGraph, architectures: Sequen
         models.require(graph.model_names, architectures)
     except InputError as error:
         flag = option("model_names")
-        options = [f"{flag} '{text}'" for text in _templates(graph, models.kernels())]
+        options = [f"{flag} '{text}'" for text in _other_names(graph, models.kernels())]
         if not options:
             raise
         raise InputError(f"{error}; for models called otherwise: {' or '.join(options)}") from None
@@ -60,15 +74,21 @@ def models_path(scenario: Scenario, platform: Platform) -> Path:
         ) from error
 
 
-def _templates(graph: TaskGraph, known: Sequence[str]) -> list[str]:
-    """Return the templates after which each kernel of *graph* has a model among those *known*."""
+def _other_names(graph: TaskGraph, known: Sequence[str]) -> list[str]:
+    """Return the ``model_names`` with which each kernel of *graph* has a model among *known*."""
+    from tasksim.formats.starpu.examples import EXAMPLES
+    from tasksim.models.modelnames import KERNEL, text_of
+
     if set(graph.model_names) <= set(known):
         return []
     first = graph.kernels[0]
     around = [name.partition(first) for name in known if first in name]
-    templates = [f"{before}{{kernel}}{after}" for before, _, after in around]
-    return [
+    patterns = [f"{before}{KERNEL}{after}" for before, _, after in around]
+    complete = [
         text
-        for text in templates
-        if {text.replace("{kernel}", kernel) for kernel in graph.kernels} <= set(known)
+        for text in patterns
+        if {text.replace(KERNEL, kernel) for kernel in graph.kernels} <= set(known)
     ]
+    fitting = [each for each in EXAMPLES if each.graph == graph.name]
+    examples = [text_of(names) for each in fitting for names in each.model_names(known)]
+    return list(dict.fromkeys([*complete, *examples]))

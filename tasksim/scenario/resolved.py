@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +17,7 @@ from tasksim.formats.graphs import (
 )
 from tasksim.platform.description import Platform
 from tasksim.scenario.durations import constants, seconds_of_graph
-from tasksim.scenario.model_names import models_path, require_models
+from tasksim.scenario.model_names import models_path, require_models, with_model_names
 from tasksim.scenario.nodes import cluster_of, node_file
 from tasksim.scenario.replayed import Replayed, engine_arguments, names_run, no_run, placed
 
@@ -270,9 +270,9 @@ class Resolver:
                 raise InputError(f"graph {graph.name}: a graph that is made takes no settings")
         if scenario.model_names is None:
             return graph
-        names = [scenario.model_names.replace("{kernel}", name) for name in graph.kernels]
-        renamed = ("renamed", id(graph), scenario.model_names)
-        return self.once(renamed, lambda: (graph, replace(graph, model_names=tuple(names))))[1]
+        names = scenario.model_names
+        renamed = ("renamed", id(graph), names)
+        return self.once(renamed, lambda: (graph, with_model_names(graph, names)))[1]
 
     def replayed(self, scenario: Scenario) -> Replayed | None:
         """Return the recorded run that the graph is, or names, if it is one."""

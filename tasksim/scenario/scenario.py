@@ -22,11 +22,11 @@ from tasksim.scenario.checks import (
     Runtime,
     check_choices,
     check_scheduler,
-    check_template,
     check_together,
     class_name,
     graph_and_settings,
     is_plain,
+    legal_model_names,
     name_or,
 )
 from tasksim.scenario.durations import Durations, durations_of
@@ -75,8 +75,8 @@ class Scenario:
     durations : str, mapping or None, default None
         Instead of models: seconds per kernel, or per ``ARCHITECTURE:KERNEL``; as text with units
         if wanted (``"potrf=1,gemm=60 ms"``). Of a recorded run: ``"measured"`` or ``"means"``.
-    model_names : str or None, default None
-        How models are called if not as the kernels: a text with ``{kernel}`` in it.
+    model_names : str, Path, mapping or None, default None
+        Their names: ``"model_{kernel}"``, ``"gemm=model_22,..."``, a mapping, a YAML file of one.
     library : str, Path or None, default None
         A folder with ``platforms/`` and ``models/`` that is searched before the others.
     changes : sequence of str, default ()
@@ -130,7 +130,7 @@ class Scenario:
     workers: int | None = None
     models: str | Models | None = None
     durations: Durations | None = None
-    model_names: str | None = None
+    model_names: str | tuple[tuple[str, str], ...] | None = None
     library: str | None = None
     changes: tuple[str, ...] = ()
     scheduler: str | Scheduler | type[Scheduler] = "lws"
@@ -154,7 +154,7 @@ class Scenario:
             workers: int | None = None,
             models: AnyModels | None = None,
             durations: str | Mapping[str, Any] | Sequence[tuple[str, float]] | None = None,
-            model_names: str | None = None,
+            model_names: str | Path | Mapping[str, str] | Sequence[tuple[str, str]] | None = None,
             library: str | Path | None = None,
             changes: Sequence[str] = (),
             scheduler: AnyScheduler = "lws",
@@ -199,7 +199,7 @@ class Scenario:
             self._keep("models", name_or(models, None, "models"))
         if self.durations is not None:
             self._keep("durations", durations_of(self.durations))
-        check_template(self.model_names)
+        self._keep("model_names", legal_model_names(self.model_names))
 
     def _keep(self, field: str, value: object) -> None:
         object.__setattr__(self, field, value)

@@ -88,7 +88,8 @@ MISTAKES = {
         "--model-names is for models; --durations names kernels"
     ),
     f"simulate cholesky tiles=2 {W} --models . --model-names x": (
-        "--model-names: got 'x'; legal: a text with {kernel} in it, such as 'prefix_{kernel}'"
+        "--model-names: got 'x'; legal: a text with {kernel} in it, such as 'prefix_{kernel}'; "
+        "KERNEL=MODEL,KERNEL=MODEL; or a YAML file with a mapping of them"
     ),
     "simulate --from none": "none: no such run",
     "compare a b": "a: no such run",

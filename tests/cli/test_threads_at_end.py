@@ -19,18 +19,9 @@ from tasksim.cli.main import cli
 
 TASKS = Path("/proc/self/task")
 CODE = """
-import json, sys, time
-from contextlib import suppress
+import json, sys
 from pathlib import Path
 from tasksim.cli.main import cli
-
-def others():
-    names = []
-    for thread in Path("/proc/self/task").iterdir():
-        with suppress(OSError):  # it has ended meanwhile
-            names.append((thread / "comm").read_text().strip())
-    # One is this thread; another is of Arrow's allocator, and knows nothing of Python.
-    return len(names) - 1 - names.count("jemalloc_bg_thd")
 
 left = {}
 for line in json.loads(sys.argv[1]):
@@ -38,11 +29,9 @@ for line in json.loads(sys.argv[1]):
         cli.main(line.split())
     except SystemExit as end:
         code = end.code
-    # The system may show a thread a moment longer than Python, which has waited for its end.
-    ends = time.monotonic() + 30
-    while others() and time.monotonic() < ends:
-        time.sleep(0.01)
-    left[line] = [code, others()]
+    names = [(thread / "comm").read_text().strip() for thread in Path("/proc/self/task").iterdir()]
+    # The one is this thread; the other is of Arrow's allocator, and knows nothing of Python.
+    left[line] = [code, len(names) - 1 - names.count("jemalloc_bg_thd")]
 Path("left.json").write_text(json.dumps(left))
 """
 

@@ -79,6 +79,18 @@ def test_devices_are_counted_by_what_their_comments_say(write):
     assert (found.cpus, found.devices, found.numa_nodes) == (24, {"NUMA": 2, "CUDA": 4}, 2)
 
 
+def test_all_kinds_of_devices_are_counted(write):
+    debian = ("CPUs", "NUMA nodes", "CUDA devices", "OpenCL devices", "MIC devices", "MPI devices")
+    found = read_config(write("".join(f"{n} # Number of {k}\n" for n, k in enumerate(debian, 2))))
+    assert found.cpus == 2
+    assert found.devices == {"NUMA": 3, "CUDA": 4, "OpenCL": 5, "MIC": 6, "MPI": 7}
+    kinds = ("NUMA", "CUDA", "OpenCL", "FPGA", "Disk", "MPI_MS", "TCPIP_MS", "HIP", "TCP/IP")
+    lines = ["8 # Number of CPUs", *(f"{n} # Number of {k} nodes" for n, k in enumerate(kinds))]
+    found = read_config(write("\n".join(lines)))
+    assert (found.cpus, found.numa_nodes) == (8, 1)
+    assert found.devices == {kind: n for n, kind in enumerate(kinds)}
+
+
 @pytest.mark.parametrize(
     ("numbers", "devices"),
     [

@@ -108,6 +108,16 @@ def test_what_starpu_runs_synchronously_is_told_in_the_file(sampling, tmp_path):
     assert "asynchronous GPU implementation" in found.platform_path.read_text()
 
 
+def test_what_starpu_1_3_runs_synchronously_is_known_by_its_names(sampling, tmp_path):
+    codelets = sampling / "codelets" / "45"
+    for name in ("chol_model_11", "chol_model_22", "starpu_slu_lu_model_11_goto"):
+        shutil.copy(codelets / "chol_model_potrf.laptop", codelets / f"{name}.laptop")
+    device = import_machine(sampling, "laptop", tmp_path / "lib").platform.device("cuda")
+    assert device.synchronous == (
+        "chol_model_11", "chol_model_potrf", "starpu_slu_lu_model_11_goto",
+    )  # fmt: skip
+
+
 def test_durations_are_those_of_starpu(sampling, tmp_path):
     found = import_machine(sampling, "laptop", tmp_path / "lib")
     assert found.kernels["chol_model_potrf"] == ("cpu", "cuda0", "cuda1")

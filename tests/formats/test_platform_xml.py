@@ -71,6 +71,14 @@ def test_routes_lead_both_ways_unless_the_file_says_otherwise(read):
     assert found.routes[1] == XmlRoute("CUDA0", "RAM", ("Host", "Host", "RAM-CUDA0"))
 
 
+def test_links_that_no_route_crosses_may_be_without_bandwidth(read):
+    idle = '<link id="NUMA0" bandwidth="0.000000Bps" latency="0.000000s"/>'
+    found = read(FILE.replace("   <route", f"   {idle}\n   <route", 1))
+    assert found.links["NUMA0"] == XmlLink("NUMA0", 0.0, 0.0)
+    used = found.routes[0].links
+    assert "NUMA0" not in used
+
+
 def test_version_3_has_numbers_without_units(read):
     old = FILE.replace('version="4"', 'version="3"').replace("Bps", "").replace("0s", "0")
     old = old.replace("6.5G", "6500000000").replace("10us", "0.00001").replace("1f", "1")

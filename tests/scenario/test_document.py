@@ -51,6 +51,7 @@ def through_json(data):
         Scenario("qr tiles=2", platform="xeon-2c", models="xeon-2c", changes=["platform.a=1"]),
         Scenario("qr tiles=2", clock="native", workers=2, pin=False, scheduler="ws"),
         Scenario("cholesky", platform="xeon-2c", model_names="x_{kernel}"),
+        Scenario("cholesky", platform="xeon-2c", model_names={"potrf": "x_11", "trsm": "x_21"}),
     ],
 )
 def test_what_is_written_is_read(scenario):

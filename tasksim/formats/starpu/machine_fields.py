@@ -147,10 +147,21 @@ def _compare(found: MachineFields, bus: Bus, notes: list[str]) -> None:
                 f"the .config counts {told[0]} CPUs and {told[1]} CUDA devices, the XML "
                 f"{found.cpus} and {len(found.gpus)}: the XML holds"
             )
+        notes.extend(_not_simulated(counts, bus.xml))
     if len(found.gpus) > found.cpus:
         notes.append("there are more GPUs than CPUs: some drivers share a core")
     if any(not int(gpu.properties.get("memsize", "0")) for gpu in found.gpus):
         notes.append("the size of the GPUs' memories is not known: they are without limit")
+
+
+def _not_simulated(counts: DeviceCounts, xml: PlatformXml | None) -> Iterator[str]:
+    """Yield notes on memory nodes that only the ``.config`` counts, and no platform file has."""
+    if counts.numa_nodes > 1:
+        yield f"{counts.numa_nodes} NUMA nodes: simulated as one main memory"
+    for kind, count in counts.devices.items():
+        in_xml = 0 if xml is None else xml.count(kind)
+        if kind not in ("NUMA", "CUDA") and count > in_xml:
+            yield f"left out: {count - in_xml} of the kind {kind}, which the .config counts"
 
 
 def _from_matrices(bus: Bus, where: str, notes: list[str]) -> PlatformXml:

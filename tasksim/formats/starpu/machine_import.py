@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SYNCHRONOUS", "Imported", "import_machine"]
 
-SYNCHRONOUS: Final = ("*potrf*", "*getrf*")
-"""The models of kernels whose GPU implementations in StarPU's examples are synchronous."""
+SYNCHRONOUS: Final = ("*potrf*", "*getrf*", "chol_model_11*", "starpu_[cdsz]lu_lu_model_11*")
+"""Models of the kernels whose GPU implementations in StarPU's examples are synchronous: potrf and
+getrf, before 1.4 called 11."""
 _COMMENT: Final = """\
 Imported from StarPU's files of the machine {host} by `tasksim import starpu`.
 Overheads, allocation and copying are the constants of StarPU-SimGrid.{synchronous}"""

@@ -81,6 +81,7 @@ def read_platform_xml(path: Path) -> PlatformXml:
     for element in root.below():
         if element.name in _READERS:
             _READERS[element.name](element, platform, problems)
+    _refuse_used_without_bandwidth(root, platform, problems)
     problems.raise_any()
     return platform
 
@@ -105,8 +106,6 @@ def _link(element: Element, platform: PlatformXml, problems: XmlProblems) -> Non
     if name in platform.links:
         problems.at(element, "each link once", f"'{name}' again")
     bandwidth = problems.quantity(element, "bandwidth", "bandwidth", BANDWIDTHS)
-    if not bandwidth > 0:
-        problems.at(element, "bandwidth: a number above 0", f"'{element.attributes['bandwidth']}'")
     latency = 0.0
     if "latency" in element.attributes:
         latency = problems.quantity(element, "latency", "time", TIMES)
@@ -137,6 +136,23 @@ def _route(element: Element, platform: PlatformXml, problems: XmlProblems) -> No
             again = f"another from {route.source} to {route.target}"
             problems.at(element, "one route from a host to another", again)
     platform.routes += found
+
+
+def _refuse_used_without_bandwidth(
+    root: Element, platform: PlatformXml, problems: XmlProblems
+) -> None:
+    """Refuse links of bandwidth 0 that a route crosses.
+
+    StarPU writes links of bandwidth 0 for the buses of a machine without accelerators (``Host``,
+    since 1.4 ``NUMA0`` and ``Interconnect``): no route crosses them.
+    """
+    crossed = {link for route in platform.routes for link in route.links}
+    for element in root.below():
+        if element.name != "link" or element.attributes.get("id") not in crossed:
+            continue
+        if not platform.links[element.attributes["id"]].bandwidth_bytes_per_s > 0:
+            found = f"'{element.attributes['bandwidth']}'"
+            problems.at(element, "bandwidth: a number above 0", found)
 
 
 _READERS: Final[dict[str, Callable[[Element, PlatformXml, XmlProblems], None]]] = {

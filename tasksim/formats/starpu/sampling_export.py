@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 from tasksim.base.arguments import flag, path_of
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing
+from tasksim.base.wording import option
 from tasksim.formats.starpu.codelet_energy import SUFFIX, from_joules
 from tasksim.formats.starpu.codelet_models import from_models, write_codelet
 from tasksim.formats.starpu.sampling_folder import CODELETS, destination
 from tasksim.models.files.store import ModelLibrary
+from tasksim.models.modelnames import model_names_of, named
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from tasksim.formats.starpu.codelet_models import Codelet
@@ -45,7 +48,7 @@ def export_models(
     host: str,
     sampling: str | Path,
     *,
-    names: str = "{kernel}",
+    names: str | Path | Mapping[str, str] = "{kernel}",
     force: bool = False,
 ) -> Exported:
     """Write the kernel models in a folder as codelet files of StarPU.
@@ -58,8 +61,9 @@ def export_models(
         What StarPU calls the machine: its host name, up to the first dot.
     sampling : str or Path
         The sampling directory; it need not exist.
-    names : str, default "{kernel}"
-        What the performance models are called: ``"chol_model_{kernel}"``.
+    names : str, Path or mapping, default "{kernel}"
+        Names of the performance models, as ``model_names`` of scenarios: a pattern
+        (``"chol_model_{kernel}"``), kernel -> name, or a YAML file of such a mapping.
     force : bool, default False
         Replace files that exist.
 
@@ -90,12 +94,12 @@ def export_models(
     """
     sampling = path_of(sampling, "sampling")
     flag(force, "force")
-    _check(host, names)
+    _check_host(host)
     library = ModelLibrary(models)
     if not library.kernels():
         raise InputError(f"{models}: no coefficient files in it, nothing to export")
     files = [library.file(kernel) for kernel in library.kernels()]
-    codelets = _codelets(files, host, names)
+    codelets = _codelets(files, host, _symbols(library.kernels(), names))
     folder = destination(sampling) / CODELETS
     paths = tuple(folder / f"{codelet.symbol}.{host}" for codelet in codelets)
     for path in paths:
@@ -105,22 +109,39 @@ def export_models(
     return Exported(host, paths, tuple(note for file in files if (note := _note(file))))
 
 
-def _check(host: str, names: str) -> None:
+def _check_host(host: str) -> None:
     if not host or any(c in host for c in "./\\\0 \n"):
         raise InputError(f"host '{host}': StarPU's names of machines have no dots, '/' or spaces")
-    if "{kernel}" not in names or any(c in names for c in "/\\\0\n."):
-        raise InputError(
-            f"names of models: got '{names}'; legal: a text with {{kernel}} in it, without dots "
-            "or '/'"
-        )
 
 
-def _codelets(files: list[CoefficientFile], host: str, names: str) -> list[Codelet]:
+def _symbols(kernels: Sequence[str], names: Any) -> dict[str, str]:
+    """Return what StarPU is to call the model of each kernel: all different, and names of files."""
+    given = model_names_of(names)
+    if given is None:
+        raise InputError(f"{option('model_names')}: got None; legal: a pattern, names or a file")
+    symbols = dict(
+        zip(kernels, named(given, dict(zip(kernels, kernels, strict=True))), strict=True)
+    )
+    for kernel, symbol in symbols.items():
+        if any(c in symbol for c in "/\\\0\n."):
+            raise InputError(
+                f"{option('model_names')}: got '{symbol}' for {kernel}; legal: names without dots "
+                "or '/'"
+            )
+        if (same := [k for k in kernels if symbols[k] == symbol]) != [kernel]:
+            raise InputError(
+                f"{option('model_names')}: {' and '.join(same)} are both called '{symbol}'; "
+                "StarPU keeps one file per name"
+            )
+    return symbols
+
+
+def _codelets(files: list[CoefficientFile], host: str, symbols: Mapping[str, str]) -> list[Codelet]:
     """Return the codelets of all *files*; raise with all that cannot be one."""
     found, problems = [], []
     for file in files:
         models = {name: entry.model for name, entry in file.architectures.items()}
-        symbol = names.replace("{kernel}", file.kernel)
+        symbol = symbols[file.kernel]
         energies = {name: e.energy for name, e in file.architectures.items() if e.energy}
         try:
             found.append(from_models(symbol, models, host=host, kernel=file.kernel))

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.base.errors import nearest
+from tasksim.base.errors import InputError, nearest
 from tasksim.platform.inheritance import LayeredFile
 from tasksim.platform.kinds import BAD, TEXT, Amount, Found, ListOf, Maybe, Plain, Whole, refused
 from tasksim.platform.section import Section, SectionOf, given
@@ -80,8 +80,8 @@ class _Texts:
         return {"anyOf": [TEXT.json_schema(), ListOf(TEXT).json_schema()]}
 
 
-class _Durations:
-    """Seconds per kernel, as text or as a mapping."""
+class _PerKernel:
+    """A value per kernel, as text or as a mapping."""
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
         """Return them as a scenario takes them."""
@@ -159,8 +159,8 @@ class _File(Section):
     noise = given(_OneOf(NOISES), "none")
     clock = given(_OneOf(CLOCKS), "simulated")
     models = given(Maybe(TEXT), None)
-    durations = given(Maybe(_Durations()), None)
-    model_names = given(Maybe(TEXT), None)
+    durations = given(Maybe(_PerKernel()), None)
+    model_names = given(Maybe(_PerKernel()), None)
     library = given(Maybe(TEXT), None)
     metrics = given(ListOf(_OneOf(tuple(METRICS))), [])
     where = given(_Texts(), [])
@@ -218,7 +218,7 @@ def _study(file: Any, document: YamlDocument, found: Found) -> Study:
         "clock": file.clock,
         "models": _beside(folder, file.models),
         "durations": file.durations,
-        "model_names": file.model_names,
+        "model_names": _model_names(file.model_names, folder, found),
         "library": _beside(folder, file.library),
     }
     seeds = file.seeds if file.seeds is not None else range(file.repeat or 1)
@@ -238,6 +238,18 @@ def _study(file: Any, document: YamlDocument, found: Found) -> Study:
         metrics=tuple(dict.fromkeys(file.metrics)),
         limits=Limits(file.limits.time, file.limits.memory),
     )
+
+
+def _model_names(given: Any, folder: Path, found: Found) -> str | dict[str, str] | None:
+    """Return names of models, those of a file beside the study's too, as data."""
+    from tasksim.models.modelnames import model_names_of
+
+    try:
+        names = model_names_of(_beside(folder, given) if isinstance(given, str) else given)
+    except InputError as error:
+        found.append(FileProblem(("model_names",), str(error)))
+        return None
+    return dict(names) if isinstance(names, tuple) else names
 
 
 def _beside(folder: Path, name: str | None) -> str | None:

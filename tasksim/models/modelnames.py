@@ -1,0 +1,141 @@
+"""Names of kernel models that are not their kernels' own: a pattern, or a model for each kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.arguments import short
+from tasksim.base.errors import InputError, unknown
+from tasksim.base.files import is_file
+from tasksim.base.wording import option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["KERNEL", "ModelNames", "model_names_of", "named", "text_of"]
+
+ModelNames = str | tuple[tuple[str, str], ...]
+"""A pattern with ``{kernel}`` in it, or pairs of a kernel and its model."""
+
+KERNEL: Final = "{kernel}"
+"""What a pattern has in the place of the kernel's name."""
+
+_FILES: Final = (".yaml", ".yml", ".json")
+
+
+def model_names_of(given: Any) -> ModelNames | None:
+    """Return *given* as a pattern, or as pairs of a kernel and its model; None as it is.
+
+    Parameters
+    ----------
+    given : str, path, mapping, sequence of pairs or None
+        ``"chol_model_{kernel}"``; ``"potrf=chol_model_11,trsm=chol_model_21"``, or the same as a
+        mapping; or a YAML file of such a mapping, which is read here.
+
+    Raises
+    ------
+    InputError
+        If it is none of these, or names a kernel twice.
+
+    Examples
+    --------
+    >>> model_names_of("potrf=chol_model_11, trsm=chol_model_21")
+    (('potrf', 'chol_model_11'), ('trsm', 'chol_model_21'))
+    >>> model_names_of("chol_model_{kernel}")
+    'chol_model_{kernel}'
+    """
+    if given is None or (isinstance(given, str) and KERNEL in given and "=" not in given):
+        return given
+    if isinstance(given, PathLike) or (isinstance(given, str) and _is_file(given)):
+        return _checked(_of_file(Path(given)), given)
+    if isinstance(given, Mapping):
+        return _checked(given.items(), given)
+    if isinstance(given, str):
+        return _checked((item.partition("=")[::2] for item in given.split(",")), given)
+    return _checked(given, given)
+
+
+def named(
+    names: ModelNames, own: Mapping[str, str], known: Iterable[str] | None = None
+) -> tuple[str, ...]:
+    """Return the models' names of the kernels in *own*, whose values stay where nothing is said.
+
+    Parameters
+    ----------
+    names : str or pairs
+        As :func:`model_names_of` returns them.
+    own : mapping of str to str
+        Kernel -> the name that its model has by itself.
+    known : iterable of str, optional
+        Other kernels that *names* may name in vain.
+
+    Raises
+    ------
+    InputError
+        If *names* has a kernel that is neither in *own* nor *known*.
+    """
+    if isinstance(names, str):
+        return tuple(names.replace(KERNEL, kernel) for kernel in own)
+    legal = {*own, *(known or ())}
+    for kernel, _ in names:
+        if kernel not in legal:
+            raise unknown("kernel", kernel, own, option("model_names"))
+    return tuple((dict(own) | dict(names))[kernel] for kernel in own)
+
+
+def text_of(names: ModelNames) -> str:
+    """Return *names* as the command line takes them.
+
+    >>> text_of((("potrf", "chol_model_11"), ("trsm", "chol_model_21")))
+    'potrf=chol_model_11,trsm=chol_model_21'
+    """
+    return names if isinstance(names, str) else ",".join(map("=".join, names))
+
+
+def _is_file(text: str) -> bool:
+    """Return whether *text* names a file: one that is there, or no text of another form."""
+    path = Path(text)
+    return is_file(path) or ("=" not in text and path.suffix in _FILES)
+
+
+def _of_file(path: Path) -> Iterable[tuple[Any, Any]]:
+    """Return the pairs in a YAML file; raise with the places of values that are no text."""
+    from tasksim.platform.inheritance import LayeredFile
+    from tasksim.platform.yaml_document import FileProblem, YamlDocument
+
+    document = YamlDocument.read(path, "a mapping, KERNEL: MODEL")
+    problems = [
+        FileProblem((kernel,), f"must be the name of a model (got {model!r:.40})")
+        for kernel, model in document.data.items()
+        if not (isinstance(model, str) and model)
+    ]
+    file = LayeredFile([document])
+    file.add([*document.problems, *problems])
+    if file.errors:
+        raise file.error()
+    return document.data.items()
+
+
+def _checked(pairs: Any, given: object) -> tuple[tuple[str, str], ...]:
+    try:
+        named = [(kernel.strip(), model.strip()) for kernel, model in pairs]
+    except (TypeError, ValueError, AttributeError):
+        raise _illegal(given) from None
+    if not (named and all(kernel and model for kernel, model in named)):
+        raise _illegal(given)
+    kernels = [kernel for kernel, _ in named]
+    for kernel in kernels:
+        if kernels.count(kernel) > 1:
+            raise InputError(f"{option('model_names')}: {kernel} is given twice")
+    return tuple(named)
+
+
+def _illegal(given: object) -> InputError:
+    got = f"'{given}'" if isinstance(given, str) else short(given)
+    return InputError(
+        f"{option('model_names')}: got {got}; legal: a text with {KERNEL} in it, such as "
+        f"'prefix_{KERNEL}'; KERNEL=MODEL,KERNEL=MODEL; or a YAML file with a mapping of them"
+    )
