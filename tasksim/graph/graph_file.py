@@ -113,6 +113,7 @@ def _header(graph: TaskGraph) -> dict[str, Any]:
         "parameter_names": graph.parameter_names,
         "model_names": graph.model_names,
         "handle_blocks": graph.handle_blocks,
+        **({"by_rank": True} if graph.by_rank else {}),
     }
 
 
@@ -135,6 +136,7 @@ def _read(arrays: NpzArrays, path: Path) -> TaskGraph:
         parameters=tuple(tables),
         model_names=tuple(header["model_names"]),
         handle_blocks=tuple(HandleBlock(*block) for block in header["handle_blocks"]),
+        by_rank=header.get("by_rank", False),
         **columns,
     )
 
@@ -162,6 +164,7 @@ def _checked_header(header: Any, path: Path) -> dict[str, Any]:
         and all(map(_is_names, header["parameter_names"])),
         "handle_blocks": isinstance(header.get("handle_blocks"), list)
         and all(map(_is_block, header["handle_blocks"])),
+        "by_rank": isinstance(header.get("by_rank", False), bool),
     }
     for name, fine in legal.items():
         if not fine:

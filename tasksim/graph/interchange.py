@@ -69,6 +69,7 @@ def to_networkx(graph: TaskGraph, durations_s: ArrayLike | None = None) -> nx.Di
         handle_home=graph.handle_home.tolist(),
         handle_blocks=[tuple(block) for block in graph.handle_blocks],
         wont_use=[],
+        by_rank=graph.by_rank,
     )
     for task in range(len(graph)):
         G.add_node(
@@ -144,6 +145,7 @@ def from_networkx(G: nx.DiGraph) -> TaskGraph:
         handle_size=np.array(sizes, dtype=np.int64),
         handle_home=np.array(G.graph.get("handle_home", [0] * len(sizes)), dtype=np.int32),
         handle_blocks=tuple(HandleBlock(*block) for block in G.graph.get("handle_blocks", ())),
+        by_rank=bool(G.graph.get("by_rank", False)),
     )
     graph.validate()
     return graph

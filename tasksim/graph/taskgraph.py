@@ -113,6 +113,9 @@ class TaskGraph:
         The handles of which was said that they will not be used any more.
     hint_after : ndarray, int32 [hints], default none
         When: how many tasks had been submitted by then, ascending.
+    by_rank : bool, default False
+        Whether nodes are ranks of MPI and no runtime's: a task's messages are asked for only when
+        the data are ready that it reads and writes, and go by MPI's own protocol.
     apart : bool
         Whether the data are each by themselves, as on a node of a cluster, and not parts of
         matrices: then a task takes them by number, and not first those that it writes.
@@ -149,6 +152,7 @@ class TaskGraph:
     handle_blocks: tuple[HandleBlock, ...] = ()
     hint_handle: Int32 = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     hint_after: Int32 = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    by_rank: bool = False
     apart: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

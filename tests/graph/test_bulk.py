@@ -12,7 +12,6 @@ from tasksim.graph.distribution.owners import Grid, owners_of
 from tasksim.graph.distribution.parts import distribute
 from tasksim.models.kinds.given import GivenDurations, gives_durations
 from tasksim.network.cluster import Cluster
-from tasksim.network.collectives.closed import closed_s
 from tasksim.network.load import read_network
 from tasksim.platform.description import Platform
 
@@ -69,33 +68,6 @@ def test_conjugate_gradients_scale_weakly_until_the_sums_show():
         for n in (1, 4, 16)
     ]
     assert times[0] < times[1] < times[2] < 1.1 * times[0]
-
-
-@pytest.mark.parametrize(
-    ("operation", "algorithm"),
-    [
-        ("reduce", "binomial"), ("allreduce", "ring"), ("allreduce", "rabenseifner"),
-        ("allreduce", "recursive_doubling"), ("allgather", "ring"), ("allgather", "bruck"),
-        ("alltoall", "ring"), ("barrier", "dissemination"), ("gather", "binomial"),
-    ],
-)  # fmt: skip
-def test_a_collective_of_tasks_takes_what_its_formula_says(operation, algorithm):
-    size = 0 if operation == "barrier" else 80_000
-    graph = generate(
-        "collective", operation=operation, ranks=8, size_bytes=size, algorithm=algorithm
-    )
-    run = replayed(graph, 8, Grid(1, 8))
-    expected = closed_s(operation, algorithm, 8, float(size), 2e-6, 1e-9)
-    assert run.makespan_s == pytest.approx(expected, rel=1e-3)
-
-
-def test_what_nobody_waits_for_is_sent_at_once():
-    graph = generate(
-        "collective", operation="bcast", ranks=8, size_bytes=80_000, algorithm="binomial"
-    )
-    # Rank 0 sends three messages together, rank 4 two, rank 6 one.
-    run = replayed(graph, 8, Grid(1, 8))
-    assert run.makespan_s == pytest.approx(3 * 2e-6 + (3 + 2 + 1) * 80e-6, rel=1e-3)
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 7, 8])

@@ -17,13 +17,15 @@ from tasksim.graph.graph_file import load, save
 
 @pytest.mark.parametrize(
     ("name", "arguments"),
-    [("cholesky", {"tiles": 6}), ("qr", {"rows": 3, "columns": 2}), ("chain", {"length": 1})],
-)
+    [("cholesky", {"tiles": 6}), ("qr", {"rows": 3, "columns": 2}), ("chain", {"length": 1}),
+     ("collective", {"operation": "bcast", "ranks": 4})],
+)  # fmt: skip
 def test_there_and_back(tmp_path, name, arguments):
     graph = generate(name, **arguments)
     save(graph, tmp_path / "graph.npz")
     copy = load(tmp_path / "graph.npz")
     assert copy.same_as(graph)
+    assert copy.by_rank == graph.by_rank == (name == "collective")
     assert copy.handle_name(0) == graph.handle_name(0)
     assert not copy.priority.flags.writeable
 
@@ -141,6 +143,7 @@ def test_columns_of_other_types(tmp_path, name, value, message):
         ("parameter_names", [["m"], "n"]),
         ("handle_blocks", [["A", 2, 2, 1.5]]),
         ("version", None),
+        ("by_rank", 1),
     ],
 )
 def test_headers_of_other_types(tmp_path, name, value):

@@ -20,6 +20,7 @@ from tasksim.graph.interchange import from_networkx, task_order, to_networkx
         ("lu", {"tiles": 3, "priorities": "bottom-level"}),
         ("qr", {"rows": 4, "columns": 2}),
         ("random-layered", {"layers": 3, "width": 4}),
+        ("collective", {"operation": "allreduce", "ranks": 3}),
     ],
 )
 def test_there_and_back(name, arguments):

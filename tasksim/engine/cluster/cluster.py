@@ -132,7 +132,7 @@ class ClusterReplay:
         self._kernel = Kernel(self._clock)
         self._cores = None if cores is None else SharedCores(self._clock, cores)
         self._blind = simultaneous_pushes == "blind"
-        self._protocol = protocol or protocol_of(network.model)
+        self._protocol = protocol or protocol_of(network.model, by_rank=distribution.graph.by_rank)
         self._model = network.model
         self._flows = Flows(self._clock, network)
         works = [Work(part) for part in distribution.parts]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from tasksim.network.model import Model
 
-__all__ = ["PLAIN", "STARPU", "Protocol", "protocol_of"]
+__all__ = ["MPI", "PLAIN", "STARPU", "Protocol", "protocol_of"]
 
 
 class Protocol(NamedTuple):
@@ -28,8 +29,15 @@ STARPU: Final = Protocol("starpu", envelope_bytes=32, in_flight=10)
 """``STARPU_MPI_NDETACHED_SEND`` is 10; an envelope has mode, size, tag and a flag."""
 PLAIN: Final = Protocol("plain", envelope_bytes=None, in_flight=10)
 """Data alone, which move once the send is made and the receive is ready."""
+MPI: Final = Protocol("mpi", envelope_bytes=None, in_flight=sys.maxsize)
+"""Data alone, and no thread of a runtime that limits them."""
 
 
-def protocol_of(model: Model) -> Protocol:
-    """Return StarPU's for SimGrid's models, those that count MPI's own envelope; else the plain."""
+def protocol_of(model: Model, *, by_rank: bool = False) -> Protocol:
+    """Return MPI's where nodes are ranks, else StarPU's for SimGrid's models, else the plain.
+
+    SimGrid's models are those that count MPI's own envelope.
+    """
+    if by_rank:
+        return MPI
     return STARPU if model.envelope_bytes else PLAIN

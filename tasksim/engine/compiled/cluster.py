@@ -80,7 +80,7 @@ class CompiledCluster:
         self._core = core
         self.distribution = distribution
         self._blind = simultaneous_pushes == "blind"
-        self._protocol = protocol or protocol_of(network.model)
+        self._protocol = protocol or protocol_of(network.model, by_rank=distribution.graph.by_rank)
         self._network = network
         self._cores = cores or 0
         self._works = [Work(part) for part in distribution.parts]

@@ -215,7 +215,8 @@ class _Cut:
         operation = np.repeat(np.arange(len(self._node), dtype=np.int32), np.diff(access_ptr))
         handles, place = self._numbered(handle, access_ptr[self._begin])
         accesses = Accesses(operation, place, mode)
-        successor_ptr, successors = from_edges(infer_dependencies(accesses), len(self._node))
+        ordering = self._with_data_of_ranks(accesses) if self.graph.by_rank else accesses
+        successor_ptr, successors = from_edges(infer_dependencies(ordering), len(self._node))
         kernel, row, priority = self._kernels()
         return handles, {
             "kernel": kernel,
@@ -257,6 +258,25 @@ class _Cut:
         counts = np.where(ours, np.diff(pointers)[self._task], 1)
         places = spans(np.where(ours, pointers[self._task], behind), counts)
         return pointers_of_counts(counts), handle[places], mode[places]
+
+    def _with_data_of_ranks(self, accesses: Accesses) -> Accesses:
+        """Return *accesses*, and that receives read what their readers read and write.
+
+        So a rank asks for a message when the task before the one that reads it has ended.
+        """
+        datum, local = np.full((2, len(self._node)), -1, np.int32)
+        both = accesses.mode == AccessMode.RW
+        datum[accesses.task[both]] = accesses.handle[both]
+        ours = np.flatnonzero(self._task >= 0)
+        local[self._task[ours]] = ours
+        receives = np.flatnonzero((self._task < 0) & ~self._sends)
+        read = datum[local[self._needed.task[self._message[receives]]]]
+        received = accesses.handle[accesses.pointers(len(self._node))[receives]]
+        more = (read >= 0) & (read != received)
+        task = np.concatenate((accesses.task, receives[more].astype(np.int32)))
+        handle = np.concatenate((accesses.handle, read[more]))
+        modes = np.full(np.count_nonzero(more), AccessMode.R, np.int8)
+        return Accesses(task, handle, np.concatenate((accesses.mode, modes)))
 
     def _kernels(self) -> tuple[Int32, Int32, Int32]:
         """Return kernel, row of its table and priority of all tasks.

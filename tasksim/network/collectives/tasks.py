@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from tasksim.base.errors import InputError
@@ -10,13 +11,12 @@ from tasksim.graph.apps.parameters import AtLeast, Count, Seconds
 from tasksim.graph.apps.registry import generator
 from tasksim.graph.builder import RW, GraphBuilder, R, W
 from tasksim.graph.taskgraph import TaskGraph  # noqa: TC001 - read at run time
-from tasksim.network.collectives.steps import Step, as_awaited
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
     from tasksim.graph.handles import Vector
-    from tasksim.network.collectives.steps import Program
+    from tasksim.network.collectives.steps import Program, Step
 
 __all__ = ["collective"]
 
@@ -37,9 +37,8 @@ def collective(
 ) -> TaskGraph:
     """A collective operation among nodes, as the messages of its algorithm.
 
-    A task per rank and step: it reads what has come, and writes what is sent next; what a rank
-    sends one after the other without receiving anything goes off at once, as runtimes have it. On
-    as many nodes as ranks each rank is on its own.
+    Ranks are programs of MPI: what a rank sends and asks for together is on its way together, and
+    the rank goes on when all of that has ended. On as many nodes as ranks each rank is on its own.
 
     Parameters
     ----------
@@ -69,74 +68,122 @@ def collective(
     data = g.vector("data", ranks, size_bytes=size_bytes)
     for turn in range(repeat):
         _Insertion(g, data, program, turn, per_byte).insert_all()
-    return g.build()
+    return replace(g.build(), by_rank=True)
 
 
 class _Insertion:
-    """The tasks of one collective, inserted as far as what they read has been written."""
+    """The tasks of one collective, in an order in which ranks can execute them.
+
+    Each step of a rank has a task that ends it and begins the next: it writes what that sends, and
+    the *requests* of what that receives. Each message has a task that reads it and writes its
+    request, the *arrival*: so none arrives before it was asked for. The end of a step reads the
+    requests that it waits for, and writes over what the step has sent: a buffer is the sender's
+    again when its send has ended.
+    """
 
     def __init__(
         self, g: GraphBuilder, data: Vector, program: Program, turn: int, per_byte: float
     ) -> None:
-        self.g, self.data, self.turn, self.per_byte = g, data, turn, per_byte
-        self.program = [as_awaited(steps) for steps in program]
-        self.step = [0] * len(program)
-        self.sent: dict[tuple[int, int], deque[int]] = {}
-        """Messages that were written and not read, in order, by their ends."""
+        self.g, self.data, self.per_byte = g, data, per_byte
+        sent = [[size for step in steps for _, size in step.sends] for steps in program]
+        asked = [[0.0 for step in steps for _ in _receives(step)] for steps in program]
+        messages = self._vectors(f"message{turn}", sent)
+        requests = self._vectors(f"request{turn}", asked)
+        self.ranks = [
+            _Rank(number, iter(steps), iter(messages[number]), iter(requests[number]))
+            for number, steps in enumerate(program)
+        ]
+        self.pairs: defaultdict[tuple[int, int], _Pair] = defaultdict(_Pair)
+        self.apart: set[int] = set()
+        """Messages and requests that have been written, without the arrival."""
+
+    def _vectors(self, name: str, sizes: list[list[float]]) -> list[range]:
+        """Return the data of each rank, of so many bytes each."""
+        ranks, most = len(sizes), max(map(len, sizes))
+        if not most:
+            return [range(0)] * ranks
+        # Items of a vector go round the nodes: those of one rank are on its node.
+        items = [0] * (most * ranks)
+        for rank, column in enumerate(sizes):
+            items[rank : len(column) * ranks : ranks] = map(round, column)
+        first = self.g.vector(name, len(items), items)[0]
+        return [range(first + rank, first + len(items), ranks) for rank in range(ranks)]
 
     def insert_all(self) -> None:
-        """Insert all tasks, rank after rank, again and again."""
-        slots = max((len(s.sends) for steps in self.program for s in steps), default=0)
-        most = max(map(len, self.program)) * slots
-        # Items of a vector go round the nodes: those of one rank are on its node.
-        self.buffers: Sequence[int] | Vector = (
-            self.g.vector(f"message{self.turn}", len(self.program) * most, self._sizes(most))
-            if most
-            else []
-        )
-        self.slots = slots
-        for rank, steps in enumerate(self.program):
-            if steps and steps[0].sends:
-                self._insert(rank, Step(), 0)
-        waiting = True
-        while waiting:
-            waiting = False
-            for rank in range(len(self.program)):
-                while self._can(rank):
-                    waiting = True
-                    self._insert(rank, self.program[rank][self.step[rank]], self.step[rank] + 1)
-                    self.step[rank] += 1
-        if any(n < len(steps) for n, steps in zip(self.step, self.program, strict=True)):
-            raise InputError("collective: ranks wait for messages that nobody sends")
+        """Insert all tasks: of each rank as many as there can be, again and again."""
+        going = [rank for rank in self.ranks if self._go_on(rank)]
+        while going:
+            able = [rank for rank in going if self.apart.isdisjoint(rank.waits_for)]
+            if not able:
+                raise InputError("collective: ranks wait for messages that nobody sends")
+            ended = {rank.number for rank in able if not self._go_on(rank)}
+            going = [rank for rank in going if rank.number not in ended]
 
-    def _sizes(self, most: int) -> list[int]:
-        sizes = [0] * (len(self.program) * most)
-        slots = most // max(map(len, self.program))
-        for rank, steps in enumerate(self.program):
-            for number, step in enumerate(steps):
-                for slot, (_, size) in enumerate(step.sends):
-                    place = (number * slots + slot) * len(self.program) + rank
-                    sizes[place] = round(size)
-        return sizes
-
-    def _can(self, rank: int) -> bool:
-        """Return whether all that the next step of *rank* receives has been written."""
-        if self.step[rank] == len(self.program[rank]):
+    def _go_on(self, rank: _Rank) -> bool:
+        """Insert the task between two steps of *rank*; return whether a step has begun."""
+        done, step = rank.step, next(rank.steps, None)
+        seconds = done.reduced_bytes * self.per_byte if done else 0.0
+        over = [*map(R, rank.awaited), *map(W, rank.outgoing)]
+        rank.step = step
+        rank.outgoing = [next(rank.messages) for _ in step.sends] if step else []
+        asked = [next(rank.requests) for _ in _receives(step)] if step else []
+        if done or step:
+            begun = map(W, (*rank.outgoing, *asked))
+            self.g.insert("step", RW(self.data[rank.number]), *over, *begun, duration_s=seconds)
+        if step is None:
             return False
-        step = self.program[rank][self.step[rank]]
-        needed: dict[int, int] = {}
-        for peer, _ in step.receives:
-            needed[peer] = needed.get(peer, 0) + 1
-        return all(len(self.sent.get((peer, rank), ())) >= n for peer, n in needed.items())
+        rank.ahead += asked[: len(step.ahead)]
+        rank.awaited = [*asked[len(step.ahead) :], *(rank.ahead[n] for n in step.awaited)]
+        for (peer, _), message in zip(step.sends, rank.outgoing, strict=True):
+            self._match(self.pairs[rank.number, peer], message=message)
+        for (peer, _), request in zip(_receives(step), asked, strict=True):
+            self._match(self.pairs[peer, rank.number], request=request)
+        return True
 
-    def _insert(self, rank: int, step: Step, following: int) -> None:
-        """Insert the task that ends *step* and writes what the step *following* sends."""
-        reads = [R(self.sent[peer, rank].popleft()) for peer, _ in step.receives]
-        writes = []
-        if following < len(self.program[rank]):
-            for slot, (peer, _) in enumerate(self.program[rank][following].sends):
-                place = (following * self.slots + slot) * len(self.program) + rank
-                writes.append(W(self.buffers[place]))
-                self.sent.setdefault((rank, peer), deque()).append(self.buffers[place])
-        seconds = step.reduced_bytes * self.per_byte
-        self.g.insert("step", RW(self.data[rank]), *reads, *writes, duration_s=seconds)
+    def _match(
+        self, pair: _Pair, *, message: int | None = None, request: int | None = None
+    ) -> None:
+        """Note a *message* or a *request* of a *pair*; insert the arrival if it has both ends."""
+        for queue, datum in ((pair.messages, message), (pair.requests, request)):
+            if datum is not None:
+                queue.append(datum)
+                self.apart.add(datum)
+        if pair.messages and pair.requests:
+            ends = pair.messages.popleft(), pair.requests.popleft()
+            self.g.insert("arrival", RW(ends[1]), R(ends[0]), duration_s=0.0)
+            self.apart.difference_update(ends)
+
+
+def _receives(step: Step) -> tuple[tuple[int, float], ...]:
+    """Return all that is asked for as *step* begins, what only a later one waits for first."""
+    return step.ahead + step.receives
+
+
+@dataclass
+class _Rank:
+    """A rank, and how far the graph has come with it."""
+
+    number: int
+    steps: Iterator[Step]
+    messages: Iterator[int]
+    requests: Iterator[int]
+    step: Step | None = None
+    ahead: list[int] = field(default_factory=list)
+    """The requests of what was posted ahead."""
+    awaited: list[int] = field(default_factory=list)
+    """The requests that the step waits for."""
+    outgoing: list[int] = field(default_factory=list)
+    """The messages that it sends."""
+
+    @property
+    def waits_for(self) -> list[int]:
+        """What must have arrived before the step ends."""
+        return [*self.awaited, *self.outgoing]
+
+
+class _Pair:
+    """Messages and requests from one rank to another that wait for each other, in order."""
+
+    def __init__(self) -> None:
+        self.messages: deque[int] = deque()
+        self.requests: deque[int] = deque()
