@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tasksim.base.errors import InputError
+from tasksim.base.files import write_text
 from tasksim.base.interruption import INTERRUPTED
 from tasksim.cli.options import (
     SHARE,
     WholeNumber,
     cluster_options,
+    force_option,
     graph_argument,
     json_option,
     scenario_options,
     scheduler_option,
 )
-from tasksim.cli.output import note, print_json
+from tasksim.cli.output import note, print_json, refuse_file, warn
 from tasksim.cli.progress import counting
 from tasksim.cli.tune_graph import OverCommand
 
@@ -132,6 +136,16 @@ __all__ = ["autotuning"]
     help="Under mpiexec: a message is not sent once all its ends know it well enough, or"
     " once any end does.",
 )
+@click.option(
+    "--fall-back/--no-fall-back",
+    default=True,
+    help="Whether configurations are executed in full where selective runs are of no use: with"
+    " tasks below 200 us, beside other programs, or when they take longer than full ones.",
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Result, a .json file for --auto."
+)
+@force_option
 @json_option
 @click.pass_context
 def autotuning(
@@ -150,6 +164,9 @@ def autotuning(
     repetitions: int,
     judge: int,
     messages: MessageRule,
+    fall_back: bool,
+    output: Path | None,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Say which configuration is best, by runs in which known kernels are not executed.
@@ -157,7 +174,9 @@ def autotuning(
     GRAPH is one of 'tasksim run', with its KEY=VALUE settings; n may stand in the place of the
     tiles, as for 'tasksim tune'. Every combination of the values of --over is run here; a task
     whose kernel is known well enough is charged what that takes on average, in no time. On Ctrl-C,
-    what is done is told.
+    what is done is told, and written to --output.
+
+    Where that is of no use it is noticed, told, and configurations are executed in full.
 
     Under mpiexec all ranks run each configuration together, and messages that are known well enough
     are not sent. Without it, --by simulation takes --nodes and --network.
@@ -171,8 +190,10 @@ def autotuning(
     over_ranks = way != "simulation" and (scenario.grid is not None or launched_ranks() > 1)
     if over_ranks:
         watch_over_rank()
+    from tasksim.native.others_share import OthersShare
     from tasksim.tuning.autotune import Selection, autotune
     from tasksim.tuning.over import axes_of, candidates
+    from tasksim.tuning.watch import Watch
 
     reuse = None if statistics is None else statistics != "reset"
     cells = statistics == "model"
@@ -182,12 +203,16 @@ def autotuning(
     axes: dict[str, Any] = {}
 
     def asked() -> Sequence[Candidate]:
+        if output is not None:
+            refuse_file(output, "results of tuning", (".json",), force=force)
         selection.statistics()
         axes.update(axes_of(over))
         base = scenario.vary(scheduler=scheduler)
         return candidates(base if way == "simulation" else natively(base), axes)
 
     def tuned(some: Sequence[Candidate], site: Site | None = None) -> Autotuned:
+        # Over ranks the others include ranks.
+        others = OthersShare() if site is None else lambda: None
         with counting("tuning") as progress:
             return autotune(
                 some,
@@ -198,16 +223,12 @@ def autotuning(
                 judge=judge,
                 progress=progress,
                 site=site,
+                watch=Watch(others, fall_back=fall_back, tell=warn),
             )
 
     def tell(found: Autotuned) -> None:
         result = _result(scenario.graph_label, selection, way, how, found)
-        if as_json:
-            print_json(result)
-        else:
-            click.echo("\n".join(_text(result, list(axes))))
-        if found.interrupted:
-            note("interrupted: only what was done by then is told")
+        _tell(result, list(axes), output, force=force, as_json=as_json)
 
     if over_ranks:
         from tasksim.cli.autotune_over_ranks import autotune_over_ranks
@@ -218,6 +239,22 @@ def autotuning(
     tell(found)
     if found.interrupted:
         ctx.exit(INTERRUPTED)
+
+
+def _tell(
+    result: dict[str, Any], paths: list[str], output: Path | None, *, force: bool, as_json: bool
+) -> None:
+    """Write and print the *result* of a tuning over *paths*."""
+    if output is not None:
+        write_text(output, json.dumps(result, indent=1) + "\n", force=force)
+    if as_json:
+        print_json(result)
+    else:
+        click.echo("\n".join(_text(result, paths)))
+    if result["interrupted"]:
+        note("interrupted: only what was done by then is told")
+    if output is not None:
+        note(f"Wrote {output}")
 
 
 def natively(base: Scenario) -> Scenario:
@@ -255,6 +292,7 @@ def _result(
         "best": dict(found.tuned.best.values),
         "makespan_s": found.tuned.best.mean_s,
         "interrupted": found.interrupted,
+        "notes": found.notes,
         "choices": [_row(found, tried) for tried in found.tuned.tried],
     }
 
@@ -275,6 +313,7 @@ def _row(found: Autotuned, tried: Tried) -> dict[str, Any]:
         "tasks": sum(ran.tasks for ran in runs),
         "sent": sum(ran.sent for ran in runs),
         "messages": sum(ran.messages for ran in runs),
+        "selective": any(ran.selective for ran in runs),
         "wall_s": sum(ran.wall_s for ran in runs),
         "full_s": found.full_s(tried),
         "prediction_error": found.error(tried),
@@ -300,6 +339,8 @@ def _text(result: dict[str, Any], paths: list[str]) -> Iterator[str]:
         yield f"regret    {100 * result['regret']:.1f} %"
     chosen = " ".join(f"{name}={value}" for name, value in best)
     yield f"best      {chosen}, {format_time(result['makespan_s'])}"
+    for text in result["notes"]:
+        yield f"note      {text}"
     yield ""
     header = [*names, "makespan", "executed", *(["full", "error"] if judged else [])]
     yield table(header, [_cells(row, judged) for row in result["choices"]], left=len(names))

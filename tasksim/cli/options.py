@@ -149,7 +149,7 @@ auto_option = click.option(
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="What settings KEY=auto, and --scheduler auto, become: a tree that 'tasksim study tree'"
-    " wrote, or a result of 'tasksim tune'; both .json.",
+    " wrote, or a result of 'tasksim tune' or 'tasksim autotune'; all .json.",
 )
 
 

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from tasksim.base.arguments import short
 from tasksim.base.errors import InputError
 from tasksim.base.jsontext import read_json
 from tasksim.base.numerals import decimal_number
 from tasksim.platform.description import Platform
 from tasksim.tuning.matrix_size import SIZE, TILE_SIZE, TILES, in_tiles, takes_size
-from tasksim.tuning.tree_file import tree_from_json
+from tasksim.tuning.tree_file import FORMAT, tree_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,8 +24,8 @@ __all__ = ["AUTO", "TUNED", "settled"]
 
 AUTO: Final = "auto"
 """The value of what is to be chosen."""
-TUNED: Final = "tasksim-tuned"
-"""What a file says that it is which holds a result of tuning."""
+TUNED: Final = ("tasksim-tuned", "tasksim-autotuned")
+"""Formats of results of tuning: of ``tasksim tune`` and of ``tasksim autotune``."""
 
 
 def settled(scenario: Scenario, path: Path) -> tuple[Scenario, dict[str, str]]:
@@ -36,7 +37,8 @@ def settled(scenario: Scenario, path: Path) -> tuple[Scenario, dict[str, str]]:
         With ``KEY=auto`` among its settings, or the scheduler ``auto``. Of a factorisation ``n``,
         the rows of the matrix, may stand in the place of the tiles.
     path : Path
-        A tree (``tasksim study tree -o FILE.json``) or a result of tuning (``tasksim tune -o``).
+        A tree (``tasksim study tree -o FILE.json``) or a result of tuning (``tasksim tune -o``,
+        ``tasksim autotune -o``).
 
     Raises
     ------
@@ -50,10 +52,17 @@ def settled(scenario: Scenario, path: Path) -> tuple[Scenario, dict[str, str]]:
     if not wanted:
         raise InputError(f"{path}: nothing to choose; give KEY={AUTO} or --scheduler {AUTO}")
     data = read_json(path)
-    if isinstance(data, dict) and data.get("format") == TUNED:
+    form = data.get("format") if isinstance(data, dict) else None
+    if form in TUNED:
         chosen = _of_tuning(data, path, scenario)
-    else:
+    elif form == FORMAT:
         chosen = _of_tree(data, path, scenario, given)
+    else:
+        raise InputError(
+            f"{path}: is no decision tree and no result of tuning: its format is {short(form)}; "
+            f"legal: '{FORMAT}' (tasksim study tree -o FILE.json), '{TUNED[0]}' (tasksim tune -o), "
+            f"'{TUNED[1]}' (tasksim autotune -o)"
+        )
     for name in wanted:
         if name not in chosen:
             raise InputError(f"{path}: chooses {', '.join(chosen)}, not {name}")

@@ -13,9 +13,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
 from tasksim.base.errors import InputError, TasksimError
+from tasksim.native.others_share import OthersShare
 from tasksim.tuning.one_node import OneNode
 from tasksim.tuning.search import Tried, Tuned, ordered, search
 from tasksim.tuning.selection import Ran, Selection
+from tasksim.tuning.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,6 +50,8 @@ class Autotuned:
         How long it took to bind graphs to data, and to warm up.
     interrupted : bool
         Whether it was ended before it was done.
+    notes : list of str
+        What disturbed it: short tasks, other programs, selective runs that shorten nothing.
     """
 
     tuned: Tuned
@@ -56,6 +60,7 @@ class Autotuned:
     wall_s: float
     prepared_s: float
     interrupted: bool = False
+    notes: list[str] = field(default_factory=list)
 
     def of(self, tried: Tried) -> list[Ran]:
         """Return the runs of a configuration."""
@@ -107,6 +112,7 @@ def autotune(
     judge: int = 0,
     progress: Callable[[int, int], None] | None = None,
     site: Site | None = None,
+    watch: Watch | None = None,
 ) -> Autotuned:
     """Try *candidates*, and return them in order, with what it took.
 
@@ -128,6 +134,8 @@ def autotune(
         Called with the number of runs done, and of all.
     site : Site, optional
         Where runs are made: by default here, on one node.
+    watch : Watch, optional
+        What says whether selective runs are of use; where they are not, all is executed.
 
     Raises
     ------
@@ -140,7 +148,9 @@ def autotune(
     told.statistics()
     if how == "halving" and repetitions == 1:
         raise InputError("--search halving: there is one run to begin with; give --repetitions")
-    answers = _Runs(candidates, by, site or OneNode(candidates, told), judge)
+    if watch is None:  # other ranks are no others
+        watch = Watch(OthersShare() if site is None else lambda: None)
+    answers = _Runs(candidates, by, site or OneNode(candidates, told), judge, watch)
     begun = perf_counter()
     interrupted = False
     try:
@@ -151,6 +161,7 @@ def autotune(
             progress=progress,
             answers=None if by == "simulation" else answers,
         )
+        tuned = answers.settled(tuned)
     except KeyboardInterrupt:
         if not any(answers.runs.values()):
             raise
@@ -160,7 +171,11 @@ def autotune(
         answers.judge_all()
     places = {tuple(c.values.values()): place for place, c in enumerate(candidates)}
     wall_s = simulated_s + sum(ran.wall_s for runs in answers.runs.values() for ran in runs)
-    return Autotuned(tuned, answers.runs, places, wall_s, answers.prepared_s, interrupted)
+    if by == "full":
+        watch.busy()
+    return Autotuned(
+        tuned, answers.runs, places, wall_s, answers.prepared_s, interrupted, watch.notes
+    )
 
 
 @dataclass
@@ -171,6 +186,7 @@ class _Runs:
     by: Way
     site: Site
     judge: int
+    watch: Watch
     runs: dict[int, list[Ran]] = field(default_factory=dict)
     prepared_s: float = 0.0
 
@@ -196,7 +212,7 @@ class _Runs:
         own = self.runs.setdefault(place, [])
         # Full runs before and after in turn, so that no minute of the machine favours one.
         first = self._full() if len(own) % 2 else []
-        ran = self.site.selective() if self.by == "selective" else self.site.full()
+        ran = self._answer(place)
         full = first or self._full()
         if full:
             ran = replace(
@@ -206,6 +222,44 @@ class _Runs:
             )
         own.append(ran)
         return ran
+
+    def _answer(self, place: int) -> Ran:
+        """Return a run of the configuration at *place*: a full one where only that is of use."""
+        if self.by != "selective" or self.watch.gave_up:
+            return self.site.full()
+        ran = self.site.selective()
+        return self._executed(ran) if self.watch.selective(place, ran) else ran
+
+    def _executed(self, selective: Ran) -> Ran:
+        """Return a full run in the place of a *selective* one, whose time was spent, too."""
+        full = self.site.full()
+        return replace(
+            full,
+            wall_s=selective.wall_s + full.wall_s,
+            full_s=selective.full_s,
+            full_wall_s=selective.full_wall_s,
+        )
+
+    def settled(self, tuned: Tuned) -> Tuned:
+        """Return *tuned* by full runs alone, if selective ones turned out to be of no use.
+
+        Predictions and full runs do not compare: the former are too short where others use the
+        cores.
+        """
+        if not self.watch.gave_up:
+            return tuned
+        for place, runs in self.runs.items():
+            for number, ran in enumerate(runs):
+                if ran.selective:
+                    self._prepare(place)
+                    runs[number] = self._executed(ran)
+        places = {tuple(c.values.values()): place for place, c in enumerate(self.candidates)}
+        tried = []
+        for one in tuned.tried:
+            runs = self.runs.get(places[tuple(one.values.values())], [])
+            makespans = tuple(ran.makespan_s for ran in runs)
+            tried.append(replace(one, makespans_s=makespans) if one.makespans_s else one)
+        return ordered(tried, tuned.simulations)
 
     def _full(self) -> list[Ran]:
         return [self.site.full() for _ in range(self.judge)]

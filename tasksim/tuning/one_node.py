@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
@@ -87,7 +88,10 @@ class OneNode:
             pin=scenario.pin,
         )
         tasks = len(resolved.graph)
-        return Ran(done.run.makespan_s, done.wall_s, done.effort.executed, tasks)
+        return Ran(
+            done.run.makespan_s, done.wall_s, done.effort.executed, tasks,
+            task_s=float(median(done.run.tasks.duration_s)), selective=True,
+        )  # fmt: skip
 
     def full(self) -> Ran:
         """Make a run that executes all."""

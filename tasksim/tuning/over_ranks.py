@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -145,6 +146,7 @@ class OverRanks:
         return Ran(
             done.run.makespan_s, done.wall_s, done.effort.executed, len(cut.graph),
             sent=done.messages.executed, messages=len(cut.messages),
+            task_s=float(median(done.run.tasks.duration_s)), selective=True,
         )  # fmt: skip
 
     def _full(self) -> Ran | None:

@@ -77,6 +77,10 @@ class Ran:
         Makespans of full runs beside it.
     full_wall_s : tuple of float
         How long these took.
+    task_s : float
+        The median duration of its tasks.
+    selective : bool
+        Whether it skipped what is known: its makespan is a prediction.
     """
 
     makespan_s: float
@@ -87,3 +91,5 @@ class Ran:
     full_wall_s: tuple[float, ...] = ()
     sent: int = 0
     messages: int = 0
+    task_s: float = 0.0
+    selective: bool = False

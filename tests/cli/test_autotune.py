@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 LINE = "autotune cholesky n=96 --workers 2 --over tile_size=24,32 scheduler=eager,lws"
@@ -53,3 +55,41 @@ def test_nodes_of_real_runs_are_ranks(tasksim):
     called = tasksim(f"{LINE} --nodes 2")
     assert called.code == 2
     assert "mpiexec -n N" in called.err
+
+
+def test_a_result_is_written_and_chooses_for_a_run(tasksim, tmp_path):
+    called = tasksim(f"{LINE} -o at.json")
+    assert called.code == 0, called.err
+    assert called.err.endswith("Wrote at.json\n")
+    kept = json.loads((tmp_path / "at.json").read_text())
+    assert kept["format"] == "tasksim-autotuned"
+    best = kept["best"]
+    ran = tasksim("run cholesky n=96 tile_size=auto --scheduler auto --auto at.json --workers 2")
+    assert ran.code == 0, ran.err
+    chosen = f"chosen    tile_size={best['graph.tile_size']} scheduler={best['scheduler']}"
+    assert chosen in ran.err
+    again = tasksim(f"{LINE} -o at.json")
+    assert (again.code, again.err) == (2, "Error: at.json exists; give --force to replace it\n")
+    assert json.loads((tmp_path / "at.json").read_text()) == kept
+    assert tasksim(f"{LINE} -o at.json --force").code == 0
+
+
+def test_what_is_printed_chooses_as_well(tasksim, tmp_path):
+    (tmp_path / "at.json").write_text(tasksim(f"{LINE} --json").out)
+    ran = tasksim("run cholesky n=96 tile_size=auto --auto at.json --workers 2")
+    assert ran.code == 0, ran.err
+
+
+def test_only_json_is_written(tasksim):
+    called = tasksim(f"{LINE} -o at.yaml")
+    assert called.code == 2
+    assert ".json" in called.err
+
+
+@pytest.mark.parametrize("text", ['{"format": "tasksim-study"}', "[1]"])
+def test_other_files_choose_nothing(tasksim, tmp_path, text):
+    (tmp_path / "x.json").write_text(text)
+    called = tasksim("run cholesky n=96 tile_size=auto --auto x.json --workers 2")
+    assert called.code == 2
+    for form in ("'tasksim-tree'", "'tasksim-tuned'", "'tasksim-autotuned'"):
+        assert form in called.err

@@ -10,13 +10,22 @@ from tasksim.tuning import one_node as module
 from tasksim.tuning.autotune import Autotuned, Ran, Selection, autotune
 from tasksim.tuning.over import axes_of, candidates
 from tasksim.tuning.search import Tried, Tuned
+from tasksim.tuning.watch import Watch
+
+
+def insisting():
+    """Return a watch under which nothing is executed in full that may be skipped."""
+    return Watch(lambda: None, fall_back=False)
+
 
 SMALL = Scenario("cholesky", ["n=96"], workers=2, clock="native")
 OVER = axes_of(["tile_size=24,32,36", "scheduler=eager,lws"])
 
 
 def test_every_configuration_is_told_with_what_was_executed():
-    found = autotune(candidates(SMALL, OVER), judge=2, selection=Selection(tolerance=1.0))
+    found = autotune(
+        candidates(SMALL, OVER), judge=2, selection=Selection(tolerance=1.0), watch=insisting()
+    )
     assert len(found.tuned.tried) == 6
     works = [tried for tried in found.tuned.tried if tried.makespans_s]
     assert {tried.values["graph.tile_size"] for tried in works} == {24, 32}
@@ -36,7 +45,9 @@ def test_every_configuration_is_told_with_what_was_executed():
 def test_statistics_are_reset_unless_they_are_reused(reuse, least):
     base = SMALL.vary({"graph.tile_size": 24})
     told = Selection("conditional", 1.0, reuse=reuse)
-    found = autotune(candidates(base, axes_of(["scheduler=eager,lws,prio"])), selection=told)
+    found = autotune(
+        candidates(base, axes_of(["scheduler=eager,lws,prio"])), selection=told, watch=insisting()
+    )
     executed = [ran.executed for runs in found.runs.values() for ran in runs]
     # Of each of four kernels at least two samples, or one of each configuration.
     assert len(executed) == 3
@@ -83,7 +94,7 @@ def test_an_interruption_keeps_what_is_done(monkeypatch):
         return real(*args, **given)
 
     monkeypatch.setattr(module, "execute_selectively", interrupted)
-    found = autotune(candidates(SMALL, axes_of(["tile_size=24,32,48"])))
+    found = autotune(candidates(SMALL, axes_of(["tile_size=24,32,48"])), watch=insisting())
     assert found.interrupted
     assert len(found.tuned.tried) == found.tuned.simulations == 2
     calls[:] = [1, 1]

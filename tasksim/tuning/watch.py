@@ -1,0 +1,117 @@
+"""Watch over selective runs: where they shorten nothing or promise too little, all is executed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tasksim.tuning.selection import Ran
+
+__all__ = ["Watch"]
+
+SHORTEST_TASK_S: Final = 200e-6
+"""Tasks below which selective runs err: what passes between two tasks is not charged, and a kernel
+that is executed alone among skipped ones finds less of its data in the caches."""
+BUSY_SHARE: Final = 0.1
+"""Share of the cores in use by others beyond which full runs are held up as single kernels are not:
+one of ten cores, or a fifth of one of two."""
+TRIALS: Final = 3
+"""Selective runs after which their time is compared with that of full ones."""
+
+
+class Watch:
+    """What a tuning observes of its runs, and what it concludes.
+
+    Parameters
+    ----------
+    others : callable
+        Returns the share of the cores that others use, or None if that is not known.
+    fall_back : bool, default True
+        Whether configurations are executed in full where selective runs are of no use.
+    tell : callable, optional
+        Called with a sentence as soon as it is known.
+
+    Attributes
+    ----------
+    gave_up : bool
+        Whether all configurations are executed in full from now on.
+    """
+
+    def __init__(
+        self,
+        others: Callable[[], float | None],
+        *,
+        fall_back: bool = True,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        self._others, self._fall_back, self._tell = others, fall_back, tell
+        self._short_s: dict[int, float] = {}
+        self._trials, self._selective_s, self._full_s = 0, 0.0, 0.0
+        self._busy: float | None = None
+        self._notes: dict[str, str] = {}
+        self.gave_up = False
+
+    def selective(self, place: int, ran: Ran) -> bool:
+        """Note a selective run of a configuration; return whether it must be executed in full."""
+        self._trials += 1
+        self._selective_s += ran.wall_s
+        self._full_s += ran.makespan_s
+        if ran.task_s < SHORTEST_TASK_S:
+            self._note_short(place, ran.task_s)
+        slow = self._trials >= TRIALS and self._selective_s > self._full_s
+        if slow:
+            self._note_slow()
+        if self.busy() or slow:
+            self.gave_up = self._fall_back
+        return self._fall_back and (self.gave_up or place in self._short_s)
+
+    def busy(self) -> bool:
+        """Return whether others use the cores; tell it the first time."""
+        share = self._others()
+        if share is None or share <= BUSY_SHARE:
+            return False
+        self._say(
+            "busy",
+            f"others use {100 * share:.0f} % of the cores: runs are held up, and selective ones "
+            f"promise too little{self._consequence('all configurations are')}; tune again when it "
+            "is calm, or with more repetitions",
+        )
+        return True
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences about what was observed."""
+        return list(self._notes.values())
+
+    def _note_short(self, place: int, task_s: float) -> None:
+        from tasksim.base.units import format_time
+
+        self._short_s[place] = task_s
+        count = len(self._short_s)
+        which = f"{count} configurations have" if count > 1 else "1 configuration has"
+        these = "these are" if count > 1 else "it is"
+        shortest = format_time(min(self._short_s.values()))
+        self._say(
+            "short",
+            f"{which} short tasks (median {shortest}), and selective runs want "
+            f"{format_time(SHORTEST_TASK_S)}{self._consequence(these)}",
+        )
+
+    def _note_slow(self) -> None:
+        times = self._selective_s / self._full_s
+        self._say(
+            "slow",
+            f"selective runs take {times:.2g} times as long as what they predict of full ones"
+            f"{self._consequence('all configurations are')}",
+        )
+
+    def _consequence(self, what: str) -> str:
+        return f": {what} executed in full" if self._fall_back else ": predictions may be far off"
+
+    def _say(self, about: str, text: str) -> None:
+        """Keep what is known now *about* something; tell it the first time."""
+        if about not in self._notes and self._tell is not None:
+            self._tell(text)
+        self._notes[about] = text
