@@ -60,8 +60,8 @@ def main() -> None:
     loops = loop_questions(workers, quick=given.quick, seed=given.seed)
     teaching = teaching_questions(workers, FEW_EXAMPLES if given.quick else EXAMPLES, loops)
     effort = Effort(given.repetitions, 2.0 if given.quick else 3.0, given.patience)
-    answers = answer([*graphs, *loops], effort, probe=Probe, progress=told)
-    found = report(answers, run_examples(teaching, given.repetitions, progress=told))
+    answers = list(answer([*graphs, *loops], effort, probe=Probe, progress=told))
+    found = report(answers, list(run_examples(teaching, given.repetitions, progress=told)))
     if given.output is not None:
         given.output.write_text(json.dumps(found.to_json(), indent=1) + "\n")
     print("\n".join(text_of(found)))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tasksim.base.files import write_text
+from tasksim.base.interruption import INTERRUPTED
 from tasksim.cli.command import command
 from tasksim.cli.options import TIME, WORKERS, WholeNumber, force_option, json_option
 from tasksim.cli.output import note, print_json, refuse_file, warn
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from tasksim.tuning.judging import Score
     from tasksim.tuning.native_answers import Answered
+    from tasksim.tuning.native_campaign import NativeCampaign
     from tasksim.tuning.native_report import NativeReport
 
 __all__ = ["reporting", "text_of"]
@@ -33,6 +34,7 @@ PARTS = ("all", "graphs", "loops")
         "tasksim tune report --native",
         "tasksim tune report --native --quick --part loops",
         "tasksim tune report --native --repetitions 9 --patience 60s -o tuning.json",
+        "tasksim tune report --native --repetitions 9 --patience 60s -o tuning.json --resume",
         "tasksim tune report --native --part loops --examples 60 --seed 1",
     ],
 )
@@ -73,9 +75,12 @@ PARTS = ("all", "graphs", "loops")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="All that was measured: a .json file."
 )
+@click.option("--resume", is_flag=True, help="Continue with the answers that are in the output.")
 @force_option
 @json_option
+@click.pass_context
 def reporting(
+    ctx: click.Context,
     native: bool,  # noqa: ARG001 - it is required: nothing else is there yet, and it takes minutes
     part: str,
     quick: bool,
@@ -85,6 +90,7 @@ def reporting(
     examples: int | None,
     seed: int | None,
     output: Path | None,
+    resume: bool,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -94,39 +100,68 @@ def reporting(
     of them are really run, interleaved, in calm moments as far as there are some. MSOP is the mean
     performance of what was chosen, as a share of the best as measured. Learners are taught by
     further loops, which are only run.
+
+    It takes some ten minutes. With -o, each answer is kept as soon as it is there: after Ctrl-C,
+    or worse, --resume goes on.
     """
     from tasksim.native.calm_moments import Probe
     from tasksim.native.cores import usable_cores
-    from tasksim.tuning.native_answers import Effort, answer, run_examples
+    from tasksim.tuning.native_answers import Effort
+    from tasksim.tuning.native_campaign import NativeCampaign
     from tasksim.tuning.native_questions import (
         graph_questions,
         loop_questions,
         teaching_questions,
     )
-    from tasksim.tuning.native_report import report
 
     if output is not None:
-        refuse_file(output, "results of tuning", (".json",), force=force)
+        refuse_file(output, "results of tuning", (".json",), force=force or resume)
     count = workers or len(usable_cores())
     graphs = graph_questions(count, quick=quick) if part != "loops" else []
     loops = loop_questions(count, quick=quick, seed=seed) if part != "graphs" else []
     each = examples if examples is not None else FEW_EXAMPLES if quick else EXAMPLES
     effort = Effort(repetitions, 2.0 if quick else 3.0, patience)
-    with showing("tuning") as progress:
-        answers = answer([*graphs, *loops], effort, probe=Probe, progress=progress)
-    with showing("teaching") as progress:
-        teaching = teaching_questions(count, each, loops) if loops else []
-        taught = run_examples(teaching, repetitions, progress=progress)
-    found = report(answers, taught)
-    if output is not None:
-        write_text(output, json.dumps(found.to_json(), indent=1) + "\n", force=force)
+    asked = {
+        "part": part,
+        "quick": quick,
+        "workers": count,
+        "repetitions": repetitions,
+        "patience_s": patience,
+        "examples": each,
+        "seed": seed,
+    }
+    teaching = teaching_questions(count, each, loops) if loops else []
+    campaign = NativeCampaign([*graphs, *loops], teaching, effort, asked, output)
+    campaign.open(resume=resume, force=force)
+    with suppress(KeyboardInterrupt):
+        with showing("tuning") as progress:
+            campaign.answer(Probe, progress)
+        with showing("teaching") as progress:
+            campaign.teach(progress)
+    _tell(campaign, count, as_json=as_json)
+    if not campaign.complete:
+        ctx.exit(INTERRUPTED)
+
+
+def _tell(campaign: NativeCampaign, workers: int, *, as_json: bool) -> None:
+    """Print the report, as far as questions are answered, and where it is kept."""
+    found, output = campaign.report(), campaign.path
     if as_json:
-        print_json({"workers": count, "output": output, **found.to_json()})
+        told = {"workers": workers, "output": output, "complete": campaign.complete}
+        print_json({**told, **found.to_json()})
     else:
         click.echo("\n".join(text_of(found)))
-    if output is not None:
+    if output is not None and (campaign.answers or campaign.complete):
         note(f"Wrote {output}")
-    _warn(answers, repetitions)
+    _warn(campaign.answers, campaign.effort.repetitions)
+    if not campaign.complete:
+        done = f"{len(campaign.answers)} of {len(campaign.questions)} questions are answered"
+        if campaign.teaching:
+            done += (
+                f", {len(campaign.examples)} of {len(campaign.teaching)} loops that teach are run"
+            )
+        kept = "nothing is kept without -o" if output is None else "--resume goes on"
+        note(f"Interrupted: {done}; {kept}.")
 
 
 def _warn(answers: list[Answered], repetitions: int) -> None:

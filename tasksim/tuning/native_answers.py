@@ -6,7 +6,7 @@ import statistics
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from tasksim.scenario.scenario import Scenario
 from tasksim.study.repetitions import measure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tasksim.tuning.native_questions import Question
 
@@ -121,6 +121,24 @@ class Answered:
             "disturbed": self.disturbed,
         }
 
+    @classmethod
+    def from_json(cls, question: Question, data: Mapping[str, Any]) -> Self:
+        """Return the answer to *question* that :meth:`to_json` made *data* of.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If the data are not that.
+        """
+        _check_question(question, data, data["measured_s"], data["simulated_s"])
+        runs = {
+            choice: [float(t) for t in data["measured_s"][choice]] for choice in question.choices
+        }
+        if len({len(times) for times in runs.values()}) != 1 or not all(runs.values()):
+            raise ValueError("rounds that have not all choices")
+        simulated = {choice: float(data["simulated_s"][choice]) for choice in question.choices}
+        return cls(question, runs, simulated, int(data["disturbed"]))
+
 
 def answer(
     questions: Sequence[Question],
@@ -128,8 +146,8 @@ def answer(
     *,
     probe: Callable[[int], Callable[[], float]] | None = None,
     progress: Callable[[str, float], None] | None = None,
-) -> list[Answered]:
-    """Answer *questions*, one after the other: calibrate, simulate, measure all choices.
+) -> Iterator[Answered]:
+    """Yield the answers to *questions*: calibrate, simulate, measure all choices of each.
 
     Parameters
     ----------
@@ -141,12 +159,10 @@ def answer(
     progress : callable, optional
         Called with what goes on, and the share of the questions that is done.
     """
-    found = []
     for number, question in enumerate(questions):
         if progress is not None:
             progress(f"{question.what}, {question.label}", number / len(questions))
-        found.append(_answer(question, effort, probe if effort.calm else None))
-    return found
+        yield _answer(question, effort, probe if effort.calm else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,14 +177,30 @@ class Example:
         label, workers = self.question.label, self.question.workers
         return {"graph": label, "workers": workers, "times_s": self.times_s}
 
+    @classmethod
+    def from_json(cls, question: Question, data: Mapping[str, Any]) -> Self:
+        """Return the example of *question* that :meth:`to_json` made *data* of; errors as there."""
+        _check_question(question, data, data["times_s"])
+        return cls(
+            question, {choice: float(data["times_s"][choice]) for choice in question.choices}
+        )
+
+
+def _check_question(question: Question, data: Mapping[str, Any], *times: Mapping[str, Any]) -> None:
+    """Raise :exc:`ValueError` if *data* are of another question, or *times* of other choices."""
+    if (data["graph"], data["workers"]) != (question.label, question.workers):
+        raise ValueError(f"{data['graph']} is not {question.label}")
+    if any(found.keys() != question.choices.keys() for found in times):
+        raise ValueError("other choices")
+
 
 def run_examples(
     questions: Sequence[Question],
     repetitions: int,
     *,
     progress: Callable[[str, float], None] | None = None,
-) -> list[Example]:
-    """Run all choices of *questions*, interleaved; nothing is calibrated or simulated.
+) -> Iterator[Example]:
+    """Run all choices of each question, interleaved; nothing is calibrated or simulated.
 
     Parameters
     ----------
@@ -179,14 +211,12 @@ def run_examples(
     progress : callable, optional
         Called with what goes on, and the share of the questions that is done.
     """
-    found = []
     for number, question in enumerate(questions):
         if progress is not None:
             progress(f"{question.label}, to teach", number / len(questions))
         done = measure(_native(question), repetitions, check=False)
         pairs = zip(question.choices, done.cells, strict=True)
-        found.append(Example(question, {choice: min(cell.makespans_s) for choice, cell in pairs}))
-    return found
+        yield Example(question, {choice: min(cell.makespans_s) for choice, cell in pairs})
 
 
 def _answer(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tasksim.tuning.native_answers import Answered, Example
     from tasksim.tuning.native_questions import LoopSize
 
-__all__ = ["NativeReport", "loop_tables", "report"]
+__all__ = ["NativeReport", "loop_tables", "report", "tunables_of"]
 
 RESAMPLES: Final = 1000
 """Of the questions, with replacement: 25 of them are beyond each end of an interval of 95 %."""
@@ -91,10 +91,7 @@ def report(
     seed : int, default 0
         Of splits, learners and intervals.
     """
-    kinds = dict.fromkeys(answered.question.what for answered in answers)
-    tunables = {
-        kind: _tunable([a for a in answers if a.question.what == kind], seed) for kind in kinds
-    }
+    tunables = tunables_of(answers, seed)
     loops = [answered for answered in answers if answered.question.loop is not None]
     if len({a.question.loop.operation for a in loops if a.question.loop is not None}) < 2:
         return NativeReport(tuple(answers), tunables, {}, {})
@@ -116,6 +113,12 @@ def report(
     }
     on_simulated = judge(simulated, _methods(measured, seed), plans["shuffled"], seed=seed)
     return NativeReport(tuple(answers), tunables, judged, on_simulated, tuple(examples))
+
+
+def tunables_of(answers: Sequence[Answered], seed: int = 0) -> dict[str, Score]:
+    """Return the MSOP of the simulator's choices, by what is chosen."""
+    kinds = dict.fromkeys(answered.question.what for answered in answers)
+    return {kind: _tunable([a for a in answers if a.question.what == kind], seed) for kind in kinds}
 
 
 def _tunable(answers: Sequence[Answered], seed: int) -> Score:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tasksim.tuning import native_answers, native_questions, native_report
+from tasksim.tuning import native_answers, native_campaign, native_questions, native_report
 
 
 @pytest.fixture(autouse=True)
@@ -18,29 +18,37 @@ def few_draws(monkeypatch):
 
 @pytest.fixture
 def made_up(monkeypatch):
-    """Answers in which the first choice is best and the simulator knows it."""
+    """Answers in which the first choice is best and the simulator knows it.
+
+    Returns what is asked; with ``made_up.stop = 4`` there is a Ctrl-C when four are.
+    """
+
+    class Asked(list):
+        stop = None
+
+        def add(self, question):
+            if len(self) == self.stop:
+                raise KeyboardInterrupt
+            self.append(question.label)
+
+    asked = Asked()
 
     def answer(questions, effort, *, probe, progress):
-        return [
-            native_answers.Answered(
-                question,
-                {
-                    choice: [1.0 + i] * effort.repetitions
-                    for i, choice in enumerate(question.choices)
-                },
-                {choice: 1.0 + i for i, choice in enumerate(question.choices)},
-            )
-            for question in questions
-        ]
+        for question in questions:
+            asked.add(question)
+            runs = {c: [1.0 + i] * effort.repetitions for i, c in enumerate(question.choices)}
+            simulated = {choice: 1.0 + i for i, choice in enumerate(question.choices)}
+            yield native_answers.Answered(question, runs, simulated)
 
     def run_examples(questions, repetitions, *, progress):
-        return [
-            native_answers.Example(q, {choice: 1.0 + i for i, choice in enumerate(q.choices)})
-            for q in questions
-        ]
+        for question in questions:
+            asked.add(question)
+            times = {choice: 1.0 + i for i, choice in enumerate(question.choices)}
+            yield native_answers.Example(question, times)
 
-    monkeypatch.setattr(native_answers, "answer", answer)
-    monkeypatch.setattr(native_answers, "run_examples", run_examples)
+    monkeypatch.setattr(native_campaign, "answer", answer)
+    monkeypatch.setattr(native_campaign, "run_examples", run_examples)
+    return asked
 
 
 def test_the_report_has_scores_side_by_side(tasksim, made_up, tmp_path):
@@ -58,6 +66,76 @@ def test_the_report_has_scores_side_by_side(tasksim, made_up, tmp_path):
     assert "chunk sizes, each operation judged by the others" in text
     assert tasksim("tune report --native -o report.json").code == 2
     assert "are .json files; got '.txt'" in tasksim("tune report --native -o report.txt").err
+
+
+QUICK = "tune report --native --quick --workers 2 --repetitions 2 --examples 1"
+
+
+def test_an_interrupted_report_keeps_its_answers_and_goes_on(tasksim, made_up, tmp_path):
+    whole = tasksim(f"{QUICK} -o whole.json --json").json
+    questions = len(whole["questions"])
+    everything = list(made_up)
+
+    made_up.clear()
+    made_up.stop = 4
+    done = tasksim(f"{QUICK} -o part.json")
+    assert done.code == 130
+    kept = json.loads((tmp_path / "part.json").read_text())
+    assert kept["questions"] == whole["questions"][:4]
+    assert (kept["examples"], kept["complete"]) == ([], False)
+    assert f"Interrupted: 4 of {questions} questions are answered, 0 of 10 loops" in done.err
+    assert "--resume goes on" in done.err
+    assert "tile size: cholesky n=512" in done.out  # what is known so far
+
+    made_up.stop = questions + 3  # of the loops that teach, three
+    assert tasksim(f"{QUICK} -o part.json --resume").code == 130
+    assert len(json.loads((tmp_path / "part.json").read_text())["examples"]) == 3
+
+    made_up.stop = None
+    done = tasksim(f"{QUICK} -o part.json --resume --json")
+    assert done.code == 0, done.err
+    assert made_up == everything  # nothing was asked twice
+    assert done.json == whole | {"output": "part.json"}
+    assert (tmp_path / "part.json").read_text() == (tmp_path / "whole.json").read_text()
+
+
+def test_an_interrupted_report_without_a_file_says_that_nothing_is_kept(tasksim, made_up):
+    made_up.stop = 2
+    done = tasksim(f"{QUICK} --json")
+    assert done.code == 130
+    assert (len(done.json["questions"]), done.json["complete"]) == (2, False)
+    assert "nothing is kept without -o" in done.err
+
+
+def test_a_finished_report_is_resumed_without_asking(tasksim, made_up, tmp_path):
+    assert tasksim(f"{QUICK} -o report.json").code == 0
+    before = (tmp_path / "report.json").read_text()
+    made_up.stop = len(made_up)
+    assert tasksim(f"{QUICK} -o report.json --resume").code == 0
+    assert (tmp_path / "report.json").read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--resume", "--resume needs the file to go on with: -o"),
+        ("-o report.json --resume --force", "replaces it: choose one"),
+        ("-o report.json --resume --seed 3", "was measured with seed None, now 3"),
+        ("-o report.json --resume --part loops", "was measured with part 'all', now 'loops'"),
+        ("-o other.json --resume", "no results of 'tasksim tune report' to go on with"),
+        ("-o damaged.json --resume", "its answers are not those of these questions"),
+    ],
+)
+def test_what_cannot_be_resumed_is_refused(tasksim, made_up, tmp_path, words, message):
+    made_up.stop = 1
+    tasksim(f"{QUICK} -o report.json")
+    (tmp_path / "other.json").write_text("{}")
+    data = json.loads((tmp_path / "report.json").read_text())
+    data["questions"][0]["measured_s"].popitem()
+    (tmp_path / "damaged.json").write_text(json.dumps(data))
+    done = tasksim(f"{QUICK} {words}")
+    assert (done.code, made_up) == (2, made_up[:1])
+    assert message in done.err
 
 
 def test_one_part_alone(tasksim, made_up):
