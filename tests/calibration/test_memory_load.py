@@ -8,7 +8,12 @@ import pytest
 from tasksim.base.errors import InputError
 from tasksim.calibration.counters import campaign
 from tasksim.calibration.counters.campaign import CounterOptions, measure_counters
-from tasksim.calibration.counters.load import check_load, latency_factor, loaded_memory
+from tasksim.calibration.counters.load import (
+    check_load,
+    faster_beside,
+    latency_factor,
+    loaded_memory,
+)
 from tasksim.calibration.domain import parse_domain
 from tasksim.core.compiler import NotBuilt, find_compiler
 from tasksim.formats.samples import read_samples
@@ -35,6 +40,15 @@ def test_accesses_to_memory_are_slower_those_to_caches_are_not():
     assert latency_factor({"l1_hits": 200.0}, ALONE, BESIDE) == 1.0
     assert latency_factor(counted, BESIDE, ALONE) == 1.0
     assert latency_factor({}, ALONE, BESIDE) == 1.0
+
+
+def test_a_load_that_makes_memory_faster_is_a_disturbed_measurement():
+    assert faster_beside(ALONE, BESIDE) == []
+    assert faster_beside({"l1": 1e-9}, {"l1": 0.97e-9}) == []
+    assert faster_beside({"memory": 90e-9}, {"memory": 60e-9}) == [
+        "disturbed, off by 33 % at least: memory answers after 60 ns beside the load, and 90 ns "
+        "alone"
+    ]
 
 
 @several_cores

@@ -188,7 +188,12 @@ def _with_load(
     kernel: str, configurations: list[dict[str, int]], options: CounterOptions, rows: list[Row]
 ) -> tuple[list[Row], str]:
     """Return *rows*, and the same beside a load of the memory; and how much slower that is."""
-    from tasksim.calibration.counters.load import latencies, latency_factor, loaded_memory
+    from tasksim.calibration.counters.load import (
+        faster_beside,
+        latencies,
+        latency_factor,
+        loaded_memory,
+    )
 
     with loaded_memory(0):
         alone = latencies()
@@ -206,6 +211,7 @@ def _with_load(
     ]
     factor = beside["memory"] / alone["memory"]
     told = f"beside {options.load} streaming, an access to memory takes {factor:.2f} times as long"
+    told = "; ".join([told, *faster_beside(alone, beside)])
     return [*quiet, *_rows(configurations, slower, durations, options.runs)], told
 
 

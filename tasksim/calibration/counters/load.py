@@ -13,13 +13,14 @@ from tasksim.base.errors import InputError, TasksimError
 from tasksim.calibration.caches import data_caches
 from tasksim.calibration.memory.campaign import working_sets
 from tasksim.calibration.memory.tool import MemoryTool
+from tasksim.calibration.physical_limits import disturbed_text
 from tasksim.models.counters.columns import HITS
 from tasksim.native.cores import pin_thread, usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["check_load", "latencies", "latency_factor", "loaded_memory"]
+__all__ = ["check_load", "faster_beside", "latencies", "latency_factor", "loaded_memory"]
 
 STREAM_BYTES: Final = 64 << 20
 """Of each process: more than most caches keep of what is read once."""
@@ -28,6 +29,8 @@ CHASED_BYTES: Final = 1 << 30
 ROUNDS: Final = 21
 """The median of so many: beside a load it is what is typical that counts, not the least."""
 STEPS: Final = 20_000
+SOONEST_BESIDE: Final = 0.95
+"""A load makes nothing faster; medians of latencies of a calm machine differ by a few percent."""
 GRACE_S: Final = 5.0
 """After which a process that does not end is ended."""
 
@@ -95,6 +98,23 @@ def latency_factor(
     before = sum(hits * seconds for hits, seconds, _ in pairs)
     after = sum(hits * max(seconds, slower) for hits, seconds, slower in pairs)
     return after / before if before else 1.0
+
+
+def faster_beside(alone: Mapping[str, float], beside: Mapping[str, float]) -> list[str]:
+    """Return a sentence for each level that answers sooner *beside* the load than *alone*.
+
+    >>> faster_beside({"l1": 1e-9, "memory": 9e-8}, {"l1": 1.01e-9, "memory": 6e-8})
+    ['disturbed, off by 33 % at least: memory answers after 60 ns beside the load, and 90 ns alone']
+    """
+    return [
+        disturbed_text(
+            1 - beside[name] / seconds,
+            f"{name} answers after {1e9 * beside[name]:.3g} ns beside the load, and "
+            f"{1e9 * seconds:.3g} ns alone",
+        )
+        for name, seconds in alone.items()
+        if beside[name] < SOONEST_BESIDE * seconds
+    ]
 
 
 def _started(core: int) -> subprocess.Popen[str]:
