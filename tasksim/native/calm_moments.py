@@ -104,6 +104,8 @@ class CalmValues(Generic[T]):
 
     values: list[list[T]]
     calm: Calmness
+    disturbed: list[list[bool]]
+    """Whether no trial of a value was made in a calm moment, laid out like :attr:`values`."""
 
 
 @dataclass
@@ -162,18 +164,20 @@ def measure_calmly(
     slots: list[_Slot[T]] = [_Slot(a) for _ in range(repetitions) for a in range(len(actions))]
     trials = _fill(slots, actions, moments, begun + patience_s, progress)
     values: list[list[T]] = [[] for _ in actions]
+    disturbed: list[list[bool]] = [[] for _ in actions]
     for slot in slots:
         assert slot.value is not None
         values[slot.action].append(slot.value)
+        disturbed[slot.action].append(not moments.is_calm(slot.probe_s))
     calm = Calmness(
         fastest_s=moments.fastest_s,
         tolerance=tolerance,
         kept=len(slots),
         repeated=trials - len(slots),
-        disturbed=sum(not moments.is_calm(slot.probe_s) for slot in slots),
+        disturbed=sum(map(sum, disturbed)),
         seconds=time.monotonic() - begun,
     )
-    return CalmValues(values, calm)
+    return CalmValues(values, calm, disturbed)
 
 
 class CalmMoments:
